@@ -1,0 +1,54 @@
+// Completes package-lock.json with the optional packages of other platforms. npm leaves out those that the registry it asked did not
+// list, and `npm ci` on such a platform then refuses the lock. An added entry carries no integrity hash: npm checks its name, version,
+// os and cpu only.
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+
+const file = process.argv[2] ?? "package-lock.json";
+const lock = JSON.parse(readFileSync(file, "utf8"));
+
+/** Whether `name` resolves from the package at `path`, as Node walks up. */
+function isLocked(path, name) {
+  for (let from = path; ; ) {
+    if (lock.packages[`${from === "" ? "" : `${from}/`}node_modules/${name}`] !== undefined) return true;
+    if (from === "") return false;
+    const parent = from.lastIndexOf("/node_modules/");
+    from = parent < 0 ? "" : from.slice(0, parent);
+  }
+}
+
+/** What npm writes into a lock about a package; of any version that can be asked when not of this one: a platform package keeps its os and cpu. */
+function metadata(name, version) {
+  const fields = ["os", "cpu", "libc", "engines", "bin", "license"];
+  for (const spec of [`${name}@${version}`, name]) {
+    try {
+      const output = execFileSync("npm", ["view", spec, ...fields, "--json"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+      if (output.trim() !== "") return JSON.parse(output);
+    } catch {
+      // not this one; ask more generally
+    }
+  }
+  return null;
+}
+
+const asList = (value) => (value === undefined ? undefined : [value].flat());
+
+const missing = Object.entries(lock.packages).flatMap(([path, entry]) =>
+  Object.entries(entry.optionalDependencies ?? {})
+    .filter(([name]) => !isLocked(path, name))
+    .map(([name, range]) => ({ name, version: range.replace(/^[~^]/, ""), dev: entry.dev })),
+);
+let added = 0;
+for (const { name, version, dev } of missing) {
+  const found = metadata(name, version);
+  if (found === null) {
+    console.error(`${name}@${version}: the registry has no such package; the lock stays without it`);
+    continue;
+  }
+  const { os, cpu, libc, license, engines, bin } = found;
+  lock.packages[`node_modules/${name}`] = { version, cpu: asList(cpu), ...(dev ? { dev: true } : {}), libc: asList(libc), license, optional: true, os: asList(os), engines, bin };
+  added++;
+}
+lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => a.localeCompare(b, "en")));
+writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
+console.log(`${added} optional packages added`);

@@ -1,0 +1,202 @@
+// The dependency directions of the house, as a table, and the check that holds the code to it. Pure: files in, violations out.
+
+/** Which workspace packages each one may import. Services meet on the bus, the graph API and in Kubernetes; only cli composes them. */
+export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  "packages/telemetry": [],
+  "packages/topology": ["telemetry"],
+  "packages/placement": ["telemetry", "topology"],
+  "packages/runtime": [],
+  "packages/bus": ["telemetry", "runtime"],
+  "packages/kubernetes": ["runtime"],
+  "packages/lab": ["telemetry", "runtime", "kubernetes"],
+  probe: ["telemetry", "runtime", "bus"],
+  collector: ["telemetry", "runtime", "bus", "kubernetes"],
+  aggregator: ["telemetry", "topology", "runtime", "bus", "kubernetes", "dashboard"],
+  "scheduler-plugin": ["telemetry", "topology", "placement", "runtime", "kubernetes"],
+  dashboard: ["topology"],
+  cli: [
+    "telemetry",
+    "topology",
+    "placement",
+    "runtime",
+    "bus",
+    "kubernetes",
+    "lab",
+    "probe",
+    "collector",
+    "aggregator",
+    "scheduler-plugin",
+    "dashboard",
+  ],
+  tools: ["runtime", "probe", "collector", "aggregator", "scheduler-plugin"],
+};
+
+/** Entries without I/O, clock, environment or randomness; third-party imports are limited to these. */
+const PURE: Readonly<Record<string, readonly string[]>> = {
+  "packages/telemetry": [],
+  "packages/topology": ["typebox"],
+  "packages/placement": [],
+};
+
+/** Files of pure packages that are entries of their own with I/O. */
+const IMPURE_ENTRIES = ["packages/topology/src/client.ts"];
+
+/** Packages' entries that a service's domain/ may import. */
+const PURE_ENTRIES = ["@isochrone/telemetry", "@isochrone/topology", "@isochrone/placement"];
+
+const MAX_LINES = 400;
+const LENGTH_REASON = /longer than 400 lines because/i;
+
+export interface Manifest {
+  readonly name: string;
+  readonly exports?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+export interface SourceFile {
+  /** Relative to the repository, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface Violation {
+  readonly path: string;
+  readonly line: number;
+  readonly rule: string;
+  readonly message: string;
+}
+
+interface Import {
+  readonly specifier: string;
+  readonly line: number;
+  readonly typeOnly: boolean;
+}
+
+/** Checks every file against the rules; the order of the result is that of the files. */
+export function checkArchitecture(files: readonly SourceFile[], manifests: ReadonlyMap<string, Manifest>): Violation[] {
+  const folderOf = new Map([...manifests].map(([folder, manifest]) => [manifest.name, folder]));
+  const violations: Violation[] = [];
+  for (const file of files) {
+    const folder = [...manifests.keys()].find((candidate) => file.path.startsWith(`${candidate}/`));
+    if (folder === undefined) continue;
+    const context = { file, folder, manifest: manifests.get(folder)!, manifests, folderOf, violations };
+    checkLength(context);
+    checkPurity(context);
+    for (const line of exportAllLines(file.text)) report(context, line, "surface", "export * hides what is public; name the exports");
+    for (const found of importsOf(file.text)) checkImport(context, found);
+  }
+  return violations;
+}
+
+interface Context {
+  readonly file: SourceFile;
+  readonly folder: string;
+  readonly manifest: Manifest;
+  readonly manifests: ReadonlyMap<string, Manifest>;
+  readonly folderOf: ReadonlyMap<string, string>;
+  readonly violations: Violation[];
+}
+
+function report(context: Context, line: number, rule: string, message: string): void {
+  context.violations.push({ path: context.file.path, line, rule, message });
+}
+
+function checkLength(context: Context): void {
+  const lines = context.file.text.split("\n");
+  if (lines.length <= MAX_LINES || LENGTH_REASON.test(lines.slice(0, 5).join("\n"))) return;
+  report(context, MAX_LINES + 1, "length", `${lines.length} lines; at most ${MAX_LINES} unless its top says "longer than ${MAX_LINES} lines because ..."`);
+}
+
+const IMPURE_WORDS = /\b(Date\.now|new Date\(\)|performance\.now|Math\.random|process\.(env|hrtime|on)|setTimeout|setInterval)\b/;
+
+function checkPurity(context: Context): void {
+  if (!isPure(context)) return;
+  for (const [index, line] of context.file.text.split("\n").entries()) {
+    const code = line.replace(/\/\/.*|^\s*\*.*/, "");
+    const word = IMPURE_WORDS.exec(code)?.[1];
+    if (word !== undefined) report(context, index + 1, "purity", `${word} in pure code; take a Clock or Random instead`);
+  }
+}
+
+function isPure({ file, folder }: Context): boolean {
+  if (isTest(file.path) || IMPURE_ENTRIES.includes(file.path)) return false;
+  return folder in PURE || file.path.startsWith(`${folder}/src/domain/`);
+}
+
+function isTest(path: string): boolean {
+  return path.endsWith(".test.ts") || path.startsWith("test/") || path.includes("/testing/");
+}
+
+function checkImport(context: Context, found: Import): void {
+  const { specifier, line } = found;
+  if (specifier.startsWith(".")) checkRelative(context, found);
+  else if (specifier.startsWith("@isochrone/")) checkWorkspace(context, found);
+  else if (specifier.startsWith("node:")) {
+    if (isPure(context)) report(context, line, "purity", `${specifier} in pure code`);
+  } else checkThirdParty(context, found);
+}
+
+function checkRelative(context: Context, { specifier, line }: Import): void {
+  const { file, folder } = context;
+  const target = resolvePath(file.path, specifier);
+  if (!target.startsWith(`${folder}/`)) report(context, line, "boundary", `${specifier} leaves ${folder}; import the package by its name`);
+  const domain = `${folder}/src/domain/`;
+  if (!file.path.startsWith(domain) || isTest(file.path) || target.startsWith(domain)) return;
+  const allowed = [`${folder}/src/ports.ts`, `${folder}/src/errors.ts`];
+  if (!allowed.includes(target)) report(context, line, "domain", `domain imports ${specifier}; it may import domain files, ports.ts, errors.ts and pure packages`);
+}
+
+function checkWorkspace(context: Context, { specifier, line, typeOnly }: Import): void {
+  const { file, folder, manifest, manifests, folderOf } = context;
+  const [scope, short, ...rest] = specifier.split("/");
+  const name = `${scope}/${short}`;
+  const targetFolder = folderOf.get(name);
+  if (targetFolder === undefined) return report(context, line, "boundary", `there is no package ${name}`);
+  const entry = rest.length === 0 ? "." : `./${rest.join("/")}`;
+  if (manifests.get(targetFolder)!.exports?.[entry] === undefined) report(context, line, "boundary", `${specifier} is not a public entry of ${name}`);
+  if (folder !== "test" && !isTest(file.path) && !(ALLOWED[folder] ?? []).includes(short!))
+    report(context, line, "direction", `${folder} may not import ${name} (allowed: ${(ALLOWED[folder] ?? []).join(", ") || "nothing"})`);
+  if (!isDeclared(manifest, name, isTest(file.path))) report(context, line, "declared", `${name} is not in the dependencies of ${manifest.name}`);
+  if (file.path.startsWith(`${folder}/src/domain/`) && !isTest(file.path) && !typeOnly && !PURE_ENTRIES.includes(specifier))
+    report(context, line, "domain", `domain imports ${specifier}; only ${PURE_ENTRIES.join(", ")} are pure`);
+}
+
+function checkThirdParty(context: Context, { specifier, line, typeOnly }: Import): void {
+  const { file, folder, manifest } = context;
+  const name = specifier.startsWith("@") ? specifier.split("/").slice(0, 2).join("/") : specifier.split("/")[0]!;
+  const rootTools = isTest(file.path) && ["vitest"].includes(name);
+  if (!rootTools && !isDeclared(manifest, name, isTest(file.path))) report(context, line, "declared", `${name} is not in the dependencies of ${manifest.name}`);
+  if (isPure(context) && !typeOnly && !(PURE[folder] ?? []).includes(name)) report(context, line, "purity", `${name} in pure code`);
+}
+
+function isDeclared(manifest: Manifest, name: string, development: boolean): boolean {
+  if (manifest.name === name || manifest.dependencies?.[name] !== undefined) return true;
+  return development && manifest.devDependencies?.[name] !== undefined;
+}
+
+const IMPORT = /(?:^|\n)\s*(?:import|export)\s+(type\s+)?(?:[\w*{}\s,$]+?\s+from\s+)?["']([^"'\n]+)["']|import\(\s*["']([^"'\n]+)["']\s*\)/g;
+const EXPORT_ALL = /(?:^|\n)\s*export\s+\*/;
+
+function importsOf(text: string): Import[] {
+  const found: Import[] = [];
+  for (const match of text.matchAll(IMPORT)) {
+    const line = text.slice(0, match.index + match[0].length).split("\n").length;
+    found.push({ specifier: (match[2] ?? match[3])!, line, typeOnly: match[1] !== undefined });
+  }
+  return found;
+}
+
+function exportAllLines(text: string): number[] {
+  const match = EXPORT_ALL.exec(text);
+  return match === null ? [] : [text.slice(0, match.index + 1).split("\n").length];
+}
+
+function resolvePath(from: string, specifier: string): string {
+  const parts = from.split("/").slice(0, -1);
+  for (const part of specifier.split("/")) {
+    if (part === "..") parts.pop();
+    else if (part !== ".") parts.push(part);
+  }
+  return parts.join("/");
+}
