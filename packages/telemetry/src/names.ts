@@ -44,7 +44,16 @@ export type Method = (typeof METHODS)[number];
  * What became of one sent packet. `sent` counts every send that the kernel accepted, so that
  * sent = received + lost + still waiting; `late` and `duplicate` are counted beside, `lost` includes the late ones.
  */
-export const OUTCOMES = ["sent", "received", "lost", "late", "duplicate", "corrupt", "send_error", "discarded"] as const;
+export const OUTCOMES = [
+  "sent",
+  "received",
+  "lost",
+  "late",
+  "duplicate",
+  "corrupt",
+  "send_error",
+  "discarded",
+] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** Headers of a bus record; the same on memory, HTTP and Kafka (design §4). */

@@ -56,9 +56,22 @@ interface MetricHead {
 export type Metric = MetricHead &
   (
     | { readonly kind: "gauge"; readonly points: readonly NumberPoint[] }
-    | { readonly kind: "sum"; readonly temporality: Temporality; readonly monotonic: boolean; readonly points: readonly NumberPoint[] }
-    | { readonly kind: "histogram"; readonly temporality: Temporality; readonly points: readonly HistogramPoint[] }
-    | { readonly kind: "exponentialHistogram"; readonly temporality: Temporality; readonly points: readonly ExponentialHistogramPoint[] }
+    | {
+        readonly kind: "sum";
+        readonly temporality: Temporality;
+        readonly monotonic: boolean;
+        readonly points: readonly NumberPoint[];
+      }
+    | {
+        readonly kind: "histogram";
+        readonly temporality: Temporality;
+        readonly points: readonly HistogramPoint[];
+      }
+    | {
+        readonly kind: "exponentialHistogram";
+        readonly temporality: Temporality;
+        readonly points: readonly ExponentialHistogramPoint[];
+      }
   );
 
 /** One resource with one scope: what a source publishes in one record. */

@@ -1,0 +1,161 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { CounterTrack, spreadOverPanes } from "./counters.ts";
+import type { Increment } from "./counters.ts";
+
+/** What the last of the samples gives. */
+function last(...samples: (readonly [startMs: number, timeMs: number, value: number])[]): Increment | null {
+  const track = new CounterTrack();
+  let increment: Increment | null = null;
+  for (const sample of samples) increment = track.observe(...sample);
+  return increment;
+}
+
+describe("CounterTrack", () => {
+  it("takes a first sample of unknown start as a baseline", () => {
+    expect(last([0, 1_000, 50])).toBeNull();
+  });
+
+  it("counts a first sample of known start from there", () => {
+    expect(last([400, 1_000, 50])).toEqual({ fromMs: 400, toMs: 1_000, delta: 50, reset: false });
+  });
+
+  it("takes a first sample that began at its own time as a baseline", () => {
+    expect(last([1_000, 1_000, 50])).toBeNull();
+  });
+
+  it("takes a first sample that began too long ago as a baseline when told to", () => {
+    expect(new CounterTrack({ maxFirstSpanMs: 500 }).observe(400, 1_000, 50)).toBeNull();
+    expect(new CounterTrack({ maxFirstSpanMs: 600 }).observe(400, 1_000, 50)).not.toBeNull();
+  });
+
+  it("gives the difference to the sample before", () => {
+    expect(last([0, 1_000, 50], [0, 2_000, 80])).toEqual({
+      fromMs: 1_000,
+      toMs: 2_000,
+      delta: 30,
+      reset: false,
+    });
+  });
+
+  it("says 0 when nothing happened", () => {
+    expect(last([0, 1_000, 50], [0, 2_000, 50])?.delta).toBe(0);
+  });
+
+  it("ignores a repeated sample", () => {
+    expect(last([0, 1_000, 50], [0, 1_000, 80])).toBeNull();
+    expect(last([0, 1_000, 50], [0, 1_000, 80], [0, 2_000, 90])?.delta).toBe(40);
+  });
+
+  it("ignores an older sample", () => {
+    expect(last([0, 2_000, 50], [0, 1_000, 10])).toBeNull();
+    expect(last([0, 2_000, 50], [0, 1_000, 10], [0, 3_000, 60])).toEqual({
+      fromMs: 2_000,
+      toMs: 3_000,
+      delta: 10,
+      reset: false,
+    });
+  });
+
+  it("sees a restart by a decrease when no start is known, and counts from the last sample", () => {
+    expect(last([0, 1_000, 50], [0, 2_000, 20])).toEqual({
+      fromMs: 1_000,
+      toMs: 2_000,
+      delta: 20,
+      reset: true,
+    });
+  });
+
+  it("sees a restart by a changed start although the value grew, and counts from the new start", () => {
+    expect(last([500, 1_000, 50], [1_600, 2_000, 70])).toEqual({
+      fromMs: 1_600,
+      toMs: 2_000,
+      delta: 70,
+      reset: true,
+    });
+  });
+
+  it("counts from the last sample when the new start lies before it", () => {
+    expect(last([500, 1_000, 50], [900, 2_000, 70])).toEqual({
+      fromMs: 1_000,
+      toMs: 2_000,
+      delta: 70,
+      reset: true,
+    });
+  });
+
+  it("takes no restart from a start that becomes known", () => {
+    expect(last([0, 1_000, 50], [500, 2_000, 70])).toEqual({
+      fromMs: 1_000,
+      toMs: 2_000,
+      delta: 20,
+      reset: false,
+    });
+  });
+
+  it("takes no restart from a start that is left out once", () => {
+    expect(last([500, 1_000, 50], [0, 2_000, 60], [500, 3_000, 75])).toMatchObject({
+      delta: 15,
+      reset: false,
+    });
+  });
+
+  it("takes a start after the sample for unknown", () => {
+    expect(last([5_000, 1_000, 50])).toBeNull();
+    expect(last([500, 1_000, 50], [5_000, 2_000, 60])).toMatchObject({ delta: 10, reset: false });
+  });
+
+  it.each([NaN, -1, Infinity])("ignores a value of %d", (value) => {
+    expect(last([0, 1_000, 50], [0, 2_000, value], [0, 3_000, 60])?.delta).toBe(10);
+  });
+
+  it.each([NaN, Infinity, 0, -5])("ignores a time of %d", (timeMs) => {
+    expect(last([0, 1_000, 50], [0, timeMs, 55], [0, 3_000, 60])?.delta).toBe(10);
+  });
+});
+
+function parts(increment: Omit<Increment, "reset">, paneMs: number): [number, number][] {
+  const out: [number, number][] = [];
+  spreadOverPanes({ ...increment, reset: false }, paneMs, (startMs, part) => out.push([startMs, part]));
+  return out;
+}
+
+describe("spreadOverPanes", () => {
+  it("shares in proportion to the time in each pane", () => {
+    expect(parts({ fromMs: 5, toMs: 25, delta: 20 }, 10)).toEqual([
+      [0, 5],
+      [10, 10],
+      [20, 5],
+    ]);
+  });
+
+  it("gives everything to the one pane that covers it", () => {
+    expect(parts({ fromMs: 11, toMs: 14, delta: 7 }, 10)).toEqual([[10, 7]]);
+  });
+
+  it("gives nothing to the pane that begins where the increment ends", () => {
+    expect(parts({ fromMs: 10, toMs: 20, delta: 7 }, 10)).toEqual([[10, 7]]);
+  });
+
+  it("gives an increment of no length to its pane", () => {
+    expect(parts({ fromMs: 20, toMs: 20, delta: 7 }, 10)).toEqual([[20, 7]]);
+  });
+
+  it("visits only the newest panes of an increment as old as the epoch", () => {
+    const shared = parts({ fromMs: 1, toMs: 1.7e12, delta: 3.4e12 - 2 }, 10);
+    expect(shared.length).toBe(1_024);
+    expect(shared.at(-1)![0]).toBe(1.7e12 - 10);
+    expect(shared.at(-1)![1]).toBeCloseTo(20, 9);
+  });
+
+  it("loses nothing", () => {
+    const time = fc.integer({ min: 1_700_000_000_000, max: 1_700_000_600_000 });
+    fc.assert(
+      fc.property(time, time, fc.integer({ min: 0, max: 1e9 }), (a, b, delta) => {
+        const shared = parts({ fromMs: Math.min(a, b), toMs: Math.max(a, b), delta }, 2_000);
+        const total = shared.reduce((sum, [, part]) => sum + part, 0);
+        expect(Math.abs(total - delta)).toBeLessThanOrEqual(1e-9 * delta);
+      }),
+    );
+  });
+});

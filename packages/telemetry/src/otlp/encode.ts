@@ -1,0 +1,137 @@
+import type {
+  AttributeValue,
+  Attributes,
+  ExponentialHistogramPoint,
+  HistogramPoint,
+  Metric,
+  MetricsBatch,
+  NumberPoint,
+  Temporality,
+} from "./model.ts";
+import { WireWriter } from "./writer.ts";
+
+// Field numbers are those of opentelemetry-proto 1.x; fields are written in ascending order, and defaults are left out,
+// as the reference encoders do, so that equal batches are equal bytes everywhere.
+
+const TEMPORALITY: Readonly<Record<Temporality, number>> = { delta: 1, cumulative: 2 };
+
+/**
+ * The bytes of an ExportMetricsServiceRequest with one resource and one scope.
+ * @throws OtlpError `unencodable` for counts that aren't safe integers, integer values beyond 2^53, times out of fixed64
+ */
+export function encodeMetrics(batch: MetricsBatch): Uint8Array {
+  const writer = new WireWriter();
+  const resourceMetrics = writer.begin(1);
+  const resource = writer.begin(1);
+  writeAttributes(writer, 1, batch.resource);
+  writer.end(resource);
+  const scopeMetrics = writer.begin(2);
+  const scope = writer.begin(1);
+  writeText(writer, 1, batch.scope.name);
+  writeText(writer, 2, batch.scope.version);
+  writer.end(scope);
+  for (const metric of batch.metrics) writeMetric(writer, metric);
+  writer.end(scopeMetrics);
+  writer.end(resourceMetrics);
+  return writer.finish();
+}
+
+function writeMetric(writer: WireWriter, metric: Metric): void {
+  const start = writer.begin(2);
+  writeText(writer, 1, metric.name);
+  writeText(writer, 2, metric.description);
+  writeText(writer, 3, metric.unit);
+  writeData(writer, metric);
+  writer.end(start);
+}
+
+function writeData(writer: WireWriter, metric: Metric): void {
+  let start: number;
+  switch (metric.kind) {
+    case "gauge":
+      start = writer.begin(5);
+      for (const point of metric.points) writeNumber(writer, point);
+      break;
+    case "sum":
+      start = writer.begin(7);
+      for (const point of metric.points) writeNumber(writer, point);
+      writer.uint(2, TEMPORALITY[metric.temporality]);
+      if (metric.monotonic) writer.uint(3, 1);
+      break;
+    case "histogram":
+      start = writer.begin(9);
+      for (const point of metric.points) writeHistogram(writer, point);
+      writer.uint(2, TEMPORALITY[metric.temporality]);
+      break;
+    case "exponentialHistogram":
+      start = writer.begin(10);
+      for (const point of metric.points) writeExponentialHistogram(writer, point);
+      writer.uint(2, TEMPORALITY[metric.temporality]);
+      break;
+  }
+  writer.end(start);
+}
+
+function writeNumber(writer: WireWriter, point: NumberPoint): void {
+  const start = writer.begin(1);
+  writer.time(2, point.startMs ?? 0);
+  writer.time(3, point.timeMs);
+  if (point.integer === true) writer.sfixed64(6, point.value);
+  else writer.double(4, point.value);
+  writeAttributes(writer, 7, point.attributes);
+  writer.end(start);
+}
+
+function writeHistogram(writer: WireWriter, point: HistogramPoint): void {
+  const start = writer.begin(1);
+  writer.time(2, point.startMs ?? 0);
+  writer.time(3, point.timeMs);
+  if (point.count !== 0) writer.fixed64(4, point.count);
+  writer.double(5, point.sum);
+  if (point.bucketCounts.length > 0) writer.packedFixed64(6, point.bucketCounts);
+  if (point.explicitBounds.length > 0) writer.packedDoubles(7, point.explicitBounds);
+  writeAttributes(writer, 9, point.attributes);
+  writer.end(start);
+}
+
+function writeExponentialHistogram(writer: WireWriter, point: ExponentialHistogramPoint): void {
+  const { data } = point;
+  const start = writer.begin(1);
+  writeAttributes(writer, 1, point.attributes);
+  writer.time(2, point.startMs ?? 0);
+  writer.time(3, point.timeMs);
+  if (data.count !== 0) writer.fixed64(4, data.count);
+  writer.double(5, data.sum);
+  if (data.scale !== 0) writer.sint(6, data.scale);
+  if (data.zeroCount !== 0) writer.fixed64(7, data.zeroCount);
+  const positive = writer.begin(8);
+  if (data.offset !== 0) writer.sint(1, data.offset);
+  if (data.bucketCounts.length > 0) writer.packedUints(2, data.bucketCounts);
+  writer.end(positive);
+  writer.double(12, data.min);
+  writer.double(13, data.max);
+  writer.end(start);
+}
+
+function writeAttributes(writer: WireWriter, field: number, attributes: Attributes): void {
+  for (const key of Object.keys(attributes)) {
+    const pair = writer.begin(field);
+    writeText(writer, 1, key);
+    const value = writer.begin(2);
+    writeValue(writer, attributes[key]!);
+    writer.end(value);
+    writer.end(pair);
+  }
+}
+
+/** An AnyValue: its fields are a oneof, so they are written even when they hold the default. */
+function writeValue(writer: WireWriter, value: AttributeValue): void {
+  if (typeof value === "string") writer.string(1, value);
+  else if (typeof value === "boolean") writer.uint(2, value ? 1 : 0);
+  else if (Number.isSafeInteger(value)) writer.int(3, value);
+  else writer.double(4, value);
+}
+
+function writeText(writer: WireWriter, field: number, text: string | undefined): void {
+  if (text !== undefined && text !== "") writer.string(field, text);
+}

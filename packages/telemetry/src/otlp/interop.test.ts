@@ -1,0 +1,197 @@
+import { ProtobufMetricsSerializer } from "@opentelemetry/otlp-transformer";
+import { describe, expect, it } from "vitest";
+import { RECORD_KINDS, RecordingVisitor, START_MS, TIME_MS } from "../testing/batches.ts";
+import { exportRequest } from "../testing/otlp-schema.ts";
+import { MetricsDecoder } from "./decode.ts";
+import { encodeMetrics } from "./encode.ts";
+import type { ExponentialHistogramData, Metric, MetricsBatch, NumberPoint } from "./model.ts";
+
+const TEMPORALITIES = { delta: 1, cumulative: 2 } as const;
+
+function nanoseconds(timeMs: number | undefined): string | undefined {
+  return timeMs === undefined ? undefined : `${BigInt(timeMs) * 1_000_000n}`;
+}
+
+function genericAttributes(attributes: Readonly<Record<string, unknown>>): object[] {
+  return Object.entries(attributes).map(([key, value]) => ({ key, value: { stringValue: value } }));
+}
+
+function genericHead(point: { readonly startMs?: number; readonly timeMs: number }): object {
+  const start = nanoseconds(point.startMs);
+  return {
+    ...(start === undefined ? {} : { startTimeUnixNano: start }),
+    timeUnixNano: nanoseconds(point.timeMs),
+  };
+}
+
+function genericNumber(point: NumberPoint): object {
+  const value = point.integer === true ? { asInt: String(point.value) } : { asDouble: point.value };
+  return { ...genericHead(point), ...value, attributes: genericAttributes(point.attributes) };
+}
+
+function genericExponential(data: ExponentialHistogramData): object {
+  return {
+    count: String(data.count),
+    sum: data.sum,
+    scale: data.scale,
+    min: data.min,
+    max: data.max,
+    ...(data.zeroCount === 0 ? {} : { zeroCount: String(data.zeroCount) }),
+    positive: { offset: data.offset, bucketCounts: Array.from(data.bucketCounts, String) },
+  };
+}
+
+function genericData(metric: Metric): object {
+  switch (metric.kind) {
+    case "gauge":
+      return { gauge: { dataPoints: metric.points.map(genericNumber) } };
+    case "sum":
+      return {
+        sum: {
+          dataPoints: metric.points.map(genericNumber),
+          aggregationTemporality: TEMPORALITIES[metric.temporality],
+          isMonotonic: metric.monotonic,
+        },
+      };
+    case "histogram":
+      return {
+        histogram: {
+          dataPoints: metric.points.map((point) => ({
+            ...genericHead(point),
+            count: String(point.count),
+            sum: point.sum,
+            explicitBounds: point.explicitBounds,
+            bucketCounts: point.bucketCounts.map(String),
+            attributes: genericAttributes(point.attributes),
+          })),
+          aggregationTemporality: TEMPORALITIES[metric.temporality],
+        },
+      };
+    default:
+      return {
+        exponentialHistogram: {
+          dataPoints: metric.points.map((point) => ({
+            ...genericHead(point),
+            ...genericExponential(point.data),
+            attributes: genericAttributes(point.attributes),
+          })),
+          aggregationTemporality: TEMPORALITIES[metric.temporality],
+        },
+      };
+  }
+}
+
+/** What a batch says, as protobufjs says it. */
+function genericRequest(batch: MetricsBatch): Record<string, unknown> {
+  const metrics = batch.metrics.map((metric) => ({
+    name: metric.name,
+    ...(metric.unit === undefined ? {} : { unit: metric.unit }),
+    ...genericData(metric),
+  }));
+  return {
+    resourceMetrics: [
+      {
+        resource: { attributes: genericAttributes(batch.resource) },
+        scopeMetrics: [{ scope: batch.scope, metrics }],
+      },
+    ],
+  };
+}
+
+describe.each(Object.entries(RECORD_KINDS))("a record of %s", (_, batch) => {
+  it("says to protobufjs what the batch says", () => {
+    const decoded = exportRequest.decode(encodeMetrics(batch));
+    expect(exportRequest.toObject(decoded, { longs: String })).toEqual(genericRequest(batch));
+  });
+
+  it("is the bytes that protobufjs writes", () => {
+    const generic = exportRequest.encode(exportRequest.fromObject(genericRequest(batch))).finish();
+    expect(Buffer.from(encodeMetrics(batch)).toString("hex")).toBe(Buffer.from(generic).toString("hex"));
+  });
+});
+
+type Serializable = Parameters<typeof ProtobufMetricsSerializer.serializeRequest>[0];
+type SerializableMetric = Serializable["scopeMetrics"][number]["metrics"][number];
+
+const HR_START: [number, number] = [START_MS / 1_000 - (START_MS % 1_000) / 1_000, (START_MS % 1_000) * 1e6];
+const HR_TIME: [number, number] = [TIME_MS / 1_000 - (TIME_MS % 1_000) / 1_000, (TIME_MS % 1_000) * 1e6];
+const DELTA = 0;
+const CUMULATIVE = 1;
+const HISTOGRAM = 0;
+const EXPONENTIAL_HISTOGRAM = 1;
+const GAUGE = 2;
+const SUM = 3;
+
+/** What the SDK's own serializer makes of one metric with one point. */
+function decodeFromSdk(
+  dataPointType: number,
+  aggregationTemporality: number,
+  value: unknown,
+): RecordingVisitor {
+  const metric = {
+    descriptor: { name: "m", description: "words", unit: "s", type: "", valueType: 1, advice: {} },
+    dataPointType,
+    aggregationTemporality,
+    isMonotonic: true,
+    dataPoints: [
+      { startTime: HR_START, endTime: HR_TIME, attributes: { a: "b", n: 3, ok: true, r: 0.5 }, value },
+    ],
+  } as unknown as SerializableMetric;
+  const request: Serializable = {
+    resource: { attributes: { "service.name": "sdk" } } as unknown as Serializable["resource"],
+    scopeMetrics: [{ scope: { name: "s" }, metrics: [metric] }],
+  };
+  const visitor = new RecordingVisitor();
+  new MetricsDecoder().decode(ProtobufMetricsSerializer.serializeRequest(request)!, visitor);
+  expect(visitor.refusals).toEqual([]);
+  expect(visitor.points.length).toBe(1);
+  const [point] = visitor.points;
+  expect(point!.series.attributes).toEqual({ a: "b", n: 3, ok: true, r: 0.5 });
+  expect(point!.series.resource).toEqual({ "service.name": "sdk" });
+  expect(point!.series).toMatchObject({ name: "m", unit: "s" });
+  expect([point!.startMs, point!.timeMs]).toEqual([START_MS, TIME_MS]);
+  return visitor;
+}
+
+describe("the decoder reads what the OpenTelemetry SDK writes:", () => {
+  it("a gauge", () => {
+    const { points } = decodeFromSdk(GAUGE, CUMULATIVE, -2.5);
+    expect(points[0]!.series).toMatchObject({ kind: "gauge", temporality: null });
+    expect(points[0]!.numbers).toEqual([-2.5]);
+  });
+
+  it("a delta sum", () => {
+    const { points } = decodeFromSdk(SUM, DELTA, 12);
+    expect(points[0]!.series).toMatchObject({ kind: "sum", temporality: "delta", monotonic: true });
+    expect(points[0]!.numbers).toEqual([12]);
+  });
+
+  it("a cumulative histogram", () => {
+    const buckets = { boundaries: [1, 2], counts: [1, 2, 3] };
+    const { points } = decodeFromSdk(HISTOGRAM, CUMULATIVE, {
+      buckets,
+      sum: 11.5,
+      count: 6,
+      min: 0.5,
+      max: 4,
+    });
+    expect(points[0]!.series).toMatchObject({ kind: "histogram", temporality: "cumulative" });
+    expect(points[0]!.numbers).toEqual([6, 11.5]);
+  });
+
+  it("an exponential histogram, which merges", () => {
+    const value = {
+      count: 6,
+      sum: 6.1,
+      scale: 6,
+      zeroCount: 0,
+      min: 1.005,
+      max: 1.03,
+      positive: { offset: 0, bucketCounts: [1, 2, 3] },
+      negative: { offset: 0, bucketCounts: [] },
+    };
+    const { points, merged, mergeRefusals } = decodeFromSdk(EXPONENTIAL_HISTOGRAM, DELTA, value);
+    expect(points[0]!.numbers).toEqual([6, 0, 0, 6, 6.1, 1.005, 1.03, 1, 2, 3]);
+    expect([mergeRefusals, merged.count]).toEqual([0, 6]);
+  });
+});
