@@ -40,6 +40,11 @@ describe("checkArchitecture", () => {
     expect(rulesFor("aggregator/src/domain/a.ts", 'import { x } from "../ports.ts";\nimport { y } from "@isochrone/telemetry";\n')).toEqual([]);
   });
 
+  it("lets a domain hash and read addresses, but not draw randomness or open sockets by the same built-ins", () => {
+    expect(rulesFor("aggregator/src/domain/a.ts", 'import { createHmac, timingSafeEqual } from "node:crypto";\nimport { isIP } from "node:net";\n')).toEqual([]);
+    expect(rulesFor("aggregator/src/domain/a.ts", 'import { randomBytes } from "node:crypto";\nimport { connect } from "node:net";\n')).toEqual(["purity", "purity"]);
+  });
+
   it("sees dynamic imports and multi-line imports", () => {
     expect(rulesFor("aggregator/src/a.ts", 'const x = await import("@isochrone/probe");\n')).toEqual(["direction"]);
     expect(rulesFor("aggregator/src/a.ts", 'import {\n  a,\n  b,\n} from "@isochrone/probe";\n')).toEqual(["direction"]);

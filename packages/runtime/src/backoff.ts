@@ -1,0 +1,64 @@
+import type { Clock, Random } from "./clock.ts";
+import { CodedError } from "./errors.ts";
+
+/** When to try again. */
+export interface BackoffPolicy {
+  /** Delay after the first failure. */
+  readonly initialMs: number;
+  /** No delay is longer. */
+  readonly maxMs: number;
+  /** Growth per failure, at least 1. */
+  readonly factor: number;
+  /** Share of the delay that is random, 0 to 1: with 0.5 a delay of 100 ms is between 50 and 100. */
+  readonly jitterRatio: number;
+  /** Tries in all, the first included; Infinity for no limit. */
+  readonly maxAttempts: number;
+}
+
+/** From a tenth of a second to half a minute, without an end. */
+export const DEFAULT_BACKOFF: BackoffPolicy = Object.freeze({
+  initialMs: 100,
+  maxMs: 30_000,
+  factor: 2,
+  jitterRatio: 0.5,
+  maxAttempts: Number.POSITIVE_INFINITY,
+});
+
+/**
+ * Whether to try again after `attempt` failures (1 after the first). Errors of the project say by `retryable`; others
+ * are taken for passing trouble.
+ */
+export function shouldRetry(policy: BackoffPolicy, attempt: number, error: unknown): boolean {
+  if (attempt >= policy.maxAttempts) return false;
+  return error instanceof CodedError ? error.retryable : true;
+}
+
+/** How long to wait after `attempt` failures (1 after the first). */
+export function delayMs(policy: BackoffPolicy, attempt: number, random: Random): number {
+  // the exponent is bounded, or the power would be Infinity after some hours of failures
+  const fullMs = Math.min(policy.maxMs, policy.initialMs * policy.factor ** Math.min(attempt - 1, 1000));
+  return fullMs * (1 - policy.jitterRatio * random.next());
+}
+
+/** Runs until it succeeds, must not be tried again (throws the last error), or `signal` is aborted (throws its reason). */
+export async function retry<T>(options: {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly policy: BackoffPolicy;
+  readonly signal?: AbortSignal;
+  run(attempt: number): Promise<T>;
+  onRetry?(error: unknown, attempt: number, delayMs: number): void;
+}): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    options.signal?.throwIfAborted();
+    try {
+      return await options.run(attempt);
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      if (!shouldRetry(options.policy, attempt, error)) throw error;
+      const waitMs = delayMs(options.policy, attempt, options.random);
+      options.onRetry?.(error, attempt, waitMs);
+      await options.clock.sleep(waitMs, options.signal);
+    }
+  }
+}

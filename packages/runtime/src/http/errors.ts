@@ -1,0 +1,52 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Logger } from "../log.ts";
+import { HttpError, problem, sendProblem } from "./problem.ts";
+import type { Problem } from "./problem.ts";
+import { describeMistakes } from "./validation.ts";
+
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+/** Turns every error of the server into a problem. */
+export function installErrorHandling(app: FastifyInstance, logger: Logger): void {
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const body = toProblem(error, request);
+    if (body.status >= 500)
+      logger.error("request failed", { method: request.method, route: request.routeOptions.url, error });
+    return sendProblem(reply, body);
+  });
+  app.setNotFoundHandler((request, reply) => notFound(app, request, reply));
+}
+
+function toProblem(error: FastifyError, request: FastifyRequest): Problem {
+  if (error.validation) {
+    const mistakes = describeMistakes(error.validation, error.validationContext ?? "body", request);
+    const detail = mistakes.map(({ field, rule }) => `${field} ${rule}`).join("; ");
+    return problem(400, { code: "request_invalid", detail, errors: mistakes });
+  }
+  if (error instanceof HttpError) {
+    const { status, code, message, mistakes } = error;
+    return problem(status, { code, detail: message, ...(mistakes.length > 0 ? { errors: mistakes } : {}) });
+  }
+  const status = error.statusCode ?? 500;
+  // Who answers 5xx knows more than the client may: the log has it.
+  if (error.code === "FST_ERR_HANDLER_TIMEOUT")
+    return problem(503, { code: "handler_timeout", detail: "the answer took too long" });
+  if (!(status >= 400 && status < 500)) return problem(500, { code: "internal" });
+  return problem(status, {
+    detail: error.message,
+    ...(error.code ? { code: error.code.toLowerCase() } : {}),
+  });
+}
+
+// Fastify answers 404 for a known path with another method; clients are helped more by 405 and Allow.
+function notFound(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const path = request.url.split("?", 1)[0] ?? "/";
+  const allowed = METHODS.filter((method) => app.findRoute({ method, url: path }) !== null);
+  if (allowed.length === 0)
+    return sendProblem(reply, problem(404, { code: "not_found", detail: "no such resource" }));
+  void reply.header("allow", allowed.join(", "));
+  return sendProblem(
+    reply,
+    problem(405, { code: "method_not_allowed", detail: `use ${allowed.join(" or ")}` }),
+  );
+}

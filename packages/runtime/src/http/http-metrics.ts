@@ -1,0 +1,64 @@
+import type { FastifyInstance } from "fastify";
+import { Counter, Gauge, Histogram } from "prom-client";
+import type { Registry } from "prom-client";
+
+const REQUESTS_TOTAL = "isochrone_http_requests_total";
+const DURATION_SECONDS = "isochrone_http_request_duration_seconds";
+const REJECTED_TOTAL = "isochrone_http_requests_rejected_total";
+const IN_FLIGHT = "isochrone_http_requests_in_flight";
+
+/** Metrics of one HTTP server. */
+export interface HttpMetrics {
+  /** Counts a request that the overload guard turned away. */
+  rejected(): void;
+  inFlight(count: number): void;
+}
+
+/** Counts and times every request by route pattern: never by path, which clients choose. */
+export function installHttpMetrics(app: FastifyInstance, server: string, registry: Registry): HttpMetrics {
+  const requests = reuse(registry, REQUESTS_TOTAL, () => {
+    return new Counter({
+      name: REQUESTS_TOTAL,
+      help: "HTTP requests answered.",
+      labelNames: ["server", "route", "method", "code"],
+      registers: [registry],
+    });
+  });
+  const seconds = reuse(registry, DURATION_SECONDS, () => {
+    return new Histogram({
+      name: DURATION_SECONDS,
+      help: "Time from the first byte of a request to the end of its answer.",
+      labelNames: ["server", "route", "method"],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers: [registry],
+    });
+  });
+  const rejected = reuse(registry, REJECTED_TOTAL, () => {
+    return new Counter({
+      name: REJECTED_TOTAL,
+      help: "HTTP requests turned away because too many were under way.",
+      labelNames: ["server"],
+      registers: [registry],
+    });
+  });
+  const inFlight = reuse(registry, IN_FLIGHT, () => {
+    return new Gauge({
+      name: IN_FLIGHT,
+      help: "HTTP requests under way.",
+      labelNames: ["server"],
+      registers: [registry],
+    });
+  });
+  app.addHook("onResponse", async (request, reply) => {
+    const route = request.routeOptions.url ?? "unmatched";
+    const { method } = request;
+    requests.inc({ server, route, method, code: String(reply.statusCode) });
+    seconds.observe({ server, route, method }, reply.elapsedTime / 1000);
+  });
+  return { rejected: () => rejected.inc({ server }), inFlight: (count) => inFlight.set({ server }, count) };
+}
+
+// Two servers of one process may share a registry; the label tells them apart.
+function reuse<M>(registry: Registry, name: string, create: () => M): M {
+  return (registry.getSingleMetric(name) as M | undefined) ?? create();
+}

@@ -1,0 +1,6 @@
+export { createHttpApp } from "./create-http-app.ts";
+export type { HttpApp, HttpAppOptions, Readiness } from "./create-http-app.ts";
+export { listen } from "./listen.ts";
+export type { ListenAddress } from "./listen.ts";
+export { HttpError, problem, sendProblem } from "./problem.ts";
+export type { FieldMistake, Problem } from "./problem.ts";

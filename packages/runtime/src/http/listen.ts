@@ -1,0 +1,47 @@
+import type { AddressInfo } from "node:net";
+import { ListenError } from "../errors.ts";
+
+/** Where a server listens. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+  /** http://host:port, ready for a client */
+  readonly url: string;
+}
+
+interface Listening {
+  listen(options: { host: string; port: number }): Promise<unknown>;
+  readonly server: { address(): AddressInfo | string | null };
+}
+
+/**
+ * Listens and gives the real address (port 0 is replaced by the one that the system chose). `setting` names the setting
+ * of the port, for the message of the ListenError.
+ */
+export async function listen(
+  app: Listening,
+  target: { readonly host: string; readonly port: number; readonly setting?: string },
+): Promise<ListenAddress> {
+  const { host, port, setting } = target;
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const hint = setting ? `; choose another with the setting ${setting}` : "";
+    throw new ListenError(`cannot listen on ${host} port ${port}: ${reasonOf(error)}${hint}`, error);
+  }
+  const address = app.server.address();
+  const bound = typeof address === "object" && address !== null ? address.port : port;
+  const name = host.includes(":") ? `[${host}]` : host;
+  return { host, port: bound, url: `http://${name}:${bound}` };
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: "another program listens there (EADDRINUSE)",
+  EACCES: "this user may not use the port (EACCES)",
+  EADDRNOTAVAIL: "this machine does not have the address (EADDRNOTAVAIL)",
+};
+
+function reasonOf(error: unknown): string {
+  const code: unknown = error instanceof Error ? Reflect.get(error, "code") : undefined;
+  return (typeof code === "string" ? REASONS[code] : undefined) ?? String(error);
+}

@@ -1,0 +1,101 @@
+import type { FastifyInstance } from "fastify";
+import type { TSchema } from "typebox";
+import { Compile } from "typebox/compile";
+import { Value } from "typebox/value";
+import type { FieldMistake } from "./problem.ts";
+
+const MAX_MISTAKES = 8;
+const MAX_VALUE_CHARACTERS = 100;
+
+interface SchemaMistake {
+  readonly instancePath: string;
+  readonly keyword: string;
+  readonly params: object;
+  readonly message: string;
+}
+
+/** The parts of a request that schemas look at. */
+export interface RequestParts {
+  readonly body: unknown;
+  readonly query: unknown;
+  readonly params: unknown;
+}
+
+/**
+ * Validates by typebox. Query, path and headers are text and are converted to the types of the schema; in a body a
+ * wrong type is a mistake ("5" is no number).
+ */
+export function installValidation(app: FastifyInstance): void {
+  app.setValidatorCompiler<TSchema>(({ schema, httpPart }) => {
+    const check = Compile(schema);
+    return (raw: unknown) => {
+      const complete: unknown = Value.Default(schema, raw);
+      const value: unknown = httpPart === "body" ? complete : Value.Convert(schema, complete);
+      if (check.Check(value)) return { value };
+      return { error: check.Errors(value).slice(0, MAX_MISTAKES) as never };
+    };
+  });
+}
+
+/** Mistakes in the words of the problem: field, rule, value. */
+export function describeMistakes(
+  mistakes: readonly unknown[],
+  context: string,
+  request: RequestParts,
+): FieldMistake[] {
+  return (mistakes as readonly SchemaMistake[]).flatMap((mistake) => describe(mistake, context, request));
+}
+
+function describe(mistake: SchemaMistake, context: string, request: RequestParts): FieldMistake[] {
+  const path = mistake.instancePath.split("/").slice(1).map(unescapePointer);
+  const name = (extra?: string): string =>
+    [context, ...path, ...(extra === undefined ? [] : [extra])].join(".");
+  const missing = names(mistake.params, "requiredProperties");
+  if (mistake.keyword === "required")
+    return missing.map((key) => ({ field: name(key), rule: "must be present" }));
+  const unknown = names(mistake.params, "additionalProperties");
+  if (mistake.keyword === "additionalProperties")
+    return unknown.map((key) => ({ field: name(key), rule: "is not known" }));
+  // the same unknown field again, as the property that the schema `false` refuses
+  if (mistake.keyword === "boolean") return [];
+  const value = valueAt(request, context, path);
+  return [
+    { field: name(), rule: ruleText(mistake), ...(value === undefined ? {} : { value: shorten(value) }) },
+  ];
+}
+
+function names(params: object, key: string): readonly string[] {
+  const found: unknown = Reflect.get(params, key);
+  return Array.isArray(found) ? (found as string[]) : [];
+}
+
+function ruleText({ keyword, message, params }: SchemaMistake): string {
+  const allowed = names(params, "allowedValues");
+  if (keyword === "enum" && allowed.length > 0) return `must be one of ${allowed.join(", ")}`;
+  return message;
+}
+
+function valueAt(request: RequestParts, context: string, path: readonly string[]): unknown {
+  const parts: Readonly<Record<string, unknown>> = {
+    body: request.body,
+    querystring: request.query,
+    params: request.params,
+  };
+  // headers are left out on purpose: they may hold credentials, and the field's name is enough
+  let value = parts[context];
+  for (const key of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Readonly<Record<string, unknown>>)[key];
+  }
+  return value;
+}
+
+function shorten(value: unknown): unknown {
+  if (typeof value === "number" || typeof value === "boolean" || value === null) return value;
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  return text.length <= MAX_VALUE_CHARACTERS ? text : `${text.slice(0, MAX_VALUE_CHARACTERS)}…`;
+}
+
+function unescapePointer(part: string): string {
+  return part.replaceAll("~1", "/").replaceAll("~0", "~");
+}

@@ -1,0 +1,22 @@
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { SettingsError } from "../errors.ts";
+
+type RawSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** Reads a YAML file (JSON is YAML too). Throws SettingsError when it can't be read or is not a table of sections. */
+export function readSettingsFile(path: string): RawSections {
+  let content: unknown;
+  try {
+    content = parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SettingsError([`settings file ${path} must be readable YAML or JSON: ${reason}`], error);
+  }
+  if (content === null || content === undefined) return {};
+  if (typeof content !== "object" || Array.isArray(content))
+    throw new SettingsError([
+      `settings file ${path} must hold a table of sections, got ${Array.isArray(content) ? "a list" : typeof content}`,
+    ]);
+  return content as RawSections;
+}

@@ -1,0 +1,145 @@
+import { SettingsError } from "../errors.ts";
+import { readSettingsFile } from "./file.ts";
+import { REDACTED, Secret } from "./secret.ts";
+import { environmentName, environmentPrefix } from "./section.ts";
+import type { Section, SettingsOf } from "./section.ts";
+import type { Setting } from "./setting.ts";
+import { didYouMean } from "./suggest.ts";
+
+type RawSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** Where values come from; the first that has a value wins: overrides, environment, file, default. */
+export interface SettingsSources {
+  /** Usually process.env. An empty variable counts as not set. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The path of a YAML or JSON file, or its parsed content. */
+  readonly file?: string | RawSections | undefined;
+  /** Values that the program itself decides, such as command line options. */
+  readonly overrides?: RawSections | undefined;
+  /** Sections of the file that belong to other programs and are not looked at. */
+  readonly ignoreSections?: readonly string[] | undefined;
+}
+
+/** Frozen values by section name. */
+export type LoadedSettings<S extends readonly Section[]> = {
+  readonly [X in S[number] as X["name"]]: SettingsOf<X>;
+};
+
+/** Reads, checks and freezes the settings. Throws one {@link SettingsError} that lists every mistake. */
+export function loadSettings<const S extends readonly Section[]>(
+  sections: S,
+  sources: SettingsSources,
+): LoadedSettings<S> {
+  const mistakes: string[] = [];
+  const file = typeof sources.file === "string" ? readSettingsFile(sources.file) : (sources.file ?? {});
+  const overrides = sources.overrides ?? {};
+  mistakes.push(
+    ...unknownKeys("file", sections, file, sources.ignoreSections ?? []),
+    ...unknownKeys("override", sections, overrides, []),
+    ...unknownVariables(sections, sources.env),
+  );
+  const loaded: Record<string, unknown> = {};
+  for (const section of sections) {
+    const layers = { env: sources.env, file: file[section.name], overrides: overrides[section.name] };
+    loaded[section.name] = loadSection(section, layers, mistakes);
+  }
+  if (mistakes.length > 0) throw new SettingsError(mistakes);
+  return deepFreeze(loaded) as LoadedSettings<S>;
+}
+
+interface Layers {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly file: Readonly<Record<string, unknown>> | undefined;
+  readonly overrides: Readonly<Record<string, unknown>> | undefined;
+}
+
+function loadSection(section: Section, layers: Layers, mistakes: string[]): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  const before = mistakes.length;
+  for (const [key, setting] of Object.entries(section.table)) {
+    const variable = environmentName(section.name, key);
+    const subject = `${section.name}.${key} (${variable})`;
+    const raw = pick(key, variable, layers, setting);
+    if (raw === undefined) {
+      mistakes.push(`${subject} must be set: ${setting.description}`);
+    } else if (raw === null) {
+      values[key] = null;
+      if (setting.default !== null) mistakes.push(`${subject} must have a value, got null`);
+    } else {
+      const parsed = setting.parse(raw);
+      if (parsed.ok) values[key] = parsed.value;
+      else mistakes.push(`${subject} ${parsed.rule}, got ${show(raw, setting)}`);
+    }
+  }
+  // Rules need every value of the section; a broken one has been reported already.
+  if (mistakes.length === before)
+    mistakes.push(...section.check(values).map((mistake) => `${section.name}: ${mistake}`));
+  return values;
+}
+
+function pick(key: string, variable: string, layers: Layers, setting: Setting<unknown>): unknown {
+  const fromEnv = layers.env[variable];
+  const candidates = [
+    own(layers.overrides, key),
+    fromEnv === "" ? undefined : fromEnv,
+    own(layers.file, key),
+  ];
+  return candidates.find((value) => value !== undefined) ?? fallback(candidates, setting);
+}
+
+// A null that somebody wrote wins over the default; only a place where nobody wrote takes it.
+function fallback(candidates: readonly unknown[], setting: Setting<unknown>): unknown {
+  return candidates.includes(null) ? null : setting.default;
+}
+
+function own(layer: unknown, key: string): unknown {
+  if (typeof layer !== "object" || layer === null || !Object.hasOwn(layer, key)) return undefined;
+  return (layer as Readonly<Record<string, unknown>>)[key];
+}
+
+function unknownKeys(
+  source: "file" | "override",
+  sections: readonly Section[],
+  raw: RawSections,
+  ignored: readonly string[],
+): string[] {
+  const mistakes: string[] = [];
+  const names = sections.map((section) => section.name);
+  for (const [name, keys] of Object.entries(raw)) {
+    const section = sections.find((candidate) => candidate.name === name);
+    if (section === undefined) {
+      if (!ignored.includes(name))
+        mistakes.push(`${name} is not a section (${source})${didYouMean(name, names)}`);
+    } else if (keys === null || typeof keys !== "object" || Array.isArray(keys)) {
+      if (keys !== null && keys !== undefined)
+        mistakes.push(`${name} (${source}) must be a table of settings, got ${JSON.stringify(keys)}`);
+    } else {
+      for (const key of Object.keys(keys).filter((candidate) => !Object.hasOwn(section.table, candidate)))
+        mistakes.push(
+          `${name}.${key} is not a setting (${source})${didYouMean(key, Object.keys(section.table))}`,
+        );
+    }
+  }
+  return mistakes;
+}
+
+function unknownVariables(sections: readonly Section[], env: SettingsSources["env"]): string[] {
+  const known = sections.flatMap(({ name, table }) =>
+    Object.keys(table).map((key) => environmentName(name, key)),
+  );
+  const prefixes = sections.map((section) => environmentPrefix(section.name));
+  return Object.keys(env)
+    .filter((name) => prefixes.some((prefix) => name.startsWith(prefix)) && !known.includes(name))
+    .map((name) => `${name} is not a setting (environment)${didYouMean(name, known)}`);
+}
+
+function show(raw: unknown, setting: Setting<unknown>): string {
+  if (setting.kind === "secret" || raw instanceof Secret) return REDACTED;
+  return typeof raw === "string" && /^[-+.\w]+$/.test(raw) ? raw : JSON.stringify(raw);
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const child of Object.values(value)) deepFreeze(child);
+  return Object.freeze(value);
+}

@@ -1,0 +1,131 @@
+import { bad, good, makeSetting } from "./setting.ts";
+import type { OrNull, Parsed, Setting, SettingOptions } from "./setting.ts";
+
+/** Bounds are inclusive. */
+export interface NumberOptions<D> extends SettingOptions<D> {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+type Bounds = { readonly min?: number | undefined; readonly max?: number | undefined };
+
+const DECIMAL = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
+const QUANTITY = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*([a-z]*)$/i;
+
+const DURATION_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+const SIZE_BYTES: Readonly<Record<string, number>> = {
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  tb: 1e12,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+  tib: 2 ** 40,
+};
+
+/** A whole number. */
+export function integer<D extends number | null = number>(
+  options: NumberOptions<D>,
+): Setting<number | OrNull<D>> {
+  return makeSetting("integer", options, `integer${boundsText(options)}`, (raw) => {
+    const value = toNumber(raw);
+    return value === null || !Number.isSafeInteger(value)
+      ? bad("must be an integer")
+      : within(value, options);
+  });
+}
+
+/** Any finite number. */
+export function number<D extends number | null = number>(
+  options: NumberOptions<D>,
+): Setting<number | OrNull<D>> {
+  return makeSetting("number", options, `number${boundsText(options)}`, (raw) => {
+    const value = toNumber(raw);
+    return value === null ? bad("must be a number") : within(value, options);
+  });
+}
+
+/** A share between 0 and 1 (or narrower bounds); "20%" is 0.2. */
+export function ratio<D extends number | null = number>(
+  options: NumberOptions<D>,
+): Setting<number | OrNull<D>> {
+  const bounds = { min: options.min ?? 0, max: options.max ?? 1 };
+  return makeSetting("ratio", options, `ratio${boundsText(bounds)}`, (raw) => {
+    const value = toRatio(raw);
+    return value === null ? bad("must be a ratio such as 0.2 or 20%") : within(value, bounds);
+  });
+}
+
+/** A time span in milliseconds; the key ends in Ms. Takes 500, "500ms", "2s", "5m", "1h", "1d". */
+export function duration<D extends number | string | null = number>(
+  options: NumberOptions<D>,
+): Setting<number | OrNull<D>> {
+  const bounds = { min: options.min ?? 0, max: options.max };
+  const parse = (raw: unknown): Parsed<number> => {
+    const value = toQuantity(raw, DURATION_MS);
+    return value === null
+      ? bad("must be a duration such as 500, 500ms, 2s, 5m or 1h")
+      : within(value, bounds);
+  };
+  return makeSetting("duration", options, `duration (ms)${boundsText(bounds)}`, parse, "Ms");
+}
+
+/** A size in bytes; the key ends in Bytes. Takes 1024, "64KiB", "10MiB", "1GB". */
+export function bytes<D extends number | string | null = number>(
+  options: NumberOptions<D>,
+): Setting<number | OrNull<D>> {
+  const bounds = { min: options.min ?? 0, max: options.max };
+  const parse = (raw: unknown): Parsed<number> => {
+    const value = toQuantity(raw, SIZE_BYTES);
+    if (value === null || !Number.isSafeInteger(value))
+      return bad("must be a whole number of bytes such as 1024, 64KiB or 10MiB");
+    return within(value, bounds);
+  };
+  return makeSetting("bytes", options, `size (bytes)${boundsText(bounds)}`, parse, "Bytes");
+}
+
+// Number("") is 0 and Number("0x10") is 16: both are mistakes in a settings file, hence the pattern.
+function toNumber(raw: unknown): number | null {
+  if (typeof raw === "number") return Number.isFinite(raw) ? raw : null;
+  if (typeof raw !== "string" || !DECIMAL.test(raw.trim())) return null;
+  const value = Number(raw);
+  return Number.isFinite(value) ? value : null;
+}
+
+function toRatio(raw: unknown): number | null {
+  if (typeof raw !== "string" || !raw.trim().endsWith("%")) return toNumber(raw);
+  const percent = toNumber(raw.trim().slice(0, -1).trim());
+  return percent === null ? null : percent / 100;
+}
+
+function toQuantity(raw: unknown, units: Readonly<Record<string, number>>): number | null {
+  const plain = toNumber(raw);
+  if (plain !== null || typeof raw !== "string") return plain;
+  const match = QUANTITY.exec(raw.trim());
+  const unit = (match?.[2] ?? "").toLowerCase();
+  if (match === null || !Object.hasOwn(units, unit)) return null;
+  const value = Number(match[1]) * (units[unit] ?? Number.NaN);
+  // 0.1 s is 100 ms, not 100.00000000000001
+  return Number.isFinite(value) ? Number(value.toPrecision(15)) : null;
+}
+
+function within(value: number, { min, max }: Bounds): Parsed<number> {
+  if (min !== undefined && value < min) return bad(`must be at least ${min}`);
+  if (max !== undefined && value > max) return bad(`must be at most ${max}`);
+  return good(value);
+}
+
+function boundsText({ min, max }: Bounds): string {
+  if (min !== undefined && max !== undefined) return `, ${min} to ${max}`;
+  if (min !== undefined) return `, at least ${min}`;
+  return max === undefined ? "" : `, at most ${max}`;
+}

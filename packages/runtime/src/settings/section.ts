@@ -1,0 +1,63 @@
+import type { Setting, ValueOf } from "./setting.ts";
+
+/** Rows of a section by key. */
+export type SettingsTable = Readonly<Record<string, Setting<unknown>>>;
+
+type ValuesOfTable<T extends SettingsTable> = { readonly [K in keyof T]: ValueOf<T[K]> };
+
+/** Looks at the section's values together; text is a mistake ("timeoutMs must be less than intervalMs, got 900 and 500"). */
+export type SectionRule<V> = (values: V) => string | null;
+
+/** A named table of settings with the rules that cross its rows. */
+export interface Section<N extends string = string, T extends SettingsTable = SettingsTable> {
+  readonly name: N;
+  readonly table: T;
+  /** A sentence or two above the table in the documentation. */
+  readonly description: string | null;
+  // A method, so that sections with narrower values still are sections.
+  check(values: ValuesOfTable<T>): readonly string[];
+}
+
+/** The values of a section: `SettingsOf<typeof probeSettings>`. */
+export type SettingsOf<S> = S extends Section<string, infer T> ? ValuesOfTable<T> : never;
+
+const CAMEL_CASE = /^[a-z][a-zA-Z0-9]*$/;
+
+/** Declares a section. Throws TypeError when a name or a unit suffix is wrong: that is a mistake of the programmer. */
+export function section<const N extends string, T extends SettingsTable>(
+  name: N,
+  table: T,
+  options: {
+    readonly description?: string;
+    readonly rules?: readonly SectionRule<ValuesOfTable<NoInfer<T>>>[];
+  } = {},
+): Section<N, T> {
+  if (!CAMEL_CASE.test(name)) throw new TypeError(`section name must be camelCase, got "${name}"`);
+  for (const [key, setting] of Object.entries(table)) {
+    if (!CAMEL_CASE.test(key)) throw new TypeError(`setting name must be camelCase, got "${name}.${key}"`);
+    if (setting.keySuffix !== null && !key.endsWith(setting.keySuffix))
+      throw new TypeError(`${setting.kind} setting must end in ${setting.keySuffix}, got "${name}.${key}"`);
+  }
+  const rules = options.rules ?? [];
+  return Object.freeze({
+    name,
+    table: Object.freeze({ ...table }),
+    description: options.description ?? null,
+    check: (values: ValuesOfTable<T>) =>
+      rules.map((rule) => rule(values)).filter((mistake) => mistake !== null),
+  });
+}
+
+/** The environment variable of a setting: probe.intervalMs is ISOCHRONE_PROBE_INTERVAL_MS. */
+export function environmentName(sectionName: string, key: string): string {
+  return `${environmentPrefix(sectionName)}${upperSnake(key)}`;
+}
+
+/** What the variables of a section start with. */
+export function environmentPrefix(sectionName: string): string {
+  return `ISOCHRONE_${upperSnake(sectionName)}_`;
+}
+
+function upperSnake(camel: string): string {
+  return camel.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase();
+}

@@ -1,0 +1,42 @@
+import { duration } from "./numbers.ts";
+import { section } from "./section.ts";
+import type { Section, SettingsOf } from "./section.ts";
+import { oneOf, text } from "./texts.ts";
+
+const table = {
+  logLevel: oneOf(["debug", "info", "warn", "error"], {
+    default: "info",
+    description: "The least important log lines that are written.",
+  }),
+  logFormat: oneOf(["json", "text"], {
+    default: "json",
+    description: "JSON lines for machines, or one short line per event for people.",
+  }),
+  otlpEndpoint: text({
+    default: null,
+    pattern: /https?:\/\/\S+/,
+    patternRule: "must be an http or https address",
+    description:
+      "Base address of an OpenTelemetry receiver (OTLP over HTTP) for the service's own traces and metrics; without it none are made.",
+  }),
+  drainDeadlineMs: duration({
+    default: 10_000,
+    min: 0,
+    max: 600_000,
+    description: "How long a service that was told to end may go on with work in flight.",
+  }),
+  shutdownDeadlineMs: duration({
+    default: 10_000,
+    min: 100,
+    max: 600_000,
+    description: "How long closing may take after that; then the process ends with an error code.",
+  }),
+};
+
+/** What every service has. */
+export const serviceSettings: Section<"service", typeof table> = section("service", table, {
+  description: "What every service has, whatever it does.",
+});
+
+/** Values of {@link serviceSettings}. */
+export type ServiceSettings = SettingsOf<typeof serviceSettings>;

@@ -1,0 +1,61 @@
+/** What a setting made of a raw value: the value, or the rule that it breaks ("must be at least 10"). */
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly rule: string };
+
+/** One row of a settings table. */
+export interface Setting<T> {
+  readonly kind: SettingKind;
+  /** One sentence for the documentation. */
+  readonly description: string;
+  /** Type, unit and bounds as the documentation shows them. */
+  readonly type: string;
+  /** Raw default; null: may be absent; undefined: must be given. */
+  readonly default: unknown;
+  /** Kinds with a unit demand that the key ends in it. */
+  readonly keySuffix: string | null;
+  parse(raw: unknown): Parsed<T>;
+}
+
+/** The kinds of settings. */
+export type SettingKind =
+  | "integer"
+  | "number"
+  | "ratio"
+  | "duration"
+  | "bytes"
+  | "text"
+  | "flag"
+  | "oneOf"
+  | "list"
+  | "secret";
+
+/** Options that every kind takes. Without `default` the setting must be given; with `null` it may be absent. */
+export interface SettingOptions<D> {
+  readonly description: string;
+  readonly default?: D;
+}
+
+/**
+ * Null when the default is null. Not Extract: the compiler would infer D from the place where the setting is used, and
+ * every setting without a default would become optional.
+ */
+export type OrNull<D> = D extends null ? null : never;
+
+/** Value type of a setting. */
+export type ValueOf<S> = S extends Setting<infer T> ? T : never;
+
+export const good = <T>(value: T): Parsed<T> => ({ ok: true, value });
+export const bad = (rule: string): Parsed<never> => ({ ok: false, rule });
+
+/** Builds a setting; the cast to the optional type is sound because the loader gives null only when the default is null. */
+export function makeSetting<T, D>(
+  kind: SettingKind,
+  options: SettingOptions<D>,
+  type: string,
+  parse: (raw: unknown) => Parsed<T>,
+  keySuffix: string | null = null,
+): Setting<T | OrNull<D>> {
+  const { description } = options;
+  return Object.freeze({ kind, description, type, default: options.default, keySuffix, parse });
+}

@@ -1,0 +1,3 @@
+export { ManualClock } from "./manual-clock.ts";
+export { MemoryLogger } from "./memory-logger.ts";
+export type { LogLine } from "./memory-logger.ts";

@@ -1,0 +1,62 @@
+import type { Clock } from "../clock.ts";
+import type { LogFields, Logger } from "../log.ts";
+import { OnceFilter } from "../log/once-filter.ts";
+
+/** One line that a {@link MemoryLogger} took. */
+export interface LogLine {
+  readonly level: "debug" | "info" | "warn" | "error";
+  readonly event: string;
+  readonly fields: LogFields;
+}
+
+/** Collects what code under test logs; children write to the same lines. */
+export class MemoryLogger implements Logger {
+  readonly lines: LogLine[];
+  readonly #bound: LogFields;
+  readonly #once: OnceFilter;
+
+  /** Without a clock the hour of `warnOnce` never passes. */
+  constructor(
+    options: { readonly clock?: Clock; readonly parent?: MemoryLogger; readonly bound?: LogFields } = {},
+  ) {
+    const { clock, parent, bound } = options;
+    this.lines = parent?.lines ?? [];
+    this.#bound = { ...(parent ? parent.#bound : {}), ...bound };
+    this.#once = parent ? parent.#once : new OnceFilter({ clock: clock ?? { monotonic: () => 0 } });
+  }
+
+  debug(event: string, fields: LogFields = {}): void {
+    this.#write("debug", event, fields);
+  }
+
+  info(event: string, fields: LogFields = {}): void {
+    this.#write("info", event, fields);
+  }
+
+  warn(event: string, fields: LogFields = {}): void {
+    this.#write("warn", event, fields);
+  }
+
+  error(event: string, fields: LogFields = {}): void {
+    this.#write("error", event, fields);
+  }
+
+  warnOnce(key: string, event: string, fields: LogFields = {}): void {
+    const pass = this.#once.pass(key);
+    if (pass)
+      this.#write("warn", event, pass.suppressed > 0 ? { ...fields, suppressed: pass.suppressed } : fields);
+  }
+
+  child(fields: LogFields): MemoryLogger {
+    return new MemoryLogger({ parent: this, bound: fields });
+  }
+
+  /** The events of one level, or of all, in order. */
+  events(level?: LogLine["level"]): string[] {
+    return this.lines.filter((line) => level === undefined || line.level === level).map((line) => line.event);
+  }
+
+  #write(level: LogLine["level"], event: string, fields: LogFields): void {
+    this.lines.push({ level, event, fields: { ...this.#bound, ...fields } });
+  }
+}

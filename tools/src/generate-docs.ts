@@ -1,0 +1,56 @@
+// Writes docs/configuration.md from the settings tables of the services. With --check it writes nothing and ends with
+// code 1 when the file is not what it would write.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { aggregatorSettings } from "@isochrone/aggregator";
+import { collectorSettings } from "@isochrone/collector";
+import { probeSettings } from "@isochrone/probe";
+import { describeSettings, serviceSettings, type Section } from "@isochrone/runtime";
+import { schedulerPluginSettings } from "@isochrone/scheduler-plugin";
+
+/** In the order of the document. */
+const SECTIONS: readonly Section[] = [
+  serviceSettings,
+  probeSettings,
+  collectorSettings,
+  aggregatorSettings,
+  schedulerPluginSettings,
+];
+
+const HEAD = `# Configuration
+
+<!-- Written by \`npm run docs\` from the settings tables in the code. Change those, not this file. -->
+
+Every setting has a place in the file (\`<section>.<setting>\`) and an environment variable. The first of these that has a
+value wins: command line, environment, file, default. An empty variable counts as not set. All mistakes are reported at
+once when a service starts, and it does not start; so are unknown settings.
+
+- **Durations** are milliseconds, or a number with \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`: \`500\`, \`2s\`, \`5m\`.
+- **Sizes** are bytes, or a number with \`kB\`, \`MB\`, \`GB\`, \`KiB\`, \`MiB\`, \`GiB\`: \`10MiB\`.
+- **Ratios** are 0 to 1, or a percentage: \`0.2\`, \`20%\`.
+- **Lists** are lists in the file and separated by commas in the environment.
+- **Flags** are \`true\` or \`false\`; \`yes\`, \`no\`, \`on\`, \`off\`, \`1\` and \`0\` do too.
+- **Secret text** is shown in no log, error or page.
+
+`;
+
+const path = join(import.meta.dirname, "../../docs/configuration.md");
+const wanted = HEAD + describeSettings(SECTIONS);
+
+if (process.argv.includes("--check")) {
+  if (readOrNull(path) !== wanted) {
+    console.error('docs/configuration.md must match the settings tables and does not; run "npm run docs"');
+    process.exitCode = 1;
+  }
+} else {
+  writeFileSync(path, wanted);
+  console.log("wrote docs/configuration.md");
+}
+
+function readOrNull(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return null;
+  }
+}
