@@ -21,7 +21,11 @@ export interface Batch {
   readonly topic: string;
   readonly partition: number;
   readonly records: readonly BusRecord[];
-  /** Says that everything before `nextOffset` is done (default: the whole batch). After a crash, delivery goes on from the last commit. */
+  /**
+   * Says that everything before `nextOffset` is done (default: the whole batch; it may lie before this batch, where older work is still open).
+   * After a crash, delivery goes on from the last commit. Commits never move backwards: a smaller one is ignored. Rejects with BusError
+   * `not_assigned` when the partition was handed over, `invalid_offset` beyond the batch's end.
+   */
   commit(nextOffset?: number): Promise<void>;
 }
 
@@ -33,6 +37,8 @@ export interface SubscribeOptions {
   readonly from: "earliest" | "latest";
   /** @default 500 */
   readonly maxBatchRecords?: number;
+  /** Bounds what one handler call has in memory; a single larger record still comes, alone. @default 4 MiB */
+  readonly maxBatchBytes?: number;
   /** Awaited: the next batch of the same partition comes only after it settles (back-pressure). A throw redelivers the batch after a pause. */
   onBatch(batch: Batch): Promise<void>;
   /** Partitions that this member got or lost; `revoked` is awaited before another member gets them. */
@@ -46,16 +52,35 @@ export interface TopicPartition {
 }
 
 export interface Subscription {
-  /** Stops delivery; resolves when the running handler has settled and the partitions are handed over. */
+  /**
+   * Stops delivery; resolves when the running handler has settled and the partitions are handed over. Repeating it is harmless.
+   * Never await it inside this subscription's own handlers: it waits for them.
+   */
   close(): Promise<void>;
 }
 
 export interface Publisher {
-  /** Resolves when the bus has taken responsibility for all records; rejects with a BusError (`retryable` says whether to try again). */
-  publish(topic: string, records: readonly OutgoingRecord[], options?: { readonly signal?: AbortSignal }): Promise<void>;
+  /**
+   * Resolves when the bus has taken responsibility for all records; rejects with a BusError (`retryable` says whether to try again).
+   * The values may be reused as soon as it has settled. A rejected publish may still have happened (at least once).
+   */
+  publish(
+    topic: string,
+    records: readonly OutgoingRecord[],
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<void>;
 }
 
 export interface Bus extends Publisher {
+  /** Resolves when the member has joined: what is published from then on reaches it even with `from: "latest"`. */
   subscribe(options: SubscribeOptions): Promise<Subscription>;
+  /** Closes every subscription first. Later calls, and publishers still waiting, get BusError `closed`; a second close is harmless. */
   close(): Promise<void>;
 }
+
+/**
+ * Header of a record whose stream (source and epoch) has lost records at its publisher: how many in all so far, a decimal number.
+ * Cumulative, so that it survives the loss of a record that carried it. Absent means 0. A gap in the sequences that is not
+ * covered by it was lost on the way.
+ */
+export const DROPPED_HEADER = "isochrone-dropped";

@@ -74,7 +74,10 @@ export interface ClusterStore {
   /** The binding subresource: sets spec.nodeName once; throws `conflict` when the pod has a node. */
   bind(pod: { readonly namespace: string; readonly name: string }, nodeName: string): Promise<void>;
   /** Changes after `resourceVersion`, in order, until the signal. Throws StoreError `expired` when that version is no longer kept: list again. */
-  watch(kind: KindRef, options: { readonly resourceVersion: string; readonly namespace?: string; readonly signal: AbortSignal }): AsyncIterable<WatchEvent>;
+  watch(
+    kind: KindRef,
+    options: { readonly resourceVersion: string; readonly namespace?: string; readonly signal: AbortSignal },
+  ): AsyncIterable<WatchEvent>;
 }
 
 /** The kinds in use. */

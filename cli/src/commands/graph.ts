@@ -1,0 +1,90 @@
+import type { ClusterGraphSnapshot, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
+import { GraphClient } from "@isochrone/topology/client";
+import { CommandError } from "../errors.ts";
+import { matrix, table } from "../output/table.ts";
+
+export interface GraphOptions {
+  readonly server: string;
+  readonly output: "table" | "json";
+  readonly workflow?: string;
+}
+
+const TIMEOUT_MS = 10_000;
+
+/** Prints the cluster graph and the workflows, or one workflow (`namespace/name`). */
+export async function graphCommand(options: GraphOptions, print: (text: string) => void): Promise<void> {
+  const client = new GraphClient({ baseUrl: options.server, timeoutMs: TIMEOUT_MS });
+  if (options.workflow !== undefined) {
+    const { value } = await client.workflow(...nameParts(options.workflow));
+    print(options.output === "json" ? JSON.stringify(value, null, 2) : workflowText(value));
+    return;
+  }
+  const { value: cluster } = await client.cluster();
+  const { value: list } = await client.workflows();
+  const workflows = await Promise.all(list.workflows.map(async ({ namespace, name }) => (await client.workflow(namespace, name)).value));
+  if (options.output === "json") print(JSON.stringify({ cluster, workflows }, null, 2));
+  else print([clusterText(cluster), ...workflows.map(workflowText)].join("\n\n"));
+}
+
+function nameParts(workflow: string): [string, string] {
+  const [namespace, name, ...rest] = workflow.split("/");
+  if (!namespace || !name || rest.length > 0) throw new CommandError(`--workflow must be namespace/name, got ${JSON.stringify(workflow)}`, { exitCode: 2 });
+  return [namespace, name];
+}
+
+/** The matrix of medians in ms, with what is lost marked. */
+export function clusterMatrix(cluster: ClusterGraphSnapshot): string {
+  const names = cluster.nodes.map(({ name }) => name);
+  const links = new Map<string, Link>();
+  for (const link of cluster.links) {
+    const key = `${link.source} ${link.target}`;
+    if (!links.has(key) || (links.get(key)!.costMs === null && link.costMs !== null)) links.set(key, link);
+  }
+  const cell = (source: string, target: string): string | null => {
+    const link = links.get(`${source} ${target}`);
+    if (link === undefined) return null;
+    if (link.lossRatio === 1) return "lost";
+    return link.rttMs.p50 === null ? null : `${link.rttMs.p50.toFixed(1)}${(link.lossRatio ?? 0) > 0.001 ? "!" : ""}`;
+  };
+  return matrix(names, cell);
+}
+
+/** The matrix and the nodes. */
+export function clusterText(cluster: ClusterGraphSnapshot): string {
+  const nodes = cluster.nodes.map((node) => [
+    node.name,
+    node.zone,
+    node.ready ? (node.cordoned ? "cordoned" : "ready") : "not ready",
+    node.availableCpuMillicores === null ? null : Math.round(node.availableCpuMillicores),
+    node.availableMemoryBytes === null ? null : Math.round(node.availableMemoryBytes / 2 ** 20),
+  ]);
+  return [
+    `cluster graph ${cluster.version}, ${cluster.observedAt}, window ${cluster.windowSeconds} s; median round trip in ms, ! = loss`,
+    clusterMatrix(cluster),
+    "",
+    table(["node", "zone", "state", "CPU available (m)", "memory available (MiB)"], nodes),
+  ].join("\n");
+}
+
+export function workflowText(workflow: WorkflowGraphSnapshot): string {
+  const workloads = workflow.workloads.map(({ name, kind, pods, cpuMillicores, memoryBytes }) => [
+    name,
+    kind,
+    pods.map(({ node }) => node ?? "(not placed)").join(" "),
+    cpuMillicores,
+    memoryBytes === null ? null : memoryBytes / 2 ** 20,
+  ]);
+  const channels = workflow.channels.map((channel) => [
+    `${channel.source} -> ${channel.target}`,
+    channel.requestsPerSecond,
+    channel.bytesPerSecond === null ? null : Math.round(channel.bytesPerSecond),
+    channel.errorRatio === null ? null : `${(channel.errorRatio * 100).toFixed(1)} %`,
+    channel.origin,
+  ]);
+  return [
+    `workflow ${workflow.namespace}/${workflow.name}`,
+    table(["workload", "kind", "nodes", "CPU (m)", "memory (MiB)"], workloads),
+    "",
+    table(["channel", "requests/s", "bytes/s", "errors", "origin"], channels),
+  ].join("\n");
+}

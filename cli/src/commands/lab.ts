@@ -1,0 +1,60 @@
+import { LabClient, type LinkChange } from "@isochrone/lab";
+import { CommandError } from "../errors.ts";
+import { matrix, table } from "../output/table.ts";
+
+export interface LabOptions {
+  readonly lab: string;
+  readonly output: "table" | "json";
+}
+
+export interface LinkOptions extends LabOptions {
+  readonly delay?: number;
+  readonly jitter?: number;
+  readonly loss?: number;
+  readonly bandwidth?: number;
+  readonly cut?: boolean;
+  readonly heal?: boolean;
+  readonly oneWay?: boolean;
+}
+
+type Print = (text: string) => void;
+
+/** Changes what the emulator does to the packets between two nodes. */
+export async function labLinkCommand(a: string, b: string, options: LinkOptions, print: Print): Promise<void> {
+  if (options.cut === true && options.heal === true) throw new CommandError("--cut and --heal can't go together", { exitCode: 2 });
+  const change: LinkChange = {
+    rttMs: options.delay,
+    jitterMs: options.jitter,
+    lossRatio: options.loss,
+    bandwidthBitsPerSecond: options.bandwidth,
+    cut: options.cut === true ? true : options.heal === true ? false : undefined,
+  };
+  if (Object.values(change).every((value) => value === undefined))
+    throw new CommandError("say what to change: --delay, --jitter, --loss, --bandwidth, --cut or --heal", { exitCode: 2 });
+  const links = await new LabClient(options.lab).setLink(a, b, change, { oneWay: options.oneWay ?? false });
+  if (options.output === "json") return print(JSON.stringify({ links }, null, 2));
+  const rows = links.map(({ source, target, link }) => [
+    `${source} -> ${target}`,
+    link.cut ? "cut" : link.rttMs,
+    link.jitterMs,
+    link.lossRatio,
+    link.bandwidthBitsPerSecond === null ? "unlimited" : link.bandwidthBitsPerSecond / 1e6,
+  ]);
+  print(table(["link", "round trip ms", "jitter ms", "loss", "bandwidth Mbit/s"], rows));
+}
+
+/** Prints the emulator's truth. */
+export async function labMatrixCommand(options: LabOptions, print: Print): Promise<void> {
+  const truth = await new LabClient(options.lab).matrix();
+  if (options.output === "json") return print(JSON.stringify({ nodes: truth.nodes, rttMs: truth.rttMs }, null, 2));
+  const row = new Map(truth.nodes.map((name, index) => [name, index]));
+  print(matrix(truth.nodes, (source, target) => truth.rttMs[row.get(source)!]![row.get(target)!]?.toFixed(1) ?? "cut"));
+}
+
+/** Prints what the emulator did to the packets that passed. */
+export async function labRecordCommand(options: LabOptions & { readonly last: number }, print: Print): Promise<void> {
+  const { pairs } = await new LabClient(options.lab).record(options.last);
+  if (options.output === "json") return print(JSON.stringify({ pairs }, null, 2));
+  const rows = pairs.map(({ source, target, udp, tcp }) => [`${source} -> ${target}`, udp.count, udp.p50Ms, udp.p90Ms, udp.dropped, tcp.count, tcp.p50Ms, tcp.p90Ms]);
+  print(table(["pair", "UDP exchanges", "p50 ms", "p90 ms", "dropped", "TCP exchanges", "p50 ms", "p90 ms"], rows));
+}

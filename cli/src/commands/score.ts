@@ -1,0 +1,63 @@
+import { PlacementError } from "@isochrone/placement";
+import { readFile } from "node:fs/promises";
+import { CommandError } from "../errors.ts";
+import { table } from "../output/table.ts";
+import { DumpError, scoreDump, type DumpScores, type ScoreDumpOptions } from "../score/index.ts";
+
+export interface ScoreOptions {
+  readonly cluster: string;
+  readonly pod: string;
+  readonly strategy: string;
+  readonly mode: string;
+  readonly set?: Readonly<Record<string, number>>;
+  readonly prefix?: string;
+  readonly output: "table" | "json";
+}
+
+/** Scores the nodes of a dump for a pod and prints them, the best first in the table, in the dump's order as JSON. */
+export async function scoreCommand(options: ScoreOptions, print: (text: string) => void): Promise<void> {
+  const dumpText = await readText("--cluster", options.cluster);
+  const pod = await podOf(options.pod);
+  const { strategy, mode, set, prefix } = options;
+  const scores = scored({
+    dumpText,
+    dumpFile: options.cluster,
+    ...pod,
+    strategy,
+    mode,
+    ...(set === undefined ? {} : { settings: set }),
+    ...(prefix === undefined ? {} : { annotationPrefix: prefix }),
+  });
+  print(options.output === "json" ? JSON.stringify(scores, null, 2) : scoresText(scores));
+}
+
+function scored(options: ScoreDumpOptions): DumpScores {
+  try {
+    return scoreDump(options);
+  } catch (error) {
+    if (error instanceof DumpError || error instanceof PlacementError) throw new CommandError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+async function readText(option: string, file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw new CommandError(`${option} must be a readable file: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Whatever looks like a file is one; `namespace/name` and bare names are looked up in the dump. */
+async function podOf(pod: string): Promise<Pick<ScoreDumpOptions, "podText" | "podFile" | "podName">> {
+  if (/\.(ya?ml|json)$/i.test(pod)) return { podText: await readText("--pod", pod), podFile: pod };
+  return { podName: pod };
+}
+
+function scoresText({ pod, namespace, strategy, mode, nodes, explanation }: DumpScores): string {
+  const parts = [...new Set(nodes.flatMap((node) => Object.keys(node.parts)))];
+  const rows = [...nodes]
+    .sort((a, b) => Number(b.feasible) - Number(a.feasible) || b.score - a.score)
+    .map((node) => [node.name, node.score, node.raw, ...parts.map((part) => node.parts[part] ?? null), node.feasible ? "" : (node.reason ?? "not feasible")]);
+  return [`${namespace}/${pod} by ${strategy} (${mode})`, ...explanation, "", table(["node", "score", "raw", ...parts, ""], rows)].join("\n");
+}

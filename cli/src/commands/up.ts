@@ -1,0 +1,81 @@
+import { createLogger, Lifecycle, nodeProcessHost, serviceSettings, loadSettings, systemClock } from "@isochrone/runtime";
+import { Embedded } from "../embedded/embedded.ts";
+import { rehearse } from "../embedded/rehearsal.ts";
+import type { Reporter } from "../output/reporter.ts";
+import { jsonReporter, textReporter } from "../output/reporters.ts";
+
+export interface UpOptions {
+  readonly port: number;
+  readonly nodes: number;
+  readonly matrix?: string;
+  readonly manifest?: string;
+  readonly rate: number;
+  readonly window: number;
+  readonly seed: number;
+  readonly placement: "score" | "spread";
+  readonly replace: boolean;
+  readonly output: "table" | "json";
+}
+
+/** Runs the embedded cluster until a signal. Progress goes to standard output, logs to standard error. */
+export async function upCommand(options: UpOptions, print: (text: string) => void): Promise<void> {
+  const reporter = options.output === "json" ? jsonReporter(print) : textReporter(process.stdout);
+  const { service } = loadSettings([serviceSettings], { env: process.env, file: { service: { logLevel: "warn", logFormat: "text" } } });
+  const logger = createLogger({ service: "isochrone", level: service.logLevel, format: service.logFormat, destination: process.stderr });
+  const ending = new AbortController();
+  const host = nodeProcessHost();
+  const offSignal = host.onSignal((signal) => (ending.signal.aborted ? host.exit(1) : ending.abort(signal)));
+  const lifecycle = new Lifecycle();
+  reporter.starting(options.nodes);
+  const embedded = await Embedded.start({ ...embeddedOptions(options), logger, env: process.env });
+  try {
+    lifecycle.to("running");
+    reporter.started(embedded.urls, process.pid);
+    embedded.network.onDown((reason) => reporter.networkDown(reason));
+    await runUntilEnd(embedded, options, reporter, ending.signal);
+  } finally {
+    lifecycle.to("draining");
+    reporter.stopping();
+    await embedded.stop();
+    lifecycle.to("stopped");
+    reporter.stopped();
+    offSignal();
+  }
+}
+
+function embeddedOptions({ port, nodes, matrix, manifest, rate, window, seed, placement }: UpOptions) {
+  return {
+    port,
+    nodes,
+    requestsPerSecond: rate,
+    windowMs: window,
+    seed,
+    placement,
+    ...(matrix === undefined ? {} : { matrix }),
+    ...(manifest === undefined ? {} : { manifest }),
+  };
+}
+
+const TABLE_INTERVAL_MS = 2_000;
+
+async function runUntilEnd(embedded: Embedded, options: UpOptions, reporter: Reporter, signal: AbortSignal): Promise<void> {
+  try {
+    await rehearse(embedded, { windowMs: options.window, replace: options.replace, reporter, clock: systemClock, signal });
+    for (;;) {
+      await systemClock.sleep(TABLE_INTERVAL_MS, signal);
+      await reportTable(embedded, reporter);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+/** The table is for people; that the graph can't be read for a moment is said in it and ends nothing. */
+async function reportTable({ graphs, cluster }: Embedded, reporter: Reporter): Promise<void> {
+  try {
+    const [{ value: graph }, endToEnd, pods] = await Promise.all([graphs.cluster(), cluster.endToEnd({ lastMs: 20_000 }), cluster.pods()]);
+    reporter.table({ graph, endToEnd, pods });
+  } catch (error) {
+    reporter.tableFailed(error);
+  }
+}

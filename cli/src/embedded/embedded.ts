@@ -1,0 +1,159 @@
+// The embedded cluster: emulated network, cluster stand-in, and all services, started in order and stopped in reverse.
+import { createMemoryBus } from "@isochrone/bus/memory";
+import type { ClusterStore } from "@isochrone/kubernetes";
+import { createMemoryStore } from "@isochrone/kubernetes/memory";
+import { createLabControl, defaultLinks, defaultSites, EmulatedNetwork, LabCluster, loadManifest, loadMatrix, SAMPLE_MANIFEST, type NetworkSite, type WorkflowManifest } from "@isochrone/lab";
+import { createMeasuringThread } from "@isochrone/probe";
+import { composeServices, createRegistry, systemClock, systemRandom, type NamedService, type Service } from "@isochrone/runtime";
+import { GraphClient } from "@isochrone/topology/client";
+import { randomBytes } from "node:crypto";
+import { freePort } from "./free-port.ts";
+import type { EmbeddedOptions, EmbeddedUrls } from "./options.ts";
+import { aggregatorOf, collectorServices, EmbeddedProbes, schedulerOf, type Surroundings } from "./services.ts";
+
+const KEY_BYTES = 32;
+const GRAPH_TIMEOUT_MS = 5_000;
+const STOP_DEADLINE_MS = 15_000;
+const RECEIVERS_REPORT_MS = 30_000;
+
+export class Embedded {
+  readonly urls: EmbeddedUrls;
+  readonly network: EmulatedNetwork;
+  readonly cluster: LabCluster;
+  readonly graphs: GraphClient;
+  readonly #services: Service;
+
+  private constructor(urls: EmbeddedUrls, network: EmulatedNetwork, cluster: LabCluster, services: Service) {
+    this.urls = urls;
+    this.network = network;
+    this.cluster = cluster;
+    this.graphs = new GraphClient({ baseUrl: urls.page, timeoutMs: GRAPH_TIMEOUT_MS });
+    this.#services = services;
+  }
+
+  /** Resolves when every service is up; pods may still be starting. On failure everything that was started is stopped again. */
+  static async start(options: EmbeddedOptions): Promise<Embedded> {
+    // What a user gave is read first: a mistake in it should cost no start.
+    const manifest = await loadManifest(options.manifest ?? SAMPLE_MANIFEST);
+    const urls = await chooseUrls(options.port);
+    const network = await startNetwork(options);
+    try {
+      return await Embedded.#startOn(network, manifest, urls, options);
+    } catch (error) {
+      await network.stop();
+      throw error;
+    }
+  }
+
+  static async #startOn(network: EmulatedNetwork, manifest: WorkflowManifest, urls: EmbeddedUrls, options: EmbeddedOptions): Promise<Embedded> {
+    const store = createMemoryStore({ clock: systemClock });
+    const bus = createMemoryBus({ clock: systemClock });
+    const surroundings: Surroundings = { options, bus, store, logger: options.logger };
+    const seats = defaultSites(options.nodes);
+    const probes = new EmbeddedProbes(network, seats);
+    const startCluster = (): Promise<LabCluster> => LabCluster.start({ ...clusterOptions(options, store, urls), network, manifest });
+    const cluster = deferred(startCluster, (started) => started.stop());
+    const services = composeServices(
+      [
+        { name: "emulated network", service: { start: async () => undefined, stop: () => network.stop() } },
+        { name: "bus", service: { start: async () => undefined, stop: () => bus.close() } },
+        { name: "aggregator", service: aggregatorOf(surroundings, portOf(urls.page), probes, new URL(urls.extender).origin) },
+        { name: "scheduler-plugin", service: schedulerOf(surroundings, portOf(urls.extender), urls.page) },
+        ...measuring(surroundings, probes, urls.page),
+        { name: "cluster", service: cluster },
+        ...collectorServices(surroundings, seats, urls.page),
+        { name: "lab control", service: labControl(options, network, cluster, portOf(urls.lab)) },
+      ],
+      { clock: systemClock, logger: options.logger, stopDeadlineMs: STOP_DEADLINE_MS },
+    );
+    await services.start();
+    probes.refreshPlans();
+    return new Embedded(urls, network, cluster.value(), services);
+  }
+
+  async stop(): Promise<void> {
+    await this.#services.stop();
+  }
+}
+
+interface Deferred<T> extends Service {
+  /** Throws before the start. */
+  value(): T;
+}
+
+/** A service that comes into being by starting. */
+function deferred<T>(create: () => Promise<T>, end: (value: T) => Promise<void>): Deferred<T> {
+  let value: T | undefined;
+  return {
+    async start() {
+      value = await create();
+    },
+    async stop() {
+      if (value !== undefined) await end(value);
+    },
+    value() {
+      if (value === undefined) throw new Error("the cluster must be started first");
+      return value;
+    },
+  };
+}
+
+async function startNetwork({ nodes, matrix, seed, logger }: EmbeddedOptions): Promise<EmulatedNetwork> {
+  const sites = defaultSites(nodes);
+  const links = matrix === undefined ? defaultLinks(sites) : defaultLinks(sites, await loadMatrix(matrix));
+  return EmulatedNetwork.start({ nodes: sites.map(({ name }) => name), links, logger: logger.child({ service: "network" }), seed });
+}
+
+function clusterOptions({ nodes, requestsPerSecond, placement, logger }: EmbeddedOptions, store: ClusterStore, urls: EmbeddedUrls) {
+  return {
+    store,
+    sites: defaultSites(nodes).map(labSite),
+    requestsPerSecond,
+    placement,
+    extender: { urlPrefix: urls.extender },
+    clock: systemClock,
+    random: systemRandom,
+    logger: logger.child({ service: "cluster" }),
+  };
+}
+
+/** Four cores and 8 GiB, the usual size of a small cloud machine. */
+function labSite({ name, region, zone }: NetworkSite) {
+  return { name, region, zone, cpuMillicores: 4_000, memoryBytes: 8 * 2 ** 30 };
+}
+
+function measuring(surroundings: Surroundings, probes: EmbeddedProbes, aggregatorUrl: string): NamedService[] {
+  const hmacKeys = `1:${randomBytes(KEY_BYTES).toString("base64")}`;
+  const thread = createMeasuringThread({ clock: systemClock, logger: surroundings.logger.child({ service: "measuring" }) });
+  return [
+    { name: "measuring thread", service: { start: async () => undefined, stop: () => thread.close() } },
+    ...probes.services(surroundings, thread, hmacKeys, aggregatorUrl),
+  ];
+}
+
+function labControl({ logger }: EmbeddedOptions, network: EmulatedNetwork, cluster: Deferred<LabCluster>, port: number): Service {
+  const report = {
+    receiverCounts: async () => ({ channels: await cluster.value().receiverCounts() }),
+    endToEnd: () => cluster.value().endToEnd({ lastMs: RECEIVERS_REPORT_MS }),
+    processes: () => ({ relayPid: network.relayPid, pids: [...cluster.value().processes().values()] }),
+  };
+  const control = deferred(
+    async () => {
+      const created = await createLabControl({ network, cluster: report, logger, registry: createRegistry() });
+      await created.start(port);
+      return created;
+    },
+    (created) => created.stop(),
+  );
+  return control;
+}
+
+async function chooseUrls(port: number): Promise<EmbeddedUrls> {
+  const ports = port === 0 ? [await freePort(), await freePort(), await freePort()] : [port, port + 1, port + 2];
+  const [page, extender, lab] = ports.map((each) => `http://127.0.0.1:${each}`) as [string, string, string];
+  return { page, extender: `${extender}/scheduler`, lab };
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port);
+}

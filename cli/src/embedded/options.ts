@@ -1,0 +1,26 @@
+import type { Logger } from "@isochrone/runtime";
+
+/** How the embedded cluster is to be. */
+export interface EmbeddedOptions {
+  /** Port of page and graph API; extender and emulator get the next two. 0: any free ones. */
+  readonly port: number;
+  readonly nodes: number;
+  /** File of round-trip times in ms; undefined: the built-in excerpt. */
+  readonly matrix?: string;
+  /** File of Deployments; undefined: the sample workflow. */
+  readonly manifest?: string;
+  readonly requestsPerSecond: number;
+  readonly windowMs: number;
+  readonly seed: number;
+  readonly placement: "score" | "spread";
+  readonly logger: Logger;
+  /** What services may be told by the environment. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Where things are once it runs. */
+export interface EmbeddedUrls {
+  readonly page: string;
+  readonly extender: string;
+  readonly lab: string;
+}

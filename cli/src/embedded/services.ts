@@ -1,0 +1,129 @@
+// One of each service, as `isochrone up` composes them: on the memory bus, with real sockets between everything that has sockets in a cluster.
+import { createAggregator, type ProbeAddresses } from "@isochrone/aggregator";
+import type { Bus } from "@isochrone/bus";
+import { ClusterTargets, createCollector, createCollectorMetrics, type CollectorMetrics } from "@isochrone/collector";
+import { createPage } from "@isochrone/dashboard";
+import type { ClusterStore } from "@isochrone/kubernetes";
+import type { EmulatedNetwork } from "@isochrone/lab";
+import { createProbe, type MeasuringThread, type Probe } from "@isochrone/probe";
+import { createRegistry, systemClock, systemRandom, type Logger, type NamedService } from "@isochrone/runtime";
+import { createSchedulerPlugin } from "@isochrone/scheduler-plugin";
+import type { EmbeddedOptions } from "./options.ts";
+import { aggregatorConfig, collectorConfig, probeConfigOf, schedulerConfig } from "./settings.ts";
+
+/** What all services of one composition share. */
+export interface Surroundings {
+  readonly options: EmbeddedOptions;
+  readonly bus: Bus;
+  readonly store: ClusterStore;
+  readonly logger: Logger;
+}
+
+const clock = systemClock;
+const random = systemRandom;
+
+export function aggregatorOf({ options, bus, store, logger }: Surroundings, port: number, addresses: ProbeAddresses, decisionsUrl: string) {
+  return createAggregator(aggregatorConfig(options, port, decisionsUrl), {
+    bus,
+    store,
+    clock,
+    random,
+    logger: logger.child({ service: "aggregator" }),
+    registry: createRegistry(),
+    addresses,
+    page: createPage(),
+  });
+}
+
+export function schedulerOf({ options, store, logger }: Surroundings, port: number, graphUrl: string) {
+  return createSchedulerPlugin(schedulerConfig(options, port, graphUrl), {
+    store,
+    clock,
+    random,
+    logger: logger.child({ service: "scheduler-plugin" }),
+    registry: createRegistry(),
+  });
+}
+
+export interface NodeSeat {
+  readonly name: string;
+  readonly zone: string;
+  readonly region: string;
+}
+
+/** The probes of all nodes, and the addresses under which they reach each other: the relay's, for the pair. */
+export class EmbeddedProbes implements ProbeAddresses {
+  readonly #network: EmulatedNetwork;
+  readonly #seats: readonly NodeSeat[];
+  readonly #probes = new Map<string, Probe>();
+  readonly #exposed = new Set<string>();
+
+  constructor(network: EmulatedNetwork, seats: readonly NodeSeat[]) {
+    this.#network = network;
+    this.#seats = seats;
+  }
+
+  /** A service per node; after its start the node's responder is reachable from the others. */
+  services({ options, bus, logger }: Surroundings, thread: MeasuringThread, hmacKeys: string, aggregatorUrl: string): NamedService[] {
+    return this.#seats.map((seat) => {
+      const { name: node, zone, region } = seat;
+      const config = probeConfigOf(options, { node, zone, region, bindAddress: this.#network.nodeAddress(node), identity: this.#identity(node), hmacKeys, aggregatorUrl });
+      const probe = createProbe(config, { bus, clock, random, logger: logger.child({ service: "probe", node }), registry: createRegistry(), thread });
+      this.#probes.set(node, probe);
+      const start = async (): Promise<void> => {
+        await probe.start();
+        await this.#network.expose(node, { protocol: "udp", port: probe.udpPort });
+        await this.#network.expose(node, { protocol: "tcp", port: probe.tcpPort });
+        this.#exposed.add(node);
+      };
+      return { name: `probe ${node}`, service: { start, stop: () => probe.stop() } };
+    });
+  }
+
+  /** Has every probe ask for its plan now; to be called when all are reachable. */
+  refreshPlans(): void {
+    for (const probe of this.#probes.values()) probe.refreshPlan();
+  }
+
+  self(node: string): string | null {
+    return this.#exposed.has(node) ? this.#identity(node) : null;
+  }
+
+  peer(source: string, target: string) {
+    const probe = this.#probes.get(target);
+    if (probe === undefined || !this.#exposed.has(target)) return null;
+    const udp = this.#network.resolve(source, target, { protocol: "udp", port: probe.udpPort });
+    const tcp = this.#network.resolve(source, target, { protocol: "tcp", port: probe.tcpPort });
+    return { address: udp.host, identity: this.#identity(target), udpPort: udp.port, tcpPort: tcp.port };
+  }
+
+  /** Where all nodes share one address and differ by port, an identity of the documentation range tells them apart. */
+  #identity(node: string): string {
+    if (this.#network.addressing === "loopback") return this.#network.nodeAddress(node);
+    return `192.0.2.${this.#seats.findIndex(({ name }) => name === node) + 1}`;
+  }
+}
+
+/** A collector per node, each with its own view of the cluster, as the DaemonSet has. */
+export function collectorServices({ options, bus, store, logger }: Surroundings, seats: readonly NodeSeat[], aggregatorUrl: string): NamedService[] {
+  const registry = createRegistry();
+  const metrics: CollectorMetrics = createCollectorMetrics(registry);
+  return seats.map(({ name: node }) => {
+    const nodeLogger = logger.child({ service: "collector", node });
+    const targets = new ClusterTargets({ store, clock, random, logger: nodeLogger, node, kubeletScheme: "http" });
+    const collector = createCollector(collectorConfig(options, node, aggregatorUrl), { bus, targets, clock, random, logger: nodeLogger, registry, metrics });
+    return {
+      name: `collector ${node}`,
+      service: {
+        async start() {
+          await targets.start();
+          await collector.start();
+        },
+        async stop() {
+          await collector.stop();
+          await targets.stop();
+        },
+      },
+    };
+  });
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { assignments, bitsPerSecond, durationMs, httpUrl, positiveNumber, ratio, wholeNumber } from "./options.ts";
+
+describe("options", () => {
+  it.each([
+    [durationMs, "80ms", 80],
+    [durationMs, "2s", 2000],
+    [durationMs, "1.5m", 90_000],
+    [durationMs, "250", 250],
+    [ratio, "0.01", 0.01],
+    [ratio, "1%", 0.01],
+    [bitsPerSecond, "100M", 1e8],
+    [bitsPerSecond, "1.5G", 1.5e9],
+    [positiveNumber, "2.5", 2.5],
+    [wholeNumber(0, 65_535), "0", 0],
+  ] as const)("%o reads %s", (read, text, value) => {
+    expect(read(text)).toBeCloseTo(value, 12);
+  });
+
+  it.each([
+    [durationMs, "-5ms"],
+    [durationMs, "soon"],
+    [ratio, "1.5"],
+    [ratio, ""],
+    [bitsPerSecond, "fast"],
+    [positiveNumber, "0"],
+    [positiveNumber, "Infinity"],
+    [wholeNumber(1, 16), "17"],
+    [wholeNumber(1, 16), "1.5"],
+    [httpUrl, "ftp://somewhere"],
+    [httpUrl, "nowhere"],
+    [assignments, "alpha"],
+    [assignments, "alpha=half"],
+  ] as const)("%o refuses %j, naming it", (read, text) => {
+    expect(() => read(text)).toThrow(JSON.stringify(text));
+  });
+
+  it("reads assignments", () => {
+    expect(assignments("alpha=0.3, beta=0.7")).toEqual({ alpha: 0.3, beta: 0.7 });
+  });
+});

@@ -1,0 +1,104 @@
+// Pods of a dump, and which workload each one is a replica of.
+import { parseQuantity } from "@isochrone/placement";
+import type { ResourceAmounts } from "@isochrone/placement";
+import { listOf, recordOf, textOf } from "./read-objects.ts";
+import type { DumpObject, Json } from "./read-objects.ts";
+
+/** Kinds whose pods are replicas. */
+export const WORKLOAD_KINDS: ReadonlySet<string> = new Set([
+  "Deployment",
+  "StatefulSet",
+  "DaemonSet",
+  "Job",
+  "ReplicaSet",
+]);
+
+/** True for a pod that runs or will run. */
+export function isLive({ json }: DumpObject): boolean {
+  const phase = recordOf(json["status"])["phase"];
+  const leaving = recordOf(json["metadata"])["deletionTimestamp"] !== undefined;
+  return phase !== "Succeeded" && phase !== "Failed" && !leaving;
+}
+
+/** The node that it was bound to; null before. */
+export function nodeOf({ json }: DumpObject): string | null {
+  return textOf(recordOf(json["spec"])["nodeName"]);
+}
+
+/** The sum of its containers' requests; null where none says. */
+export function requestsOf({ json }: DumpObject): ResourceAmounts {
+  let cpuMillicores: number | null = null;
+  let memoryBytes: number | null = null;
+  for (const container of listOf(recordOf(json["spec"])["containers"]).map(recordOf)) {
+    const requests = recordOf(recordOf(container["resources"])["requests"]);
+    const cores = parseQuantity(requests["cpu"]);
+    const bytes = parseQuantity(requests["memory"]);
+    if (cores !== null) cpuMillicores = (cpuMillicores ?? 0) + cores * 1000;
+    if (bytes !== null) memoryBytes = (memoryBytes ?? 0) + bytes;
+  }
+  return { cpuMillicores, memoryBytes };
+}
+
+/** Finds the workload of a pod: by its owners, else by selector or label, else the pod is its own. */
+export class WorkloadIndex {
+  readonly #workloads: readonly DumpObject[];
+  readonly #owners = new Map<string, DumpObject>();
+
+  constructor(objects: readonly DumpObject[]) {
+    this.#workloads = objects.filter(({ kind }) => WORKLOAD_KINDS.has(kind));
+    for (const object of this.#workloads)
+      this.#owners.set(`${object.kind}/${object.namespace}/${object.name}`, object);
+  }
+
+  workloadOf(pod: DumpObject): { readonly name: string; readonly kind: string } {
+    return (
+      this.#byOwner(pod) ?? this.#bySelector(pod) ?? this.#byLabel(pod) ?? { name: pod.name, kind: "Pod" }
+    );
+  }
+
+  #byOwner(object: DumpObject): { name: string; kind: string } | null {
+    const references = listOf(recordOf(object.json["metadata"])["ownerReferences"]).map(recordOf);
+    const reference = references.find((candidate) => candidate["controller"] === true) ?? references[0];
+    const name = textOf(reference?.["name"]);
+    const kind = textOf(reference?.["kind"]);
+    if (name === null || kind === null) return null;
+    if (kind !== "ReplicaSet") return { name, kind };
+    const replicaSet = this.#owners.get(`ReplicaSet/${object.namespace}/${name}`);
+    const deployment = replicaSet === undefined ? null : this.#byOwner(replicaSet);
+    if (deployment !== null) return deployment;
+    // A Deployment names its ReplicaSets after itself, with a hash behind a dash.
+    const stem = name.slice(0, Math.max(0, name.lastIndexOf("-")));
+    if (this.#owners.has(`Deployment/${object.namespace}/${stem}`)) return { name: stem, kind: "Deployment" };
+    return replicaSet === undefined && stem !== "" ? { name: stem, kind: "Deployment" } : { name, kind };
+  }
+
+  #bySelector(pod: DumpObject): { name: string; kind: string } | null {
+    const labels = labelsOf(pod);
+    const found = this.#workloads.find((workload) => {
+      const wanted = Object.entries(
+        recordOf(recordOf(recordOf(workload.json["spec"])["selector"])["matchLabels"]),
+      );
+      return (
+        workload.namespace === pod.namespace &&
+        wanted.length > 0 &&
+        wanted.every(([key, value]) => labels[key] === value)
+      );
+    });
+    return found === undefined ? null : { name: found.name, kind: found.kind };
+  }
+
+  #byLabel(pod: DumpObject): { name: string; kind: string } | null {
+    const labels = labelsOf(pod);
+    for (const key of ["appgroup.diktyo.x-k8s.io.workload", "app.kubernetes.io/name", "app"]) {
+      const found = this.#workloads.find(
+        ({ namespace, name }) => namespace === pod.namespace && name === labels[key],
+      );
+      if (found !== undefined) return { name: found.name, kind: found.kind };
+    }
+    return null;
+  }
+}
+
+function labelsOf({ json }: DumpObject): Json {
+  return recordOf(recordOf(json["metadata"])["labels"]);
+}

@@ -1,0 +1,141 @@
+// The workflow graph that a dump declares for one namespace: workloads and traffic by annotations, dependencies by AppGroups.
+import { parseQuantity } from "@isochrone/placement";
+import { WorkflowGraph } from "@isochrone/topology";
+import type { Channel, Workload } from "@isochrone/topology";
+import { Annotations } from "./annotations.ts";
+import { NO_TIME } from "./dump-cluster.ts";
+import { isLive, nodeOf, WORKLOAD_KINDS } from "./dump-pods.ts";
+import type { WorkloadIndex } from "./dump-pods.ts";
+import { listOf, recordOf, textOf } from "./read-objects.ts";
+import type { DumpObject } from "./read-objects.ts";
+
+/**
+ * `pod` is the one to be scored; it need not be in the dump. A `traffic-b` of workload a is a channel a -> b, so that what
+ * both ends declare is added up.
+ */
+export function dumpWorkflow(
+  objects: readonly DumpObject[],
+  pod: DumpObject,
+  index: WorkloadIndex,
+  prefixes: readonly string[],
+): WorkflowGraph {
+  const { namespace } = pod;
+  const own = objects.filter((object) => object.namespace === namespace);
+  const workloads = new Map<string, Workload>();
+  const channels = new Map<string, Channel>();
+  for (const object of own)
+    if (WORKLOAD_KINDS.has(object.kind)) addWorkload(object, prefixes, workloads, channels);
+  const others = own.filter((object) => object.kind === "Pod" && object.name !== pod.name);
+  for (const each of [...others, pod]) addPod(each, index, prefixes, workloads, channels);
+  for (const object of own) if (object.kind === "AppGroup") addDependencies(object, workloads, channels);
+  return new WorkflowGraph({
+    version: 0,
+    observedAt: NO_TIME,
+    namespace,
+    name: namespace,
+    workloads: [...workloads.values()],
+    channels: [...channels.values()],
+  });
+}
+
+function addWorkload(
+  object: DumpObject,
+  prefixes: readonly string[],
+  workloads: Map<string, Workload>,
+  channels: Map<string, Channel>,
+): void {
+  const annotations = new Annotations(object, prefixes);
+  const cores = annotations.quantity("cpu-usage");
+  const before = workloads.get(object.name);
+  workloads.set(object.name, {
+    name: object.name,
+    kind: before?.kind ?? object.kind,
+    namespace: object.namespace,
+    cpuMillicores: cores === null ? (before?.cpuMillicores ?? null) : cores * 1000,
+    memoryBytes: annotations.quantity("memory-usage") ?? before?.memoryBytes ?? null,
+    pods: before?.pods ?? [],
+  });
+  // A Deployment's annotations are copied to its ReplicaSets: what they repeat is not said twice.
+  if (object.kind === "ReplicaSet") return;
+  for (const [target, bytesPerSecond] of annotations.quantities("traffic-")) {
+    const channel = channelOf(channels, object.name, target);
+    channels.set(keyOf(object.name, target), { ...channel, bytesPerSecond });
+  }
+}
+
+function addPod(
+  pod: DumpObject,
+  index: WorkloadIndex,
+  prefixes: readonly string[],
+  workloads: Map<string, Workload>,
+  channels: Map<string, Channel>,
+): void {
+  if (!isLive(pod)) return;
+  const { name, kind } = index.workloadOf(pod);
+  if (kind === "Pod") addWorkload(pod, prefixes, workloads, channels);
+  const workload = workloads.get(name) ?? {
+    name,
+    kind,
+    namespace: pod.namespace,
+    cpuMillicores: null,
+    memoryBytes: null,
+    pods: [],
+  };
+  workloads.set(name, { ...workload, pods: [...workload.pods, { name: pod.name, node: nodeOf(pod) }] });
+}
+
+/** KEP-260: workloads are named by themselves or by their selector; a dependency's limits are the channel's. */
+function addDependencies(
+  group: DumpObject,
+  workloads: ReadonlyMap<string, Workload>,
+  channels: Map<string, Channel>,
+): void {
+  const entries = listOf(recordOf(group.json["spec"])["workloads"]).map(recordOf);
+  const nameOf = (reference: unknown): string | null => {
+    const { name, selector } = recordOf(reference);
+    const names = [textOf(name), textOf(selector)].filter((candidate) => candidate !== null);
+    return names.find((candidate) => workloads.has(candidate)) ?? names[0] ?? null;
+  };
+  for (const [row, entry] of entries.entries()) {
+    const source = nameOf(entry["workload"]);
+    for (const [column, dependency] of listOf(entry["dependencies"]).map(recordOf).entries()) {
+      const target = nameOf(dependency["workload"]);
+      if (source === null || target === null) continue;
+      const at = ["spec", "workloads", row, "dependencies", column];
+      const { maxNetworkCost = null, minBandwidth = null } = dependency;
+      if (maxNetworkCost !== null && (typeof maxNetworkCost !== "number" || !(maxNetworkCost >= 0))) {
+        throw group.fail([...at, "maxNetworkCost"], "must be a number of at least 0", maxNetworkCost);
+      }
+      const bandwidth = minBandwidth === null ? null : parseQuantity(minBandwidth);
+      if (minBandwidth !== null && bandwidth === null)
+        throw group.fail([...at, "minBandwidth"], "must be a quantity", minBandwidth);
+      const channel = channelOf(channels, source, target);
+      channels.set(keyOf(source, target), {
+        ...channel,
+        maxNetworkCost,
+        minBandwidthBitsPerSecond: bandwidth,
+      });
+    }
+  }
+}
+
+function channelOf(channels: ReadonlyMap<string, Channel>, source: string, target: string): Channel {
+  return (
+    channels.get(keyOf(source, target)) ?? {
+      source,
+      target,
+      bytesPerSecond: null,
+      requestsPerSecond: null,
+      errorRatio: null,
+      priority: null,
+      maxNetworkCost: null,
+      minBandwidthBitsPerSecond: null,
+      origin: "declared",
+      ageSeconds: null,
+    }
+  );
+}
+
+function keyOf(source: string, target: string): string {
+  return `${source}\n${target}`;
+}

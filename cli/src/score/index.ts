@@ -1,0 +1,4 @@
+export { DumpError, SCORE_ERROR_CODES } from "./errors.ts";
+export type { DumpPosition, ScoreErrorCode } from "./errors.ts";
+export { scoreDump } from "./score-dump.ts";
+export type { DumpScores, ScoreDumpOptions } from "./score-dump.ts";

@@ -1,0 +1,152 @@
+// Kubernetes objects from YAML or JSON text: single objects, lists of any kind, several documents.
+import { LineCounter, parseAllDocuments } from "yaml";
+import type { Document } from "yaml";
+import { DumpError, shown } from "./errors.ts";
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** An object of the dump. `fail` makes an error that names its place; `path` leads from the object to the faulty value. */
+export interface DumpObject {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly json: Json;
+  fail(path: readonly (string | number)[], rule: string, value: unknown): DumpError;
+}
+
+/** A document, parsed; `lineOf` finds the line of a value in it. */
+interface ParsedDocument {
+  readonly json: unknown;
+  lineOf(path: readonly (string | number)[]): number | null;
+}
+
+type Path = readonly (string | number)[];
+
+/** All objects of the text, lists flattened. Throws DumpError. */
+export function readObjects(text: string, file: string): DumpObject[] {
+  const objects: DumpObject[] = [];
+  for (const [index, document] of parseDocuments(text, file).entries()) {
+    if (document.json === null || document.json === undefined) continue;
+    const fail = (path: Path, rule: string, value: unknown): DumpError =>
+      new DumpError(
+        "malformed_dump",
+        { file, document: index + 1, line: document.lineOf(path) },
+        `${path.length === 0 ? "the document" : path.join(".")} ${rule}, got ${shown(value)}`,
+      );
+    collect(document.json, [], null, fail, objects);
+  }
+  return objects;
+}
+
+function collect(
+  json: unknown,
+  path: Path,
+  listKind: string | null,
+  fail: (path: Path, rule: string, value: unknown) => DumpError,
+  objects: DumpObject[],
+): void {
+  if (!isRecord(json)) throw fail(path, "must be a Kubernetes object", json);
+  // The items of a typed list (PodList) carry no kind of their own.
+  const kind = json["kind"] ?? listKind;
+  if (typeof kind !== "string") throw fail([...path, "kind"], "must be text", json["kind"]);
+  if (kind.endsWith("List") && json["items"] !== undefined) {
+    const items = json["items"] ?? [];
+    if (!Array.isArray(items)) throw fail([...path, "items"], "must be a list", items);
+    const itemKind = kind === "List" ? null : kind.slice(0, -"List".length);
+    for (const [index, item] of items.entries())
+      collect(item, [...path, "items", index], itemKind, fail, objects);
+    return;
+  }
+  objects.push(readObject(json, kind, (inner, rule, value) => fail([...path, ...inner], rule, value)));
+}
+
+function readObject(json: Json, kind: string, fail: DumpObject["fail"]): DumpObject {
+  const metadata = json["metadata"];
+  if (!isRecord(metadata)) throw fail(["metadata"], "must be an object", metadata);
+  const { name, namespace } = metadata;
+  if (typeof name !== "string" || name === "") throw fail(["metadata", "name"], "must be text", name);
+  if (namespace !== undefined && typeof namespace !== "string") {
+    throw fail(["metadata", "namespace"], "must be text", namespace);
+  }
+  return { kind, name, namespace: namespace ?? "default", json, fail };
+}
+
+/** JSON of a large cluster takes YAML's parser minutes, so it goes the short way; its lines are looked for when they're needed. */
+function parseDocuments(text: string, file: string): ParsedDocument[] {
+  if (text.trimStart().startsWith("{")) {
+    try {
+      return [{ json: JSON.parse(text), lineOf: (path) => parseYaml(text, file)[0]?.lineOf(path) ?? null }];
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      // Several JSON documents, or YAML's flow style, or wrong: YAML's parser tells, with the line.
+    }
+  }
+  return parseYaml(text, file);
+}
+
+function parseYaml(text: string, file: string): ParsedDocument[] {
+  const lines = new LineCounter();
+  const documents = parseAllDocuments(text, { lineCounter: lines });
+  if (!Array.isArray(documents)) return [];
+  return documents.map((document: Document.Parsed, index) => {
+    const [error] = document.errors;
+    if (error !== undefined) {
+      const line = lines.linePos(error.pos[0]).line;
+      throw new DumpError(
+        "malformed_dump",
+        { file, document: index + 1, line },
+        `must be YAML or JSON: ${firstLine(error.message)}`,
+      );
+    }
+    return { json: toJson(document, file, index), lineOf: (path) => lineIn(document, lines, path) };
+  });
+}
+
+/** Aliases that multiply beyond measure are refused here. */
+function toJson(document: Document.Parsed, file: string, index: number): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new DumpError(
+      "malformed_dump",
+      { file, document: index + 1, line: null },
+      `can't be read: ${message}`,
+    );
+  }
+}
+
+/** The line of the value, or of the nearest thing around it that has one. */
+function lineIn(document: Document.Parsed, lines: LineCounter, path: Path): number | null {
+  for (let length = path.length; length >= 0; length--) {
+    const node = document.getIn(path.slice(0, length), true);
+    const range =
+      typeof node === "object" && node !== null && "range" in node
+        ? (node.range as readonly number[] | null)
+        : null;
+    if (range?.[0] !== undefined) return lines.linePos(range[0]).line;
+  }
+  return null;
+}
+
+function firstLine(message: string): string {
+  return message.split("\n", 1)[0]!.replace(/:$/, "");
+}
+
+export function isRecord(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A record, whatever was there. */
+export function recordOf(value: unknown): Json {
+  return isRecord(value) ? value : {};
+}
+
+/** A list, whatever was there. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as unknown[]) : [];
+}
+
+export function textOf(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}

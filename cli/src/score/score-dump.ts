@@ -1,0 +1,106 @@
+import { allCandidates, createStrategy, networkLimitViolations } from "@isochrone/placement";
+import type { PlacementProblem } from "@isochrone/placement";
+import type { Candidate } from "@isochrone/topology";
+import { DEFAULT_PREFIXES } from "./annotations.ts";
+import { dumpCluster } from "./dump-cluster.ts";
+import { requestsOf, WorkloadIndex } from "./dump-pods.ts";
+import { dumpWorkflow } from "./dump-workflow.ts";
+import { DumpError } from "./errors.ts";
+import { infeasibleNodes } from "./feasibility.ts";
+import { readObjects } from "./read-objects.ts";
+import type { DumpObject } from "./read-objects.ts";
+
+export interface ScoreDumpOptions {
+  /** YAML or JSON: objects, lists, several documents. */
+  readonly dumpText: string;
+  /** For messages. @default "dump" */
+  readonly dumpFile?: string;
+  /** The pod to score, as YAML or JSON; or `podName`. */
+  readonly podText?: string;
+  /** For messages. @default "pod" */
+  readonly podFile?: string;
+  /** A pod of the dump: `name`, or `namespace/name` where the name alone is ambiguous. */
+  readonly podName?: string;
+  readonly strategy: string;
+  readonly mode: string;
+  /** The strategy's weights. */
+  readonly settings?: Readonly<Record<string, number>>;
+  /** Prefix of the annotations' names; "" for the bare names. @default isochrone.dev/, and the bare names where that is missing */
+  readonly annotationPrefix?: string;
+}
+
+/** What `isochrone score -o json` prints. */
+export interface DumpScores {
+  readonly pod: string;
+  readonly namespace: string;
+  readonly strategy: string;
+  readonly mode: string;
+  /** Every node of the dump, in its order. */
+  readonly nodes: readonly Candidate[];
+  readonly explanation: readonly string[];
+}
+
+/** Scores a pod on every node of a dump, without any service. Throws DumpError or PlacementError. */
+export function scoreDump(options: ScoreDumpOptions): DumpScores {
+  const strategy = createStrategy(options);
+  const file = options.dumpFile ?? "dump";
+  const objects = readObjects(options.dumpText, file);
+  const pod = findPod(objects, options, file);
+  const prefixes = options.annotationPrefix === undefined ? DEFAULT_PREFIXES : [options.annotationPrefix];
+  const cluster = dumpCluster(objects, prefixes);
+  if (cluster.nodes.length === 0) {
+    throw new DumpError(
+      "no_nodes",
+      { file, document: null, line: null },
+      "must hold at least one Node, got none",
+    );
+  }
+  const index = new WorkloadIndex(objects);
+  const workflow = dumpWorkflow(objects, pod, index, prefixes);
+  const problem: PlacementProblem = {
+    pod: {
+      namespace: pod.namespace,
+      name: pod.name,
+      workload: index.workloadOf(pod).name,
+      requests: requestsOf(pod),
+    },
+    candidates: cluster.nodes.map(({ name }) => name),
+    cluster: { graph: cluster, ageSeconds: null },
+    workflow: { graph: workflow, ageSeconds: null },
+  };
+  const infeasible = new Map([...networkLimitViolations(problem), ...infeasibleNodes(objects, pod, cluster)]);
+  const table = strategy.score({ ...problem, infeasible });
+  return {
+    pod: pod.name,
+    namespace: pod.namespace,
+    strategy: table.strategy,
+    mode: table.mode,
+    nodes: allCandidates(table),
+    explanation: table.explanation.sentences,
+  };
+}
+
+function findPod(objects: readonly DumpObject[], options: ScoreDumpOptions, file: string): DumpObject {
+  if (options.podText !== undefined) return readPod(options.podText, options.podFile ?? "pod");
+  const wanted = options.podName ?? "";
+  const found = objects.filter(
+    ({ kind, namespace, name }) => kind === "Pod" && (name === wanted || `${namespace}/${name}` === wanted),
+  );
+  if (found.length === 1) return found[0]!;
+  const problem =
+    found.length === 0
+      ? `holds no pod ${wanted}`
+      : `holds ${found.length} pods ${wanted} (${found.map(({ namespace }) => namespace).join(", ")}): name its namespace`;
+  throw new DumpError("unknown_pod", { file, document: null, line: null }, problem);
+}
+
+function readPod(text: string, file: string): DumpObject {
+  const objects = readObjects(text, file);
+  const [pod] = objects;
+  if (pod === undefined || objects.length > 1) {
+    const rule = `must hold one Pod, got ${objects.length} objects`;
+    throw new DumpError("malformed_dump", { file, document: null, line: null }, rule);
+  }
+  if (pod.kind !== "Pod") throw pod.fail(["kind"], "must be Pod", pod.kind);
+  return pod;
+}

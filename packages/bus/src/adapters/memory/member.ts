@@ -1,0 +1,120 @@
+import type { Clock, Logger } from "@isochrone/runtime";
+
+import { BusError } from "../../errors.ts";
+import { pause } from "../../pause.ts";
+import type { SubscribeOptions, TopicPartition } from "../../port.ts";
+import type { Bounds, PartitionLog } from "./partition-log.ts";
+import { PartitionReader } from "./partition-reader.ts";
+
+/** What a member needs from its bus. */
+export interface MemberDeps {
+  readonly clock: Clock;
+  readonly logger: Logger | undefined;
+  /** Pause before a batch whose handler threw comes again. */
+  readonly redeliveryDelayMs: number;
+}
+
+/** Where the group stands in one partition; shared by all members, so that it survives each of them. */
+export interface GroupPosition {
+  readonly log: PartitionLog;
+  committed: number;
+}
+
+const DEFAULT_BATCH: Bounds = { records: 500, bytes: 4 * 1024 * 1024 };
+
+/** One subscriber of a group: reads the partitions it was given, each with a loop of its own. */
+export class Member {
+  readonly options: SubscribeOptions;
+  readonly #deps: MemberDeps;
+  readonly #onCommit: (position: GroupPosition) => void;
+  readonly #readers = new Map<PartitionLog, PartitionReader>();
+  readonly #batch: Bounds;
+
+  constructor(options: SubscribeOptions, deps: MemberDeps, onCommit: (position: GroupPosition) => void) {
+    this.options = options;
+    this.#deps = deps;
+    this.#onCommit = onCommit;
+    this.#batch = {
+      records: positive(options.group, "maxBatchRecords", options.maxBatchRecords ?? DEFAULT_BATCH.records),
+      bytes: positive(options.group, "maxBatchBytes", options.maxBatchBytes ?? DEFAULT_BATCH.bytes),
+    };
+  }
+
+  owns(log: PartitionLog): boolean {
+    return this.#readers.has(log);
+  }
+
+  /** How many partitions this member reads. */
+  get load(): number {
+    return this.#readers.size;
+  }
+
+  /** Begins to read, once onAssigned has settled well; a failing onAssigned is tried again after the pause, as a failing handler is. */
+  assign(positions: readonly GroupPosition[]): void {
+    if (positions.length === 0) return;
+    const { options } = this;
+    const readers = positions.map(
+      (position) =>
+        new PartitionReader({
+          position,
+          batch: this.#batch,
+          onBatch: (batch) => options.onBatch(batch),
+          onCommit: this.#onCommit,
+          group: options.group,
+          deps: this.#deps,
+        }),
+    );
+    for (const reader of readers) this.#readers.set(reader.log, reader);
+    void this.#announce(readers);
+  }
+
+  /** Ends reading of these partitions: running handlers settle, then onRevoked, and only then are commits refused. */
+  async revoke(logs: readonly PartitionLog[]): Promise<void> {
+    const readers = logs.map((log) => this.#readers.get(log)).filter((reader) => reader !== undefined);
+    if (readers.length === 0) return;
+    await Promise.all(readers.map((reader) => reader.stop()));
+    try {
+      await this.options.onRevoked?.(readers.map((reader) => nameOf(reader.log)));
+    } catch (error) {
+      this.#deps.logger?.error("bus revocation handler failed", { group: this.options.group, error });
+    }
+    for (const reader of readers) {
+      reader.release();
+      this.#readers.delete(reader.log);
+    }
+  }
+
+  async revokeAll(): Promise<void> {
+    await this.revoke([...this.#readers.keys()]);
+  }
+
+  /** Never rejects. Partitions that are revoked meanwhile drop out between two attempts, never during one. */
+  async #announce(readers: readonly PartitionReader[]): Promise<void> {
+    let open = readers;
+    while (open.length > 0) {
+      try {
+        await this.options.onAssigned?.(open.map((reader) => nameOf(reader.log)));
+        for (const reader of open) reader.begin();
+        return;
+      } catch (error) {
+        this.#deps.logger?.error("bus assignment handler failed", { group: this.options.group, error });
+      }
+      const revoked = AbortSignal.any(open.map((reader) => reader.signal));
+      await pause(this.#deps.clock, this.#deps.redeliveryDelayMs, revoked);
+      for (const reader of open.filter(({ signal }) => signal.aborted)) reader.begin();
+      open = open.filter(({ signal }) => !signal.aborted);
+    }
+  }
+}
+
+function nameOf(log: PartitionLog): TopicPartition {
+  return { topic: log.topic, partition: log.partition };
+}
+
+function positive(group: string, name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new BusError(
+    "invalid_option",
+    `${name} of group ${group} must be a whole number of at least 1, got ${value}`,
+  );
+}

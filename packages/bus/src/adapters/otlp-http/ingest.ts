@@ -1,0 +1,288 @@
+import { decodeHeaders, HEADERS, TOPICS } from "@isochrone/telemetry";
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+
+import { BusError } from "../../errors.ts";
+import { DROPPED_HEADER } from "../../port.ts";
+import type { Publisher } from "../../port.ts";
+import { checkStructure, KEY_HEADER, routeForeign, TOPIC_HEADER } from "./routing.ts";
+import type { Routed } from "./routing.ts";
+import { encodeExportResponse, encodeStatus } from "./wire.ts";
+import type { PartialSuccess } from "./wire.ts";
+
+/** Why an export was refused; a metric's label. */
+export const INGEST_REFUSALS = [
+  "unauthorized",
+  "media_type",
+  "encoding",
+  "too_large",
+  "bad_headers",
+  "malformed",
+  "overloaded",
+  "unavailable",
+] as const;
+export type IngestRefusal = (typeof INGEST_REFUSALS)[number];
+
+/** How OTLP/HTTP ingest is built. */
+export interface OtlpHttpIngestOptions {
+  /** Where the records go; usually the bus. */
+  readonly publisher: Publisher;
+  /** Topics that a sender may name. @default those of design §4 that carry metrics */
+  readonly topics?: readonly string[];
+  /** Largest body as it comes over the wire. @default 4 MiB */
+  readonly maxBodyBytes?: number;
+  /** Largest body after decompression; a bomb is stopped there. @default 16 MiB */
+  readonly maxDecompressedBytes?: number;
+  /** Judges the bearer token (null: none was sent) before the body is read. @default everyone may send: for loopback only */
+  readonly authorize?: (
+    token: string | null,
+    request: { readonly remoteAddress: string },
+  ) => boolean | Promise<boolean>;
+  /** Says what of a body the receiver will not take; the sender is told so (partial success). */
+  readonly inspect?: (value: Uint8Array, topic: string) => PartialSuccess | undefined;
+  /** Hears of every refusal, for metrics and logs. */
+  readonly onRefused?: (reason: IngestRefusal, message: string, remoteAddress: string) => void;
+}
+
+/** A fastify instance with whatever type provider: their types don't convert into each other. */
+export interface IngestHost {
+  register(...plugin: never[]): unknown;
+}
+
+const PROTOBUF = "application/x-protobuf";
+const MAX_HEADER_CHARACTERS = 256;
+const DEFAULT_RETRY_AFTER_MS = 1_000;
+const RECORD_HEADERS = [HEADERS.source, HEADERS.epoch, HEADERS.sequence, HEADERS.sentAt, DROPPED_HEADER];
+/** google.rpc.Code of the statuses in use. */
+const RPC_CODES: Readonly<Record<number, number>> = { 400: 3, 401: 16, 413: 3, 415: 3, 429: 8, 503: 14 };
+
+/** A refusal with its HTTP status. */
+class Refusal extends Error {
+  readonly statusCode: number;
+  readonly reason: IngestRefusal;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(statusCode: number, reason: IngestRefusal, message: string, retryAfterMs?: number) {
+    super(message);
+    this.statusCode = statusCode;
+    this.reason = reason;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** Mounts `POST /v1/metrics` (OTLP/HTTP, protobuf) on the app: what comes in goes onto the bus. */
+export function otlpHttpIngest(app: IngestHost, options: OtlpHttpIngestOptions): void {
+  const endpoint = new IngestEndpoint(options);
+  void (app as unknown as FastifyInstance).register(async (scope) => {
+    // Encapsulated: the app's own parsers and error format stay as they are elsewhere.
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser(
+      PROTOBUF,
+      { parseAs: "buffer", bodyLimit: endpoint.maxBodyBytes },
+      async (_: unknown, body: Buffer) => body,
+    );
+    scope.setErrorHandler((error: FastifyError, request, reply) => endpoint.refuse(error, request, reply));
+    scope.route({
+      method: "POST",
+      url: "/v1/metrics",
+      bodyLimit: endpoint.maxBodyBytes,
+      // Before the body is read: a stranger must not make us buffer it.
+      onRequest: (request) => endpoint.authorize(request),
+      handler: (request, reply) => endpoint.accept(request, reply),
+    });
+  });
+}
+
+class IngestEndpoint {
+  readonly maxBodyBytes: number;
+  readonly #options: OtlpHttpIngestOptions;
+  readonly #topics: ReadonlySet<string>;
+  readonly #maxDecompressedBytes: number;
+
+  constructor(options: OtlpHttpIngestOptions) {
+    this.#options = options;
+    this.#topics = new Set(options.topics ?? Object.values(TOPICS));
+    this.maxBodyBytes = options.maxBodyBytes ?? 4 * 1024 * 1024;
+    this.#maxDecompressedBytes = options.maxDecompressedBytes ?? 16 * 1024 * 1024;
+  }
+
+  async authorize(request: FastifyRequest): Promise<void> {
+    const { authorize } = this.#options;
+    if (!authorize) return;
+    const [, token = null] = /^Bearer +([\x21-\x7e]+)$/i.exec(request.headers.authorization ?? "") ?? [];
+    if (await authorize(token, { remoteAddress: request.ip })) return;
+    throw new Refusal(
+      401,
+      "unauthorized",
+      token === null ? "a bearer token is required" : "the bearer token is not accepted",
+    );
+  }
+
+  async accept(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const body = await this.#decompress(request);
+    const routed = this.#route(request, body);
+    let partial: PartialSuccess | undefined;
+    for (const { topic, record } of routed) {
+      partial = combine(partial, this.#options.inspect?.(record.value, topic));
+      await this.#publish(topic, record);
+    }
+    return reply
+      .code(200)
+      .type(PROTOBUF)
+      .send(Buffer.from(encodeExportResponse(partial)));
+  }
+
+  refuse(error: FastifyError | Refusal, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const refusal = error instanceof Refusal ? error : this.#refusalOf(error, request);
+    this.#options.onRefused?.(refusal.reason, refusal.message, request.ip);
+    if (refusal.retryAfterMs !== undefined)
+      reply.header("retry-after", Math.max(1, Math.ceil(refusal.retryAfterMs / 1000)));
+    if (refusal.statusCode === 401) reply.header("www-authenticate", "Bearer");
+    reply.code(refusal.statusCode);
+    if (refusal.statusCode === 415) {
+      // Whoever did not send protobuf won't read it.
+      const problem = {
+        type: "about:blank",
+        title: "Unsupported Media Type",
+        status: 415,
+        detail: refusal.message,
+      };
+      return reply.type("application/problem+json").send(JSON.stringify(problem));
+    }
+    return reply
+      .type(PROTOBUF)
+      .send(Buffer.from(encodeStatus(RPC_CODES[refusal.statusCode] ?? 2, refusal.message)));
+  }
+
+  /** Errors of the web server itself, in our words; anything unforeseen stays unexplained to the sender. */
+  #refusalOf(error: FastifyError, request: FastifyRequest): Refusal {
+    if (error.statusCode === 413) {
+      return new Refusal(413, "too_large", `the body must be at most ${this.maxBodyBytes} bytes`);
+    }
+    if (error.statusCode === 415) {
+      const got = request.headers["content-type"] ?? "none";
+      return new Refusal(
+        415,
+        "media_type",
+        `content-type must be ${PROTOBUF} (OTLP/HTTP with JSON is not supported), got ${got.slice(0, 100)}`,
+      );
+    }
+    if (error.statusCode !== undefined && error.statusCode < 500)
+      return new Refusal(400, "malformed", "the request could not be read");
+    request.log.error({ err: error }, "metrics ingest failed");
+    return new Refusal(
+      503,
+      "unavailable",
+      "the metrics could not be taken, try again",
+      DEFAULT_RETRY_AFTER_MS,
+    );
+  }
+
+  async #decompress(request: FastifyRequest): Promise<Uint8Array> {
+    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    const encoding = (request.headers["content-encoding"] ?? "identity").toLowerCase();
+    if (encoding === "identity" || encoding === "") return body;
+    if (encoding !== "gzip") {
+      throw new Refusal(
+        415,
+        "encoding",
+        `content-encoding must be gzip or identity, got ${encoding.slice(0, 100)}`,
+      );
+    }
+    try {
+      return await promisify(gunzip)(body, { maxOutputLength: this.#maxDecompressedBytes });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
+        throw new Refusal(
+          413,
+          "too_large",
+          `the decompressed body must be at most ${this.#maxDecompressedBytes} bytes`,
+        );
+      }
+      throw new Refusal(400, "malformed", "the body is not gzip");
+    }
+  }
+
+  #route(request: FastifyRequest, body: Uint8Array): Routed[] {
+    const headers = this.#recordHeaders(request);
+    const topic = headerOf(request, TOPIC_HEADER);
+    if (topic !== undefined && !this.#topics.has(topic)) {
+      throw new Refusal(
+        400,
+        "bad_headers",
+        `header ${TOPIC_HEADER} must be one of ${[...this.#topics].join(", ")}, got ${topic.slice(0, 100)}`,
+      );
+    }
+    try {
+      if (topic === undefined && headers[HEADERS.source] === undefined)
+        return routeForeign(body, request.ip, headers);
+      checkStructure(body);
+    } catch (error) {
+      throw new Refusal(
+        400,
+        "malformed",
+        `the body is not an ExportMetricsServiceRequest: ${(error as Error).message}`,
+      );
+    }
+    // One body is one record here: splitting it would repeat its sequence.
+    const key = decodeKey(headerOf(request, KEY_HEADER)) ?? headers[HEADERS.source] ?? request.ip;
+    const named = topic ?? routeForeign(body, key, headers)[0]?.topic ?? TOPICS.usage;
+    return [{ topic: named, record: { key, value: body, headers } }];
+  }
+
+  #recordHeaders(request: FastifyRequest): Record<string, string> {
+    const headers: Record<string, string> = { [HEADERS.contentType]: PROTOBUF };
+    for (const name of RECORD_HEADERS) {
+      const value = headerOf(request, name);
+      if (value !== undefined) headers[name] = value;
+    }
+    try {
+      decodeHeaders(headers);
+    } catch (error) {
+      throw new Refusal(400, "bad_headers", (error as Error).message);
+    }
+    return headers;
+  }
+
+  async #publish(topic: string, record: Routed["record"]): Promise<void> {
+    try {
+      await this.#options.publisher.publish(topic, [record]);
+    } catch (error) {
+      if (!(error instanceof BusError)) throw error;
+      if (error.code === "too_large") throw new Refusal(413, "too_large", error.message);
+      const waitMs = error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS;
+      if (error.retryable)
+        throw new Refusal(429, "overloaded", "the bus is overloaded, try again later", waitMs);
+      // A bus that closes is a server that restarts: the sender may well succeed with its successor.
+      throw new Refusal(503, "unavailable", "the bus is not available", waitMs);
+    }
+  }
+}
+
+function headerOf(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  if (value === undefined) return undefined;
+  if (typeof value === "string" && value.length <= MAX_HEADER_CHARACTERS) return value;
+  throw new Refusal(
+    400,
+    "bad_headers",
+    `header ${name} must come once, with at most ${MAX_HEADER_CHARACTERS} characters`,
+  );
+}
+
+function decodeKey(text: string | undefined): string | undefined {
+  try {
+    return text === undefined ? undefined : decodeURIComponent(text);
+  } catch {
+    throw new Refusal(400, "bad_headers", `header ${KEY_HEADER} must be percent-encoded UTF-8`);
+  }
+}
+
+function combine(a: PartialSuccess | undefined, b: PartialSuccess | undefined): PartialSuccess | undefined {
+  if (!a || !b) return a ?? b;
+  return {
+    rejectedDataPoints: a.rejectedDataPoints + b.rejectedDataPoints,
+    message: `${a.message}; ${b.message}`,
+  };
+}

@@ -1,0 +1,147 @@
+import { isDeepStrictEqual } from "node:util";
+
+import { StoreError } from "../../errors.ts";
+import { cloneJson } from "../../json.ts";
+import type { KubernetesObject, ObjectMeta } from "../../port.ts";
+
+/** The API server's default for pods that don't say. */
+const DEFAULT_GRACE_SECONDS = 30;
+
+/** Metadata that only the store sets: whatever a caller sends is replaced. */
+const SERVER_SET = [
+  "uid",
+  "resourceVersion",
+  "generation",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+] as const satisfies readonly (keyof ObjectMeta)[];
+
+/** A new object with its server-set metadata; `object` is a private copy. */
+export function newObject(object: KubernetesObject, uid: string, nowMs: number): KubernetesObject {
+  const metadata = { ...object.metadata };
+  for (const field of SERVER_SET) delete metadata[field];
+  return { ...object, metadata: { ...metadata, uid, generation: 1, creationTimestamp: timestamp(nowMs) } };
+}
+
+/** What replaces `stored`: the caller's content, the store's metadata. `next` is a private copy. Throws what the API server forbids. */
+export function replacement(stored: KubernetesObject, next: KubernetesObject): KubernetesObject {
+  const kept: Partial<ObjectMeta> = {};
+  for (const field of SERVER_SET) {
+    if (stored.metadata[field] !== undefined) Object.assign(kept, { [field]: stored.metadata[field] });
+  }
+  const metadata = { ...next.metadata };
+  for (const field of SERVER_SET) delete metadata[field];
+  const merged = { ...next, metadata: { ...metadata, ...kept } };
+  forbidRebinding(stored, merged);
+  forbidNewFinalizers(stored, merged);
+  if (!isDeepStrictEqual(stored.spec, merged.spec))
+    merged.metadata.generation = (stored.metadata.generation ?? 0) + 1;
+  return merged;
+}
+
+/** The pod with its node, as the binding subresource leaves it. */
+export function bound(pod: KubernetesObject, nodeName: string, nowMs: number): KubernetesObject {
+  const subject = `pod ${pod.metadata.namespace}/${pod.metadata.name}`;
+  const current = pod.spec?.["nodeName"];
+  if (typeof current === "string" && current !== "") {
+    throw new StoreError("conflict", `${subject} is already assigned to node ${current}`);
+  }
+  if (pod.metadata.deletionTimestamp) {
+    throw new StoreError("conflict", `${subject} is being deleted, cannot be assigned to a node`);
+  }
+  const gates = pod.spec?.["schedulingGates"];
+  if (Array.isArray(gates) && gates.length > 0) {
+    throw new StoreError("conflict", `${subject} has non-empty spec.schedulingGates`);
+  }
+  const others = conditionsOf(pod).filter((condition) => condition["type"] !== "PodScheduled");
+  const scheduled = { type: "PodScheduled", status: "True", lastTransitionTime: timestamp(nowMs) };
+  return {
+    ...pod,
+    metadata: { ...pod.metadata, generation: (pod.metadata.generation ?? 0) + 1 },
+    spec: { ...pod.spec, nodeName },
+    status: { ...pod.status, conditions: [...others, scheduled] },
+  };
+}
+
+/** The object as a delete leaves it, or null when it goes at once. */
+export function deletion(
+  object: KubernetesObject,
+  requestedGraceSeconds: number | undefined,
+  nowMs: number,
+): KubernetesObject | null {
+  const { metadata } = object;
+  const grace = graceSeconds(object, requestedGraceSeconds);
+  const held = (metadata.finalizers?.length ?? 0) > 0;
+  if (grace === 0 && !held) return null;
+  // A second delete may only shorten the time that is left.
+  if (metadata.deletionTimestamp && (metadata.deletionGracePeriodSeconds ?? 0) <= grace) return object;
+  return {
+    ...object,
+    metadata: {
+      ...metadata,
+      deletionTimestamp: timestamp(nowMs + grace * 1000),
+      deletionGracePeriodSeconds: grace,
+    },
+  };
+}
+
+/** Whether nothing keeps a deleted object any more: no finalizer, no grace period. */
+export function isGone({ metadata }: KubernetesObject): boolean {
+  return (
+    metadata.deletionTimestamp !== undefined &&
+    metadata.deletionGracePeriodSeconds === 0 &&
+    (metadata.finalizers?.length ?? 0) === 0
+  );
+}
+
+/** RFC 3339 in whole seconds, as Kubernetes writes times. */
+export function timestamp(timeMs: number): string {
+  return `${new Date(Math.floor(timeMs / 1000) * 1000).toISOString().slice(0, 19)}Z`;
+}
+
+/** Only pods on a node that have not finished are given time; nobody would end the grace period of others. */
+function graceSeconds(object: KubernetesObject, requested: number | undefined): number {
+  if (requested !== undefined && (!Number.isSafeInteger(requested) || requested < 0)) {
+    throw new StoreError(
+      "invalid",
+      `gracePeriodSeconds must be a whole number of at least 0, got ${requested}`,
+    );
+  }
+  if (object.kind !== "Pod" || object.apiVersion !== "v1") return 0;
+  const phase = object.status?.["phase"];
+  if (!object.spec?.["nodeName"] || phase === "Succeeded" || phase === "Failed") return 0;
+  if (requested !== undefined) return requested;
+  const own = object.spec["terminationGracePeriodSeconds"];
+  return typeof own === "number" && own >= 0 ? Math.floor(own) : DEFAULT_GRACE_SECONDS;
+}
+
+function forbidRebinding(stored: KubernetesObject, next: KubernetesObject): void {
+  if (stored.kind !== "Pod" || stored.apiVersion !== "v1") return;
+  const before = stored.spec?.["nodeName"];
+  const after = next.spec?.["nodeName"];
+  if (before === after) return;
+  throw new StoreError(
+    "invalid",
+    `pod ${stored.metadata.namespace}/${stored.metadata.name}: spec.nodeName must be set by bind and never changes, ` +
+      `got "${String(after)}" in place of "${String(before)}"`,
+  );
+}
+
+function forbidNewFinalizers(stored: KubernetesObject, next: KubernetesObject): void {
+  if (!stored.metadata.deletionTimestamp) return;
+  const added = (next.metadata.finalizers ?? []).filter(
+    (name) => !stored.metadata.finalizers?.includes(name),
+  );
+  if (added.length === 0) return;
+  const { kind, metadata } = stored;
+  throw new StoreError(
+    "invalid",
+    `${kind} ${metadata.name}: metadata.finalizers must not grow while it is being deleted, got "${added.join(", ")}"`,
+  );
+}
+
+function conditionsOf(pod: KubernetesObject): Record<string, unknown>[] {
+  const conditions = pod.status?.["conditions"];
+  return Array.isArray(conditions) ? cloneJson(conditions as Record<string, unknown>[]) : [];
+}

@@ -1,0 +1,14 @@
+import { expect, it } from "vitest";
+
+import { isStoreError, STORE_ERROR_CODES, StoreError } from "./errors.ts";
+
+it.each(STORE_ERROR_CODES)("carries the code %s, which repeating does not mend", (code) => {
+  const error = new StoreError(code, "x");
+  expect(error).toMatchObject({ name: "StoreError", code, retryable: false });
+  expect(isStoreError(error, code)).toBe(true);
+});
+
+it("tells codes and other errors apart", () => {
+  expect(isStoreError(new StoreError("conflict", "x"), "expired")).toBe(false);
+  expect(isStoreError(new Error("expired"), "expired")).toBe(false);
+});

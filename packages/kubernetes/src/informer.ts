@@ -1,0 +1,191 @@
+import type { Clock, Logger, Random } from "@isochrone/runtime";
+
+import { isStoreError } from "./errors.ts";
+import { pause } from "./pause.ts";
+import type { ClusterStore, KindRef, KubernetesObject, WatchEvent } from "./port.ts";
+
+/** One change of the cached set. `object` is the last known state of a deleted one. */
+export interface InformerChange {
+  readonly type: "added" | "modified" | "deleted";
+  readonly object: KubernetesObject;
+}
+
+/** How an informer is built. */
+export interface InformerOptions {
+  readonly store: ClusterStore;
+  readonly kind: KindRef;
+  /** Only objects of this namespace. @default all */
+  readonly namespace?: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger?: Logger;
+  /** Longest pause between attempts after errors; the first is about a second. @default 30000 */
+  readonly maxBackoffMs?: number;
+}
+
+/** A cache of one kind that follows the store: it lists, watches on from there, and lists again when the watch was overrun. */
+export interface Informer {
+  /** What is known now, in no particular order. The objects are shared: never change them. */
+  items(): readonly KubernetesObject[];
+  get(name: string, namespace?: string): KubernetesObject | null;
+  /** Hears of every change in order, beginning with the objects that are known already (as added). The result ends it. */
+  onChange(listener: (change: InformerChange) => void): () => void;
+  /** Resolves after the first full list; rejects when stopped before, or with the signal's reason. */
+  synced(signal?: AbortSignal): Promise<void>;
+  /** Ends the watch; the cache keeps its last state. */
+  stop(): Promise<void>;
+}
+
+const FIRST_BACKOFF_MS = 1_000;
+
+/** Starts at once. Errors never end it: it tries again, with growing pauses. */
+export function createInformer(options: InformerOptions): Informer {
+  return new WatchingInformer(options);
+}
+
+class WatchingInformer implements Informer {
+  readonly #options: InformerOptions;
+  readonly #items = new Map<string, KubernetesObject>();
+  readonly #listeners = new Set<(change: InformerChange) => void>();
+  readonly #stop = new AbortController();
+  readonly #synced = Promise.withResolvers<void>();
+  readonly #running: Promise<void>;
+  /** Where to watch on; null: list first. */
+  #version: string | null = null;
+  #failures = 0;
+
+  constructor(options: InformerOptions) {
+    this.#options = options;
+    // Nobody need wait for it.
+    this.#synced.promise.catch(() => undefined);
+    this.#running = this.#run();
+  }
+
+  items(): readonly KubernetesObject[] {
+    return [...this.#items.values()];
+  }
+
+  get(name: string, namespace?: string): KubernetesObject | null {
+    return this.#items.get(`${namespace ?? ""}/${name}`) ?? null;
+  }
+
+  onChange(listener: (change: InformerChange) => void): () => void {
+    this.#listeners.add(listener);
+    for (const object of this.#items.values()) this.#call(listener, { type: "added", object });
+    return () => this.#listeners.delete(listener);
+  }
+
+  async synced(signal?: AbortSignal): Promise<void> {
+    if (!signal) return await this.#synced.promise;
+    signal.throwIfAborted();
+    const { promise, reject } = Promise.withResolvers<never>();
+    const onAbort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    await Promise.race([this.#synced.promise, promise]).finally(() =>
+      signal.removeEventListener("abort", onAbort),
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      try {
+        if (this.#version === null) await this.#list();
+        await this.#watch(this.#version ?? "0");
+      } catch (error) {
+        if (!signal.aborted) await this.#recover(error);
+      }
+    }
+    this.#synced.reject(
+      new Error(`the informer of ${this.#options.kind.kind} was stopped before it had listed`),
+    );
+  }
+
+  async #list(): Promise<void> {
+    const { store, kind, namespace } = this.#options;
+    const { items, resourceVersion } = await store.list(kind, namespace === undefined ? {} : { namespace });
+    if (this.#stop.signal.aborted) return;
+    const listed = new Map(items.map((object) => [keyOf(object), object]));
+    for (const [key, object] of this.#items) {
+      if (!listed.has(key)) this.#remove(object);
+    }
+    for (const object of listed.values()) this.#put(object);
+    this.#version = resourceVersion;
+    this.#synced.resolve();
+  }
+
+  async #watch(resourceVersion: string): Promise<void> {
+    const { store, kind, namespace } = this.#options;
+    const { signal } = this.#stop;
+    const where = namespace === undefined ? {} : { namespace };
+    for await (const event of store.watch(kind, { resourceVersion, signal, ...where })) {
+      if (signal.aborted) return;
+      this.#take(event);
+      this.#failures = 0;
+    }
+    // A server ends watches now and then; without a pause one that ends each at once would be called in a tight loop.
+    await pause(this.#options.clock, FIRST_BACKOFF_MS * this.#options.random.next(), signal);
+  }
+
+  #take(event: WatchEvent): void {
+    if (event.type === "bookmark") {
+      this.#version = event.resourceVersion;
+      return;
+    }
+    if (event.type === "deleted") this.#remove(event.object);
+    else this.#put(event.object);
+    this.#version = event.object.metadata.resourceVersion ?? this.#version;
+  }
+
+  #put(object: KubernetesObject): void {
+    const key = keyOf(object);
+    const known = this.#items.get(key);
+    if (known && known.metadata.uid !== object.metadata.uid) this.#remove(known);
+    else if (known && known.metadata.resourceVersion === object.metadata.resourceVersion) return;
+    const type = this.#items.has(key) ? "modified" : "added";
+    this.#items.set(key, object);
+    this.#tell({ type, object });
+  }
+
+  #remove(object: KubernetesObject): void {
+    if (this.#items.delete(keyOf(object))) this.#tell({ type: "deleted", object });
+  }
+
+  #tell(change: InformerChange): void {
+    for (const listener of this.#listeners) this.#call(listener, change);
+  }
+
+  /** A listener's fault is its own: the cache and the other listeners go on. */
+  #call(listener: (change: InformerChange) => void, change: InformerChange): void {
+    try {
+      listener(change);
+    } catch (error) {
+      this.#options.logger?.error("informer listener failed", { kind: this.#options.kind.kind, error });
+    }
+  }
+
+  /** An overrun watch lists again at once, unless that was tried just now; everything else waits first. */
+  async #recover(error: unknown): Promise<void> {
+    const { clock, random, logger, kind, maxBackoffMs = 30_000 } = this.#options;
+    const expired = isStoreError(error, "expired");
+    if (expired) this.#version = null;
+    this.#failures += 1;
+    if (expired && this.#failures === 1) return;
+    logger?.warnOnce(`informer:${kind.kind}`, "watching the cluster failed, trying again", {
+      kind: kind.kind,
+      error,
+    });
+    const pauseMs = Math.min(maxBackoffMs, FIRST_BACKOFF_MS * 2 ** Math.min(this.#failures - 1, 20));
+    await pause(clock, pauseMs * (0.5 + random.next() / 2), this.#stop.signal);
+  }
+}
+
+/** With "" for the namespace of cluster-scoped objects. */
+function keyOf({ metadata }: KubernetesObject): string {
+  return `${metadata.namespace ?? ""}/${metadata.name}`;
+}

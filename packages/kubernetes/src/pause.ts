@@ -1,0 +1,10 @@
+import type { Clock } from "@isochrone/runtime";
+
+/** Sleeps, or returns early when the signal aborts: for loops that look at the signal themselves. */
+export async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await clock.sleep(ms, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}

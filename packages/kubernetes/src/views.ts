@@ -1,0 +1,130 @@
+import { isPlainObject } from "./json.ts";
+import { LABELS } from "./labels.ts";
+import type { KubernetesObject, OwnerReference } from "./port.ts";
+import { parseCpuMillicores, parseMemoryBytes } from "./quantities.ts";
+
+/** What placement and the graphs read of a Node. */
+export interface NodeView {
+  readonly name: string;
+  /** null where the node has no such label. */
+  readonly zone: string | null;
+  readonly region: string | null;
+  readonly segment: string | null;
+  readonly ready: boolean;
+  readonly cordoned: boolean;
+  /** null when absent or unreadable. */
+  readonly allocatableCpuMillicores: number | null;
+  readonly allocatableMemoryBytes: number | null;
+}
+
+/** What placement and the graphs read of a Pod. */
+export interface PodView {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string | null;
+  readonly node: string | null;
+  /** "Unknown" when the status has none. */
+  readonly phase: string;
+  readonly ip: string | null;
+  readonly ready: boolean;
+  readonly terminating: boolean;
+  /** Succeeded or Failed: it runs no more and holds no resources. */
+  readonly finished: boolean;
+  /** What the scheduler reserves: containers summed, or the largest init container if that is more, plus overhead. */
+  readonly requestsCpuMillicores: number;
+  readonly requestsMemoryBytes: number;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** The controller, else the first owner. */
+  readonly owner: OwnerReference | null;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Reads a Node. Fields of a wrong type count as absent: one odd object must not stop who reads all. */
+export function nodeView(node: KubernetesObject): NodeView {
+  const labels = node.metadata.labels ?? {};
+  const allocatable = fields(node.status?.["allocatable"]);
+  return {
+    name: node.metadata.name,
+    zone: labels[LABELS.zone] || null,
+    region: labels[LABELS.region] || null,
+    segment: labels[LABELS.segment] || null,
+    ready: hasCondition(node, "Ready"),
+    cordoned: node.spec?.["unschedulable"] === true,
+    allocatableCpuMillicores: amount(allocatable["cpu"], parseCpuMillicores),
+    allocatableMemoryBytes: amount(allocatable["memory"], parseMemoryBytes),
+  };
+}
+
+/** Reads a Pod; as for nodes, fields of a wrong type count as absent. */
+export function podView(pod: KubernetesObject): PodView {
+  const { metadata, spec = {}, status = {} } = pod;
+  const phase = text(status["phase"]) ?? "Unknown";
+  const owners = metadata.ownerReferences ?? [];
+  return {
+    namespace: metadata.namespace ?? "default",
+    name: metadata.name,
+    uid: metadata.uid ?? null,
+    node: text(spec["nodeName"]),
+    phase,
+    ip: text(status["podIP"]),
+    ready: hasCondition(pod, "Ready"),
+    terminating: metadata.deletionTimestamp !== undefined,
+    finished: phase === "Succeeded" || phase === "Failed",
+    requestsCpuMillicores: requests(spec, "cpu", parseCpuMillicores),
+    requestsMemoryBytes: requests(spec, "memory", parseMemoryBytes),
+    labels: metadata.labels ?? {},
+    annotations: metadata.annotations ?? {},
+    owner: owners.find((owner) => owner.controller === true) ?? owners[0] ?? null,
+  };
+}
+
+type Parse = (quantity: string | number) => number;
+
+/**
+ * The scheduler's rule: containers and sidecars (init containers that restart always) run together; each ordinary init
+ * container runs beside the sidecars started before it.
+ */
+function requests(spec: Fields, resource: string, parse: Parse): number {
+  const of = (container: Fields): number =>
+    amount(fields(fields(container["resources"])["requests"])[resource], parse) ?? 0;
+  let running = list(spec["containers"]).reduce((sum, container) => sum + of(container), 0);
+  let sidecars = 0;
+  let startingPeak = 0;
+  for (const container of list(spec["initContainers"])) {
+    if (container["restartPolicy"] === "Always") {
+      sidecars += of(container);
+      startingPeak = Math.max(startingPeak, sidecars);
+    } else startingPeak = Math.max(startingPeak, sidecars + of(container));
+  }
+  running += sidecars;
+  return Math.max(running, startingPeak) + (amount(fields(spec["overhead"])[resource], parse) ?? 0);
+}
+
+function hasCondition(object: KubernetesObject, type: string): boolean {
+  return list(object.status?.["conditions"]).some(
+    (condition) => condition["type"] === type && condition["status"] === "True",
+  );
+}
+
+function amount(quantity: unknown, parse: Parse): number | null {
+  if (typeof quantity !== "string" && typeof quantity !== "number") return null;
+  try {
+    return parse(quantity);
+  } catch {
+    return null;
+  }
+}
+
+function fields(value: unknown): Fields {
+  return isPlainObject(value) ? value : {};
+}
+
+function list(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.filter(isPlainObject) : [];
+}
+
+function text(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}

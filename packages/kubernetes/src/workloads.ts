@@ -1,0 +1,34 @@
+import type { KubernetesObject, OwnerReference } from "./port.ts";
+
+/** What a pod is a replica of. */
+export interface WorkloadRef {
+  readonly namespace: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** Looks a ReplicaSet up, in a cache for instance; null or undefined when it is not known. */
+export type ReplicaSetLookup = (namespace: string, name: string) => KubernetesObject | null | undefined;
+
+/**
+ * Pod -> ReplicaSet -> Deployment; Pod -> StatefulSet, DaemonSet, Job ...; a pod without a controller is its own workload.
+ * A ReplicaSet that is not known is taken for a Deployment's when the pod carries its hash at the name's end, as a Deployment's always do.
+ */
+export function workloadOf(pod: KubernetesObject, getReplicaSet: ReplicaSetLookup): WorkloadRef {
+  const namespace = pod.metadata.namespace ?? "default";
+  const owner = controllerOf(pod);
+  if (!owner) return { namespace, kind: "Pod", name: pod.metadata.name };
+  if (owner.kind !== "ReplicaSet") return { namespace, kind: owner.kind, name: owner.name };
+  const replicaSet = getReplicaSet(namespace, owner.name);
+  const above = replicaSet ? controllerOf(replicaSet) : undefined;
+  if (above) return { namespace, kind: above.kind, name: above.name };
+  const hash = pod.metadata.labels?.["pod-template-hash"];
+  if (!replicaSet && hash && owner.name.endsWith(`-${hash}`)) {
+    return { namespace, kind: "Deployment", name: owner.name.slice(0, -hash.length - 1) };
+  }
+  return { namespace, kind: "ReplicaSet", name: owner.name };
+}
+
+function controllerOf(object: KubernetesObject): OwnerReference | undefined {
+  return object.metadata.ownerReferences?.find((owner) => owner.controller === true);
+}

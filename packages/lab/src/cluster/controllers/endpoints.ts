@@ -1,0 +1,56 @@
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { PUBLISHED, UNKNOWN } from "../names.ts";
+import { isDeleting, isReady, matches, nodeNameOf, workloadOf } from "../objects.ts";
+import type { Identity } from "../pod/protocol.ts";
+
+/** A ready pod behind a service, before its address is resolved for a caller. */
+export interface ServiceEndpoint {
+  readonly node: string;
+  /** Port of the inbound proxy on that node's address. */
+  readonly port: number;
+  readonly identity: Identity;
+}
+
+export interface ServiceEndpoints {
+  readonly service: string;
+  readonly namespace: string;
+  readonly endpoints: readonly ServiceEndpoint[];
+}
+
+/** Who a pod says it is in metrics. */
+export function identityOf(pod: KubernetesObject, address: string): Identity {
+  const labels = pod.metadata.labels ?? {};
+  return {
+    pod: pod.metadata.name,
+    namespace: pod.metadata.namespace ?? "default",
+    workload: workloadOf(pod),
+    app: labels["app"] ?? labels["app.kubernetes.io/name"] ?? UNKNOWN,
+    version: labels["version"] ?? labels["app.kubernetes.io/version"] ?? UNKNOWN,
+    address,
+  };
+}
+
+/** The endpoints of each service: ready pods that are not being deleted, in the order of their names. */
+export function endpointsOf(
+  services: readonly KubernetesObject[],
+  pods: readonly KubernetesObject[],
+): ServiceEndpoints[] {
+  const serving = pods
+    .filter((pod) => isReady(pod) && !isDeleting(pod))
+    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  return services.map((service) => {
+    const { name, namespace = "default" } = service.metadata;
+    const selector = (service.spec as { selector?: Record<string, string> } | undefined)?.selector ?? {};
+    const endpoints = serving
+      .filter((pod) => pod.metadata.namespace === namespace && matches(pod.metadata.labels, selector))
+      .flatMap(endpointOf);
+    return { service: name, namespace, endpoints };
+  });
+}
+
+function endpointOf(pod: KubernetesObject): ServiceEndpoint[] {
+  const node = nodeNameOf(pod);
+  const port = Number(pod.metadata.annotations?.[PUBLISHED.port]);
+  if (node === null || !Number.isInteger(port)) return [];
+  return [{ node, port, identity: identityOf(pod, (pod.status?.["podIP"] as string | undefined) ?? "") }];
+}

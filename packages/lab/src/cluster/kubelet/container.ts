@@ -1,0 +1,124 @@
+import type { ChildProcess } from "node:child_process";
+import type { Clock } from "@isochrone/runtime";
+import { PodProcessError } from "../errors.ts";
+import type { FromPod, PodConfig, ReceivedCounts, Route, ToPod, Usage } from "../pod/protocol.ts";
+import { endChild, hasEnded, sendTo, startChild } from "./child.ts";
+
+const POD_ENTRY = new URL("../pod/main.ts", import.meta.url);
+const ANSWER_MS = 1_000;
+const STOP_MS = 2_000;
+
+export interface ContainerPorts {
+  readonly port: number;
+  readonly metricsPort: number;
+}
+
+/** One run of a pod's process: from its start to its exit. */
+export class Container {
+  /** Resolves once with the exit code, null when a signal ended it. */
+  readonly exited: Promise<number | null>;
+  readonly #child: ChildProcess;
+  readonly #clock: Clock;
+  readonly #startedAtMs: number;
+  readonly #asked = new Map<number, (received: ReceivedCounts) => void>();
+  #lastId = 0;
+  #received: ReceivedCounts = {};
+  #usage: Usage;
+  #listening: ((result: ContainerPorts | Error) => void) | null = null;
+  #routesSent = "";
+
+  constructor(config: PodConfig, clock: Clock) {
+    this.#clock = clock;
+    this.#startedAtMs = clock.now();
+    this.#usage = { timeMs: this.#startedAtMs, cpuSeconds: 0, memoryBytes: 0 };
+    this.#child = startChild(POD_ENTRY, `${config.identity.namespace}/${config.identity.pod}`);
+    this.exited = new Promise((resolve) => {
+      this.#child.once("exit", (code) => resolve(code));
+      this.#child.once("error", () => resolve(null));
+    });
+    this.#child.on("message", (message: FromPod) => this.#handle(message));
+    this.#send({ type: "configure", config });
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  get startedAtMs(): number {
+    return this.#startedAtMs;
+  }
+
+  get usage(): Usage {
+    return this.#usage;
+  }
+
+  /** Requests received as far as known without asking: at most one usage interval old. */
+  get received(): ReceivedCounts {
+    return this.#received;
+  }
+
+  /** The ports it listens on. Throws PodProcessError when it ends or takes too long. */
+  async listening(timeoutMs: number): Promise<ContainerPorts> {
+    const answer = new Promise<ContainerPorts | Error>((resolve) => {
+      this.#listening = resolve;
+    });
+    const ended = this.exited.then(
+      (code) => new PodProcessError(`pod process ended with code ${code} before it was listening`),
+    );
+    const stop = new AbortController();
+    const late = this.#clock.sleep(timeoutMs, stop.signal).then(
+      () => new PodProcessError(`pod process must listen within ${timeoutMs} ms and did not`),
+      () => new PodProcessError("not waited for"),
+    );
+    const result = await Promise.race([answer, ended, late]);
+    stop.abort();
+    if (result instanceof Error) throw result;
+    return result;
+  }
+
+  /** Tells the sidecar where services are; the same routes are not sent twice. */
+  setRoutes(routes: readonly Route[], text: string): void {
+    if (text === this.#routesSent) return;
+    this.#routesSent = text;
+    this.#send({ type: "routes", routes });
+  }
+
+  /** Requests received up to now; what was known before when the process doesn't answer. */
+  async askReceived(): Promise<ReceivedCounts> {
+    if (hasEnded(this.#child)) return this.#received;
+    const id = ++this.#lastId;
+    const stop = new AbortController();
+    const answer = new Promise<ReceivedCounts>((resolve) => this.#asked.set(id, resolve));
+    this.#send({ type: "counts", id });
+    const late = this.#clock.sleep(ANSWER_MS, stop.signal).catch(() => {});
+    const received = await Promise.race([answer, this.exited.then(() => null), late.then(() => null)]);
+    stop.abort();
+    this.#asked.delete(id);
+    return received ?? this.#received;
+  }
+
+  /** Ends the process, kindly first. */
+  async stop(): Promise<void> {
+    if (hasEnded(this.#child)) return;
+    this.#send({ type: "stop" });
+    const stop = new AbortController();
+    await endChild(
+      this.#child,
+      Promise.race([this.exited, this.#clock.sleep(STOP_MS, stop.signal).catch(() => {})]),
+    );
+    stop.abort();
+  }
+
+  #send(message: ToPod): void {
+    sendTo(this.#child, message);
+  }
+
+  #handle(message: FromPod): void {
+    if (message.type === "listening") return this.#listening?.(message);
+    if (message.type === "failed")
+      return this.#listening?.(new PodProcessError(`pod process failed: ${message.reason}`));
+    this.#received = message.received;
+    if (message.type === "counts") this.#asked.get(message.id)?.(message.received);
+    else this.#usage = message.usage;
+  }
+}

@@ -1,0 +1,197 @@
+import { createServer } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { isStoreError, KINDS } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
+import type { Clock, Logger, Random } from "@isochrone/runtime";
+import { endpointsOf } from "../controllers/endpoints.ts";
+import type { ServiceEndpoints } from "../controllers/endpoints.ts";
+import type { Informer } from "../informer.ts";
+import { CADVISOR_PATH, UNKNOWN } from "../names.ts";
+import { isDeleting, isFinished, matches, nodeNameOf } from "../objects.ts";
+import type { Route } from "../pod/protocol.ts";
+import type { PodNetwork, Site } from "../ports.ts";
+import { Reconciler } from "../reconciler.ts";
+import { renderCadvisor } from "./cadvisor.ts";
+import type { ContainerUsage } from "./cadvisor.ts";
+import { addCounts, Ledger } from "./ledger.ts";
+import { nodeObject } from "./node-object.ts";
+import { PodRunner } from "./pod-runner.ts";
+import type { RunnerOptions } from "./pod-runner.ts";
+
+export interface KubeletDependencies {
+  readonly site: Site;
+  readonly store: ClusterStore;
+  readonly network: PodNetwork;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly pods: Informer;
+  readonly services: Informer;
+  readonly options: RunnerOptions;
+  onRestart(pod: string): void;
+}
+
+/** Stand-in for one node's kubelet: runs the pods bound to it as processes, reports on them, serves their usage. */
+export class Kubelet {
+  readonly #deps: KubeletDependencies;
+  readonly #runners = new Map<string, PodRunner>();
+  readonly #ledger = new Ledger();
+  readonly #reconciler: Reconciler;
+  readonly #startedAtMs: number;
+  #server: Server | null = null;
+  #stopping = false;
+
+  constructor(deps: KubeletDependencies) {
+    this.#deps = deps;
+    this.#startedAtMs = deps.clock.now();
+    const name = `kubelet ${deps.site.name}`;
+    this.#reconciler = new Reconciler({
+      name,
+      reconcile: () => this.#reconcile(),
+      clock: deps.clock,
+      logger: deps.logger,
+    });
+  }
+
+  get node(): string {
+    return this.#deps.site.name;
+  }
+
+  /** Where its usage page is served. */
+  get address(): { readonly host: string; readonly port: number } {
+    return {
+      host: this.#deps.network.nodeAddress(this.node),
+      port: (this.#server?.address() as AddressInfo | null)?.port ?? 0,
+    };
+  }
+
+  /** Serves the usage page, registers the node and begins to follow its pods. */
+  async start(): Promise<void> {
+    const { site, store, clock, pods, services } = this.#deps;
+    this.#server = createServer((incoming, outgoing) => this.#serve(incoming, outgoing));
+    await new Promise<void>((resolve, reject) => {
+      this.#server!.once("error", reject).listen(0, this.address.host, resolve);
+    });
+    const node = nodeObject(site, this.address.host, this.address.port, clock.now());
+    await store.create(node).catch(async (error: unknown) => {
+      if (!isStoreError(error, "already_exists")) throw error;
+      await store.patch({ ...KINDS.node, name: site.name }, { ...node });
+    });
+    pods.onChange(() => this.#reconciler.trigger());
+    services.onChange(() => this.#reconciler.trigger());
+    this.#reconciler.trigger();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await this.#reconciler.stop();
+    await Promise.all([...this.#runners.values()].map((runner) => runner.kill()));
+    this.#server?.closeAllConnections();
+    await new Promise<void>((resolve) =>
+      this.#server === null ? resolve() : this.#server.close(() => resolve()),
+    );
+  }
+
+  /** Process ids of its pods, for tests and diagnosis. */
+  processes(): ReadonlyMap<string, number> {
+    return new Map(
+      [...this.#runners].flatMap(([key, { pid }]) => (pid === undefined ? [] : [[key, pid] as const])),
+    );
+  }
+
+  /** Adds what this node's applications received, ended ones included, by target and source. */
+  async addReceived(totals: Map<string, Map<string, number>>): Promise<void> {
+    const live = [...this.#runners.values()];
+    // A pod that ends while it is asked counts once: the ledger is read after the answers, for pods that were not asked.
+    const answers = await Promise.all(
+      live.map(async (runner) => ({ runner, received: await runner.received() })),
+    );
+    this.#ledger.addTo(totals);
+    for (const { runner, received } of answers)
+      if (runner.pid !== undefined) addCounts(totals, runner.workload, received);
+  }
+
+  async #reconcile(): Promise<void> {
+    const pods = this.#deps.pods.objects();
+    const mine = new Map(
+      pods
+        .filter((pod) => nodeNameOf(pod) === this.node && !isFinished(pod))
+        .map((pod) => [pod.metadata.uid!, pod]),
+    );
+    for (const [uid, pod] of mine) {
+      if (!this.#runners.has(uid)) this.#begin(pod);
+      if (isDeleting(pod)) this.#runners.get(uid)?.terminate();
+    }
+    for (const [uid, runner] of this.#runners) if (!mine.has(uid)) void runner.kill();
+    await this.#pushRoutes(endpointsOf(this.#deps.services.objects(), pods));
+  }
+
+  #begin(pod: KubernetesObject): void {
+    if (this.#stopping) return;
+    const runner = new PodRunner(pod, this.#serviceOf(pod), {
+      ...this.#deps,
+      node: this.node,
+      ledger: this.#ledger,
+    });
+    this.#runners.set(runner.uid, runner);
+    void runner.done.then(() => {
+      this.#runners.delete(runner.uid);
+      return this.#reconciler.trigger();
+    });
+  }
+
+  #serviceOf(pod: KubernetesObject): string {
+    const service = this.#deps.services.objects().find(({ metadata, spec }) => {
+      const selector = (spec as { selector?: Record<string, string> } | undefined)?.selector ?? {};
+      return metadata.namespace === pod.metadata.namespace && matches(pod.metadata.labels, selector);
+    });
+    return service?.metadata.name ?? UNKNOWN;
+  }
+
+  /** Tells each sidecar where the services are, seen from this node. */
+  async #pushRoutes(services: readonly ServiceEndpoints[]): Promise<void> {
+    if (this.#runners.size === 0) return;
+    const routes: Route[] = [];
+    for (const { service, namespace, endpoints } of services) {
+      const resolved = await Promise.all(
+        endpoints.map(async ({ node, port, identity }) => {
+          const { host, port: reached } = await this.#deps.network.resolve(this.node, node, {
+            protocol: "tcp",
+            port,
+          });
+          return { host, port: reached, identity };
+        }),
+      );
+      routes.push({ service, namespace, endpoints: resolved });
+    }
+    const text = JSON.stringify(routes);
+    for (const runner of this.#runners.values()) runner.setRoutes(routes, text);
+  }
+
+  #serve(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const path = (incoming.url ?? "").split("?")[0];
+    if (path === "/healthz") return void outgoing.writeHead(200, { "content-type": "text/plain" }).end("ok");
+    if (path !== CADVISOR_PATH) return void outgoing.writeHead(404).end();
+    const { site, clock } = this.#deps;
+    const containers = [...this.#runners.values()]
+      .map((runner) => runner.usage())
+      .filter((usage): usage is ContainerUsage => usage !== null);
+    const page = renderCadvisor({
+      startedAtMs: this.#startedAtMs,
+      nowMs: clock.now(),
+      cpuMillicores: site.cpuMillicores,
+      memoryBytes: site.memoryBytes,
+      endedCpuSeconds: this.#endedCpuSeconds(containers),
+      containers,
+    });
+    outgoing.writeHead(200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" }).end(page);
+  }
+
+  /** The ledger holds every ended container; those of pods that still live are in the pods' own sums. */
+  #endedCpuSeconds(containers: readonly ContainerUsage[]): number {
+    let counted = 0;
+    for (const { podCpuSeconds, cpuSeconds } of containers) counted += podCpuSeconds - cpuSeconds;
+    return this.#ledger.cpuSeconds - counted;
+  }
+}

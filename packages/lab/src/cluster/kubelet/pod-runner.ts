@@ -1,0 +1,293 @@
+import { isStoreError, KINDS } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
+import type { Clock, Logger, Random } from "@isochrone/runtime";
+import { identityOf } from "../controllers/endpoints.ts";
+import { readBehaviour } from "../manifest/behaviour.ts";
+import { PUBLISHED, SIDECAR_METRICS_PATH } from "../names.ts";
+import { podSpec, timestamp, withConditions } from "../objects.ts";
+import type { PodConfig, ReceivedCounts, Route } from "../pod/protocol.ts";
+import type { PodNetwork } from "../ports.ts";
+import type { ContainerUsage } from "./cadvisor.ts";
+import { Container } from "./container.ts";
+import type { ContainerPorts } from "./container.ts";
+import type { Ledger } from "./ledger.ts";
+
+/** How the kubelet stand-in treats pods. */
+export interface RunnerOptions {
+  /** A pod that is deleted keeps serving for this long, or its own grace period if shorter. @default 3000 */
+  readonly terminationGraceMs: number;
+  /** First pause before a crashed container is started again; doubles with each crash. @default 1000 */
+  readonly restartBackoffMs: number;
+  /** @default 30000 */
+  readonly maxRestartBackoffMs: number;
+  /** @default 2000 */
+  readonly callTimeoutMs: number;
+  /** @default 1000 */
+  readonly usageIntervalMs: number;
+}
+
+export const RUNNER_DEFAULTS: RunnerOptions = {
+  terminationGraceMs: 3_000,
+  restartBackoffMs: 1_000,
+  maxRestartBackoffMs: 30_000,
+  callTimeoutMs: 2_000,
+  usageIntervalMs: 1_000,
+};
+
+/** A container that ran this long counts as sound: the next crash begins with the first pause again. */
+const SOUND_AFTER_MS = 60_000;
+const START_TIMEOUT_MS = 20_000;
+
+export interface RunnerDependencies {
+  readonly node: string;
+  readonly store: ClusterStore;
+  readonly network: PodNetwork;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly options: RunnerOptions;
+  readonly ledger: Ledger;
+  /** Told of every container that crashed. */
+  onRestart(pod: string): void;
+}
+
+/** Keeps one pod's process running from its binding to its deletion, and its status in the store true. */
+export class PodRunner {
+  readonly #pod: KubernetesObject;
+  readonly #service: string;
+  readonly #deps: RunnerDependencies;
+  readonly #abort = new AbortController();
+  readonly #terminate = new AbortController();
+  readonly #done: Promise<void>;
+  #container: Container | null = null;
+  #containerId = "";
+  #ports: ContainerPorts = { port: 0, metricsPort: 0 };
+  #exposed: number | null = null;
+  #restarts = 0;
+  #endedCpuSeconds = 0;
+  #routes: { readonly routes: readonly Route[]; readonly text: string } = { routes: [], text: "[]" };
+
+  constructor(pod: KubernetesObject, service: string, deps: RunnerDependencies) {
+    this.#pod = pod;
+    this.#service = service;
+    this.#deps = deps;
+    this.#done = this.#run().catch((error: unknown) =>
+      deps.logger.error("pod given up", { pod: pod.metadata.name, error }),
+    );
+  }
+
+  get uid(): string {
+    return this.#pod.metadata.uid!;
+  }
+
+  get workload(): string {
+    return identityOf(this.#pod, "").workload;
+  }
+
+  get pid(): number | undefined {
+    return this.#container?.pid;
+  }
+
+  /** The end of the pod: its process has gone and the store has been told. */
+  get done(): Promise<void> {
+    return this.#done;
+  }
+
+  setRoutes(routes: readonly Route[], text: string): void {
+    this.#routes = { routes, text };
+    this.#container?.setRoutes(routes, text);
+  }
+
+  /** Begins the graceful end; the pod keeps serving for the grace period. */
+  terminate(): void {
+    this.#terminate.abort();
+  }
+
+  /** Ends the process without grace and leaves the store alone. */
+  async kill(): Promise<void> {
+    this.#abort.abort();
+    this.#terminate.abort();
+    await this.#done;
+  }
+
+  async received(): Promise<ReceivedCounts> {
+    return (await this.#container?.askReceived()) ?? {};
+  }
+
+  usage(): ContainerUsage | null {
+    const container = this.#container;
+    if (container === null) return null;
+    const { name: pod, namespace = "default" } = this.#pod.metadata;
+    const spec = podSpec(this.#pod).containers?.[0];
+    return {
+      namespace,
+      pod,
+      uid: this.uid,
+      container: spec?.name ?? "app",
+      containerId: this.#containerId,
+      image: spec?.image ?? "",
+      startedAtMs: container.startedAtMs,
+      timeMs: container.usage.timeMs,
+      cpuSeconds: container.usage.cpuSeconds,
+      podCpuSeconds: this.#endedCpuSeconds + container.usage.cpuSeconds,
+      memoryBytes: container.usage.memoryBytes,
+    };
+  }
+
+  async #run(): Promise<void> {
+    const { clock, options } = this.#deps;
+    let crashes = 0;
+    while (!this.#terminate.signal.aborted) {
+      const startedMs = clock.monotonic();
+      await this.#runContainer();
+      if (this.#terminate.signal.aborted) break;
+      crashes = clock.monotonic() - startedMs > SOUND_AFTER_MS ? 1 : crashes + 1;
+      this.#restarts++;
+      this.#deps.onRestart(this.#pod.metadata.name);
+      await this.#report("crashed");
+      const pauseMs = Math.min(options.maxRestartBackoffMs, options.restartBackoffMs * 2 ** (crashes - 1));
+      await clock.sleep(pauseMs, this.#terminate.signal).catch(() => {});
+    }
+    if (!this.#abort.signal.aborted) await this.#deletePod();
+  }
+
+  /** One container from start to exit. Returns when the process has gone, for whatever reason. */
+  async #runContainer(): Promise<void> {
+    const container = new Container(this.#config(), this.#deps.clock);
+    this.#containerId = hexId(this.#deps.random);
+    this.#container = container;
+    try {
+      this.#ports = await container.listening(START_TIMEOUT_MS);
+      container.setRoutes(this.#routes.routes, this.#routes.text);
+      await this.#expose(this.#ports.port);
+      if (!this.#terminate.signal.aborted) await this.#report("running");
+      await Promise.race([container.exited, this.#graceOver()]);
+    } catch (error) {
+      const { name: pod } = this.#pod.metadata;
+      if (!this.#abort.signal.aborted)
+        this.#deps.logger.warn("container did not start", { pod, node: this.#deps.node, error });
+    } finally {
+      await container.stop();
+      this.#container = null;
+      this.#endedCpuSeconds += container.usage.cpuSeconds;
+      this.#deps.ledger.close(this.workload, container.received, container.usage);
+      await this.#unexpose();
+    }
+  }
+
+  /** Resolves when the pod is to go and its grace period is over. */
+  async #graceOver(): Promise<void> {
+    const { terminate, abort } = { terminate: this.#terminate.signal, abort: this.#abort.signal };
+    if (!terminate.aborted)
+      await new Promise((resolve) => terminate.addEventListener("abort", resolve, { once: true }));
+    const own = (await this.#current())?.metadata.deletionGracePeriodSeconds ?? Number.POSITIVE_INFINITY;
+    const graceMs = Math.min(this.#deps.options.terminationGraceMs, own * 1000);
+    await this.#deps.clock.sleep(graceMs, abort).catch(() => {});
+  }
+
+  #config(): PodConfig {
+    const { options, network, node } = this.#deps;
+    return {
+      identity: identityOf(this.#pod, network.nodeAddress(node)),
+      service: this.#service,
+      behaviour: readBehaviour(this.#pod.metadata.annotations ?? {}, (_, message) =>
+        this.#deps.logger.warn("pod annotation ignored", { pod: this.#pod.metadata.name, message }),
+      ),
+      ...this.#ports,
+      callTimeoutMs: options.callTimeoutMs,
+      usageIntervalMs: options.usageIntervalMs,
+    };
+  }
+
+  async #expose(port: number): Promise<void> {
+    await this.#deps.network.expose(this.#deps.node, { protocol: "tcp", port });
+    this.#exposed = port;
+  }
+
+  async #unexpose(): Promise<void> {
+    if (this.#exposed === null) return;
+    await this.#deps.network.unexpose(this.#deps.node, { protocol: "tcp", port: this.#exposed });
+    this.#exposed = null;
+  }
+
+  get #ref(): { apiVersion: string; kind: string; namespace: string; name: string } {
+    const { namespace = "default", name } = this.#pod.metadata;
+    return { ...KINDS.pod, namespace, name };
+  }
+
+  async #current(): Promise<KubernetesObject | null> {
+    const pod = await this.#deps.store.get(this.#ref);
+    return pod?.metadata.uid === this.uid ? pod : null;
+  }
+
+  async #report(state: "running" | "crashed"): Promise<void> {
+    const pod = await this.#current();
+    if (pod === null || this.#abort.signal.aborted) return;
+    const { clock, network, node, store } = this.#deps;
+    const ready = state === "running";
+    const time = timestamp(clock.now());
+    const status = ready ? "True" : "False";
+    const address = network.nodeAddress(node);
+    const container = podSpec(pod).containers?.[0];
+    const patch = {
+      metadata: {
+        annotations: {
+          [PUBLISHED.port]: String(this.#ports.port),
+          [PUBLISHED.scrape]: "true",
+          [PUBLISHED.scrapePort]: String(this.#ports.metricsPort),
+          [PUBLISHED.scrapePath]: SIDECAR_METRICS_PATH,
+        },
+      },
+      status: {
+        phase: "Running",
+        hostIP: address,
+        podIP: address,
+        podIPs: [{ ip: address }],
+        startTime: (pod.status?.["startTime"] as string | undefined) ?? time,
+        conditions: withConditions(
+          pod,
+          ["Initialized", "ContainersReady", "Ready"].map((type) => ({
+            type,
+            status: type === "Initialized" ? "True" : status,
+          })),
+          time,
+        ),
+        containerStatuses: [
+          {
+            name: container?.name ?? "app",
+            image: container?.image ?? "",
+            imageID: container?.image ?? "",
+            containerID: `containerd://${this.#containerId}`,
+            ready,
+            started: ready,
+            restartCount: this.#restarts,
+            state: ready
+              ? { running: { startedAt: time } }
+              : {
+                  waiting: {
+                    reason: "CrashLoopBackOff",
+                    message: "the process ended; it is started again after a pause",
+                  },
+                },
+          },
+        ],
+      },
+    };
+    await store.patch(this.#ref, patch).catch(ignoreNotFound);
+  }
+
+  async #deletePod(): Promise<void> {
+    if ((await this.#current()) === null) return;
+    await this.#deps.store.delete(this.#ref, { gracePeriodSeconds: 0 }).catch(ignoreNotFound);
+  }
+}
+
+function hexId(random: Random): string {
+  let id = "";
+  while (id.length < 64) id += Math.floor(random.next() * 16).toString(16);
+  return id;
+}
+
+function ignoreNotFound(error: unknown): void {
+  if (!isStoreError(error, "not_found")) throw error;
+}

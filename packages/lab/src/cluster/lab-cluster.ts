@@ -1,0 +1,289 @@
+import { KINDS } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
+import type { Clock, Logger, Random } from "@isochrone/runtime";
+import { DeploymentController } from "./controllers/deployments.ts";
+import { endpointsOf } from "./controllers/endpoints.ts";
+import { NotReadyError } from "./errors.ts";
+import { Informer } from "./informer.ts";
+import { Kubelet } from "./kubelet/kubelet.ts";
+import type { ReceiverCount } from "./kubelet/ledger.ts";
+import { RUNNER_DEFAULTS } from "./kubelet/pod-runner.ts";
+import type { RunnerOptions } from "./kubelet/pod-runner.ts";
+import { LoadGenerator } from "./load/generator.ts";
+import type { EndToEnd } from "./load/protocol.ts";
+import { copyObjects } from "./manifest/check.ts";
+import type { WorkflowManifest } from "./manifest/model.ts";
+import { CADVISOR_PATH, PUBLISHED } from "./names.ts";
+import { isDeleting, isReady, nodeNameOf, phaseOf, workloadOf } from "./objects.ts";
+import type { PodNetwork, Site } from "./ports.ts";
+import { rePlacePods } from "./re-place.ts";
+import type { Move, RePlaceOptions } from "./re-place.ts";
+import type { ExtenderConfig } from "./scheduler/extender.ts";
+import { Scheduler } from "./scheduler/scheduler.ts";
+import type { Placement } from "./scheduler/scheduler.ts";
+import { checkSites } from "./sites.ts";
+
+/** What a cluster is made of. */
+export interface LabClusterOptions {
+  readonly store: ClusterStore;
+  readonly network: PodNetwork;
+  readonly sites: readonly Site[];
+  readonly manifest: WorkflowManifest;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Load on the entry service; 0 = none. @default 5 */
+  readonly requestsPerSecond?: number;
+  /** @default "score" */
+  readonly placement?: Placement;
+  /** Can be set later, too. */
+  readonly extender?: ExtenderConfig;
+  readonly pods?: Partial<RunnerOptions>;
+}
+
+/** A pod of the embedded cluster, as a person wants to see it. */
+export interface LabPod {
+  readonly name: string;
+  readonly namespace: string;
+  readonly workload: string;
+  readonly node: string | null;
+  readonly phase: string;
+  readonly ready: boolean;
+  readonly deleting: boolean;
+  readonly restarts: number;
+  /** The sidecar's metrics page; null until the pod has run. */
+  readonly metricsUrl: string | null;
+}
+
+const POLL_MS = 25;
+/** What the sidecars are given to learn where the last pod is before the first request. */
+const SETTLE_MS = 500;
+
+/** A whole cluster on one machine: nodes, controllers, scheduler, kubelets, pods as processes, and the load on them. */
+export class LabCluster {
+  readonly #options: LabClusterOptions;
+  readonly #kubelets: Kubelet[];
+  readonly #controller: DeploymentController;
+  readonly #scheduler: Scheduler;
+  readonly #informers: Readonly<
+    Record<"pods" | "services" | "nodes" | "deployments" | "replicaSets", Informer>
+  >;
+  readonly #stop = new AbortController();
+  #load: LoadGenerator | null = null;
+  #loadState: "waiting" | "settling" | "begun" = "waiting";
+  #stopped: Promise<void> | null = null;
+
+  private constructor(options: LabClusterOptions) {
+    const { store, clock, random, logger, placement = "score" } = options;
+    this.#options = options;
+    const informer = (kind: (typeof KINDS)[keyof typeof KINDS]): Informer =>
+      new Informer({ store, kind, clock, logger });
+    this.#informers = {
+      pods: informer(KINDS.pod),
+      services: informer(KINDS.service),
+      nodes: informer(KINDS.node),
+      deployments: informer(KINDS.deployment),
+      replicaSets: informer(KINDS.replicaSet),
+    };
+    const { pods, services, nodes, deployments, replicaSets } = this.#informers;
+    this.#controller = new DeploymentController({
+      store,
+      informers: [deployments, replicaSets, pods],
+      clock,
+      random,
+      logger,
+    });
+    this.#scheduler = new Scheduler({ store, pods, nodes, placement, clock, random, logger });
+    if (options.extender !== undefined) this.#scheduler.setExtender(options.extender);
+    const onRestart = (pod: string): void =>
+      logger.warn("container ended by itself, starting it again", { pod });
+    const runner = { ...RUNNER_DEFAULTS, ...options.pods };
+    this.#kubelets = options.sites.map(
+      (site) =>
+        new Kubelet({
+          site,
+          store,
+          network: options.network,
+          clock,
+          random,
+          logger: logger.child({ node: site.name }),
+          pods,
+          services,
+          options: runner,
+          onRestart,
+        }),
+    );
+  }
+
+  /** Registers the nodes, applies the manifest and starts everything. Pods come up afterwards: see `waitReady`. */
+  static async start(options: LabClusterOptions): Promise<LabCluster> {
+    checkSites(options.sites);
+    const cluster = new LabCluster(options);
+    try {
+      await cluster.#start();
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+    return cluster;
+  }
+
+  async #start(): Promise<void> {
+    const { store, manifest, clock, requestsPerSecond = 5 } = this.#options;
+    for (const kubelet of this.#kubelets) await kubelet.start();
+    for (const object of copyObjects(manifest)) await store.create(object);
+    for (const informer of Object.values(this.#informers)) await informer.start(this.#stop.signal);
+    this.#controller.start();
+    this.#scheduler.start();
+    if (requestsPerSecond > 0) this.#load = new LoadGenerator(requestsPerSecond, clock);
+    this.#informers.pods.onChange(() => this.#pushEntry());
+    this.#pushEntry();
+  }
+
+  /** Waits until every Deployment of the workflow has all its pods ready. Throws NotReadyError naming those that have not. */
+  async waitReady(timeoutMs: number, signal?: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const deadlineMs = clock.monotonic() + timeoutMs;
+    for (;;) {
+      const missing = this.#notReady();
+      if (missing.length === 0) return;
+      if (clock.monotonic() > deadlineMs)
+        throw new NotReadyError(
+          `every workload must be ready within ${timeoutMs} ms; not ready: ${missing.join(", ")}`,
+          missing,
+        );
+      await clock.sleep(POLL_MS, signal);
+    }
+  }
+
+  /** All pods, by name. */
+  pods(): LabPod[] {
+    return this.#informers.pods
+      .objects()
+      .map(labPod)
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** Requests that applications received, by their own counters: cumulative, pods that have ended included. */
+  async receiverCounts(): Promise<ReceiverCount[]> {
+    const totals = new Map<string, Map<string, number>>();
+    await Promise.all(this.#kubelets.map((kubelet) => kubelet.addReceived(totals)));
+    return [...totals].flatMap(([target, sources]) =>
+      [...sources].map(([source, count]) => ({ source, target, count })),
+    );
+  }
+
+  /** What the load generator measured at the entry over the last `lastMs`. */
+  async endToEnd(options: { readonly lastMs: number }): Promise<EndToEnd> {
+    if (this.#load === null)
+      return { count: 0, errors: 0, p50Ms: null, p90Ms: null, p95Ms: null, requestsPerSecond: 0 };
+    return this.#load.report(options.lastMs);
+  }
+
+  /** The pages that a node's collector scrapes: the kubelet's usage page and the sidecar pages of the node's pods, which serve until they end. */
+  kubeletTargets(node: string): { readonly cadvisor: string | null; readonly sidecars: readonly string[] } {
+    const kubelet = this.#kubelets.find((candidate) => candidate.node === node);
+    if (kubelet === undefined) return { cadvisor: null, sidecars: [] };
+    const sidecars = this.pods().flatMap((pod) =>
+      pod.node === node && pod.metricsUrl !== null ? [pod.metricsUrl] : [],
+    );
+    return { cadvisor: `http://${kubelet.address.host}:${kubelet.address.port}${CADVISOR_PATH}`, sidecars };
+  }
+
+  /** Process ids of the cluster's children. */
+  processes(): ReadonlyMap<string, number> {
+    const pods = this.#kubelets.flatMap((kubelet) => [...kubelet.processes()]);
+    const byUid = new Map(this.#informers.pods.objects().map((pod) => [pod.metadata.uid, pod.metadata.name]));
+    const named = pods.map(([uid, pid]) => [byUid.get(uid) ?? uid, pid] as const);
+    return new Map(this.#load?.pid === undefined ? named : [...named, ["load", this.#load.pid]]);
+  }
+
+  /** Has the scheduler ask an extender from now on, and place by score; null takes it away again. */
+  setExtender(config: ExtenderConfig | null): void {
+    this.#scheduler.setExtender(config);
+  }
+
+  /** Places every pod of the workflow anew, callers before callees, one at a time. Throws NotReadyError when one doesn't come up. */
+  rePlace(options: RePlaceOptions = {}): Promise<Move[]> {
+    const { store, clock, logger, manifest } = this.#options;
+    return rePlacePods(
+      manifest.workloads,
+      { store, clock, logger, pods: () => this.#informers.pods.objects() },
+      options,
+    );
+  }
+
+  /** Ends all children; the store keeps its objects. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#end();
+    return this.#stopped;
+  }
+
+  async #end(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all([this.#scheduler.stop(), this.#controller.stop(), this.#load?.stop()]);
+    await Promise.all(this.#kubelets.map((kubelet) => kubelet.stop()));
+  }
+
+  #notReady(): string[] {
+    const pods = this.#informers.pods.objects().filter((pod) => isReady(pod) && !isDeleting(pod));
+    const deployments = this.#informers.deployments
+      .objects()
+      .filter(({ metadata }) => metadata.namespace === this.#options.manifest.namespace);
+    return deployments
+      .filter((deployment) => {
+        const wanted = Number(deployment.spec?.["replicas"] ?? 1);
+        return pods.filter((pod) => workloadOf(pod) === deployment.metadata.name).length < wanted;
+      })
+      .map(({ metadata }) => metadata.name);
+  }
+
+  /** The load begins when the whole workflow is ready for the first time; from then on users see every failure. */
+  #pushEntry(): void {
+    if (this.#loadState === "waiting" && this.#notReady().length === 0) this.#beginLoad();
+    if (this.#loadState !== "begun") return;
+    const { manifest, network } = this.#options;
+    const service = manifest.entry.services[0]!;
+    const found = endpointsOf(this.#informers.services.objects(), this.#informers.pods.objects()).find(
+      (candidate) => candidate.service === service,
+    );
+    // Users reach the entry at its node's own address: the way from them to the cluster is not part of the emulated network.
+    const endpoints = (found?.endpoints ?? []).map(({ node, port }) => ({
+      host: network.nodeAddress(node),
+      port,
+    }));
+    this.#load?.setEndpoints(service, endpoints);
+  }
+
+  #beginLoad(): void {
+    this.#loadState = "settling";
+    void this.#options.clock.sleep(SETTLE_MS, this.#stop.signal).then(
+      () => {
+        this.#loadState = "begun";
+        return this.#pushEntry();
+      },
+      () => {},
+    );
+  }
+}
+
+function labPod(pod: KubernetesObject): LabPod {
+  const statuses = (pod.status?.["containerStatuses"] ?? []) as { restartCount?: number }[];
+  const annotations = pod.metadata.annotations ?? {};
+  const address = pod.status?.["podIP"] as string | undefined;
+  const port = annotations[PUBLISHED.scrapePort];
+  return {
+    name: pod.metadata.name,
+    namespace: pod.metadata.namespace ?? "default",
+    workload: workloadOf(pod),
+    node: nodeNameOf(pod),
+    phase: phaseOf(pod),
+    ready: isReady(pod),
+    deleting: isDeleting(pod),
+    restarts: statuses[0]?.restartCount ?? 0,
+    metricsUrl:
+      address === undefined || port === undefined
+        ? null
+        : `http://${address}:${port}${annotations[PUBLISHED.scrapePath]}`,
+  };
+}

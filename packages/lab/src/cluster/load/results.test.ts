@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { LoadResults } from "./results.ts";
+
+describe("results of the load", () => {
+  it("gives quantiles of the answered requests within the histogram's error", () => {
+    const results = new LoadResults(0);
+    for (let index = 1; index <= 100; index++) results.record(index * 10, index, true);
+    const report = results.report(2_000, 10_000);
+    expect(report).toMatchObject({ count: 100, errors: 0, requestsPerSecond: 50 });
+    for (const [value, exact] of [
+      [report.p50Ms!, 50],
+      [report.p90Ms!, 90],
+      [report.p95Ms!, 95],
+    ] as const)
+      expect(Math.abs(value - exact) / exact).toBeLessThan(0.012);
+  });
+
+  it("keeps the times of failed requests out of the percentiles and counts them", () => {
+    const results = new LoadResults(0);
+    results.record(0, 10, true);
+    results.record(0, 9_000, false);
+    expect(results.report(1_000, 1_000)).toMatchObject({ count: 1, errors: 1 });
+    expect(results.report(1_000, 1_000).p95Ms).toBeLessThan(11);
+  });
+
+  it("leaves out what was planned before the time looked at", () => {
+    const results = new LoadResults(0);
+    results.record(500, 10, true);
+    results.record(9_500, 20, true);
+    expect(results.report(10_000, 2_000)).toMatchObject({ count: 1, requestsPerSecond: 0.5 });
+  });
+
+  it("says nothing about an empty time", () => {
+    expect(new LoadResults(0).report(10_000, 1_000)).toEqual({
+      count: 0,
+      errors: 0,
+      p50Ms: null,
+      p90Ms: null,
+      p95Ms: null,
+      requestsPerSecond: 0,
+    });
+  });
+});

@@ -1,0 +1,43 @@
+// Labels, annotations and names of the embedded cluster, in one place. The stand-in program's own are lab.isochrone.dev/*.
+
+/** Label that names the workflow of a workload. */
+export const WORKFLOW_LABEL = "isochrone.dev/workflow";
+
+/** Annotations on a pod template that say how the stand-in program behaves. */
+export const BEHAVIOUR = {
+  /** Services called in parallel on each request, separated by commas. */
+  calls: "lab.isochrone.dev/calls",
+  /** Body bytes of an answer. */
+  responseBytes: "lab.isochrone.dev/response-bytes",
+  /** Body bytes of each request that it sends to a callee. */
+  requestBytes: "lab.isochrone.dev/request-bytes",
+  /** Busy work per request, milliseconds. */
+  cpuMs: "lab.isochrone.dev/cpu-ms",
+  /** "true" on the one workload that users call. */
+  entry: "lab.isochrone.dev/entry",
+} as const;
+
+/** Annotations that the kubelet stand-in writes. */
+export const PUBLISHED = {
+  /** Port of the pod's inbound proxy on the node's address. */
+  port: "lab.isochrone.dev/port",
+  /** Port of the kubelet's metrics server on the node's address. */
+  kubeletPort: "lab.isochrone.dev/kubelet-port",
+  scrape: "prometheus.io/scrape",
+  scrapePort: "prometheus.io/port",
+  scrapePath: "prometheus.io/path",
+} as const;
+
+/** Path of the sidecar's metrics page. */
+export const SIDECAR_METRICS_PATH = "/stats/prometheus";
+/** Path of the kubelet's usage page. */
+export const CADVISOR_PATH = "/metrics/cadvisor";
+
+/** Header with which an application names itself to the one it calls; independent of the sidecars. */
+export const SOURCE_WORKLOAD_HEADER = "x-source-workload";
+/** Headers with which a sidecar tells its peer who is calling, as Istio's do. */
+export const PEER_METADATA_HEADER = "x-envoy-peer-metadata";
+export const PEER_ID_HEADER = "x-envoy-peer-metadata-id";
+
+/** What Istio writes where it doesn't know. */
+export const UNKNOWN = "unknown";

@@ -1,0 +1,186 @@
+import { Agent } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { PEER_ID_HEADER, PEER_METADATA_HEADER, UNKNOWN } from "../names.ts";
+import type { SocketAddress } from "../ports.ts";
+import { forward, refuse } from "./exchange.ts";
+import { FLAGS, SidecarMetrics } from "./metrics.ts";
+import type { Channel, Flag } from "./metrics.ts";
+import type { Identity, PodConfig, Route, RouteEndpoint } from "./protocol.ts";
+
+interface Destination {
+  readonly endpoint: RouteEndpoint;
+  readonly channel: Channel;
+}
+
+interface RouteState {
+  readonly route: Route;
+  readonly destinations: readonly Destination[];
+  next: number;
+}
+
+export interface SidecarDependencies {
+  readonly config: Pick<PodConfig, "identity" | "service" | "callTimeoutMs">;
+  readonly application: () => SocketAddress;
+  readonly monotonic: () => number;
+}
+
+/** The proxy beside an application: forwards what comes in and what goes out, and counts both as Istio's does. */
+export class Sidecar {
+  readonly metrics = new SidecarMetrics();
+  readonly #config: SidecarDependencies["config"];
+  readonly #application: () => SocketAddress;
+  readonly #monotonic: () => number;
+  readonly #agent = new Agent({
+    keepAlive: true,
+    keepAliveMsecs: 30_000,
+    maxFreeSockets: 64,
+    timeout: 30_000,
+  });
+  readonly #peerHeaders: Readonly<Record<string, string | undefined>>;
+  readonly #peers = new Map<string, Identity | null>();
+  #routes = new Map<string, RouteState>();
+
+  constructor({ config, application, monotonic }: SidecarDependencies) {
+    this.#config = config;
+    this.#application = application;
+    this.#monotonic = monotonic;
+    const { identity } = config;
+    const { pod, namespace } = identity;
+    this.#peerHeaders = {
+      [PEER_METADATA_HEADER]: Buffer.from(JSON.stringify(identity)).toString("base64"),
+      [PEER_ID_HEADER]: `sidecar~${identity.address}~${pod}.${namespace}~${namespace}.svc.cluster.local`,
+    };
+  }
+
+  /** Replaces the routes. Connections to endpoints that are gone die of idleness. */
+  setRoutes(routes: readonly Route[]): void {
+    const states = new Map<string, RouteState>();
+    for (const route of routes) {
+      const destinations = route.endpoints.map((endpoint) => ({
+        endpoint,
+        channel: this.#outboundChannel(route, endpoint.identity),
+      }));
+      const previous = this.#routes.get(route.service);
+      const state = { route, destinations, next: previous?.next ?? 0 };
+      for (const host of hostsOf(route)) states.set(host, state);
+    }
+    this.#routes = states;
+  }
+
+  /** Handler of the inbound listener: from other pods to the application. */
+  readonly inbound = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    const channel = this.#inboundChannel(incoming.headers[PEER_METADATA_HEADER]);
+    forward({
+      incoming,
+      outgoing,
+      target: this.#application(),
+      agent: this.#agent,
+      timeoutMs: this.#config.callTimeoutMs * 2,
+      headers: STRIP_PEER,
+      monotonic: this.#monotonic,
+      done: (outcome) => channel.record(outcome),
+    });
+  };
+
+  /** Handler of the outbound listener: from the application to other services, by the Host header. */
+  readonly outbound = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    const host = (incoming.headers.host ?? "").replace(/:\d+$/, "");
+    const state = this.#routes.get(host);
+    if (state === undefined)
+      return this.#refuse(incoming, outgoing, { code: 404, flag: FLAGS.noRoute, route: null });
+    const destination = state.destinations[state.next++ % Math.max(1, state.destinations.length)];
+    if (destination === undefined)
+      return this.#refuse(incoming, outgoing, {
+        code: 503,
+        flag: FLAGS.noHealthyUpstream,
+        route: state.route,
+      });
+    forward({
+      incoming,
+      outgoing,
+      target: destination.endpoint,
+      agent: this.#agent,
+      timeoutMs: this.#config.callTimeoutMs,
+      headers: this.#peerHeaders,
+      monotonic: this.#monotonic,
+      done: (outcome) => destination.channel.record(outcome),
+    });
+  };
+
+  /** Closes the kept connections. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #refuse(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    why: { code: number; flag: Flag; route: Route | null },
+  ): void {
+    const reason = why.route === null ? "no such service" : `no ready endpoint of ${why.route.service}`;
+    refuse(incoming, outgoing, why.code, reason);
+    const outcome = { code: why.code, flag: why.flag, requestBytes: 0, responseBytes: 0, durationMs: 0 };
+    this.#outboundChannel(why.route, null).record(outcome);
+  }
+
+  #outboundChannel(route: Route | null, destination: Identity | null): Channel {
+    const service = route?.service ?? UNKNOWN;
+    return this.metrics.channel(`out|${service}|${workloadKey(destination)}`, () => ({
+      reporter: "source",
+      source: this.#config.identity,
+      destination,
+      service,
+      serviceNamespace: route?.namespace ?? UNKNOWN,
+    }));
+  }
+
+  #inboundChannel(metadata: string | string[] | undefined): Channel {
+    const source = typeof metadata === "string" ? this.#peer(metadata) : null;
+    return this.metrics.channel(`in|${workloadKey(source)}`, () => ({
+      reporter: "destination",
+      source,
+      destination: this.#config.identity,
+      service: this.#config.service,
+      serviceNamespace: this.#config.identity.namespace,
+    }));
+  }
+
+  #peer(metadata: string): Identity | null {
+    let peer = this.#peers.get(metadata);
+    if (peer === undefined) {
+      peer = decodePeer(metadata);
+      // Pods come and go; what is never asked for again must not pile up.
+      if (this.#peers.size >= 1_000) this.#peers.clear();
+      this.#peers.set(metadata, peer);
+    }
+    return peer;
+  }
+}
+
+const STRIP_PEER = { [PEER_METADATA_HEADER]: undefined, [PEER_ID_HEADER]: undefined };
+
+function hostsOf({ service, namespace }: Route): string[] {
+  return [
+    service,
+    `${service}.${namespace}`,
+    `${service}.${namespace}.svc`,
+    `${service}.${namespace}.svc.cluster.local`,
+  ];
+}
+
+function workloadKey(identity: Identity | null): string {
+  return identity === null
+    ? ""
+    : `${identity.namespace}/${identity.workload}/${identity.app}/${identity.version}`;
+}
+
+/** Metadata comes from the network: what doesn't decode counts as unknown. */
+function decodePeer(metadata: string): Identity | null {
+  try {
+    const value = JSON.parse(Buffer.from(metadata, "base64").toString("utf8")) as Record<string, unknown>;
+    const fields = ["pod", "namespace", "workload", "app", "version", "address"] as const;
+    return fields.every((field) => typeof value[field] === "string") ? (value as unknown as Identity) : null;
+  } catch {
+    return null;
+  }
+}

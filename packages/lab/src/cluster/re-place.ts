@@ -1,0 +1,96 @@
+import { isStoreError, KINDS } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
+import type { Clock, Logger } from "@isochrone/runtime";
+import { NotReadyError } from "./errors.ts";
+import type { WorkflowWorkload } from "./manifest/model.ts";
+import { isDeleting, isReady, keyOf, nodeNameOf, workloadOf } from "./objects.ts";
+
+/** Where a pod of a workload was and where its replacement is. */
+export interface Move {
+  readonly workload: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface RePlaceOptions {
+  /** The longest wait for one replacement to be ready. @default 20000 */
+  readonly podTimeoutMs?: number;
+  readonly signal?: AbortSignal;
+  /** Told of each move as it is made. */
+  onMove?(move: Move, done: number, total: number): void;
+}
+
+interface Dependencies {
+  readonly store: ClusterStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  pods(): KubernetesObject[];
+}
+
+const POLL_MS = 50;
+
+/**
+ * Deletes the pods of the workloads one at a time, in the given order, each after the replacement of the one before is ready.
+ * Throws NotReadyError when a replacement takes too long; those after it are left where they are.
+ */
+export async function rePlacePods(
+  workloads: readonly WorkflowWorkload[],
+  deps: Dependencies,
+  options: RePlaceOptions,
+): Promise<Move[]> {
+  const podsOf = (workload: WorkflowWorkload): KubernetesObject[] =>
+    deps
+      .pods()
+      .filter(
+        (pod) =>
+          workloadOf(pod) === workload.name &&
+          pod.metadata.namespace === workload.namespace &&
+          !isDeleting(pod) &&
+          nodeNameOf(pod) !== null,
+      );
+  const total = workloads.reduce((sum, workload) => sum + podsOf(workload).length, 0);
+  const moves: Move[] = [];
+  for (const workload of workloads) {
+    for (const pod of podsOf(workload)) {
+      options.signal?.throwIfAborted();
+      const before = new Set(deps.pods().map(({ metadata }) => metadata.uid));
+      const { namespace = "default", name } = pod.metadata;
+      try {
+        await deps.store.delete({ ...KINDS.pod, namespace, name });
+      } catch (error) {
+        if (isStoreError(error, "not_found")) continue;
+        throw error;
+      }
+      const fresh = (candidate: KubernetesObject): boolean =>
+        !before.has(candidate.metadata.uid) && isReady(candidate);
+      const replacement = await waitFor(
+        () => podsOf(workload).find(fresh),
+        `replacement of ${keyOf(pod)}`,
+        deps.clock,
+        options,
+      );
+      const move = { workload: workload.name, from: nodeNameOf(pod)!, to: nodeNameOf(replacement)! };
+      moves.push(move);
+      deps.logger.info("pod placed anew", { ...move });
+      options.onMove?.(move, moves.length, total);
+    }
+  }
+  return moves;
+}
+
+async function waitFor<T>(
+  find: () => T | undefined,
+  what: string,
+  clock: Clock,
+  options: RePlaceOptions,
+): Promise<T> {
+  const timeoutMs = options.podTimeoutMs ?? 20_000;
+  const deadlineMs = clock.monotonic() + timeoutMs;
+  for (;;) {
+    const found = find();
+    if (found !== undefined) return found;
+    if (clock.monotonic() > deadlineMs)
+      throw new NotReadyError(`the ${what} must be ready within ${timeoutMs} ms and was not`, [what]);
+    await clock.sleep(POLL_MS, options.signal);
+  }
+}

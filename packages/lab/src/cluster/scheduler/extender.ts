@@ -1,0 +1,156 @@
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { Clock } from "@isochrone/runtime";
+import { ExtenderError } from "../errors.ts";
+import { podSpec } from "../objects.ts";
+
+/** One entry of `extenders` in kube-scheduler's configuration. */
+export interface ExtenderConfig {
+  readonly urlPrefix: string;
+  /** Empty or absent: the extender doesn't filter. */
+  readonly filterVerb?: string;
+  /** Empty or absent: the extender doesn't score. */
+  readonly prioritizeVerb?: string;
+  /** @default 1 */
+  readonly weight?: number;
+  /** @default 5000 */
+  readonly httpTimeoutMs?: number;
+  /** Only names of nodes travel. @default false */
+  readonly nodeCacheCapable?: boolean;
+  /** Scheduling goes on when the extender fails. @default false */
+  readonly ignorable?: boolean;
+  /** Extended resources; when given, only pods that request one of them are sent. */
+  readonly managedResources?: readonly string[];
+}
+
+export interface FilterResult {
+  readonly feasible: KubernetesObject[];
+  /** Node -> reason; of both kinds, the unresolvable ones win. */
+  readonly failed: ReadonlyMap<string, string>;
+}
+
+const MAX_EXTENDER_SCORE = 10;
+const MAX_NODE_SCORE = 100;
+
+/** kube-scheduler's side of the HTTP extender protocol (extender/v1): PascalCase JSON without tags. */
+export class ExtenderClient {
+  readonly config: ExtenderConfig;
+  readonly #clock: Clock;
+
+  constructor(config: ExtenderConfig, clock: Clock) {
+    if (config.prioritizeVerb && (config.weight ?? 1) <= 0)
+      throw new ExtenderError(
+        `weight of extender ${config.urlPrefix} must be positive when it has a prioritizeVerb, got ${config.weight}`,
+      );
+    this.config = config;
+    this.#clock = clock;
+  }
+
+  /** Whether this pod is its business. */
+  isInterested(pod: KubernetesObject): boolean {
+    const managed = this.config.managedResources ?? [];
+    if (managed.length === 0) return true;
+    const containers = podSpec(pod).containers ?? [];
+    return containers.some(({ resources }) =>
+      managed.some((name) => name in (resources?.requests ?? {}) || name in (resources?.limits ?? {})),
+    );
+  }
+
+  async filter(pod: KubernetesObject, nodes: readonly KubernetesObject[]): Promise<FilterResult> {
+    if (!this.config.filterVerb) return { feasible: [...nodes], failed: new Map() };
+    const reply = await this.#send(this.config.filterVerb, pod, nodes);
+    const error = field(reply, "Error");
+    if (typeof error === "string" && error !== "")
+      throw new ExtenderError(`extender ${this.config.urlPrefix} refused to filter: ${error}`);
+    const failed = new Map([
+      ...reasons(field(reply, "FailedNodes")),
+      ...reasons(field(reply, "FailedAndUnresolvableNodes")),
+    ]);
+    const byName = new Map(nodes.map((node) => [node.metadata.name, node]));
+    const feasible = this.#namesIn(reply).map((name) => {
+      const node = byName.get(name);
+      if (node === undefined)
+        throw new ExtenderError(
+          `extender ${this.config.urlPrefix} claims a filtered node "${name}" which is not found in the input node list`,
+        );
+      return node;
+    });
+    return { feasible, failed };
+  }
+
+  /** Node -> score on kube-scheduler's scale: the extender's 0..10 times weight times 10. Nodes that it doesn't name are absent. */
+  async prioritize(pod: KubernetesObject, nodes: readonly KubernetesObject[]): Promise<Map<string, number>> {
+    const scores = new Map<string, number>();
+    if (!this.config.prioritizeVerb) return scores;
+    const reply = await this.#send(this.config.prioritizeVerb, pod, nodes);
+    if (reply !== null && !Array.isArray(reply))
+      throw new ExtenderError(
+        `extender ${this.config.urlPrefix} must answer ${this.config.prioritizeVerb} with a list`,
+      );
+    const factor = (this.config.weight ?? 1) * (MAX_NODE_SCORE / MAX_EXTENDER_SCORE);
+    for (const entry of (reply ?? []) as unknown[]) {
+      const host = field(entry, "Host");
+      const score = field(entry, "Score");
+      if (typeof host !== "string" || !Number.isSafeInteger(score))
+        throw new ExtenderError(
+          `extender ${this.config.urlPrefix} must answer with {Host, Score: integer}, got ${JSON.stringify(entry)}`,
+        );
+      scores.set(host, (score as number) * factor);
+    }
+    return scores;
+  }
+
+  /** Absent lists mean: no feasible node, as in kube-scheduler. */
+  #namesIn(reply: unknown): string[] {
+    const names = field(reply, "NodeNames");
+    if (this.config.nodeCacheCapable === true && Array.isArray(names)) return names.map(String);
+    const items = field(field(reply, "Nodes"), "items");
+    return Array.isArray(items) ? items.map((node) => (node as KubernetesObject).metadata?.name ?? "") : [];
+  }
+
+  async #send(verb: string, pod: KubernetesObject, nodes: readonly KubernetesObject[]): Promise<unknown> {
+    const cached = this.config.nodeCacheCapable === true;
+    const args = {
+      Pod: pod,
+      Nodes: cached ? null : { metadata: {}, items: nodes },
+      NodeNames: cached ? nodes.map(({ metadata }) => metadata.name) : null,
+    };
+    const url = `${this.config.urlPrefix.replace(/\/+$/, "")}/${verb}`;
+    const timeoutMs = this.config.httpTimeoutMs ?? 5_000;
+    const timeout = new AbortController();
+    const ended = new AbortController();
+    void this.#clock.sleep(timeoutMs, ended.signal).then(
+      () => timeout.abort(new Error(`no answer within ${timeoutMs} ms`)),
+      () => {},
+    );
+    try {
+      const response = await fetch(url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(args),
+        signal: timeout.signal,
+      });
+      if (response.status !== 200) throw new Error(`answered with status ${response.status}`);
+      return await response.json();
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new ExtenderError(`extender call ${url} failed: ${reason}`, { cause });
+    } finally {
+      ended.abort();
+    }
+  }
+}
+
+/** Go's decoder matches names without regard to case; so does this. */
+function field(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  const object = value as Record<string, unknown>;
+  if (name in object) return object[name];
+  const key = Object.keys(object).find((candidate) => candidate.toLowerCase() === name.toLowerCase());
+  return key === undefined ? undefined : object[key];
+}
+
+function reasons(value: unknown): [string, string][] {
+  return typeof value === "object" && value !== null
+    ? Object.entries(value).map(([node, reason]) => [node, String(reason)])
+    : [];
+}

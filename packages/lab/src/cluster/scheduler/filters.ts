@@ -1,0 +1,85 @@
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { isFinished, isReady, nodeNameOf, podSpec, requestsOf } from "../objects.ts";
+import type { Resources } from "../objects.ts";
+import { parseBytes, parseMillicores } from "../quantity.ts";
+
+/** A node with what the pods bound to it request. */
+export interface NodeState {
+  readonly node: KubernetesObject;
+  readonly name: string;
+  readonly allocatable: Resources & { readonly pods: number };
+  readonly requested: Resources & { readonly pods: number };
+}
+
+/** Nodes with their bound pods; finished pods use nothing, those being deleted still do. */
+export function nodeStates(
+  nodes: readonly KubernetesObject[],
+  pods: readonly KubernetesObject[],
+): NodeState[] {
+  return nodes.map((node) => {
+    const { name } = node.metadata;
+    const requested = { cpuMillicores: 0, memoryBytes: 0, pods: 0 };
+    for (const pod of pods) {
+      if (nodeNameOf(pod) !== name || isFinished(pod)) continue;
+      const { cpuMillicores, memoryBytes } = requestsOf(pod);
+      requested.cpuMillicores += cpuMillicores;
+      requested.memoryBytes += memoryBytes;
+      requested.pods++;
+    }
+    const allocatable = (node.status?.["allocatable"] ?? {}) as Record<string, string>;
+    return {
+      node,
+      name,
+      allocatable: {
+        cpuMillicores: parseMillicores(allocatable["cpu"]) ?? 0,
+        memoryBytes: parseBytes(allocatable["memory"]) ?? 0,
+        pods: Number(allocatable["pods"] ?? 0),
+      },
+      requested,
+    };
+  });
+}
+
+/** Why the pod can't run on the node, in kube-scheduler's words; null when it can. */
+export function unfitReason(
+  pod: KubernetesObject,
+  { node, allocatable, requested }: NodeState,
+): string | null {
+  if (!isReady(node)) return "node(s) had untolerated taint {node.kubernetes.io/not-ready: }";
+  if (node.spec?.["unschedulable"] === true) return "node(s) were unschedulable";
+  const selector = Object.entries(podSpec(pod).nodeSelector ?? {});
+  if (selector.some(([key, value]) => node.metadata.labels?.[key] !== value))
+    return "node(s) didn't match Pod's node affinity/selector";
+  const wants = requestsOf(pod);
+  if (requested.pods + 1 > allocatable.pods) return "Too many pods";
+  if (requested.cpuMillicores + wants.cpuMillicores > allocatable.cpuMillicores) return "Insufficient cpu";
+  if (requested.memoryBytes + wants.memoryBytes > allocatable.memoryBytes) return "Insufficient memory";
+  return null;
+}
+
+const MIN_FEASIBLE_NODES = 100;
+
+/** How many feasible nodes are looked for before scoring: kube-scheduler's numFeasibleNodesToFind with the default percentage. */
+export function feasibleNodesToFind(nodeCount: number): number {
+  if (nodeCount < MIN_FEASIBLE_NODES) return nodeCount;
+  const percentage = Math.max(5, 50 - Math.floor(nodeCount / 125));
+  return Math.max(MIN_FEASIBLE_NODES, Math.floor((nodeCount * percentage) / 100));
+}
+
+/** kube-scheduler's NodeResourcesFit with LeastAllocated: the mean free share of CPU and memory after placing, 0..100. */
+export function leastAllocatedScore(pod: KubernetesObject, { allocatable, requested }: NodeState): number {
+  const wants = requestsOf(pod);
+  const free = (total: number, used: number): number =>
+    total <= 0 || used > total ? 0 : Math.floor(((total - used) * 100) / total);
+  const cpu = free(allocatable.cpuMillicores, requested.cpuMillicores + wants.cpuMillicores);
+  const memory = free(allocatable.memoryBytes, requested.memoryBytes + wants.memoryBytes);
+  return Math.floor((cpu + memory) / 2);
+}
+
+/** "0/8 nodes are available: 3 Insufficient cpu, 5 node(s) were unschedulable." */
+export function unschedulableMessage(nodeCount: number, reasons: ReadonlyMap<string, string>): string {
+  const counts = new Map<string, number>();
+  for (const reason of reasons.values()) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  const parts = [...counts].map(([reason, count]) => `${count} ${reason}`).sort();
+  return `0/${nodeCount} nodes are available: ${parts.join(", ") || "no nodes are registered"}.`;
+}

@@ -1,0 +1,236 @@
+import { isStoreError, KINDS } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
+import type { Clock, Logger, Random } from "@isochrone/runtime";
+import { ExtenderError } from "../errors.ts";
+import type { Informer } from "../informer.ts";
+import {
+  conditionsOf,
+  isDeleting,
+  isFinished,
+  keyOf,
+  nodeNameOf,
+  podSpec,
+  timestamp,
+  withConditions,
+} from "../objects.ts";
+import { Reconciler } from "../reconciler.ts";
+import { ExtenderClient } from "./extender.ts";
+import type { ExtenderConfig } from "./extender.ts";
+import {
+  feasibleNodesToFind,
+  leastAllocatedScore,
+  nodeStates,
+  unfitReason,
+  unschedulableMessage,
+} from "./filters.ts";
+import type { NodeState } from "./filters.ts";
+import { interleaveRegions } from "./spread.ts";
+
+/** `score`: kube-scheduler's way, with the extender if one is set. `spread`: round robin over nodes far apart, a bad start on purpose. */
+export type Placement = "score" | "spread";
+
+const FIRST_BACKOFF_MS = 1_000;
+const MAX_BACKOFF_MS = 10_000;
+
+interface Backoff {
+  attempts: number;
+  untilMs: number;
+}
+
+/** A minimal kube-scheduler: one pod at a time, in-tree filters, extender, scores, binding. */
+export class Scheduler {
+  readonly #store: ClusterStore;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #logger: Logger;
+  readonly #reconciler: Reconciler;
+  readonly #backoff = new Map<string, Backoff>();
+  #placement: Placement;
+  #extender: ExtenderClient | null = null;
+  /** Where the search for feasible nodes goes on, so that all nodes get their turn. */
+  #nextStart = 0;
+  #nextSpread = 0;
+
+  constructor(options: {
+    store: ClusterStore;
+    pods: Informer;
+    nodes: Informer;
+    placement: Placement;
+    clock: Clock;
+    random: Random;
+    logger: Logger;
+  }) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#logger = options.logger;
+    this.#placement = options.placement;
+    this.#reconciler = new Reconciler({
+      name: "scheduler",
+      reconcile: () => this.#schedulePending(),
+      clock: options.clock,
+      logger: options.logger,
+    });
+    options.pods.onChange(() => this.#reconciler.trigger());
+    options.nodes.onChange(() => this.#reconciler.trigger());
+  }
+
+  /** Sets or removes the extender; placement is by score from then on when one is set. */
+  setExtender(config: ExtenderConfig | null): void {
+    this.#extender = config === null ? null : new ExtenderClient(config, this.#clock);
+    if (config !== null) this.#placement = "score";
+    this.#backoff.clear();
+    this.#reconciler.trigger();
+  }
+
+  start(): void {
+    this.#reconciler.trigger();
+  }
+
+  stop(): Promise<void> {
+    return this.#reconciler.stop();
+  }
+
+  async #schedulePending(): Promise<void> {
+    const { items: pods } = await this.#store.list(KINDS.pod);
+    const pending = pods.filter(
+      (pod) =>
+        nodeNameOf(pod) === null &&
+        !isDeleting(pod) &&
+        !isFinished(pod) &&
+        (podSpec(pod).schedulingGates ?? []).length === 0,
+    );
+    pending.sort(
+      (a, b) =>
+        (a.metadata.creationTimestamp ?? "").localeCompare(b.metadata.creationTimestamp ?? "") ||
+        compareNames(a, b),
+    );
+    const keys = new Set(pending.map(keyOf));
+    for (const key of this.#backoff.keys()) if (!keys.has(key)) this.#backoff.delete(key);
+    for (const pod of pending) {
+      const waitMs = (this.#backoff.get(keyOf(pod))?.untilMs ?? 0) - this.#clock.monotonic();
+      if (waitMs <= 0) await this.#scheduleOne(pod);
+    }
+  }
+
+  async #scheduleOne(pod: KubernetesObject): Promise<void> {
+    const [nodes, pods] = await Promise.all([this.#store.list(KINDS.node), this.#store.list(KINDS.pod)]);
+    const states = nodeStates(interleaveRegions(nodes.items), pods.items);
+    try {
+      const { feasible, reasons } = await this.#findFeasible(pod, states);
+      if (feasible.length === 0) return await this.#reject(pod, unschedulableMessage(states.length, reasons));
+      const chosen =
+        this.#placement === "spread" ? this.#nextOf(states, feasible) : await this.#best(pod, feasible);
+      await this.#store.bind(
+        { namespace: pod.metadata.namespace ?? "default", name: pod.metadata.name },
+        chosen,
+      );
+      this.#backoff.delete(keyOf(pod));
+      this.#logger.debug("pod bound", { pod: pod.metadata.name, node: chosen, feasible: feasible.length });
+    } catch (error) {
+      // Gone or bound meanwhile: nothing is left to do.
+      if (isStoreError(error, "not_found") || isStoreError(error, "conflict")) return;
+      if (!(error instanceof ExtenderError)) throw error;
+      await this.#reject(pod, error.message);
+    }
+  }
+
+  async #findFeasible(
+    pod: KubernetesObject,
+    states: readonly NodeState[],
+  ): Promise<{ feasible: NodeState[]; reasons: Map<string, string> }> {
+    const reasons = new Map<string, string>();
+    const feasible: NodeState[] = [];
+    const wanted = feasibleNodesToFind(states.length);
+    let seen = 0;
+    for (; seen < states.length && feasible.length < wanted; seen++) {
+      const state = states[(this.#nextStart + seen) % states.length]!;
+      const reason = unfitReason(pod, state);
+      if (reason === null) feasible.push(state);
+      else reasons.set(state.name, reason);
+    }
+    this.#nextStart = states.length === 0 ? 0 : (this.#nextStart + seen) % states.length;
+    const extender = this.#extender;
+    if (
+      extender === null ||
+      this.#placement === "spread" ||
+      feasible.length === 0 ||
+      !extender.isInterested(pod)
+    )
+      return { feasible, reasons };
+    try {
+      const result = await extender.filter(
+        pod,
+        feasible.map(({ node }) => node),
+      );
+      const kept = new Set(result.feasible.map(({ metadata }) => metadata.name));
+      for (const [node, reason] of result.failed) reasons.set(node, reason);
+      return { feasible: feasible.filter(({ name }) => kept.has(name)), reasons };
+    } catch (error) {
+      if (extender.config.ignorable !== true) throw error;
+      this.#logger.warnOnce("extender filter", "extender skipped", { error });
+      return { feasible, reasons };
+    }
+  }
+
+  /** The next node in turn that is feasible. */
+  #nextOf(states: readonly NodeState[], feasible: readonly NodeState[]): string {
+    const names = new Set(feasible.map(({ name }) => name));
+    for (let step = 0; step < states.length; step++) {
+      const { name } = states[this.#nextSpread++ % states.length]!;
+      if (names.has(name)) return name;
+    }
+    return feasible[0]!.name;
+  }
+
+  /** The best node by the sum of scores; ties are broken at random. Scoring is skipped when there is no choice. */
+  async #best(pod: KubernetesObject, feasible: readonly NodeState[]): Promise<string> {
+    if (feasible.length === 1) return feasible[0]!.name;
+    const extended = await this.#extenderScores(pod, feasible);
+    const totals = feasible.map((state) => ({
+      name: state.name,
+      total: leastAllocatedScore(pod, state) + (extended.get(state.name) ?? 0),
+    }));
+    const best = Math.max(...totals.map(({ total }) => total));
+    const ties = totals.filter(({ total }) => total === best);
+    return ties[Math.floor(this.#random.next() * ties.length)]!.name;
+  }
+
+  /** An extender that fails to score is left out: no pod waits for that. */
+  async #extenderScores(
+    pod: KubernetesObject,
+    feasible: readonly NodeState[],
+  ): Promise<ReadonlyMap<string, number>> {
+    if (this.#extender === null || !this.#extender.isInterested(pod)) return new Map();
+    try {
+      return await this.#extender.prioritize(
+        pod,
+        feasible.map(({ node }) => node),
+      );
+    } catch (error) {
+      this.#logger.warnOnce("extender prioritize", "extender scores missing", { error });
+      return new Map();
+    }
+  }
+
+  async #reject(pod: KubernetesObject, message: string): Promise<void> {
+    const key = keyOf(pod);
+    const attempts = (this.#backoff.get(key)?.attempts ?? 0) + 1;
+    const pauseMs = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempts - 1));
+    this.#backoff.set(key, { attempts, untilMs: this.#clock.monotonic() + pauseMs });
+    this.#reconciler.triggerLater(pauseMs + 1);
+    const known = conditionsOf(pod).some(
+      (condition) => condition.type === "PodScheduled" && condition.message === message,
+    );
+    if (known) return;
+    this.#logger.info("pod not scheduled", { pod: pod.metadata.name, reason: message });
+    const condition = { type: "PodScheduled", status: "False", reason: "Unschedulable", message };
+    const conditions = withConditions(pod, [condition], timestamp(this.#clock.now()));
+    const ref = { ...KINDS.pod, namespace: pod.metadata.namespace ?? "default", name: pod.metadata.name };
+    await this.#store.patch(ref, { status: { conditions } });
+  }
+}
+
+function compareNames(a: KubernetesObject, b: KubernetesObject): number {
+  return a.metadata.name < b.metadata.name ? -1 : 1;
+}

@@ -1,0 +1,20 @@
+// A process that runs a small cluster and is killed by a test: prints the ids of its children when all are ready.
+import { createMemoryStore } from "@isochrone/kubernetes/memory";
+import { systemClock, systemRandom } from "@isochrone/runtime";
+import { MemoryLogger } from "@isochrone/runtime/testing";
+import { LabCluster } from "../lab-cluster.ts";
+import { sites, threeServices } from "./builders.ts";
+import { DirectNetwork } from "./direct-network.ts";
+
+const nodes = sites(2);
+const cluster = await LabCluster.start({
+  store: createMemoryStore({ clock: systemClock }),
+  network: new DirectNetwork(nodes.map(({ name }) => name)),
+  sites: nodes,
+  manifest: threeServices(),
+  clock: systemClock,
+  random: systemRandom,
+  logger: new MemoryLogger(),
+});
+await cluster.waitReady(15_000);
+console.log(JSON.stringify([...cluster.processes().values()]));

@@ -1,0 +1,155 @@
+import type { Logger } from "@isochrone/runtime";
+import {
+  createHttpApp,
+  HttpError,
+  listen,
+  type HttpApp,
+  type HttpAppOptions,
+  type ListenAddress,
+} from "@isochrone/runtime/http";
+import { parseDuration } from "./duration.ts";
+import type { EmulatedNetwork } from "./network/emulated-network.ts";
+import { NetworkError, type NetworkErrorCode } from "./network/errors.ts";
+import type { LinkChange, LinkSettings } from "./network/links.ts";
+import type { PairRecord } from "./network/record.ts";
+
+/** A change of a link as the control API takes it; what is left out stays. */
+export interface LinkRequest {
+  /** Round-trip time. */
+  readonly delayMs?: number;
+  readonly jitterMs?: number;
+  readonly lossRatio?: number;
+  /** Of each way; null is unlimited. */
+  readonly bandwidthBitsPerSecond?: number | null;
+  readonly cut?: boolean;
+  /** Only exchanges that the first node initiates. @default false */
+  readonly oneWay?: boolean;
+}
+
+/** A link after a change. */
+export interface LinkAnswer {
+  readonly source: string;
+  readonly target: string;
+  readonly link: LinkSettings;
+}
+
+/** What the emulator did to the packets of the time asked for. */
+export interface RecordAnswer {
+  readonly lastMs: number;
+  readonly pairs: readonly PairRecord[];
+}
+
+/** What the control API asks of the embedded cluster; the answers must be JSON-able. */
+export interface ClusterReport {
+  receiverCounts(): unknown;
+  endToEnd(): unknown;
+  /** Ids of the processes that stand for relay and pods. */
+  processes(): unknown;
+}
+
+export interface LabControlOptions {
+  readonly network: Pick<EmulatedNetwork, "matrix" | "setLink" | "link" | "record">;
+  /** Without it, the cluster's paths answer 404. */
+  readonly cluster?: ClusterReport;
+  readonly logger: Logger;
+  readonly registry: HttpAppOptions["registry"];
+}
+
+/** The control API of the lab, not listening yet. */
+export interface LabControl {
+  readonly app: HttpApp;
+  /** Listens on 127.0.0.1. @param port 0 lets the system choose */
+  start(port: number): Promise<ListenAddress>;
+  stop(): Promise<void>;
+}
+
+const BODY_LIMIT_BYTES = 4096;
+const DEFAULT_LAST = "30s";
+
+const LINK_REQUEST = {
+  type: "object",
+  additionalProperties: false,
+  minProperties: 1,
+  properties: {
+    delayMs: { type: "number", minimum: 0 },
+    jitterMs: { type: "number", minimum: 0 },
+    lossRatio: { type: "number", minimum: 0, maximum: 1 },
+    bandwidthBitsPerSecond: { type: ["number", "null"] },
+    cut: { type: "boolean" },
+    oneWay: { type: "boolean" },
+  },
+};
+
+const NODE_PAIR = {
+  type: "object",
+  properties: { a: { type: "string", maxLength: 253 }, b: { type: "string", maxLength: 253 } },
+};
+
+const STATUS: Readonly<Record<NetworkErrorCode, number>> = {
+  invalid_argument: 400,
+  unknown_node: 404,
+  not_exposed: 404,
+  no_addresses: 503,
+  relay_down: 503,
+  relay_failed: 500,
+  invalid_matrix: 400,
+};
+
+/** Commands of a person for the network under a running cluster. It is not part of what Isochrone measures with. */
+export async function createLabControl(options: LabControlOptions): Promise<LabControl> {
+  const { network, cluster, logger, registry } = options;
+  const app = await createHttpApp({
+    name: "lab",
+    logger,
+    registry,
+    bodyLimitBytes: BODY_LIMIT_BYTES,
+    ready: () => ({ ready: true, reasons: [] }),
+  });
+
+  app.get("/lab/v1/matrix", () => network.matrix());
+
+  app.put("/lab/v1/links/:a/:b", { schema: { body: LINK_REQUEST, params: NODE_PAIR } }, async (request) => {
+    const { a, b } = request.params as { a: string; b: string };
+    const { oneWay = false, ...change } = request.body as LinkRequest;
+    await asHttp(() => network.setLink(a, b, toLinkChange(change), { oneWay }));
+    const changed: LinkAnswer[] = [{ source: a, target: b, link: network.link(a, b) }];
+    if (!oneWay) changed.push({ source: b, target: a, link: network.link(b, a) });
+    return { links: changed };
+  });
+
+  app.get("/lab/v1/record", async (request) => {
+    const { last = DEFAULT_LAST } = request.query as { last?: unknown };
+    return asHttp(async (): Promise<RecordAnswer> => {
+      const lastMs = parseDuration("last", last);
+      return { lastMs, pairs: await network.record({ lastMs }) };
+    });
+  });
+
+  app.get("/lab/v1/receivers", () => needCluster(cluster).receiverCounts());
+  app.get("/lab/v1/workflow", () => needCluster(cluster).endToEnd());
+  app.get("/lab/v1/processes", () => needCluster(cluster).processes());
+
+  return {
+    app,
+    start: (port) => listen(app, { host: "127.0.0.1", port }),
+    stop: async () => app.close(),
+  };
+}
+
+function toLinkChange({ delayMs, ...rest }: Omit<LinkRequest, "oneWay">): LinkChange {
+  return { ...rest, ...(delayMs === undefined ? {} : { rttMs: delayMs }) };
+}
+
+function needCluster(cluster: ClusterReport | undefined): ClusterReport {
+  if (cluster !== undefined) return cluster;
+  throw new HttpError(404, "no_cluster", "this lab runs a network without a cluster");
+}
+
+async function asHttp<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof NetworkError) throw new HttpError(STATUS[error.code], error.code, error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,47 @@
+export { EmulatedNetwork } from "./network/emulated-network.ts";
+export type { EmulatedNetworkOptions, ExposedPort, NetworkTruth } from "./network/emulated-network.ts";
+export type { Addressing, SocketAddress } from "./network/addresses.ts";
+export { applyChange, IDEAL_LINK, oneWayLossRatio } from "./network/links.ts";
+export type { LinkChange, LinkMatrix, LinkSettings } from "./network/links.ts";
+export type { PairRecord, Protocol, TrafficRecord } from "./network/record.ts";
+export { RECORD_DEPTH_MS } from "./network/record.ts";
+export { defaultSites, MAX_DEFAULT_SITES } from "./network/sites.ts";
+export type { NetworkSite } from "./network/sites.ts";
+export { defaultMatrix, loadMatrix, parseMatrix } from "./network/matrix-file.ts";
+export type { RttMatrix } from "./network/matrix-file.ts";
+export { defaultLinks } from "./network/default-links.ts";
+export { NETWORK_ERROR_CODES, NetworkError } from "./network/errors.ts";
+export type { NetworkErrorCode } from "./network/errors.ts";
+export { createLabControl } from "./control.ts";
+export type {
+  ClusterReport,
+  LabControl,
+  LabControlOptions,
+  LinkAnswer,
+  LinkRequest,
+  RecordAnswer,
+} from "./control.ts";
+export { LabClient, LabClientError } from "./lab-client.ts";
+export type { LabClientOptions } from "./lab-client.ts";
+export { CLUSTER_ERROR_CODES, ClusterError, ExtenderError, ManifestError } from "./cluster/index.ts";
+export { NotReadyError, PodProcessError, SiteError } from "./cluster/index.ts";
+export { LabCluster, loadManifest, readManifest, SAMPLE_MANIFEST, Scheduler } from "./cluster/index.ts";
+export type {
+  Behaviour,
+  ClusterErrorCode,
+  EndToEnd,
+  ExtenderConfig,
+  LabClusterOptions,
+  LabPod,
+  ManifestProblem,
+  Move,
+  NodePort,
+  Placement,
+  PodNetwork,
+  ReceiverCount,
+  RePlaceOptions,
+  RunnerOptions,
+  Site,
+  WorkflowManifest,
+  WorkflowWorkload,
+} from "./cluster/index.ts";

@@ -1,0 +1,103 @@
+import type { LinkAnswer, RecordAnswer } from "./control.ts";
+import type { NetworkTruth } from "./network/emulated-network.ts";
+import type { LinkChange } from "./network/links.ts";
+
+/** The lab's control API answered with an error, or not at all. */
+export class LabClientError extends Error {
+  readonly code: string;
+  readonly retryable: boolean;
+  /** Null without an answer. */
+  readonly status: number | null;
+
+  constructor(code: string, message: string, status: number | null, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "LabClientError";
+    this.code = code;
+    this.status = status;
+    this.retryable = status === null || status === 503;
+  }
+}
+
+export interface LabClientOptions {
+  /** @default 5000 */
+  readonly timeoutMs?: number;
+}
+
+/** The control API of a running lab. */
+export class LabClient {
+  readonly #url: string;
+  readonly #timeoutMs: number;
+
+  /** @param url such as http://127.0.0.1:8090 */
+  constructor(url: string, options: LabClientOptions = {}) {
+    this.#url = url.replace(/\/+$/, "");
+    this.#timeoutMs = options.timeoutMs ?? 5000;
+  }
+
+  /** The emulator's truth. */
+  async matrix(): Promise<NetworkTruth> {
+    return (await this.#ask("GET", "/lab/v1/matrix")) as NetworkTruth;
+  }
+
+  /** Changes a link, both ways unless `oneWay`, and gives it as it is now. */
+  async setLink(
+    a: string,
+    b: string,
+    change: LinkChange,
+    options: { readonly oneWay?: boolean } = {},
+  ): Promise<readonly LinkAnswer[]> {
+    const { rttMs: delayMs, ...rest } = change;
+    const path = `/lab/v1/links/${encodeURIComponent(a)}/${encodeURIComponent(b)}`;
+    return (
+      (await this.#ask("PUT", path, { ...rest, delayMs, ...options })) as { links: readonly LinkAnswer[] }
+    ).links;
+  }
+
+  /** @param lastMs how far back @default 30000 */
+  async record(lastMs = 30_000): Promise<RecordAnswer> {
+    return (await this.#ask("GET", `/lab/v1/record?last=${lastMs}ms`)) as RecordAnswer;
+  }
+
+  /** What separate counters at the receivers of the workflow saw; the cluster defines the form. */
+  async receivers(): Promise<unknown> {
+    return this.#ask("GET", "/lab/v1/receivers");
+  }
+
+  /** End-to-end latency of the workflow; the cluster defines the form. */
+  async workflow(): Promise<unknown> {
+    return this.#ask("GET", "/lab/v1/workflow");
+  }
+
+  async #ask(method: "GET" | "PUT", path: string, body?: unknown): Promise<unknown> {
+    let response: Response;
+    try {
+      response = await fetch(this.#url + path, {
+        method,
+        signal: AbortSignal.timeout(this.#timeoutMs),
+        ...(body === undefined
+          ? {}
+          : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+      });
+    } catch (cause) {
+      throw new LabClientError(
+        "unreachable",
+        `no lab answers at ${this.#url}: ${reasonOf(cause)}`,
+        null,
+        cause,
+      );
+    }
+    const answer: unknown = await response.json().catch(() => null);
+    if (response.ok) return answer;
+    const { code, detail } = (answer ?? {}) as { code?: unknown; detail?: unknown };
+    throw new LabClientError(
+      typeof code === "string" ? code : "failed",
+      `${method} ${path}: ${typeof detail === "string" ? detail : `status ${response.status}`}`,
+      response.status,
+    );
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as { message?: string; cause?: { code?: string; message?: string } };
+  return cause?.code ?? cause?.message ?? message ?? String(error);
+}

@@ -1,0 +1,46 @@
+import { NetworkError } from "./errors.ts";
+import { IDEAL_LINK, type LinkMatrix, type LinkSettings } from "./links.ts";
+import { defaultMatrix, type RttMatrix } from "./matrix-file.ts";
+import type { NetworkSite } from "./sites.ts";
+
+/** Relative spread of the round trip, and the least, so that short links aren't unnaturally steady. */
+const JITTER_SHARE = 0.015;
+const MIN_JITTER_MS = 0.1;
+/** 1 Gbit/s: no bottleneck for a sample workflow, and a transfer still takes its time. */
+const BANDWIDTH_BITS_PER_SECOND = 1e9;
+
+/**
+ * Links between the sites with the round-trip times of their rows. Where a pair was measured in one direction only, that
+ * value serves both.
+ * @param matrix @default the built-in one
+ * @throws NetworkError `invalid_matrix` when a site has no row or a pair has no time
+ */
+export function defaultLinks(
+  sites: readonly Pick<NetworkSite, "name" | "row">[],
+  matrix: RttMatrix = defaultMatrix(),
+): LinkMatrix {
+  for (const { name, row } of sites) {
+    if (matrix[row] !== undefined) continue;
+    throw new NetworkError(
+      "invalid_matrix",
+      `${name} needs row ${row} (counted from 0), the matrix has ${matrix.length} rows`,
+    );
+  }
+  return sites.map((from) => sites.map((to) => (from === to ? IDEAL_LINK : linkBetween(from, to, matrix))));
+}
+
+function linkBetween(
+  from: Pick<NetworkSite, "name" | "row">,
+  to: Pick<NetworkSite, "name" | "row">,
+  matrix: RttMatrix,
+): LinkSettings {
+  const rttMs = matrix[from.row]?.[to.row] ?? matrix[to.row]?.[from.row] ?? null;
+  if (rttMs === null) {
+    throw new NetworkError(
+      "invalid_matrix",
+      `${from.name} to ${to.name}: rows ${from.row} and ${to.row} must have a measured round-trip time, got none`,
+    );
+  }
+  const jitterMs = Math.max(MIN_JITTER_MS, JITTER_SHARE * rttMs);
+  return { rttMs, jitterMs, lossRatio: 0, bandwidthBitsPerSecond: BANDWIDTH_BITS_PER_SECOND, cut: false };
+}

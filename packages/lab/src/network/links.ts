@@ -1,0 +1,92 @@
+import { NetworkError } from "./errors.ts";
+
+/**
+ * How the exchanges travel that one node initiates with another: entry (i, j) of the network. Half of the round trip is
+ * charged on the way there, half on the way back.
+ */
+export interface LinkSettings {
+  /** Round-trip time without jitter and queueing. */
+  readonly rttMs: number;
+  /** The round trip varies uniformly by at most this much up or down; each way takes an independent half of it. */
+  readonly jitterMs: number;
+  /** Share of exchanges that lose the request or the answer, 0 to 1. */
+  readonly lossRatio: number;
+  /** Of each way; null is unlimited. */
+  readonly bandwidthBitsPerSecond: number | null;
+  /** Nothing passes: UDP is dropped, TCP stalls without a reset and goes on once healed. */
+  readonly cut: boolean;
+}
+
+/** A change of a link; what is left out stays. */
+export type LinkChange = { readonly [K in keyof LinkSettings]?: LinkSettings[K] | undefined };
+
+/** Rows are initiators, columns responders, both in the order of the nodes; the diagonal is not used. */
+export type LinkMatrix = readonly (readonly LinkSettings[])[];
+
+/** 1 minute: longer delays are mistakes of unit. */
+const MAX_DELAY_MS = 60_000;
+const MIN_BANDWIDTH_BITS_PER_SECOND = 1000;
+
+/** A link that changes nothing. */
+export const IDEAL_LINK: LinkSettings = {
+  rttMs: 0,
+  jitterMs: 0,
+  lossRatio: 0,
+  bandwidthBitsPerSecond: null,
+  cut: false,
+};
+
+const RULES: {
+  readonly [K in keyof LinkSettings]: { readonly rule: string; readonly holds: (value: unknown) => boolean };
+} = {
+  rttMs: {
+    rule: `a number of ms from 0 to ${MAX_DELAY_MS}`,
+    holds: (value) => isBetween(value, 0, MAX_DELAY_MS),
+  },
+  jitterMs: {
+    rule: `a number of ms from 0 to ${MAX_DELAY_MS}`,
+    holds: (value) => isBetween(value, 0, MAX_DELAY_MS),
+  },
+  lossRatio: { rule: "a number from 0 to 1", holds: (value) => isBetween(value, 0, 1) },
+  bandwidthBitsPerSecond: {
+    rule: `null (unlimited) or a number of at least ${MIN_BANDWIDTH_BITS_PER_SECOND}`,
+    holds: (value) =>
+      value === null || isBetween(value, MIN_BANDWIDTH_BITS_PER_SECOND, Number.MAX_SAFE_INTEGER),
+  },
+  cut: { rule: "true or false", holds: (value) => typeof value === "boolean" },
+};
+
+function isBetween(value: unknown, min: number, max: number): boolean {
+  return typeof value === "number" && value >= min && value <= max;
+}
+
+/**
+ * The link after the change.
+ * @throws NetworkError `invalid_argument` naming the link, the setting, its rule and the value
+ */
+export function applyChange(subject: string, link: LinkSettings, change: LinkChange): LinkSettings {
+  const next: Record<string, unknown> = { ...link };
+  for (const [key, value] of Object.entries(change)) {
+    if (value === undefined) continue;
+    if (!Object.hasOwn(RULES, key)) {
+      throw new NetworkError("invalid_argument", `${subject} has no setting "${key}"`);
+    }
+    const { rule, holds } = RULES[key as keyof LinkSettings];
+    if (!holds(value)) {
+      throw new NetworkError(
+        "invalid_argument",
+        `${subject}: ${key} must be ${rule}, got ${JSON.stringify(value)}`,
+      );
+    }
+    next[key] = value;
+  }
+  return next as unknown as LinkSettings;
+}
+
+/**
+ * Loss of one way such that a round trip of two independent ways loses `roundTripLossRatio`:
+ * 1 - (1 - q)^2 = p, so q = 1 - sqrt(1 - p).
+ */
+export function oneWayLossRatio(roundTripLossRatio: number): number {
+  return 1 - Math.sqrt(1 - roundTripLossRatio);
+}

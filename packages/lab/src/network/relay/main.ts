@@ -1,0 +1,35 @@
+// The relay's process. Its parent talks to it over the IPC channel; without a parent it ends.
+import { DelayQueue } from "./delay-queue.ts";
+import type { RelayMessage, RelayRequest } from "./messages.ts";
+import { monotonicMs } from "./monotonic.ts";
+import { Relay } from "./relay.ts";
+import { ThreadTimer } from "./thread-timer.ts";
+
+const EXPIRY_INTERVAL_MS = 10_000;
+
+function tell(message: RelayMessage): void {
+  process.send?.(message);
+}
+
+async function answer(relay: Relay, { id, call, arguments: argument }: RelayRequest): Promise<void> {
+  try {
+    const handler = relay[call] as (argument: unknown) => unknown;
+    tell({ kind: "result", id, result: await handler.call(relay, argument) });
+  } catch (error) {
+    tell({ kind: "failure", id, message: `${call}: ${(error as Error).message}` });
+  }
+}
+
+const queue: DelayQueue = new DelayQueue(monotonicMs, new ThreadTimer(() => queue.drain()));
+const relay = new Relay({
+  monotonic: monotonicMs,
+  queue,
+  fault: (event, message) => tell({ kind: "fault", event, message }),
+});
+
+process.on("message", (request) => void answer(relay, request as RelayRequest));
+process.on("disconnect", () => process.exit(0));
+// Ctrl-C reaches the whole group of processes; the network must stay up until the parent is done with it.
+process.on("SIGINT", () => undefined);
+setInterval(() => relay.expire(), EXPIRY_INTERVAL_MS).unref();
+tell({ kind: "ready" });

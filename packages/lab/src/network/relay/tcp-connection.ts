@@ -1,0 +1,82 @@
+import { connect, type Socket } from "node:net";
+import type { RelayContext } from "./context.ts";
+import { DelayedStream } from "./delayed-stream.ts";
+import type { ExposePlan, ListenerPlan } from "./messages.ts";
+import type { Pair } from "./pair.ts";
+import { isExpired, type OpenExchange } from "./traffic-log.ts";
+
+/**
+ * One connection through the relay. The client's own connect succeeds at once, the relay can't hold it back; so the
+ * handshake is charged afterwards. With t the time of the accept and R the round trip:
+ * - the relay connects to the target at t + R/2, when a SYN would have arrived;
+ * - what the client sends before t + R counts as sent at t + R, when a connect would have returned. Connect and first
+ *   exchange together take 2 R for a client that writes at once; one that waits R or longer sees R for the exchange;
+ * - what the target says by itself on accepting reaches the client at t + R; a refusal resets the client at t + R.
+ * A lost packet of the handshake delays it as any lost chunk.
+ */
+export class TcpConnection {
+  readonly #context: RelayContext;
+  readonly #pair: Pair;
+  readonly #client: Socket;
+  #upstream: Socket | null = null;
+  #exchange: OpenExchange | null = null;
+
+  constructor(context: RelayContext, expose: ExposePlan, plan: ListenerPlan, pair: Pair, client: Socket) {
+    this.#context = context;
+    this.#pair = pair;
+    this.#client = client;
+    client.setNoDelay(true);
+    const synArrivesMs = pair.forward.admitChunk(0, context.monotonic()).dueMs;
+    const establishedMs = pair.back.admitChunk(0, synArrivesMs).dueMs;
+    const forward = new DelayedStream(context, pair.forward, client, establishedMs, {
+      arrived: () => (spentMs, nowMs) => this.#requestPassed(spentMs, nowMs),
+      retransmitted: (count, nowMs) => pair.tcp.dropped(nowMs, count),
+    });
+    context.queue.add(synArrivesMs, () => this.#whenPassable(() => this.#dial(expose, plan, forward)));
+  }
+
+  /** Resets both ends. */
+  destroy(): void {
+    this.#client.resetAndDestroy();
+    this.#upstream?.resetAndDestroy();
+  }
+
+  #whenPassable(then: () => void): void {
+    const { forward } = this.#pair;
+    if (!forward.stalls) then();
+    else
+      forward.onceHealed((nowMs) =>
+        this.#context.queue.add(nowMs + forward.delayMs, () => this.#whenPassable(then)),
+      );
+  }
+
+  #dial(expose: ExposePlan, plan: ListenerPlan, forward: DelayedStream): void {
+    if (this.#client.destroyed) return;
+    const { targetHost: host, port } = expose;
+    const local = plan.egressHost === null ? {} : { localAddress: plan.egressHost };
+    const upstream = connect({ host, port, ...local, allowHalfOpen: true, noDelay: true });
+    this.#upstream = upstream;
+    const back = new DelayedStream(this.#context, this.#pair.back, upstream, 0, {
+      arrived: (nowMs) => this.#answerArrived(nowMs),
+      retransmitted: (count, nowMs) => this.#pair.tcp.dropped(nowMs, count),
+    });
+    forward.attach(upstream);
+    back.attach(this.#client);
+  }
+
+  #requestPassed(spentMs: number, nowMs: number): void {
+    this.#pair.tcp.forwarded(nowMs);
+    this.#exchange ??= { spentMs, releasedMs: nowMs };
+  }
+
+  /** The first chunk back closes the exchange that the first chunk there opened. */
+  #answerArrived(arrivedMs: number): (spentMs: number, nowMs: number) => void {
+    const exchange = this.#exchange;
+    this.#exchange = null;
+    return (spentMs, nowMs) => {
+      this.#pair.tcp.forwarded(nowMs);
+      if (exchange === null || isExpired(exchange, arrivedMs)) return;
+      this.#pair.tcp.exchange(exchange.spentMs + spentMs, nowMs);
+    };
+  }
+}

@@ -1,0 +1,32 @@
+import { Worker } from "node:worker_threads";
+import type { WakeTimer } from "./delay-queue.ts";
+import { WakeSignal } from "./wake-signal.ts";
+
+/** A timer that is more exact than setTimeout: a thread waits, and tells by a message. */
+export class ThreadTimer implements WakeTimer {
+  readonly #signal = new WakeSignal();
+  readonly #worker: Worker;
+  /** What the thread waits for; a wake-up that isn't earlier needs no message. */
+  #armedMs = Infinity;
+
+  /** `onWake` may come too early, never too late because of a lost call. */
+  constructor(onWake: () => void) {
+    this.#worker = new Worker(new URL("timer-thread.ts", import.meta.url), {
+      workerData: this.#signal.memory,
+      execArgv: [],
+    });
+    this.#worker.on("message", () => {
+      this.#armedMs = Infinity;
+      onWake();
+    });
+    this.#worker.on("error", (error) => {
+      throw error;
+    });
+  }
+
+  wakeAt(timeMs: number): void {
+    if (timeMs >= this.#armedMs) return;
+    this.#armedMs = timeMs;
+    this.#signal.set(timeMs);
+  }
+}

@@ -1,0 +1,50 @@
+import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+
+/** One pod, the nodes it may go to, and what is known. Everything that a strategy may look at. */
+export interface PlacementProblem {
+  readonly pod: PodToPlace;
+  /** Node names, each once; their order has no meaning. */
+  readonly candidates: readonly string[];
+  /** Candidates that must not be chosen, with the reason; they are scored all the same. */
+  readonly infeasible?: ReadonlyMap<string, string>;
+  readonly cluster: GraphInput<ClusterGraph>;
+  readonly workflow: GraphInput<WorkflowGraph>;
+  /** Decisions that the workflow graph doesn't show yet. They count as placed. */
+  readonly assumed?: readonly AssumedPod[];
+  /** What pods that were sent to a node a moment ago will use there; deducted from what the node has available. */
+  readonly assumedUse?: AmountsByNode;
+}
+
+/** Amounts by node name. */
+export type AmountsByNode = ReadonlyMap<
+  string,
+  { readonly cpuMillicores: number; readonly memoryBytes: number }
+>;
+
+export interface PodToPlace {
+  readonly namespace: string;
+  readonly name: string;
+  /** Its workload's name in the workflow graph; null for a pod of no workflow. */
+  readonly workload: string | null;
+  /** What its containers request; used for a resource whose use was never measured. */
+  readonly requests?: ResourceAmounts;
+}
+
+export interface ResourceAmounts {
+  /** null = not given. */
+  readonly cpuMillicores: number | null;
+  /** null = not given. */
+  readonly memoryBytes: number | null;
+}
+
+/** A graph with its age, or why there is none to be used. */
+export type GraphInput<G> =
+  | { readonly graph: G; readonly ageSeconds: number | null }
+  | { readonly graph: null; readonly reason: string };
+
+/** A pod that was sent to a node a moment ago. */
+export interface AssumedPod {
+  readonly workload: string;
+  readonly name: string;
+  readonly node: string;
+}

@@ -1,0 +1,305 @@
+import { describe, expect, test } from "vitest";
+import type { PlacementProblem } from "./problem.ts";
+import { createStrategy } from "./profile.ts";
+import { ResourceNetwork } from "./resource-network.ts";
+import { allCandidates, bestRow } from "./score-table.ts";
+import type { ScoreTable } from "./score-table.ts";
+import { channel, handWorked, link, links, node, problem, workload } from "./testing/problems.ts";
+
+const raw = new ResourceNetwork("raw");
+const normalized = new ResourceNetwork("normalized");
+
+const rounded = (column: Float64Array): number[] => [...column].map((value) => Number(value.toFixed(6)));
+const part = (table: ScoreTable, name: string): number[] => rounded(table.parts[name]!);
+const use = { cpu: 500, memory: 2e8 };
+
+/** p alone with q-1 on `q`, 100 B/s between them. */
+function twoPods(
+  nodes: ReturnType<typeof node>[],
+  between: ReturnType<typeof link>[],
+  q: string,
+): PlacementProblem {
+  const workloads = [workload("p", use, {}), workload("q", use, { "q-1": q })];
+  return problem(nodes, between, workloads, [channel("p", "q", 100)]);
+}
+
+describe("Algorithm 1, worked by hand", () => {
+  // cpu % = (2000-500)/500, (1000-500)/500, (500-500)/500; memory % = (1000-200)/200, (600-200)/200, 0.
+  test("the resource part is the weighted sum of the two percentages", () => {
+    const table = raw.score(handWorked());
+    expect(part(table, "cpu")).toEqual([300, 100, 0]);
+    expect(part(table, "memory")).toEqual([400, 200, 0]);
+    expect(part(table, "resource")).toEqual([350, 150, 0]);
+  });
+
+  // n1: 10 x 1000 + 40 x 500; n2: 0 + 25 x 500; n3: 25 x 1000 + 0.
+  test("the network part is minus the sum of cost times traffic, both directions of a channel counted", () => {
+    expect(part(raw.score(handWorked()), "network")).toEqual([-30_000, -12_500, -25_000]);
+  });
+
+  test.each([
+    [{ alpha: 0.5, beta: 0.5, gamma: 0.5, delta: 0.5 }, [-14_825, -6_175, -12_500]],
+    [{ alpha: 0.5, beta: 0.5, gamma: 0.9, delta: 0.1 }, [-2_685, -1_115, -2_500]],
+    [{ alpha: 1, beta: 0, gamma: 1, delta: 0 }, [300, 100, 0]],
+    [{ alpha: 0.25, beta: 0.75, gamma: 1, delta: 0 }, [375, 175, 0]],
+    [{ alpha: 0, beta: 1, gamma: 0, delta: 1 }, [-30_000, -12_500, -25_000]],
+  ])("with weights %j the score is the paper's sum", (weights, expected) => {
+    const table = new ResourceNetwork("raw", weights).score(handWorked());
+    expect(rounded(table.raw)).toEqual(expected);
+    const [n1, n2, n3] = expected as [number, number, number];
+    const [least, most] = [Math.min(n1, n2, n3), Math.max(n1, n2, n3)];
+    expect(rounded(table.score)).toEqual(
+      expected.map((value) => Number(((100 * (value - least)) / (most - least)).toFixed(6))),
+    );
+  });
+
+  // resource 1, 3/7, 0; network 0, 1, 2/7.
+  test("normalized brings each part to 0..1 over the candidates before they are weighed", () => {
+    const table = normalized.score(handWorked());
+    expect(rounded(table.score)).toEqual([50, 71.428571, 14.285714]);
+    expect(rounded(table.raw)).toEqual([-14_825, -6_175, -12_500]);
+    expect(table.names[bestRow(table)]).toBe("n2");
+  });
+
+  test("the explanation names the part that decided, and the ages of the graphs", () => {
+    const { explanation } = normalized.score(handWorked());
+    expect(explanation).toMatchObject({
+      best: "n2",
+      decidedBy: "network",
+      neutral: [],
+      inputs: { clusterVersion: 7, clusterAgeSeconds: 2, workflowVersion: 8, workflowAgeSeconds: 3 },
+    });
+    expect(explanation.sentences.join(" ")).toMatch(
+      /n2 has the highest score, 71\.4.*network part decided: -12500 on n2/,
+    );
+  });
+});
+
+describe("replicas", () => {
+  const nodes = [node("n1", 1_000, 1e9), node("n2", 1_000, 1e9), node("n3", 1_000, 1e9)];
+  const between = links(["n1", "n2", 10], ["n1", "n3", 40], ["n2", "n3", 25]);
+
+  test("share a channel's traffic equally over all pairs", () => {
+    // 2 replicas of p and 2 of q: 1000 / 4 per pair. n1: (10 + 40) x 250; n2: 25 x 250; n3: 25 x 250.
+    const table = raw.score(
+      problem(
+        nodes,
+        between,
+        [workload("p", use, { "p-1": null, "p-2": "n1" }), workload("q", use, { "q-1": "n2", "q-2": "n3" })],
+        [channel("p", "q", 1_000)],
+      ),
+    );
+    expect(part(table, "network")).toEqual([-12_500, -6_250, -6_250]);
+  });
+
+  test("that aren't placed yet keep their share of the traffic", () => {
+    const workloads = [workload("p", use, {}), workload("q", use, { "q-1": "n2", "q-2": null })];
+    const table = raw.score(problem(nodes, between, workloads, [channel("p", "q", 1_000)]));
+    expect(part(table, "network")).toEqual([-5_000, 0, -12_500]);
+  });
+
+  test("talk to each other, but never to the pod itself", () => {
+    // p-1 runs on n3 and is placed again: only p-2 on n2 counts, both directions of 400 / (2 x 2).
+    const workloads = [workload("p", use, { "p-1": "n3", "p-2": "n2" })];
+    const table = raw.score(problem(nodes, between, workloads, [channel("p", "p", 400)]));
+    expect(part(table, "network")).toEqual([-2_000, 0, -5_000]);
+  });
+
+  test("that were decided a moment ago count as placed, until the graph shows them elsewhere", () => {
+    const workloads = [workload("p", use, {}), workload("q", use, { "q-1": null, "q-2": "n3" })];
+    const assumed = [
+      { workload: "q", name: "q-1", node: "n2" },
+      { workload: "q", name: "q-2", node: "n1" },
+    ];
+    const table = raw.score(problem(nodes, between, workloads, [channel("p", "q", 200)], { assumed }));
+    expect(part(table, "network")).toEqual([-5_000, -2_500, -2_500]);
+  });
+});
+
+describe("unknown network costs", () => {
+  const nodes = ["a", "b", "c", "d"].map((name) => node(name, 1_000, 1e9));
+
+  test("count as the median known cost, and the explanation says so", () => {
+    const table = raw.score(twoPods(nodes, [link("a", "d", 2), link("b", "d", 6), link("a", "b", 100)], "d"));
+    expect(part(table, "network")).toEqual([-200, -600, -600, 0]);
+    expect(table.explanation.sentences.join(" ")).toMatch(
+      /1 network costs were unknown.*median known cost, 6\.000 ms/,
+    );
+  });
+
+  test("of stale links count as the median too", () => {
+    const table = raw.score(
+      twoPods(nodes, [link("a", "d", 2), link("b", "d", 500, { ageSeconds: 1_000 })], "d"),
+    );
+    expect(part(table, "network")[1]).toBe(-200);
+  });
+
+  test("of unreachable pairs count as the worst known cost: a dead link must not look average", () => {
+    const dead = link("c", "d", null, { lossRatio: 1, ageSeconds: null });
+    const table = raw.score(
+      twoPods(nodes, [link("a", "d", 2), link("b", "d", 6), dead, link("a", "b", 100)], "d"),
+    );
+    expect(part(table, "network")[2]).toBe(-10_000);
+    expect(table.explanation.sentences.join(" ")).toMatch(
+      /1 node pairs were unreachable.*worst known cost, 100\.000 ms/,
+    );
+  });
+
+  test("make the part neutral when no cost is known at all", () => {
+    const table = normalized.score(twoPods(nodes, [], "d"));
+    expect(table.explanation.neutral).toEqual([{ part: "network", reason: "no network cost is known" }]);
+    expect([...table.score]).toEqual([50, 50, 50, 50]);
+  });
+
+  test("towards a node that the graph doesn't hold leave its namesake candidate free of cost", () => {
+    const stranger = twoPods(nodes, [link("a", "b", 3)], "stranger");
+    const table = raw.score({ ...stranger, candidates: ["a", "stranger"] });
+    expect(rounded(table.score)[1]).toBeGreaterThan(rounded(table.score)[0]!);
+    expect(table.raw[1]).toBeNaN();
+  });
+});
+
+describe("unknown resources", () => {
+  const between = links(["a", "b", 1], ["b", "c", 1], ["a", "c", 1]);
+  const flow = (cpu: number | null, memory: number | null): ReturnType<typeof workload>[] => [
+    workload("p", { cpu, memory }, {}),
+  ];
+  const three = [node("a", 1_000, 1e9), node("b", 3_000, 1e9), node("c", null, 1e9)];
+
+  test("of a node count as the median of the others", () => {
+    const table = raw.score(problem(three, between, flow(1_000, 1e9), []));
+    expect(part(table, "cpu")).toEqual([0, 200, 100]);
+    expect(table.explanation.sentences.join(" ")).toContain("available CPU of 1 nodes is not known");
+  });
+
+  test("of a node are not taken from a stale sample", () => {
+    const stale = [three[0]!, three[1]!, node("c", 9e9, 1e9, { usageAgeSeconds: 1_000 })];
+    expect(part(raw.score(problem(stale, between, flow(1_000, 1e9), [])), "cpu")).toEqual([0, 200, 100]);
+  });
+
+  test.each([[0], [null]])("a pod that uses %j CPU is measured by its request", (cpu) => {
+    const requested = {
+      namespace: "shop",
+      name: "p-1",
+      workload: "p",
+      requests: { cpuMillicores: 500, memoryBytes: null },
+    };
+    const table = raw.score(problem(three, between, flow(cpu, 1e9), [], { pod: requested }));
+    expect(part(table, "cpu")).toEqual([100, 500, 300]);
+    expect(table.explanation.sentences.join(" ")).toContain("its request stands in");
+  });
+
+  test.each([
+    [0, /CPU is neutral: its use is 0/],
+    [null, /CPU is neutral: its use is not known/],
+  ])("a pod that uses %j CPU and requests none leaves CPU out, without dividing by zero", (cpu, words) => {
+    const table = raw.score(problem(three, between, flow(cpu, 5e8), []));
+    expect(table.parts["cpu"]).toBeNull();
+    expect(part(table, "resource")).toEqual([50, 50, 50]);
+    expect(table.explanation.sentences.join(" ")).toMatch(words);
+  });
+
+  test("of everything make the part neutral", () => {
+    const table = normalized.score(problem(three, between, flow(null, null), []));
+    expect(table.explanation.neutral.map((neutral) => neutral.part)).toEqual(["resource", "network"]);
+    expect([...table.score]).toEqual([50, 50, 50]);
+    expect(allCandidates(table)[0]).toMatchObject({ raw: null, parts: { cpu: null, network: null } });
+  });
+
+  test("pods decided a moment ago are deducted from what a node has", () => {
+    const assumedUse = new Map([["b", { cpuMillicores: 1_000, memoryBytes: 0 }]]);
+    const table = raw.score(problem(three, between, flow(1_000, 1e9), [], { assumedUse }));
+    expect(part(table, "cpu")).toEqual([0, 100, 50]);
+  });
+});
+
+describe("graphs that can't be used", () => {
+  test("make their parts neutral, and the explanation says why", () => {
+    const table = normalized.score(
+      handWorked({ cluster: { graph: null, reason: "the cluster graph is 500 s old" } }),
+    );
+    expect([...table.score]).toEqual([50, 50, 50]);
+    expect(table.explanation.neutral).toHaveLength(2);
+    expect(table.explanation.sentences.join(" ")).toContain(
+      "No cluster graph was used: the cluster graph is 500 s old",
+    );
+  });
+
+  test("without a workflow graph a request still balances the load", () => {
+    const pod = {
+      namespace: "shop",
+      name: "p-1",
+      workload: "p",
+      requests: { cpuMillicores: 500, memoryBytes: 2e8 },
+    };
+    const table = normalized.score(handWorked({ pod, workflow: { graph: null, reason: "it is stale" } }));
+    expect(rounded(table.score)).toEqual([75, 46.428571, 25]);
+    expect(table.explanation.neutral).toEqual([{ part: "network", reason: "it is stale" }]);
+  });
+});
+
+describe("infeasible nodes", () => {
+  const table = normalized.score(handWorked({ infeasible: new Map([["n2", "it is cordoned"]]) }));
+
+  test("are scored raw, have score 0 and their reason, and never win", () => {
+    expect(allCandidates(table)[1]).toMatchObject({
+      name: "n2",
+      feasible: false,
+      reason: "it is cordoned",
+      raw: -6_175,
+      score: 0,
+    });
+    expect(table.explanation.best).toBe("n1");
+  });
+
+  test("don't stretch the scale of the others", () => {
+    expect(rounded(table.score)).toEqual([50, 0, 50]);
+  });
+
+  test("leave no best node when there is no other", () => {
+    const none = normalized.score(handWorked({ candidates: ["n2"], infeasible: new Map([["n2", "no"]]) }));
+    expect(bestRow(none)).toBe(-1);
+    expect(none.explanation.best).toBeNull();
+  });
+});
+
+describe("a profile", () => {
+  test.each([
+    [{ strategy: "magic", mode: "raw" }, /strategy must be one of resource-network, got magic/],
+    [
+      { strategy: "resource-network", mode: "fair" },
+      /mode of resource-network must be one of normalized, raw, got fair/,
+    ],
+    [
+      { strategy: "resource-network", mode: "raw", settings: { alpha: 1.5 } },
+      /alpha must be from 0 to 1, got 1\.5/,
+    ],
+    [
+      { strategy: "resource-network", mode: "raw", settings: { alpha: Number.NaN } },
+      /alpha must be from 0 to 1, got NaN/,
+    ],
+    [
+      { strategy: "resource-network", mode: "raw", settings: { alpha: 0.4, beta: 0.4 } },
+      /alpha \+ beta must be 1, got 0\.4 \+ 0\.4 = 0\.8/,
+    ],
+    [
+      { strategy: "resource-network", mode: "raw", settings: { gamma: 1, delta: 1 } },
+      /gamma \+ delta must be 1/,
+    ],
+    [
+      { strategy: "resource-network", mode: "raw", settings: { omega: 1 } },
+      /settings must be of alpha, beta, gamma, delta, got omega/,
+    ],
+  ])("%j is refused with setting, rule and value", (profile, message) => {
+    expect(() => createStrategy(profile)).toThrow(message);
+  });
+
+  test("with one weight of a pair gives the other what is left", () => {
+    const strategy = createStrategy({
+      strategy: "resource-network",
+      mode: "raw",
+      settings: { alpha: 0.1, delta: 0.3 },
+    });
+    expect((strategy as ResourceNetwork).weights).toEqual({ alpha: 0.1, beta: 0.9, gamma: 0.7, delta: 0.3 });
+  });
+});

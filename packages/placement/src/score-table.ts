@@ -1,0 +1,121 @@
+import type { Candidate } from "@isochrone/topology";
+import { ColumnPool } from "./columns.ts";
+import type { Explanation } from "./explanation.ts";
+
+/** The score of a node of which nothing can be told apart from the others. */
+export const NEUTRAL_SCORE = 50;
+
+/** How many rows are put in order: a decision keeps that many, and of a large cluster the rest is of no interest to anybody. */
+export const RANKED_ROWS = 50;
+
+/** Scores of all candidates in columns: row i is the problem's candidate i. Columns, because an extender scores 5,000 nodes per pod. */
+export interface ScoreTable {
+  readonly strategy: string;
+  readonly mode: string;
+  readonly names: readonly string[];
+  /** Ids in the cluster graph; -1 for names that it doesn't hold. */
+  readonly ids: Int32Array;
+  /** In the strategy's own unit; NaN for nodes that can't be scored. */
+  readonly raw: Float64Array;
+  /** 0 to 100, more is better; 0 for infeasible nodes. Never NaN. */
+  readonly score: Float64Array;
+  /** By part name, in the part's own unit; null for a part that took no side. Rows of id -1 hold what was filled in. */
+  readonly parts: Readonly<Record<string, Float64Array | null>>;
+  readonly infeasible: ReadonlyMap<string, string>;
+  /** The best rows in falling order, feasible ones first, at most RANKED_ROWS. */
+  readonly ranking: readonly number[];
+  readonly explanation: Explanation;
+}
+
+/** Row `index` as the decisions API and `isochrone score` show it. */
+export function candidateAt(table: ScoreTable, index: number): Candidate {
+  const name = table.names[index]!;
+  const reason = table.infeasible.get(name) ?? null;
+  const parts: Record<string, number | null> = {};
+  for (const [part, column] of Object.entries(table.parts)) {
+    parts[part] = column === null || table.ids[index]! < 0 ? null : orNull(column[index]!);
+  }
+  return {
+    name,
+    feasible: reason === null,
+    reason,
+    raw: orNull(table.raw[index]!),
+    score: table.score[index]!,
+    parts,
+  };
+}
+
+/** All rows, in the order of the candidates. */
+export function allCandidates(table: ScoreTable): Candidate[] {
+  return table.names.map((_, index) => candidateAt(table, index));
+}
+
+/** The ranked rows, best first, as a table of their own: what is kept of a decision, without an object per node. */
+export function rankedTable(table: ScoreTable): ScoreTable {
+  const rows = table.ranking;
+  const names = rows.map((row) => table.names[row]!);
+  const infeasible = new Map<string, string>();
+  if (table.infeasible.size > 0) {
+    for (const name of names)
+      if (table.infeasible.has(name)) infeasible.set(name, table.infeasible.get(name)!);
+  }
+  const pool = new ColumnPool(rows.length, 2 + Object.keys(table.parts).length);
+  const pick = (column: Float64Array): Float64Array => {
+    const picked = pool.take();
+    for (let index = 0; index < rows.length; index++) picked[index] = column[rows[index]!]!;
+    return picked;
+  };
+  const parts: Record<string, Float64Array | null> = {};
+  for (const [part, column] of Object.entries(table.parts))
+    parts[part] = column === null ? null : pick(column);
+  const ids = new Int32Array(rows.length);
+  for (let index = 0; index < rows.length; index++) ids[index] = table.ids[rows[index]!]!;
+  const ranking = rows.map((_, index) => index);
+  return { ...table, names, ids, raw: pick(table.raw), score: pick(table.score), parts, infeasible, ranking };
+}
+
+/** The feasible row with the highest score; of equal ones that with the smallest name, so that it doesn't depend on order. -1 without any. */
+export function bestRow(table: Pick<ScoreTable, "names" | "infeasible" | "ranking">): number {
+  const [best] = table.ranking;
+  return best === undefined || table.infeasible.has(table.names[best]!) ? -1 : best;
+}
+
+/** What ScoreTable.ranking holds. One pass: most rows lose against the last place by their score alone. */
+export function rank(table: Rankable): number[] {
+  const { score } = table;
+  const rows: number[] = [];
+  let least = -Infinity;
+  for (let row = 0; row < score.length; row++) {
+    const own = score[row]!;
+    if (own < least) continue;
+    const full = rows.length === RANKED_ROWS;
+    if (full && !isBefore(table, row, rows[RANKED_ROWS - 1]!)) continue;
+    let place = full ? RANKED_ROWS - 1 : rows.length;
+    for (; place > 0; place--) {
+      const other = rows[place - 1]!;
+      if (score[other]! > own || (score[other] === own && !isBefore(table, row, other))) break;
+      rows[place] = other;
+    }
+    rows[place] = row;
+    if (rows.length === RANKED_ROWS) least = score[rows[RANKED_ROWS - 1]!]!;
+  }
+  return rows;
+}
+
+type Rankable = Pick<ScoreTable, "names" | "score" | "infeasible">;
+
+function isBefore(table: Rankable, row: number, other: number): boolean {
+  const difference = table.score[row]! - table.score[other]!;
+  // Infeasible rows have score 0, so feasibility matters only among equal ones.
+  if (difference !== 0) return difference > 0;
+  if (table.infeasible.size > 0) {
+    const rejected =
+      Number(table.infeasible.has(table.names[row]!)) - Number(table.infeasible.has(table.names[other]!));
+    if (rejected !== 0) return rejected < 0;
+  }
+  return table.names[row]! < table.names[other]!;
+}
+
+function orNull(value: number): number | null {
+  return Number.isNaN(value) ? null : value;
+}

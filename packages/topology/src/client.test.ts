@@ -1,0 +1,198 @@
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { GraphClient, GraphClientError } from "./client.ts";
+import type { GraphClientOptions } from "./client.ts";
+import { SnapshotError } from "./errors.ts";
+import { clusterSnapshot, link, node, workflowSnapshot } from "./testing/builders.ts";
+
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A client of a real server on a loopback port, with the requests that it got. */
+async function clientOf(
+  handler: Handler,
+  options: Partial<GraphClientOptions> = {},
+): Promise<{ client: GraphClient; seen: IncomingMessage[]; baseUrl: string }> {
+  const seen: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    seen.push(request);
+    handler(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closers.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { client: new GraphClient({ baseUrl: `${baseUrl}/`, timeoutMs: 5_000, ...options }), seen, baseUrl };
+}
+
+const json = (response: ServerResponse, body: unknown, status = 200): void => {
+  response.writeHead(status, { "content-type": "application/json", etag: '"7"' }).end(JSON.stringify(body));
+};
+const nodes = [node("a"), node("b")];
+
+async function failureOf(promise: Promise<unknown>): Promise<GraphClientError> {
+  const error = await promise.catch((caught: unknown) => caught);
+  if (!(error instanceof GraphClientError)) throw new Error("expected a GraphClientError", { cause: error });
+  return error;
+}
+
+describe("the cluster graph over HTTP", () => {
+  test("is validated and typed", async () => {
+    const { client } = await clientOf((_, response) =>
+      json(response, clusterSnapshot(nodes, [link("a", "b", 3)])),
+    );
+    const { value, changed } = await client.cluster();
+    expect(changed).toBe(true);
+    expect(value.links[0]).toMatchObject({ source: "a", costMs: 3 });
+  });
+
+  test("isn't sent again while it is the same: the ETag comes back, and the object is the very same", async () => {
+    const { client, seen } = await clientOf((request, response) => {
+      if (request.headers["if-none-match"] === '"7"') response.writeHead(304).end();
+      else json(response, clusterSnapshot(nodes, []));
+    });
+    const first = await client.cluster();
+    const second = await client.cluster();
+    expect(second).toEqual({ value: first.value, changed: false });
+    expect(second.value).toBe(first.value);
+    expect(seen.map(({ headers }) => headers["if-none-match"])).toEqual([undefined, '"7"']);
+  });
+
+  test("is joined from its pages", async () => {
+    const pages: Record<string, object> = {
+      "/api/v1/graph/cluster": { ...clusterSnapshot(nodes, [link("a", "b", 1)]), nextCursor: "p 2" },
+      "/api/v1/graph/cluster?cursor=p%202": {
+        ...clusterSnapshot(nodes, [link("b", "a", 2)]),
+        nextCursor: null,
+      },
+    };
+    const { client } = await clientOf((request, response) => json(response, pages[request.url ?? ""]));
+    expect((await client.cluster()).value.links.map(({ costMs }) => costMs)).toEqual([1, 2]);
+  });
+
+  test("is read again when it was published anew between two pages", async () => {
+    let requests = 0;
+    const { client } = await clientOf((request, response) => {
+      requests++;
+      const version = requests < 3 ? requests : 9;
+      const last = request.url?.includes("cursor") === true;
+      json(response, {
+        ...clusterSnapshot(nodes, [link("a", "b", 1)]),
+        version,
+        nextCursor: last ? null : "2",
+      });
+    });
+    const { value } = await client.cluster();
+    expect([value.version, value.links.length, requests]).toEqual([9, 2, 4]);
+  });
+
+  test("is given up when that never ends", async () => {
+    let version = 0;
+    const { client } = await clientOf((_, response) => {
+      json(response, { ...clusterSnapshot(nodes, []), version: ++version, nextCursor: "2" });
+    });
+    expect(await failureOf(client.cluster())).toMatchObject({ code: "unsettled", retryable: true });
+  });
+
+  test("that never ends in pages is refused", async () => {
+    const endless = { ...clusterSnapshot(nodes, []), nextCursor: "again" };
+    const { client } = await clientOf((_, response) => json(response, endless), { maxPages: 3 });
+    expect(await failureOf(client.cluster())).toMatchObject({ code: "too_large", retryable: false });
+  });
+
+  test("of the wrong shape is refused with path, rule and value", async () => {
+    const { client } = await clientOf((_, response) =>
+      json(response, clusterSnapshot([node(5 as never)], [])),
+    );
+    await expect(client.cluster()).rejects.toThrow(SnapshotError);
+    await expect(client.cluster()).rejects.toThrow(/nodes\[0\]\.name/);
+  });
+});
+
+test("the other documents have their addresses, with names escaped", async () => {
+  const answers: Record<string, unknown> = {
+    "/api/v1/graph/workflows": { version: 1, observedAt: "x", workflows: [] },
+    "/api/v1/graph/workflows/shop/a%2Fb": workflowSnapshot([], []),
+    "/api/v1/decisions": { decisions: [] },
+    "/api/v1/decisions?namespace=shop&pod=p-1&limit=5": { decisions: [] },
+    "/api/v1/probe-plan/a%20b": {
+      version: "v",
+      node: "a b",
+      identity: "127.0.0.1",
+      zone: null,
+      region: null,
+      peers: [],
+    },
+  };
+  const { client } = await clientOf((request, response) => json(response, answers[request.url ?? ""]));
+  expect((await client.workflows()).value.workflows).toEqual([]);
+  expect((await client.workflow("shop", "a/b")).value.name).toBe("flow");
+  expect((await client.decisions()).value.decisions).toEqual([]);
+  expect((await client.decisions({ namespace: "shop", pod: "p-1", limit: 5 })).value.decisions).toEqual([]);
+  expect((await client.probePlan("a b")).value.node).toBe("a b");
+});
+
+describe("what can go wrong", () => {
+  test("a problem's status and words are passed on, with whether it may pass", async () => {
+    let status = 404;
+    const { client } = await clientOf((_, response) =>
+      json(response, { title: "x", detail: "no such workflow" }, status),
+    );
+    const missing = await failureOf(client.workflow("a", "b"));
+    expect(missing).toMatchObject({ code: "http_status", status: 404, retryable: false });
+    expect(missing.message).toMatch(/workflows\/a\/b: answered 404 \(no such workflow\)/);
+    status = 503;
+    expect(await failureOf(client.workflow("a", "b"))).toMatchObject({ status: 503, retryable: true });
+  });
+
+  test("an answer beyond the limit is cut off, though it claims no length", async () => {
+    const { client } = await clientOf(
+      (_, response) => {
+        const timer = setInterval(() => response.write("x".repeat(10_000)), 1);
+        response.on("close", () => clearInterval(timer));
+      },
+      { maxBodyBytes: 50_000 },
+    );
+    expect((await failureOf(client.cluster())).message).toContain("larger than 50000 bytes");
+  });
+
+  test("an answer that never comes ends at the limit of time", async () => {
+    const { client } = await clientOf(() => undefined, { timeoutMs: 50 });
+    expect(await failureOf(client.cluster())).toMatchObject({ code: "timeout", retryable: true });
+  });
+
+  test("an answer that stops midway ends at the limit of time", async () => {
+    const { client } = await clientOf((_, response) => response.writeHead(200).write("{"), { timeoutMs: 50 });
+    expect((await failureOf(client.cluster())).code).toBe("timeout");
+  });
+
+  test("text that is no JSON is named so", async () => {
+    const { client } = await clientOf((_, response) => response.end("<html>"));
+    expect(await failureOf(client.cluster())).toMatchObject({ code: "malformed", retryable: false });
+  });
+
+  test("a server that isn't there is unreachable, with the system's reason", async () => {
+    const { baseUrl } = await clientOf(() => undefined);
+    for (const close of closers.splice(0)) close();
+    const client = new GraphClient({ baseUrl, timeoutMs: 5_000 });
+    const error = await failureOf(client.cluster());
+    expect(error).toMatchObject({ code: "unreachable", retryable: true });
+    expect(error.message).toMatch(/ECONN/);
+  });
+
+  test("the caller's abort is the caller's own error", async () => {
+    const { client } = await clientOf(() => undefined);
+    const abort = new AbortController();
+    const pending = client.cluster(abort.signal);
+    abort.abort(new Error("enough"));
+    await expect(pending).rejects.toThrow("enough");
+  });
+});

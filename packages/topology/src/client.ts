@@ -1,0 +1,275 @@
+// A typed reader of the graph API. It validates what it reads, bounds it, and asks only for what has changed.
+import { Compile } from "typebox/compile";
+import { GraphClientError } from "./errors.ts";
+import { DecisionListSchema, ProbePlanSchema, WorkflowListSchema } from "./schema.ts";
+import type {
+  ClusterGraphSnapshot,
+  DecisionList,
+  Link,
+  ProbePlan,
+  WorkflowGraphSnapshot,
+  WorkflowList,
+} from "./schema.ts";
+import { checkSchema, parseClusterGraph, parseWorkflowGraph } from "./validation.ts";
+import type { Validator } from "./validation.ts";
+
+export { GraphClientError } from "./errors.ts";
+
+export interface GraphClientOptions {
+  /** Where the API is, e.g. `http://127.0.0.1:8080`. */
+  readonly baseUrl: string;
+  /** @default the platform's fetch */
+  readonly fetch?: typeof fetch;
+  /** Limit of one request, body included, milliseconds. */
+  readonly timeoutMs: number;
+  /** Limit of one answer's body. @default 64 MiB */
+  readonly maxBodyBytes?: number;
+  /** Limit of the pages of one graph. @default 10,000 */
+  readonly maxPages?: number;
+  /** Sent with every request, e.g. an authorization. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An answer, and whether it differs from the one before. */
+export interface Fetched<T> {
+  readonly value: T;
+  /** False when the API said that nothing changed; `value` is then the very object of the answer before. */
+  readonly changed: boolean;
+}
+
+export interface DecisionQuery {
+  readonly namespace?: string;
+  readonly pod?: string;
+  readonly limit?: number;
+}
+
+interface Cached {
+  readonly etag: string;
+  readonly value: unknown;
+}
+
+const DEFAULT_MAX_BODY_BYTES = 64 * 1024 * 1024;
+const DEFAULT_MAX_PAGES = 10_000;
+/** A graph that is published anew between two of its pages is read again, this often. */
+const MAX_RESTARTS = 3;
+/** Answers kept for ETags; the one used longest ago goes first. */
+const MAX_CACHED = 1_000;
+
+const decisionList = Compile(DecisionListSchema);
+const probePlan = Compile(ProbePlanSchema);
+const workflowList = Compile(WorkflowListSchema);
+
+export class GraphClient {
+  readonly #base: string;
+  readonly #fetch: typeof fetch;
+  readonly #timeoutMs: number;
+  readonly #maxBodyBytes: number;
+  readonly #maxPages: number;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #cache = new Map<string, Cached>();
+
+  constructor(options: GraphClientOptions) {
+    this.#base = options.baseUrl.replace(/\/+$/, "");
+    this.#fetch = options.fetch ?? fetch;
+    this.#timeoutMs = options.timeoutMs;
+    this.#maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
+    this.#maxPages = options.maxPages ?? DEFAULT_MAX_PAGES;
+    this.#headers = options.headers ?? {};
+  }
+
+  /** The whole cluster graph, all its pages joined. Throws GraphClientError, SnapshotError. */
+  async cluster(signal?: AbortSignal): Promise<Fetched<ClusterGraphSnapshot>> {
+    const path = "/api/v1/graph/cluster";
+    for (let attempt = 0; attempt < MAX_RESTARTS; attempt++) {
+      const graph = await this.#cached(path, parseClusterGraph, signal, (first) =>
+        this.#joinPages(path, first, signal),
+      );
+      if (graph !== null) return graph;
+    }
+    throw new GraphClientError(
+      "unsettled",
+      this.#base + path,
+      `published anew between its pages ${MAX_RESTARTS} times`,
+      {
+        retryable: true,
+      },
+    );
+  }
+
+  async workflows(signal?: AbortSignal): Promise<Fetched<WorkflowList>> {
+    return this.#read(
+      "/api/v1/graph/workflows",
+      (json) => checked("workflow list", workflowList, json) as WorkflowList,
+      signal,
+    );
+  }
+
+  async workflow(
+    namespace: string,
+    name: string,
+    signal?: AbortSignal,
+  ): Promise<Fetched<WorkflowGraphSnapshot>> {
+    const path = `/api/v1/graph/workflows/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+    return this.#read(path, parseWorkflowGraph, signal);
+  }
+
+  async decisions(query: DecisionQuery = {}, signal?: AbortSignal): Promise<Fetched<DecisionList>> {
+    const search = new URLSearchParams();
+    for (const [key, value] of Object.entries(query)) search.set(key, String(value));
+    const path = search.size === 0 ? "/api/v1/decisions" : `/api/v1/decisions?${search.toString()}`;
+    return this.#read(path, (json) => checked("decision list", decisionList, json) as DecisionList, signal);
+  }
+
+  async probePlan(node: string, signal?: AbortSignal): Promise<Fetched<ProbePlan>> {
+    const path = `/api/v1/probe-plan/${encodeURIComponent(node)}`;
+    return this.#read(path, (json) => checked("probe plan", probePlan, json) as ProbePlan, signal);
+  }
+
+  async #read<T>(
+    path: string,
+    parse: (json: unknown) => T,
+    signal: AbortSignal | undefined,
+  ): Promise<Fetched<T>> {
+    return (await this.#cached(path, parse, signal, (value) => Promise.resolve(value)))!;
+  }
+
+  /** Asks with the ETag of the answer before; `complete` may turn the answer into what is kept, or refuse it with null. */
+  async #cached<T>(
+    path: string,
+    parse: (json: unknown) => T,
+    signal: AbortSignal | undefined,
+    complete: (value: T) => Promise<T | null>,
+  ): Promise<Fetched<T> | null> {
+    const before = this.#cache.get(path);
+    const answer = await this.#get(path, before?.etag ?? null, signal);
+    if (answer.json === undefined) return { value: before!.value as T, changed: false };
+    const value = await complete(parse(answer.json));
+    if (value === null) return null;
+    this.#cache.delete(path);
+    if (answer.etag !== null) {
+      if (this.#cache.size >= MAX_CACHED) this.#cache.delete(this.#cache.keys().next().value!);
+      this.#cache.set(path, { etag: answer.etag, value });
+    }
+    return { value, changed: true };
+  }
+
+  /** null when a page turned out to be of another version. */
+  async #joinPages(
+    path: string,
+    first: ClusterGraphSnapshot,
+    signal: AbortSignal | undefined,
+  ): Promise<ClusterGraphSnapshot | null> {
+    const links: Link[] = first.links;
+    let cursor = first.nextCursor ?? null;
+    for (let page = 1; cursor !== null; page++) {
+      const next = `${path}?cursor=${encodeURIComponent(cursor)}`;
+      if (page >= this.#maxPages) {
+        throw new GraphClientError(
+          "too_large",
+          this.#base + next,
+          `the graph has more than ${this.#maxPages} pages`,
+        );
+      }
+      const answer = await this.#get(next, null, signal);
+      const snapshot = parseClusterGraph(answer.json);
+      if (snapshot.version !== first.version) return null;
+      for (const link of snapshot.links) links.push(link);
+      cursor = snapshot.nextCursor ?? null;
+    }
+    return { ...first, links, nextCursor: null };
+  }
+
+  /** `json` is undefined when the answer is "not modified". */
+  async #get(
+    path: string,
+    etag: string | null,
+    signal: AbortSignal | undefined,
+  ): Promise<{ json: unknown; etag: string | null }> {
+    const url = this.#base + path;
+    const timeout = AbortSignal.timeout(this.#timeoutMs);
+    try {
+      const response = await this.#fetch(url, {
+        headers: {
+          accept: "application/json",
+          ...this.#headers,
+          ...(etag === null ? {} : { "if-none-match": etag }),
+        },
+        signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+      });
+      if (response.status === 304 && etag !== null) {
+        await response.body?.cancel();
+        return { json: undefined, etag };
+      }
+      const text = await this.#body(url, response);
+      if (!response.ok) throw statusError(url, response.status, text);
+      return { json: parseJson(url, text), etag: response.headers.get("etag") };
+    } catch (error) {
+      if (error instanceof GraphClientError || signal?.aborted === true) throw error;
+      if (timeout.aborted) {
+        throw new GraphClientError("timeout", url, `no whole answer within ${this.#timeoutMs} ms`, {
+          retryable: true,
+          cause: error,
+        });
+      }
+      throw new GraphClientError("unreachable", url, reason(error), { retryable: true, cause: error });
+    }
+  }
+
+  /** Reads no more than the limit, whatever content-length says. */
+  async #body(url: string, response: Response): Promise<string> {
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of response.body ?? []) {
+      bytes += chunk.byteLength;
+      // Leaving the loop cancels the stream and with it the connection.
+      if (bytes > this.#maxBodyBytes) {
+        throw new GraphClientError("too_large", url, `the answer is larger than ${this.#maxBodyBytes} bytes`);
+      }
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString("utf8");
+  }
+}
+
+const RETRYABLE_STATUS = new Set([408, 425, 429, 500, 502, 503, 504]);
+
+function statusError(url: string, status: number, text: string): GraphClientError {
+  const detail = problemDetail(text);
+  const message = `answered ${status}${detail === null ? "" : ` (${detail})`}`;
+  return new GraphClientError("http_status", url, message, {
+    status,
+    retryable: RETRYABLE_STATUS.has(status),
+  });
+}
+
+/** The words of a problem+json body (RFC 9457); null for any other body. */
+function problemDetail(text: string): string | null {
+  try {
+    const problem = JSON.parse(text) as { detail?: unknown; title?: unknown } | null;
+    const words = problem?.detail ?? problem?.title;
+    return typeof words === "string" ? words.slice(0, 300) : null;
+  } catch {
+    return null;
+  }
+}
+
+function parseJson(url: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new GraphClientError("malformed", url, `the answer is not JSON: ${reason(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** fetch hides the system's reason (ECONNREFUSED) in its cause. */
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}
+
+function checked(document: string, validator: Validator, json: unknown): unknown {
+  checkSchema(document, validator, json);
+  return json;
+}

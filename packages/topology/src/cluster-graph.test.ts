@@ -1,0 +1,286 @@
+import { describe, expect, test } from "vitest";
+import * as fc from "fast-check";
+import { ClusterGraph } from "./cluster-graph.ts";
+import type { CostOptions } from "./cost.ts";
+import { clusterSnapshot, deadLink, link, node } from "./testing/builders.ts";
+import type { ClusterNode, Link } from "./schema.ts";
+
+const inZone = (name: string, zone: string, region = "r1"): ClusterNode => node(name, { zone, region });
+const graphOf = (nodes: ClusterNode[], links: Link[], options: CostOptions = {}): ClusterGraph =>
+  new ClusterGraph(clusterSnapshot(nodes, links), options);
+
+describe("the cost between two nodes", () => {
+  test("is 0 from a node to itself, whatever links say", () => {
+    const graph = graphOf([node("a")], [link("a", "a", 7)]);
+    expect(graph.cost("a", "a")).toMatchObject({ known: true, ms: 0 });
+    expect(graph.ignoredLinks).toBe(1);
+  });
+
+  test("is that of the measured link, with its method, age and error", () => {
+    const graph = graphOf([node("a"), node("b")], [link("a", "b", 12.5, { ageSeconds: 4, errorMs: 0.2 })]);
+    expect(graph.cost("a", "b")).toEqual({
+      known: true,
+      ms: 12.5,
+      origin: "measured",
+      method: "udp_rr",
+      ageSeconds: 4,
+      errorMs: 0.2,
+    });
+  });
+
+  test("keeps the two directions of a pair apart", () => {
+    const graph = graphOf([node("a"), node("b")], [link("a", "b", 10), link("b", "a", 30)]);
+    expect(graph.cost("a", "b")).toMatchObject({ ms: 10 });
+    expect(graph.cost("b", "a")).toMatchObject({ ms: 30 });
+  });
+
+  test("comes from the first method of the configured order that has a figure", () => {
+    const links = [
+      link("a", "b", 1, { method: "tcp_rr" }),
+      link("a", "b", 2, { method: "udp_rr" }),
+      link("a", "b", null, { method: "icmp", lossRatio: null }),
+    ];
+    const nodes = [node("a"), node("b")];
+    expect(graphOf(nodes, links).cost("a", "b")).toMatchObject({ ms: 2, method: "udp_rr" });
+    expect(graphOf(nodes, links, { methodOrder: ["tcp_rr", "udp_rr"] }).cost("a", "b")).toMatchObject({
+      method: "tcp_rr",
+    });
+  });
+
+  test("comes from a method that answers when another one is blocked", () => {
+    const graph = graphOf(
+      [node("a"), node("b")],
+      [deadLink("a", "b", { method: "icmp" }), link("a", "b", 3)],
+    );
+    expect(graph.cost("a", "b")).toMatchObject({ known: true, ms: 3, method: "udp_rr" });
+  });
+
+  test("is unmeasured without a link or anything to estimate it from", () => {
+    expect(graphOf([node("a"), node("b")], []).cost("a", "b")).toEqual({
+      known: false,
+      reason: "unmeasured",
+    });
+  });
+
+  test("names a node that the graph doesn't hold", () => {
+    expect(graphOf([node("a")], []).cost("a", "ghost")).toEqual({ known: false, reason: "unknown_node" });
+  });
+
+  test("is stale beyond three windows, and at exactly three windows not yet", () => {
+    const nodes = [node("a"), node("b")];
+    expect(graphOf(nodes, [link("a", "b", 5, { ageSeconds: 90 })]).cost("a", "b")).toMatchObject({
+      known: true,
+    });
+    expect(graphOf(nodes, [link("a", "b", 5, { ageSeconds: 90.5 })]).cost("a", "b")).toEqual({
+      known: false,
+      reason: "stale",
+    });
+  });
+
+  test("counts the age of the snapshot itself", () => {
+    const graph = graphOf([node("a"), node("b")], [link("a", "b", 5, { ageSeconds: 50 })], {
+      snapshotAgeSeconds: 41,
+    });
+    expect(graph.cost("a", "b")).toEqual({ known: false, reason: "stale" });
+  });
+});
+
+describe("a pair that was probed and never answered", () => {
+  const zoneMates = [inZone("a1", "a"), inZone("b1", "b"), inZone("a2", "a"), inZone("b2", "b")];
+
+  test("is unreachable although its zones have a summary", () => {
+    const graph = graphOf(zoneMates, [deadLink("a1", "b1"), link("a2", "b2", 9)]);
+    expect(graph.cost("a1", "b1")).toEqual({ known: false, reason: "unreachable" });
+    expect(graph.costMsById(0, 1)).toBe(Infinity);
+  });
+
+  test("is unreachable although both nodes have coordinates", () => {
+    const nodes = [node("a", { coordinate: [0] }), node("b", { coordinate: [1] })];
+    const graph = graphOf(nodes, [deadLink("a", "b")], { estimate: () => ({ ms: 1, errorMs: null }) });
+    expect(graph.cost("a", "b")).toEqual({ known: false, reason: "unreachable" });
+  });
+
+  test("is unreachable although an older figure of another method is left", () => {
+    const old = link("a", "b", 4, { method: "tcp_rr", ageSeconds: 1_000 });
+    expect(graphOf([node("a"), node("b")], [old, deadLink("a", "b")]).cost("a", "b")).toEqual({
+      known: false,
+      reason: "unreachable",
+    });
+  });
+
+  test("is unreachable although somebody declared a cost", () => {
+    const declared = link("a", "b", 4, { method: "icmp", origin: "declared", lossRatio: null });
+    expect(graphOf([node("a"), node("b")], [declared, deadLink("a", "b")]).cost("a", "b")).toMatchObject({
+      known: false,
+    });
+  });
+});
+
+describe("estimates for pairs without a link", () => {
+  test("use the coordinates first", () => {
+    const nodes = [
+      { ...inZone("a1", "a"), coordinate: [0] },
+      { ...inZone("b1", "b"), coordinate: [3] },
+      inZone("a2", "a"),
+      inZone("b2", "b"),
+    ];
+    const estimate: CostOptions["estimate"] = (x, y) => ({
+      ms: Math.abs(x.coordinate![0]! - y.coordinate![0]!),
+      errorMs: 0.5,
+    });
+    const graph = graphOf(nodes, [link("a2", "b2", 50)], { estimate });
+    expect(graph.cost("a1", "b1")).toMatchObject({ ms: 3, origin: "estimated", errorMs: 0.5 });
+    expect(graph.cost("a1", "b2")).toMatchObject({ ms: 50, origin: "estimated" });
+  });
+
+  test("use the median of the zones' links, both directions, with its spread and the oldest age", () => {
+    const nodes = ["a1", "a2", "a3"]
+      .map((name) => inZone(name, "a"))
+      .concat(["b1", "b2"].map((name) => inZone(name, "b")));
+    const links = [
+      link("a1", "b1", 10, { ageSeconds: 2 }),
+      link("b2", "a2", 20, { ageSeconds: 8 }),
+      link("a2", "b1", 12),
+    ];
+    expect(graphOf(nodes, links).cost("a3", "b2")).toEqual({
+      known: true,
+      ms: 12,
+      origin: "estimated",
+      method: null,
+      ageSeconds: 8,
+      errorMs: 2,
+    });
+  });
+
+  test("take zones of equal name in different regions for different zones", () => {
+    const nodes = [
+      inZone("x1", "a", "r1"),
+      inZone("y1", "a", "r2"),
+      inZone("x2", "a", "r1"),
+      inZone("y2", "a", "r2"),
+    ];
+    const graph = graphOf(nodes, [link("x1", "x2", 1), link("x1", "y1", 80)]);
+    expect(graph.cost("x2", "x1")).toMatchObject({ ms: 1 });
+    expect(graph.cost("x2", "y2")).toMatchObject({ ms: 80 });
+  });
+
+  test("fall back from zones to regions", () => {
+    const nodes = [inZone("x1", "a"), inZone("y1", "c", "r2"), inZone("x2", "b"), inZone("y2", "d", "r2")];
+    expect(graphOf(nodes, [link("x1", "y1", 70)]).cost("x2", "y2")).toMatchObject({
+      ms: 70,
+      origin: "estimated",
+    });
+  });
+
+  test("never rest on stale, dead or declared links", () => {
+    const nodes = [inZone("a1", "a"), inZone("b1", "b"), inZone("a2", "a"), inZone("b2", "b")];
+    const links = [
+      link("a1", "b1", 5, { ageSeconds: 500 }),
+      deadLink("b1", "a1"),
+      link("a1", "b2", 6, { origin: "declared" }),
+    ];
+    expect(graphOf(nodes, links).cost("a2", "b2")).toEqual({ known: false, reason: "unmeasured" });
+  });
+
+  test("stand in for a stale link", () => {
+    const nodes = [inZone("a1", "a"), inZone("b1", "b"), inZone("a2", "a")];
+    const graph = graphOf(nodes, [link("a1", "b1", 500, { ageSeconds: 500 }), link("a2", "b1", 9)]);
+    expect(graph.cost("a1", "b1")).toMatchObject({ ms: 9, origin: "estimated" });
+  });
+
+  test("come after costs that were declared between zones, regions, and within a zone", () => {
+    const declared = {
+      zones: new Map([["a", new Map([["b", 5]])]]),
+      regions: new Map([["r1", new Map([["r2", 20]])]]),
+      sameZone: 1,
+    };
+    const nodes = [inZone("a1", "a"), inZone("a2", "a"), inZone("b1", "b"), inZone("y", "a", "r2")];
+    const graph = graphOf(nodes, [link("a2", "b1", 90)], { declared });
+    expect(graph.cost("a1", "b1")).toMatchObject({ ms: 5, origin: "declared" });
+    expect(graph.cost("a1", "a2")).toMatchObject({ ms: 1, origin: "declared" });
+    expect(graph.cost("a1", "y")).toMatchObject({ ms: 20, origin: "declared" });
+    expect(graph.cost("a2", "b1")).toMatchObject({ ms: 90, origin: "measured" });
+    expect(graph.cost("b1", "a1")).toMatchObject({ ms: 90, origin: "estimated" });
+  });
+});
+
+describe("what scoring pays when it doesn't know", () => {
+  test("is the median of the known costs, and the worst one for dead pairs", () => {
+    const graph = graphOf(
+      ["a", "b", "c"].map((name) => node(name)),
+      [
+        link("a", "b", 1),
+        link("b", "a", 5),
+        link("a", "c", 100),
+        deadLink("c", "a"),
+        link("c", "b", 1e6, { ageSeconds: 1e6 }),
+      ],
+    );
+    expect(graph.medianKnownCost()).toBe(5);
+    expect(graph.worstKnownCost()).toBe(100);
+  });
+
+  test("is nothing without any known cost", () => {
+    const graph = graphOf([node("a"), node("b")], [deadLink("a", "b")]);
+    expect(graph.medianKnownCost()).toBeNull();
+    expect(graph.worstKnownCost()).toBeNull();
+  });
+});
+
+test("all ways to look a cost up agree, for any mix of links", () => {
+  const names = ["n0", "n1", "n2", "n3", "n4"];
+  const anyLink = fc.record({
+    source: fc.constantFrom(...names),
+    target: fc.constantFrom(...names),
+    costMs: fc.option(fc.double({ min: 0, max: 1e4, noNaN: true })),
+    method: fc.constantFrom("icmp" as const, "udp_rr" as const, "tcp_rr" as const),
+    lossRatio: fc.constantFrom(0, 0.5, 1, null),
+    ageSeconds: fc.constantFrom(0, 89, 91, null),
+    origin: fc.constantFrom("measured" as const, "declared" as const, "estimated" as const),
+  });
+  fc.assert(
+    fc.property(fc.array(anyLink, { maxLength: 30 }), (drafts) => {
+      const nodes = names.map((name, index) => inZone(name, `z${index % 2}`));
+      const links = drafts.map(({ source, target, costMs, ...fields }) =>
+        link(source, target, costMs, fields),
+      );
+      const graph = graphOf(nodes, links);
+      for (const [to, target] of names.entries()) {
+        const column = graph.costsTo(to);
+        for (const [from, source] of names.entries()) {
+          const cost = graph.cost(source, target);
+          const expected = cost.known ? cost.ms : cost.reason === "unreachable" ? Infinity : Number.NaN;
+          expect(column[from]).toBe(expected);
+          expect(graph.costMsById(from, to)).toBe(expected);
+        }
+      }
+    }),
+  );
+});
+
+test("ids of many names are found in whatever order the names come", () => {
+  const names = Array.from({ length: 20 }, (_, index) => `n${index}`);
+  const graph = graphOf(
+    names.map((name) => node(name)),
+    [],
+  );
+  const anyNames = fc.array(fc.constantFrom(...names, "stranger", "__proto__"), { maxLength: 40 });
+  fc.assert(
+    fc.property(anyNames, (asked) => {
+      expect([...graph.idsOf(asked)]).toEqual(asked.map((name) => graph.idOf(name)));
+    }),
+  );
+});
+
+test("what a node has available is known only when it is fresh and finite", () => {
+  const graph = graphOf(
+    [
+      node("a", { availableCpuMillicores: 5 }),
+      node("b", { availableCpuMillicores: null }),
+      node("c", { usageAgeSeconds: 91 }),
+      node("d", { usageAgeSeconds: null, availableCpuMillicores: 7 }),
+    ],
+    [],
+  );
+  expect([...graph.available("cpuMillicores")]).toEqual([5, Number.NaN, Number.NaN, 7]);
+});

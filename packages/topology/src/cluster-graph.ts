@@ -1,0 +1,256 @@
+import { METHODS } from "@isochrone/telemetry";
+import { AreaSummaries, regionOf, zoneOf } from "./area-summary.ts";
+import type { AreaSummary } from "./area-summary.ts";
+import { STALE_AFTER_WINDOWS } from "./cost.ts";
+import type { Cost, CostOptions, DeclaredAreaCosts, UnknownReason } from "./cost.ts";
+import { hasFigure, LinkTable, PAIR_STATE, pairRecords } from "./link-table.ts";
+import type { PairState } from "./link-table.ts";
+import type { ClusterGraphSnapshot, ClusterNode } from "./schema.ts";
+import { median } from "./statistics.ts";
+import { parseClusterGraph } from "./validation.ts";
+
+/** What `costMsById` answers instead of a number of milliseconds. */
+export const UNKNOWN_COST: number = Number.NaN;
+export const UNREACHABLE_COST: number = Infinity;
+
+/** Columns kept: 40 kB each at 5,000 nodes. */
+const MAX_COLUMNS = 512;
+
+const SELF: Cost = { known: true, ms: 0, origin: "measured", method: null, ageSeconds: 0, errorMs: 0 };
+
+/** The nodes and what lies between them: an immutable view of one snapshot, for looking costs up. */
+export class ClusterGraph {
+  readonly version: number;
+  /** When the snapshot was built, RFC 3339. */
+  readonly observedAt: string;
+  readonly windowSeconds: number;
+  /** A node's id is its position here. */
+  readonly nodes: readonly ClusterNode[];
+  /** Figures older than this count as stale. */
+  readonly maxAgeSeconds: number;
+  /** How old the snapshot was when this view was made. */
+  readonly snapshotAgeSeconds: number;
+  /** Links that name nodes which the snapshot doesn't hold, or lead from a node to itself: left out. */
+  readonly ignoredLinks: number;
+  readonly #ids: ReadonlyMap<string, number>;
+  readonly #table: LinkTable;
+  readonly #estimate: NonNullable<CostOptions["estimate"]>;
+  readonly #declared: DeclaredAreaCosts | null;
+  readonly #names: readonly string[];
+  /** By id (one more for the first name): which id came next the last time. */
+  readonly #follower: Int32Array;
+  readonly #available = new Map<string, Float64Array>();
+  readonly #columns = new Map<number, Float64Array>();
+  #zones: AreaSummaries | undefined;
+  #regions: AreaSummaries | undefined;
+  #knownCosts: { median: number | null; worst: number | null } | undefined;
+
+  constructor(snapshot: ClusterGraphSnapshot, options: CostOptions = {}) {
+    this.version = snapshot.version;
+    this.observedAt = snapshot.observedAt;
+    this.windowSeconds = snapshot.windowSeconds;
+    this.nodes = snapshot.nodes;
+    this.maxAgeSeconds = options.maxAgeSeconds ?? STALE_AFTER_WINDOWS * snapshot.windowSeconds;
+    this.snapshotAgeSeconds = options.snapshotAgeSeconds ?? 0;
+    this.#names = snapshot.nodes.map(({ name }) => name);
+    this.#follower = Int32Array.from({ length: snapshot.nodes.length + 1 }, (_, id) => id + 1);
+    this.#follower[snapshot.nodes.length] = 0;
+    this.#ids = new Map(snapshot.nodes.map((node, id) => [node.name, id]));
+    const { pairs, ignored } = pairRecords(snapshot.links, (name) => this.idOf(name), {
+      methodOrder: options.methodOrder ?? METHODS,
+      ipFamilyOrder: options.ipFamilyOrder ?? [4, 6],
+      maxAgeSeconds: this.maxAgeSeconds,
+      snapshotAgeSeconds: this.snapshotAgeSeconds,
+    });
+    this.ignoredLinks = ignored;
+    this.#table = new LinkTable(snapshot.nodes.length, pairs);
+    this.#estimate = options.estimate ?? (() => null);
+    this.#declared = options.declared ?? null;
+  }
+
+  /** From JSON of unknown quality. Throws SnapshotError, which names path, rule and value. */
+  static fromJson(json: unknown, options: CostOptions = {}): ClusterGraph {
+    return new ClusterGraph(parseClusterGraph(json), options);
+  }
+
+  /** The node's id, or -1. */
+  idOf(name: string): number {
+    return this.#ids.get(name) ?? -1;
+  }
+
+  /**
+   * Ids of many names, -1 for unknown ones. Callers name nodes in much the same order again and again: the id that followed
+   * this one last time is tried first, which spares hashing each name.
+   */
+  idsOf(names: readonly string[]): Int32Array {
+    const ids = new Int32Array(names.length);
+    const follower = this.#follower;
+    let before = this.nodes.length;
+    for (let row = 0; row < names.length; row++) {
+      const name = names[row]!;
+      let id = follower[before]!;
+      if (this.#names[id] !== name) {
+        id = this.idOf(name);
+        if (id >= 0) follower[before] = id;
+      }
+      ids[row] = id;
+      if (id >= 0) before = id;
+    }
+    return ids;
+  }
+
+  /** What nodes have available, by id; NaN where it isn't known or too old. Shared between callers: read only. */
+  available(resource: "cpuMillicores" | "memoryBytes"): Float64Array {
+    let column = this.#available.get(resource);
+    if (column === undefined) {
+      column = Float64Array.from(this.nodes, (node) => {
+        const amount = resource === "cpuMillicores" ? node.availableCpuMillicores : node.availableMemoryBytes;
+        const fresh = (node.usageAgeSeconds ?? 0) + this.snapshotAgeSeconds <= this.maxAgeSeconds;
+        return fresh && amount !== null && Number.isFinite(amount) ? amount : Number.NaN;
+      });
+      this.#available.set(resource, column);
+    }
+    return column;
+  }
+
+  /** The node of that name, or undefined. */
+  node(name: string): ClusterNode | undefined {
+    return this.nodes[this.idOf(name)];
+  }
+
+  /** What a round trip from `a` to `b` costs. The order of belief is: link, declared area, coordinates, zones, regions. */
+  cost(a: string, b: string): Cost {
+    const from = this.idOf(a);
+    const to = this.idOf(b);
+    if (from < 0 || to < 0) return { known: false, reason: "unknown_node" };
+    return this.costById(from, to);
+  }
+
+  /** As `cost`, by node ids of this graph. */
+  costById(from: number, to: number): Cost {
+    if (from === to) return SELF;
+    const at = this.#table.find(from, to);
+    const state = at < 0 ? PAIR_STATE.unmeasured : (this.#table.state[at] as PairState);
+    if (at >= 0 && hasFigure(state)) return this.#linkCost(at);
+    if (state === PAIR_STATE.unreachable) return { known: false, reason: "unreachable" };
+    return this.#fallback(from, to) ?? { known: false, reason: reasonOf(state) };
+  }
+
+  /** The hot path's `cost`: milliseconds, UNKNOWN_COST (a NaN) or UNREACHABLE_COST (infinite). Allocates nothing for measured pairs. */
+  costMsById(from: number, to: number): number {
+    if (from === to) return 0;
+    const at = this.#table.find(from, to);
+    if (at >= 0) {
+      const ms = this.#table.costMs[at]!;
+      if (!Number.isNaN(ms)) return ms;
+      if (this.#table.state[at] === PAIR_STATE.unreachable) return UNREACHABLE_COST;
+    }
+    return this.#fallback(from, to)?.ms ?? UNKNOWN_COST;
+  }
+
+  /**
+   * `costMsById` from every node to `to`, by node id. Shared between callers: read only. Kept for the next pod that
+   * talks to the same node, so that scoring thousands of candidates costs an addition per pair.
+   */
+  costsTo(to: number): Float64Array {
+    let column = this.#columns.get(to);
+    if (column === undefined) {
+      column = Float64Array.from(this.nodes, (_, from) => this.costMsById(from, to));
+      if (this.#columns.size >= MAX_COLUMNS) this.#columns.delete(this.#columns.keys().next().value!);
+      this.#columns.set(to, column);
+    }
+    return column;
+  }
+
+  /** Makes the summaries that look-ups would otherwise make when they first need them. */
+  prepare(): void {
+    this.available("cpuMillicores");
+    this.available("memoryBytes");
+    this.#known();
+    this.#zones ??= new AreaSummaries(this.nodes, this.#table, zoneOf);
+    this.#regions ??= new AreaSummaries(this.nodes, this.#table, regionOf);
+  }
+
+  /** Median over the pairs with a link of their own; null when there is none. What scoring pays for an unknown cost. */
+  medianKnownCost(): number | null {
+    return this.#known().median;
+  }
+
+  /** The highest cost of a pair with a link of its own; null when there is none. What scoring pays for an unreachable pair. */
+  worstKnownCost(): number | null {
+    return this.#known().worst;
+  }
+
+  #known(): { median: number | null; worst: number | null } {
+    if (this.#knownCosts === undefined) {
+      const costs = [...this.#table.costMs].filter((ms) => !Number.isNaN(ms));
+      const declared = costs.length > 0 ? [] : this.#declaredCosts();
+      const known = costs.length > 0 ? costs : declared;
+      const worst = known.reduce<number | null>((most, ms) => (most === null || ms > most ? ms : most), null);
+      this.#knownCosts = { median: median(known), worst };
+    }
+    return this.#knownCosts;
+  }
+
+  #declaredCosts(): number[] {
+    if (this.#declared === null) return [];
+    const rows = [...this.#declared.zones.values(), ...this.#declared.regions.values()];
+    return rows.flatMap((row) => [...row.values()]);
+  }
+
+  #linkCost(at: number): Cost {
+    const link = this.#table.link(at);
+    return {
+      known: true,
+      ms: this.#table.costMs[at]!,
+      origin: link.origin,
+      method: link.origin === "measured" ? link.method : null,
+      ageSeconds: link.ageSeconds,
+      errorMs: link.errorMs,
+    };
+  }
+
+  #fallback(from: number, to: number): (Cost & { known: true }) | null {
+    const a = this.nodes[from]!;
+    const b = this.nodes[to]!;
+    const declared = this.#declared === null ? null : declaredCost(this.#declared, a, b);
+    if (declared !== null) {
+      return { known: true, ms: declared, origin: "declared", method: null, ageSeconds: null, errorMs: null };
+    }
+    const estimate = a.coordinate !== null && b.coordinate !== null ? this.#estimate(a, b) : null;
+    if (estimate !== null) return estimated({ ...estimate, ageSeconds: this.snapshotAgeSeconds });
+    this.#zones ??= new AreaSummaries(this.nodes, this.#table, zoneOf);
+    const zones = this.#zones.between(from, to);
+    if (zones !== undefined) return estimated(zones);
+    this.#regions ??= new AreaSummaries(this.nodes, this.#table, regionOf);
+    const regions = this.#regions.between(from, to);
+    return regions === undefined ? null : estimated(regions);
+  }
+}
+
+function estimated(summary: AreaSummary): Cost & { known: true } {
+  return { known: true, origin: "estimated", method: null, ...summary };
+}
+
+function reasonOf(state: PairState): UnknownReason {
+  return state === PAIR_STATE.stale ? "stale" : "unmeasured";
+}
+
+/** Zones are compared within a region, regions otherwise, as the NetworkTopology resource means them. */
+function declaredCost(
+  { zones, regions, sameZone }: DeclaredAreaCosts,
+  a: ClusterNode,
+  b: ClusterNode,
+): number | null {
+  if (a.region !== b.region) return lookUp(regions, a.region, b.region);
+  if (a.zone !== null && a.zone === b.zone) return sameZone;
+  return lookUp(zones, a.zone, b.zone);
+}
+
+function lookUp(
+  costs: ReadonlyMap<string, ReadonlyMap<string, number>>,
+  from: string | null,
+  to: string | null,
+): number | null {
+  return from === null || to === null ? null : (costs.get(from)?.get(to) ?? null);
+}

@@ -1,0 +1,172 @@
+// What the extender decides: which nodes pass, and which are better. Time comes in as arguments, graphs from the port.
+import { networkLimitViolations, rankedTable } from "@isochrone/placement";
+import type { Explanation, GraphInput, PlacementProblem, ScoreTable, Strategy } from "@isochrone/placement";
+import { STALE_AFTER_WINDOWS } from "@isochrone/topology";
+import type { WorkflowGraph } from "@isochrone/topology";
+import type { GraphSource } from "../ports.ts";
+import type { DecisionLog } from "./decision-log.ts";
+import type { ExtenderArgs } from "./extender-wire.ts";
+import { equalPriorities, HostPriorities } from "./host-priorities.ts";
+import type { Ledger } from "./ledger.ts";
+import { identifyPod } from "./pod.ts";
+import type { PodIdentity } from "./pod.ts";
+
+/** `not_ours`: no workflow of ours; all nodes are equal. `neutral`: ours, but nothing usable is known. */
+export type Outcome = "scored" | "neutral" | "not_ours";
+
+export interface Times {
+  /** Wall clock, milliseconds. */
+  readonly nowMs: number;
+  readonly monotonicMs: number;
+}
+
+export interface FilterResult {
+  readonly outcome: Outcome;
+  readonly failed: ReadonlyMap<string, string>;
+}
+
+export interface PrioritizeResult {
+  readonly outcome: Outcome;
+  /** JSON of the HostPriorityList; bytes are UTF-8. */
+  readonly answer: string | Uint8Array;
+  /** null for pods that aren't ours. */
+  readonly table: ScoreTable | null;
+}
+
+/** Age limit while no cluster graph says how long its window is: three windows of 5 minutes. */
+const DEFAULT_MAX_AGE_SECONDS = STALE_AFTER_WINDOWS * 300;
+
+export interface PlacerParts {
+  readonly graphs: GraphSource;
+  readonly strategy: Strategy;
+  readonly ledger: Ledger;
+  readonly decisions: DecisionLog;
+  readonly newId: () => string;
+  /** After each decision, for metrics. */
+  readonly onDecision?: (explanation: Explanation) => void;
+}
+
+export class Placer {
+  readonly #parts: PlacerParts;
+  #priorities: HostPriorities | null = null;
+
+  constructor(parts: PlacerParts) {
+    this.#parts = parts;
+  }
+
+  /** Only a declared maxNetworkCost rejects a node; readiness and resources are kube-scheduler's own filters. */
+  filter(args: ExtenderArgs, times: Times): FilterResult {
+    const pod = identifyPod(args.pod);
+    const problem = this.#problem(pod, args.nodeNames, times);
+    if (problem === null) return { outcome: "not_ours", failed: new Map() };
+    const failed = networkLimitViolations(problem);
+    const left = args.nodeNames.filter((name) => !failed.has(name));
+    // kube-scheduler doesn't ask for priorities when one node is left: this is the decision.
+    if (left.length === 1) this.#decide(pod, { ...problem, infeasible: failed }, times);
+    return { outcome: isBlind(problem) ? "neutral" : "scored", failed };
+  }
+
+  prioritize(args: ExtenderArgs, times: Times): PrioritizeResult {
+    const pod = identifyPod(args.pod);
+    const problem = this.#problem(pod, args.nodeNames, times);
+    if (problem === null)
+      return { outcome: "not_ours", answer: equalPriorities(args.nodeNames), table: null };
+    const table = this.#decide(pod, problem, times);
+    const graph = problem.cluster.graph;
+    if (graph === null) return { outcome: "neutral", answer: equalPriorities(args.nodeNames), table };
+    if (this.#priorities?.graph !== graph) this.#priorities = new HostPriorities(graph);
+    return {
+      outcome: "scored",
+      answer: this.#priorities.answer(args.nodeNames, table.ids, table.score),
+      table,
+    };
+  }
+
+  /** null for a pod that isn't ours: the graphs are fresh and don't know its workload, or no label says that it belongs to a workflow. */
+  #problem(
+    pod: PodIdentity,
+    candidates: readonly string[],
+    { nowMs, monotonicMs }: Times,
+  ): PlacementProblem | null {
+    const { graphs, ledger } = this.#parts;
+    const found = graphs.workflow(pod.namespace, pod.workflow);
+    const workload =
+      found === null ? undefined : pod.workloads.find((name) => found.workload(name) !== undefined);
+    if (workload === undefined && (!pod.labelled || graphs.ready())) return null;
+    const cluster = graphs.cluster();
+    const maxAgeSeconds = cluster?.maxAgeSeconds ?? DEFAULT_MAX_AGE_SECONDS;
+    ledger.expire(monotonicMs);
+    return {
+      pod: {
+        namespace: pod.namespace,
+        name: pod.name,
+        workload: workload ?? pod.workloads[0] ?? null,
+        requests: pod.requests,
+      },
+      candidates,
+      cluster: usable("cluster graph", cluster, nowMs, maxAgeSeconds),
+      workflow: usable<WorkflowGraph>("workflow graph", found, nowMs, maxAgeSeconds),
+      assumed: ledger.assumed(pod.namespace, pod.workflow, pod.name),
+      assumedUse: ledger.assumedUse(pod.namespace, pod.name),
+    };
+  }
+
+  #decide(pod: PodIdentity, problem: PlacementProblem, times: Times): ScoreTable {
+    const { strategy, ledger, decisions, newId } = this.#parts;
+    const table = strategy.score(problem);
+    const { explanation } = table;
+    const { workload } = problem.pod;
+    decisions.add({
+      id: newId(),
+      atMs: times.nowMs,
+      pod: { namespace: pod.namespace, name: pod.name },
+      workflow: `${pod.namespace}/${pod.workflow}`,
+      workload,
+      candidates: rankedTable(table),
+    });
+    this.#parts.onDecision?.(explanation);
+    const { best } = explanation;
+    if (best !== null && workload !== null && !isBlind(problem)) {
+      const use = problem.workflow.graph?.workload(workload);
+      ledger.record(
+        {
+          namespace: pod.namespace,
+          workflow: pod.workflow,
+          workload,
+          pod: pod.name,
+          node: best,
+          cpuMillicores: use?.cpuMillicores ?? pod.requests.cpuMillicores,
+          memoryBytes: use?.memoryBytes ?? pod.requests.memoryBytes,
+        },
+        times.monotonicMs,
+      );
+    }
+    return table;
+  }
+}
+
+/** Without a cluster graph nothing tells nodes apart. */
+function isBlind(problem: PlacementProblem): boolean {
+  return problem.cluster.graph === null;
+}
+
+function usable<G extends { readonly observedAt: string }>(
+  what: string,
+  graph: G | null,
+  nowMs: number,
+  maxAgeSeconds: number,
+): GraphInput<G> {
+  if (graph === null) return { graph: null, reason: `no ${what} was read yet` };
+  const ageSeconds = graphAgeSeconds(graph, nowMs);
+  if (ageSeconds <= maxAgeSeconds) return { graph, ageSeconds };
+  return {
+    graph: null,
+    reason: `the ${what} is ${Math.round(ageSeconds)} s old, more than ${maxAgeSeconds} s`,
+  };
+}
+
+/** Never negative: a builder's clock ahead of ours must not make graphs younger than new. */
+export function graphAgeSeconds(graph: { readonly observedAt: string }, nowMs: number): number {
+  const builtMs = Date.parse(graph.observedAt);
+  return Number.isNaN(builtMs) ? Infinity : Math.max(0, (nowMs - builtMs) / 1000);
+}

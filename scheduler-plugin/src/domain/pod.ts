@@ -1,0 +1,100 @@
+// Who a pod is, from what kube-scheduler sends of it. Nothing here trusts the shape of the JSON.
+import { parseQuantity } from "@isochrone/placement";
+import type { ResourceAmounts } from "@isochrone/placement";
+
+/** A pod to be scheduled. */
+export interface PodIdentity {
+  readonly namespace: string;
+  readonly name: string;
+  /** The name of its workflow, from the first label present; the namespace's name without any. */
+  readonly workflow: string;
+  /** False when no label names a workflow. */
+  readonly labelled: boolean;
+  /** Names that its workload may have, the most certain first. */
+  readonly workloads: readonly string[];
+  readonly requests: ResourceAmounts;
+}
+
+/** Labels that name a pod's workflow, by precedence (design §3). */
+export const WORKFLOW_LABELS = [
+  "isochrone.dev/workflow",
+  "appgroup.diktyo.x-k8s.io",
+  "app.kubernetes.io/part-of",
+] as const;
+
+/** Labels that may name a pod's workload when no owner does. */
+const WORKLOAD_LABELS = ["appgroup.diktyo.x-k8s.io.workload", "app.kubernetes.io/name", "app"] as const;
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Reads a pod's JSON; what is missing or misshapen is left empty. */
+export function identifyPod(pod: unknown): PodIdentity {
+  const metadata = record(record(pod)["metadata"]);
+  const labels = record(metadata["labels"]);
+  const namespace = text(metadata["namespace"]) ?? "default";
+  const name = text(metadata["name"]) ?? "";
+  const workflow = firstLabel(labels, WORKFLOW_LABELS);
+  return {
+    namespace,
+    name,
+    workflow: workflow ?? namespace,
+    labelled: workflow !== null,
+    workloads: workloadNames(metadata, labels, name),
+    requests: requestsOf(pod),
+  };
+}
+
+function workloadNames(metadata: Json, labels: Json, podName: string): string[] {
+  const names: (string | null)[] = [];
+  const owners = list(metadata["ownerReferences"]).map(record);
+  const owner = owners.find((candidate) => candidate["controller"] === true) ?? owners[0];
+  if (owner !== undefined) names.push(ownerName(owner, labels));
+  for (const label of WORKLOAD_LABELS) names.push(text(labels[label]));
+  // A bare pod is its own workload.
+  if (owner === undefined) names.push(podName);
+  return [...new Set(names.filter((name): name is string => name !== null && name !== ""))];
+}
+
+/** A Deployment's ReplicaSet is called after it, with the hash of the pod template behind a dash. */
+function ownerName(owner: Json, labels: Json): string | null {
+  const name = text(owner["name"]);
+  if (name === null || owner["kind"] !== "ReplicaSet") return name;
+  const hash = text(labels["pod-template-hash"]);
+  if (hash !== null && name.endsWith(`-${hash}`)) return name.slice(0, -hash.length - 1);
+  const dash = name.lastIndexOf("-");
+  return dash > 0 ? name.slice(0, dash) : name;
+}
+
+/** The sum over its containers; null where none of them says. */
+function requestsOf(pod: unknown): ResourceAmounts {
+  let cpu: number | null = null;
+  let memory: number | null = null;
+  for (const container of list(record(record(pod)["spec"])["containers"])) {
+    const requests = record(record(record(container)["resources"])["requests"]);
+    const cores = parseQuantity(requests["cpu"]);
+    const bytes = parseQuantity(requests["memory"]);
+    if (cores !== null && cores >= 0) cpu = (cpu ?? 0) + cores * 1000;
+    if (bytes !== null && bytes >= 0) memory = (memory ?? 0) + bytes;
+  }
+  return { cpuMillicores: cpu, memoryBytes: memory };
+}
+
+function firstLabel(labels: Json, names: readonly string[]): string | null {
+  for (const name of names) {
+    const value = text(labels[name]);
+    if (value !== null && value !== "") return value;
+  }
+  return null;
+}
+
+function record(value: unknown): Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as unknown[]) : [];
+}
+
+function text(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}

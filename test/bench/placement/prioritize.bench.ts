@@ -1,0 +1,125 @@
+// What scoring costs on top of the extender interface itself: /prioritize of the scheduler-plugin against an extender that parses
+// the request and answers constants. Both on the same loop, asked in turn by the same client, so that the machine's mood is shared.
+import { Agent, request } from "node:http";
+import { createLogger, createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
+import { createSchedulerPlugin, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
+import { fastify } from "fastify";
+import type { BenchResult } from "../types.ts";
+import { graphsOf, requestBody } from "./scenario.ts";
+
+const NODE_COUNTS = [100, 1_000, 5_000];
+/** Rounds until both are compiled and their caches are warm. */
+const WARM_UP = 1_000;
+const ROUNDS = 600;
+/** The product's rule: at most this much dearer than an extender that does nothing. */
+const MAX_RATIO = 1.5;
+/** Bodies of different pods, so that the ledger works as it does in a burst. */
+const PODS = 20;
+
+export async function run(): Promise<BenchResult[]> {
+  const results: BenchResult[] = [];
+  for (const nodeCount of NODE_COUNTS) results.push(...(await compare(nodeCount)));
+  return results;
+}
+
+async function compare(nodeCount: number): Promise<BenchResult[]> {
+  const trivial = await startTrivial();
+  const plugin = await startPlugin(nodeCount);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const bodies = Array.from({ length: PODS }, (_, pod) => Buffer.from(requestBody(nodeCount, pod)));
+  const times = { ours: [] as number[], peer: [] as number[] };
+  try {
+    for (let round = 0; round < WARM_UP + ROUNDS; round++) {
+      const body = bodies[round % PODS]!;
+      const ours = await timed(agent, plugin.url, body, nodeCount);
+      const peer = await timed(agent, trivial.url, body, nodeCount);
+      if (round < WARM_UP) continue;
+      times.ours.push(ours);
+      times.peer.push(peer);
+    }
+  } finally {
+    agent.destroy();
+    await plugin.close();
+    await trivial.close();
+  }
+  return [0.5, 0.99].map((quantile) =>
+    result(nodeCount, quantile, at(times.ours, quantile), at(times.peer, quantile)),
+  );
+}
+
+function result(nodeCount: number, quantile: number, ours: number, peer: number): BenchResult {
+  const ratio = ours / peer;
+  const judged = quantile === 0.5 ? { target: `<= ${MAX_RATIO} x trivial`, met: ratio <= MAX_RATIO } : {};
+  return {
+    name: `prioritize ${nodeCount} nodes p${quantile * 100}`,
+    value: ours,
+    unit: "ms",
+    peer: `trivial extender, ${peer.toFixed(3)} ms`,
+    ratio,
+    ...judged,
+  };
+}
+
+interface Running {
+  readonly url: string;
+  readonly close: () => Promise<void>;
+}
+
+async function startTrivial(): Promise<Running> {
+  const app = fastify({ bodyLimit: 64 * 1024 * 1024 });
+  app.post("/scheduler/prioritize", (request, reply) => {
+    const { NodeNames } = request.body as { NodeNames: string[] };
+    let text = "[";
+    for (const name of NodeNames) text += `${text.length > 1 ? "," : ""}{"Host":"${name}","Score":5}`;
+    return reply.header("content-type", "application/json; charset=utf-8").send(`${text}]`);
+  });
+  const address = await app.listen({ host: "127.0.0.1", port: 0 });
+  return { url: `${address}/scheduler/prioritize`, close: () => app.close() };
+}
+
+async function startPlugin(nodeCount: number): Promise<Running> {
+  const config = loadSettings([schedulerPluginSettings], {
+    env: {},
+    overrides: { scheduler: { port: 0 } },
+  }).scheduler;
+  const plugin = createSchedulerPlugin(config, {
+    clock: systemClock,
+    random: systemRandom,
+    logger: createLogger({ service: "bench", level: "error" }),
+    registry: createRegistry(),
+    graphs: graphsOf(nodeCount, systemClock.now()),
+  });
+  await plugin.start();
+  return { url: `${plugin.address().url}/scheduler/prioritize`, close: () => plugin.stop() };
+}
+
+/** Milliseconds from the request to the last byte of the answer, which must be whole. */
+function timed(agent: Agent, url: string, body: Buffer, nodeCount: number): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const startMs = performance.now();
+  const sent = request(
+    url,
+    { agent, method: "POST", headers: { "content-type": "application/json", "content-length": body.length } },
+    (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () => {
+        const elapsedMs = performance.now() - startMs;
+        const scores = JSON.parse(Buffer.concat(chunks).toString()) as unknown[];
+        if (response.statusCode === 200 && scores.length === nodeCount) resolve(elapsedMs);
+        else
+          reject(
+            new Error(`${url} answered ${response.statusCode} with ${scores.length} scores of ${nodeCount}`),
+          );
+      });
+    },
+  );
+  sent.on("error", reject);
+  sent.end(body);
+  return promise;
+}
+
+function at(times: number[], quantile: number): number {
+  const sorted = Float64Array.from(times).sort();
+  return sorted[Math.ceil(sorted.length * quantile) - 1]!;
+}

@@ -1,0 +1,148 @@
+// What the instrument costs and adds: loopback round trips of UDP_RR and TCP_RR through the real measuring thread, the CPU that a
+// transaction takes on both sides together, and the HMAC's share of it.
+import {
+  createMeasuringThread,
+  createRequest,
+  findFault,
+  Keyring,
+  parseAddress,
+  signRequest,
+} from "@isochrone/probe";
+import type { Engine, EngineConfig, EngineSnapshot, MeasuringThread } from "@isochrone/probe";
+import { systemClock } from "@isochrone/runtime";
+import { MemoryLogger } from "@isochrone/runtime/testing";
+import { Distribution, type Method } from "@isochrone/telemetry";
+import type { BenchResult } from "../types.ts";
+
+const KEY = { id: 1, secret: Buffer.alloc(32, 7) };
+const PEERS = 8;
+const INTERVAL_MS = 10;
+const MEASURE_MS = 4000;
+const SIGNATURES = 50_000;
+const PACKET_BYTES = 128;
+
+function configOf(index: number, method: Method): EngineConfig {
+  const address = `127.0.9.${index + 1}`;
+  return {
+    node: `node-${index}`,
+    identity: address,
+    bindAddress: address,
+    udpPort: 0,
+    tcpPort: 0,
+    methods: [method],
+    intervalMs: INTERVAL_MS,
+    timeoutMs: 1000,
+    publishIntervalMs: 1000,
+    warmupPackets: 5,
+    packetBytes: PACKET_BYTES,
+    keys: [KEY],
+    signingKeyId: KEY.id,
+    acceptTranslatedSource: false,
+    stallBoundMs: 20,
+    responderPacketsPerSecond: 1_000_000,
+    zeroCheckIntervalMs: index === 0 ? 20 : 0,
+  };
+}
+
+interface Cluster {
+  readonly thread: MeasuringThread;
+  readonly asker: Engine;
+  readonly others: readonly Engine[];
+  readonly snapshots: EngineSnapshot[];
+}
+
+async function openCluster(method: Method): Promise<Cluster> {
+  const thread = createMeasuringThread({ clock: systemClock, logger: new MemoryLogger() });
+  const snapshots: EngineSnapshot[] = [];
+  const asker = await thread.createEngine(configOf(0, method), {
+    onSnapshot: (snapshot) => void snapshots.push(snapshot),
+  });
+  const others: Engine[] = [];
+  for (let i = 1; i <= PEERS; i++)
+    others.push(await thread.createEngine(configOf(i, method), { onSnapshot: () => undefined }));
+  return { thread, asker, others, snapshots };
+}
+
+async function cpuMsDuring(ms: number): Promise<number> {
+  const before = process.cpuUsage();
+  await systemClock.sleep(ms);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+async function measure(method: Method): Promise<BenchResult[]> {
+  const { thread, asker, others, snapshots } = await openCluster(method);
+  await systemClock.sleep(1000);
+  const idleMs = await cpuMsDuring(MEASURE_MS);
+  asker.setPeers(
+    others.map(({ udpPort, tcpPort }, index) => {
+      const { node, identity } = configOf(index + 1, method);
+      return { node, zone: null, region: null, address: identity, identity, udpPort, tcpPort };
+    }),
+  );
+  // The compiler's warm-up is not what a probe that runs for weeks costs.
+  await systemClock.sleep(2000);
+  snapshots.length = 0;
+  const busyMs = await cpuMsDuring(MEASURE_MS);
+  await thread.close();
+  const transactions = (PEERS * MEASURE_MS) / INTERVAL_MS;
+  const cpu = {
+    name: `probe.${method}.cpu_per_1000`,
+    value: ((busyMs - idleMs) / transactions) * 1000,
+    unit: "ms",
+  };
+  return [
+    ...timesOf(method, snapshots),
+    cpu,
+    { name: `probe.${method}.idle_cpu`, value: (idleMs / MEASURE_MS) * 100, unit: "% of a core" },
+  ];
+}
+
+function timesOf(method: Method, snapshots: readonly EngineSnapshot[]): BenchResult[] {
+  const rtt = new Distribution();
+  const zero = new Distribution();
+  const late = new Distribution();
+  for (const { flows, zeroCheck, sendLateness } of snapshots) {
+    for (const flow of flows) rtt.mergeData(flow.rtt);
+    if (zeroCheck !== null) zero.mergeData(zeroCheck.rtt);
+    late.mergeData(sendLateness);
+  }
+  const results = [
+    micros(`probe.${method}.loopback_rtt_p50`, rtt.quantile(0.5)),
+    micros(`probe.${method}.loopback_rtt_p99`, rtt.quantile(0.99)),
+    micros(`probe.${method}.send_lateness_p99`, late.quantile(0.99)),
+    micros(`probe.${method}.zero_check_p50`, zero.quantile(0.5)),
+  ];
+  return results.filter((result) => result !== null);
+}
+
+/** Null where there was nothing to measure, e.g. no right to send ICMP. */
+function micros(name: string, seconds: number | null): BenchResult | null {
+  return seconds === null ? null : { name, value: seconds * 1e6, unit: "us" };
+}
+
+function signAndVerify(): BenchResult {
+  const keys = new Keyring([KEY]);
+  const address = parseAddress("127.0.0.1") ?? new Uint8Array(16);
+  const request = createRequest(
+    { bytes: PACKET_BYTES, transport: "udp", session: 1, nonce: 1n, source: address, destination: address },
+    KEY.id,
+  );
+  let faults = 0;
+  const round = (): void => {
+    for (let sequence = 0; sequence < SIGNATURES; sequence++) {
+      signRequest(request, sequence, keys);
+      if (findFault(request, "request", "udp", keys) !== null) faults++;
+    }
+  };
+  round();
+  const startMs = performance.now();
+  round();
+  const eachUs = ((performance.now() - startMs) * 1000) / SIGNATURES;
+  if (faults > 0) throw new Error(`${faults} packets that were just signed didn't verify`);
+  return { name: "probe.sign_and_verify", value: eachUs, unit: "us" };
+}
+
+export async function run(): Promise<BenchResult[]> {
+  return [signAndVerify(), ...(await measure("udp_rr")), ...(await measure("tcp_rr"))];
+}

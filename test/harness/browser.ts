@@ -1,0 +1,15 @@
+// The system's Chromium, if there is one. Nothing is downloaded.
+import { existsSync } from "node:fs";
+import { chromium, type Browser } from "playwright-core";
+
+const CANDIDATES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const executablePath = process.env["ISOCHRONE_TEST_CHROMIUM"] ?? CANDIDATES.find((path) => existsSync(path));
+
+/** Whether browser tests can run here. With CI set a missing browser is an error, not a skipped test. */
+export const hasBrowser = executablePath !== undefined || process.env["CI"] !== undefined;
+
+export async function launchBrowser(): Promise<Browser> {
+  if (executablePath === undefined) throw new Error(`no Chromium at ${CANDIDATES.join(", ")}; install one or set ISOCHRONE_TEST_CHROMIUM`);
+  const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+  return chromium.launch({ executablePath, headless: true, args });
+}
