@@ -1,0 +1,82 @@
+import type { Clock } from "@isochrone/runtime";
+import { AggregatorError } from "../errors.ts";
+import type { DecisionsAnswer, DecisionsSource } from "../http/decisions-routes.ts";
+
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** Where the scheduler-plugin is. */
+export interface HttpDecisionsOptions {
+  /** Null: there is none. */
+  readonly baseUrl: string | null;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+}
+
+/** Decisions over HTTP, bounded in time and size. */
+export class HttpDecisions implements DecisionsSource {
+  readonly #options: HttpDecisionsOptions;
+
+  constructor(options: HttpDecisionsOptions) {
+    this.#options = options;
+  }
+
+  async fetch(pathAndQuery: string, signal: AbortSignal): Promise<DecisionsAnswer> {
+    const { baseUrl, timeoutMs, clock } = this.#options;
+    if (baseUrl === null)
+      throw new AggregatorError(
+        "decisions_off",
+        "no scheduler-plugin is configured (aggregator.decisionsUrl)",
+      );
+    const timeout = new AbortController();
+    const done = new AbortController();
+    void clock.sleep(timeoutMs, done.signal).then(
+      () => timeout.abort(),
+      () => undefined,
+    );
+    try {
+      return await this.#ask(
+        baseUrl.replace(/\/$/, "") + pathAndQuery,
+        AbortSignal.any([signal, timeout.signal]),
+      );
+    } catch (error) {
+      if (error instanceof AggregatorError) throw error;
+      const why = timeout.signal.aborted ? `no answer within ${timeoutMs} ms` : "no connection";
+      throw new AggregatorError(
+        "decisions_unreachable",
+        `the scheduler-plugin can't be reached: ${why}`,
+        error,
+      );
+    } finally {
+      done.abort();
+    }
+  }
+
+  async #ask(url: string, signal: AbortSignal): Promise<DecisionsAnswer> {
+    const response = await fetch(url, { signal, redirect: "error", headers: { accept: "application/json" } });
+    const contentType = response.headers.get("content-type") ?? "";
+    if (!/^application\/(problem\+)?json/.test(contentType)) {
+      await response.body?.cancel();
+      throw new AggregatorError(
+        "decisions_bad_answer",
+        `the scheduler-plugin's answer must be JSON, got "${contentType.slice(0, 100)}"`,
+      );
+    }
+    return { status: response.status, contentType, body: await readBounded(response) };
+  }
+}
+
+async function readBounded(response: Response): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_ANSWER_BYTES) {
+      throw new AggregatorError(
+        "decisions_bad_answer",
+        `the scheduler-plugin's answer must have at most ${MAX_ANSWER_BYTES} bytes`,
+      );
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

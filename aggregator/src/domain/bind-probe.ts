@@ -1,0 +1,117 @@
+import {
+  METHODS,
+  PROBE_ATTRIBUTES,
+  PROBE_METRICS,
+  RESOURCE_ATTRIBUTES,
+  type AttributeValue,
+  type ExponentialHistogramData,
+  type Method,
+  type Series,
+} from "@isochrone/telemetry";
+import type { LinkOutcome, LinkState, LinkTable } from "./links.ts";
+import type { PointTime } from "./point-time.ts";
+import { UNUSED_SINKS, type Sink } from "./sink.ts";
+import { textOf } from "./text.ts";
+
+const KEPT_OUTCOMES: ReadonlySet<string> = new Set<LinkOutcome>(["sent", "received", "lost", "late"]);
+/** Outcomes that are the instrument's own affair. */
+const IGNORED: Sink = { live: true, unused: null };
+
+class RttSink implements Sink {
+  readonly unused = null;
+  readonly #link: LinkState;
+
+  constructor(link: LinkState) {
+    this.#link = link;
+  }
+
+  get live(): boolean {
+    return this.#link.live;
+  }
+
+  exponentialHistogram(point: PointTime, data: ExponentialHistogramData): void {
+    this.#link.addRtt(point, data);
+  }
+}
+
+class PacketsSink implements Sink {
+  readonly unused = null;
+  readonly #link: LinkState;
+  readonly #outcome: LinkOutcome;
+
+  constructor(link: LinkState, outcome: LinkOutcome) {
+    this.#link = link;
+    this.#outcome = outcome;
+  }
+
+  get live(): boolean {
+    return this.#link.live;
+  }
+
+  number(point: PointTime, value: number): void {
+    this.#link.addPackets(point, this.#outcome, value);
+  }
+}
+
+class VariationSink implements Sink {
+  readonly unused = null;
+  readonly #link: LinkState;
+  readonly #field: "variationSeconds" | "variationCount";
+
+  constructor(link: LinkState, field: "variationSeconds" | "variationCount") {
+    this.#link = link;
+    this.#field = field;
+  }
+
+  get live(): boolean {
+    return this.#link.live;
+  }
+
+  number(point: PointTime, value: number): void {
+    this.#link.addVariation(point, this.#field, value);
+  }
+}
+
+/** What a probe's metric flows into; null when the series isn't a probe's. Only deltas are taken, as probes send them. */
+export function bindProbe(series: Series, links: LinkTable): Sink | null {
+  if (!series.name.startsWith(PROBE_METRICS.rtt.slice(0, PROBE_METRICS.rtt.lastIndexOf(".") + 1)))
+    return null;
+  const isProbeMetric = Object.values(PROBE_METRICS).some((name) => name === series.name);
+  if (!isProbeMetric || series.temporality !== "delta") return UNUSED_SINKS.unknown_metric;
+  const source = textOf(series.resource[RESOURCE_ATTRIBUTES.node]);
+  const target = textOf(series.attributes[PROBE_ATTRIBUTES.destinationNode]);
+  const method = methodOf(series.attributes[PROBE_ATTRIBUTES.method]);
+  const ipFamily = ipFamilyOf(series.attributes[PROBE_ATTRIBUTES.ipFamily]);
+  if (source === null || target === null || method === null || ipFamily === null)
+    return UNUSED_SINKS.unattributed;
+  const link = links.open({ source, target, method, ipFamily });
+  return link === null ? UNUSED_SINKS.too_many_links : sinkOf(series, link);
+}
+
+function sinkOf(series: Series, link: LinkState): Sink {
+  switch (series.name) {
+    case PROBE_METRICS.rtt:
+      return new RttSink(link);
+    case PROBE_METRICS.rttVariation:
+      return new VariationSink(link, "variationSeconds");
+    case PROBE_METRICS.rttVariationCount:
+      return new VariationSink(link, "variationCount");
+    default: {
+      const outcome = textOf(series.attributes[PROBE_ATTRIBUTES.outcome]);
+      if (outcome === null) return UNUSED_SINKS.unattributed;
+      return KEPT_OUTCOMES.has(outcome) ? new PacketsSink(link, outcome as LinkOutcome) : IGNORED;
+    }
+  }
+}
+
+function methodOf(value: AttributeValue | undefined): Method | null {
+  return METHODS.find((method) => method === value) ?? null;
+}
+
+/** "4", "6", "ipv4", "ipv6", 4 or 6; without it IPv4. */
+function ipFamilyOf(value: AttributeValue | undefined): 4 | 6 | null {
+  if (value === undefined) return 4;
+  const text = String(value).toLowerCase().replace(/^ipv/, "");
+  if (text === "4") return 4;
+  return text === "6" ? 6 : null;
+}

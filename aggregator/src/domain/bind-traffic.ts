@@ -1,0 +1,90 @@
+import type { Series } from "@isochrone/telemetry";
+import type { ChannelSide, ChannelState, ChannelTable, Flow, Reporter } from "./channels.ts";
+import { REPORTERS } from "./channels.ts";
+import { IncrementSource } from "./increments.ts";
+import type { PointTime } from "./point-time.ts";
+import { UNUSED_SINKS, type Sink } from "./sink.ts";
+import { textOf } from "./text.ts";
+
+/** What Istio writes where it can't tell who it was. */
+export const UNKNOWN_WORKLOAD = "unknown";
+
+/** Istio's metrics, and what of a channel they count. Sizes come as histograms, or as the `_sum` of one. */
+const FLOW_OF: Readonly<Record<string, Flow>> = {
+  istio_requests_total: "requests",
+  istio_request_bytes: "bytes",
+  istio_request_bytes_sum: "bytes",
+  istio_response_bytes: "bytes",
+  istio_response_bytes_sum: "bytes",
+  istio_tcp_sent_bytes_total: "tcpBytes",
+  istio_tcp_received_bytes_total: "tcpBytes",
+};
+
+/** Parts of the same metrics that nothing here is drawn from, and other metrics of Istio's standard set. */
+const IGNORED_NAMES =
+  /^istio_(re(quest|sponse)_bytes_(count|bucket)|re(quest|sponse)_messages_total|request_duration_milliseconds(_(sum|count|bucket))?|tcp_connections_(opened|closed)_total)$/;
+const IGNORED: Sink = { live: true, unused: null };
+
+class TrafficSink implements Sink {
+  readonly unused = null;
+  readonly #channel: ChannelState;
+  readonly #side: ChannelSide;
+  readonly #source: IncrementSource;
+  readonly #flow: Flow;
+  readonly #failed: boolean;
+
+  constructor(
+    channel: ChannelState,
+    reporter: Reporter,
+    source: IncrementSource,
+    flow: Flow,
+    failed: boolean,
+  ) {
+    this.#channel = channel;
+    this.#side = channel.side(reporter);
+    this.#source = source;
+    this.#flow = flow;
+    this.#failed = failed;
+  }
+
+  get live(): boolean {
+    return this.#channel.live;
+  }
+
+  number(point: PointTime, value: number): void {
+    const increment = this.#source.next(point, value);
+    if (increment === null) return;
+    this.#side.take(this.#flow, increment);
+    if (this.#failed) this.#side.take("errors", increment);
+  }
+
+  histogram(point: PointTime, _count: number, sum: number): void {
+    this.number(point, sum);
+  }
+}
+
+/** What a metric of the service mesh flows into; null when the series isn't one. */
+export function bindTraffic(series: Series, channels: ChannelTable, windowMs: number): Sink | null {
+  const flow = FLOW_OF[series.name];
+  if (flow === undefined) return IGNORED_NAMES.test(series.name) ? IGNORED : null;
+  const isHistogram = series.kind === "histogram" && flow === "bytes";
+  if (!isHistogram && series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
+  const { attributes } = series;
+  const reporter = REPORTERS.find((known) => known === attributes["reporter"]);
+  const source = textOf(attributes["source_workload"]);
+  const target = textOf(attributes["destination_workload"]);
+  if (reporter === undefined || source === null || target === null) return UNUSED_SINKS.unattributed;
+  const channel = channels.open({
+    sourceNamespace: textOf(attributes["source_workload_namespace"]) ?? UNKNOWN_WORKLOAD,
+    source,
+    targetNamespace: textOf(attributes["destination_workload_namespace"]) ?? UNKNOWN_WORKLOAD,
+    target,
+  });
+  if (channel === null) return UNUSED_SINKS.too_many_channels;
+  const failed = flow === "requests" && isFailure(String(attributes["response_code"] ?? ""));
+  return new TrafficSink(channel, reporter, new IncrementSource(series, windowMs), flow, failed);
+}
+
+function isFailure(responseCode: string): boolean {
+  return responseCode === "0" || /^5\d\d$/.test(responseCode);
+}

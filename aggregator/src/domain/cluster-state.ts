@@ -1,0 +1,58 @@
+/** A node as its object says. */
+export interface NodeState {
+  readonly name: string;
+  readonly zone: string | null;
+  readonly region: string | null;
+  readonly segment: string | null;
+  readonly ready: boolean;
+  readonly cordoned: boolean;
+  readonly allocatableCpuMillicores: number | null;
+  readonly allocatableMemoryBytes: number | null;
+}
+
+/** A name within a namespace. */
+export interface NamespacedName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A pod that still runs or will. */
+export interface PodState extends NamespacedName {
+  /** Null while not bound. */
+  readonly node: string | null;
+  /** Null: a bare pod, which is its own workload. */
+  readonly workload: { readonly kind: string; readonly name: string } | null;
+  readonly workflow: NamespacedName;
+}
+
+/** What the user declared that a workload needs of another one. */
+export interface DeclaredChannel {
+  readonly source: NamespacedName;
+  readonly target: NamespacedName;
+  readonly priority: number | null;
+  readonly maxNetworkCost: number | null;
+  readonly minBandwidthBitsPerSecond: number | null;
+}
+
+/** A workload object, with or without pods. */
+export interface WorkloadState extends NamespacedName {
+  readonly kind: string;
+  readonly workflow: NamespacedName;
+}
+
+/** The cluster at one moment, from its objects. */
+export interface ClusterState {
+  /** Sorted by name. */
+  readonly nodes: readonly NodeState[];
+  readonly pods: readonly PodState[];
+  readonly workloads: readonly WorkloadState[];
+  readonly declared: readonly DeclaredChannel[];
+}
+
+/** Before anything is known. */
+export const EMPTY_CLUSTER: ClusterState = { nodes: [], pods: [], workloads: [], declared: [] };
+
+/** namespace/name, as keys of maps and of usage tables. */
+export function fullName({ namespace, name }: NamespacedName): string {
+  return `${namespace}/${name}`;
+}

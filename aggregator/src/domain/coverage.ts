@@ -1,0 +1,34 @@
+import type { WindowShape } from "./window-shape.ts";
+import { windowStartMs } from "./window-shape.ts";
+
+/**
+ * The time that the counters of one thing speak for. A rate is
+ *
+ *     increments in the window / (newest sample - max(start of the window, start of the first increment))
+ *
+ * and not "/ length of the window": the last sample lags behind now by up to a scrape interval, and a thing that was first
+ * seen in mid-window has no figures before. Increments are shared among panes in proportion to time, so the part of an
+ * increment that lies before the window's start is left out of both the numerator and the denominator.
+ */
+export class Coverage {
+  #firstMs = Number.POSITIVE_INFINITY;
+  #newestMs = Number.NEGATIVE_INFINITY;
+
+  /** Time of the newest sample, or -Infinity. */
+  get newestMs(): number {
+    return this.#newestMs;
+  }
+
+  /** After a silence of a whole window the cover begins anew. */
+  extend(fromMs: number, toMs: number, windowMs: number): void {
+    if (fromMs - this.#newestMs > windowMs) this.#firstMs = fromMs;
+    else if (fromMs < this.#firstMs) this.#firstMs = fromMs;
+    if (toMs > this.#newestMs) this.#newestMs = toMs;
+  }
+
+  /** Covered seconds of the window of `panes` panes; 0 when it has no sample. */
+  seconds(shape: WindowShape, nowMs: number, panes: number): number {
+    const startMs = Math.max(windowStartMs(shape, nowMs, panes), this.#firstMs);
+    return Math.max(0, this.#newestMs - startMs) / 1000;
+  }
+}

@@ -1,0 +1,31 @@
+import type { RecordIdentity } from "@isochrone/telemetry";
+
+/** The bus' header by which a publisher says how many records of its stream it dropped so far. */
+const DROPPED_HEADER = "isochrone-dropped";
+
+/** Sums up what publishers say they dropped. Each reports a running total per epoch. */
+export class DroppedReports {
+  readonly #maxSources: number;
+  readonly #bySource = new Map<string, { epoch: string; dropped: number }>();
+  #total = 0;
+
+  constructor(maxSources: number) {
+    this.#maxSources = maxSources;
+  }
+
+  /** Only grows. */
+  get total(): number {
+    return this.#total;
+  }
+
+  observe({ source, epoch }: RecordIdentity, headers: Readonly<Record<string, string>>): void {
+    const dropped = Number(headers[DROPPED_HEADER] ?? 0);
+    if (!Number.isSafeInteger(dropped) || dropped <= 0) return;
+    const known = this.#bySource.get(source);
+    const before = known?.epoch === epoch ? known.dropped : 0;
+    if (dropped <= before) return;
+    this.#total += dropped - before;
+    this.#bySource.set(source, { epoch, dropped });
+    if (this.#bySource.size > this.#maxSources) this.#bySource.delete(this.#bySource.keys().next().value!);
+  }
+}

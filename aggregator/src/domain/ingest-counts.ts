@@ -1,0 +1,36 @@
+import { REFUSALS } from "@isochrone/telemetry";
+import { UNUSED, type Unused } from "./sink.ts";
+
+/** Why points or whole records are refused; the values of the metric label `reason`. */
+export const REFUSED = [...REFUSALS, "future", "bad_headers"] as const;
+export type Refused = (typeof REFUSED)[number];
+
+/** What an ingest has seen since it was made. Only grows. */
+export interface IngestCounts {
+  records: number;
+  /** Points that were in time and new, used or not. */
+  points: number;
+  /** Points of known metrics of which a part is not needed. */
+  ignored: number;
+  tooLate: number;
+  duplicateRecords: number;
+  duplicatePoints: number;
+  refusedRecords: number;
+  readonly refused: Record<Refused, number>;
+  readonly unused: Record<Unused, number>;
+}
+
+/** All zero. */
+export function createIngestCounts(): IngestCounts {
+  return {
+    records: 0,
+    points: 0,
+    ignored: 0,
+    tooLate: 0,
+    duplicateRecords: 0,
+    duplicatePoints: 0,
+    refusedRecords: 0,
+    refused: Object.fromEntries(REFUSED.map((reason) => [reason, 0])) as Record<Refused, number>,
+    unused: Object.fromEntries(UNUSED.map((reason) => [reason, 0])) as Record<Unused, number>,
+  };
+}

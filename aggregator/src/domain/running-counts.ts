@@ -1,0 +1,116 @@
+import { Distribution, type ExponentialHistogramData } from "@isochrone/telemetry";
+
+/** Scale of every Distribution. */
+const SCALE = 6;
+const SLACK = 8;
+
+/** Smallest and largest value, exactly. */
+export interface Extremes {
+  readonly min: number;
+  readonly max: number;
+}
+
+/**
+ * Bucket counts of a whole window, kept while panes come and go: counts are integers, so what was added can be taken away
+ * exactly. It spares the reader to merge all panes of every link each time, which is 30 times the work.
+ */
+export class RunningCounts {
+  #counts = new Uint32Array(0);
+  /** Bucket index of #counts[0]. */
+  #first = 0;
+  #zeroCount = 0;
+  #count = 0;
+  #sum = 0;
+  /** Null: what was taken away may have been an extreme. */
+  #extremes: Extremes | null = { min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY };
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Only what a Distribution took. A sender may surround the counts with any number of empty buckets: they take no room. */
+  add(data: ExponentialHistogramData): void {
+    const { offset, bucketCounts } = data;
+    const fold = 2 ** (data.scale - SCALE);
+    const [low, high] = occupied(bucketCounts);
+    if (low <= high) this.#cover(Math.floor((offset + low) / fold), Math.floor((offset + high) / fold));
+    for (let i = low; i <= high; i++) {
+      const count = bucketCounts[i]!;
+      if (count !== 0) this.#counts[Math.floor((offset + i) / fold) - this.#first]! += count;
+    }
+    this.#zeroCount += data.zeroCount;
+    this.#count += data.count;
+    this.#sum += data.sum;
+    if (data.count > 0) this.#stretch(data);
+  }
+
+  /** Takes away what was added before, at scale 6. */
+  subtract(data: ExponentialHistogramData): void {
+    const shift = data.offset - this.#first;
+    const { bucketCounts } = data;
+    for (let i = 0; i < bucketCounts.length; i++) this.#counts[i + shift]! -= bucketCounts[i]!;
+    this.#zeroCount -= data.zeroCount;
+    this.#count -= data.count;
+    this.#sum -= data.sum;
+    const extremes = this.#extremes;
+    if (extremes !== null && (data.min <= extremes.min || data.max >= extremes.max)) this.#extremes = null;
+    if (this.#count === 0) this.#clear();
+  }
+
+  /**
+   * Null when empty, or when the numbers don't fit together, which only happens beyond 2^32 samples in a bucket.
+   * @param findExtremes called when they are not known any more
+   */
+  toDistribution(findExtremes: () => Extremes): Distribution | null {
+    if (this.#count === 0) return null;
+    this.#extremes ??= findExtremes();
+    const { min, max } = this.#extremes;
+    const counts = this.#counts;
+    const [low, high] = occupied(counts);
+    const distribution = new Distribution();
+    const taken = distribution.mergeData({
+      scale: SCALE,
+      offset: this.#first + low,
+      bucketCounts: counts.subarray(low, high + 1),
+      zeroCount: this.#zeroCount,
+      count: this.#count,
+      sum: this.#sum,
+      min,
+      max,
+    });
+    return taken ? distribution : null;
+  }
+
+  #stretch({ min, max }: Extremes): void {
+    const extremes = this.#extremes;
+    if (extremes === null || (min >= extremes.min && max <= extremes.max)) return;
+    this.#extremes = { min: Math.min(min, extremes.min), max: Math.max(max, extremes.max) };
+  }
+
+  #clear(): void {
+    this.#counts = new Uint32Array(0);
+    this.#sum = 0;
+    this.#extremes = { min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY };
+  }
+
+  #cover(low: number, high: number): void {
+    const { length } = this.#counts;
+    const last = this.#first + length - 1;
+    if (length > 0 && low >= this.#first && high <= last) return;
+    const first = length > 0 && low >= this.#first ? this.#first : low - (length > 0 ? SLACK : 0);
+    const end = length > 0 && high <= last ? last : high + (length > 0 ? SLACK : 0);
+    const grown = new Uint32Array(end - first + 1);
+    if (length > 0) grown.set(this.#counts, this.#first - first);
+    this.#counts = grown;
+    this.#first = first;
+  }
+}
+
+/** First and last slot that isn't 0; crossed over when all are. */
+function occupied(counts: ArrayLike<number>): [low: number, high: number] {
+  let low = 0;
+  let high = counts.length - 1;
+  while (low <= high && counts[low] === 0) low++;
+  while (high >= low && counts[high] === 0) high--;
+  return [low, high];
+}

@@ -1,0 +1,36 @@
+import { ChannelTable } from "./channels.ts";
+import { LinkTable, type LinkKey } from "./links.ts";
+import { UsageTable } from "./usage.ts";
+import type { WindowShape } from "./window-shape.ts";
+
+/** How much is kept at most. */
+export interface TableLimits {
+  readonly maxLinks: number;
+  readonly maxChannels: number;
+  readonly maxPods: number;
+}
+
+/** Everything that the windows hold: what ingest fills and the graphs are built from. */
+export class Tables {
+  readonly shape: WindowShape;
+  readonly links: LinkTable;
+  readonly channels: ChannelTable;
+  readonly pods: UsageTable;
+  readonly nodes: UsageTable;
+
+  constructor(shape: WindowShape, limits: TableLimits) {
+    this.shape = shape;
+    this.links = new LinkTable(shape, limits.maxLinks);
+    this.channels = new ChannelTable(shape, limits.maxChannels);
+    this.pods = new UsageTable(shape, limits.maxPods);
+    this.nodes = new UsageTable(shape, limits.maxPods);
+  }
+
+  /** Frees what has left the window. */
+  expire(nowMs: number, isWanted: (link: LinkKey) => boolean): void {
+    this.links.expire(nowMs, isWanted);
+    this.channels.expire(nowMs);
+    this.pods.expire(nowMs);
+    this.nodes.expire(nowMs);
+  }
+}

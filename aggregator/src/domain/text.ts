@@ -1,0 +1,9 @@
+import type { AttributeValue } from "@isochrone/telemetry";
+
+/** Names in Kubernetes have at most 253 characters; what is longer names nothing. */
+const MAX_NAME_LENGTH = 253;
+
+/** A name from an attribute; null when it is absent, empty, too long or no text. */
+export function textOf(value: AttributeValue | undefined): string | null {
+  return typeof value === "string" && value !== "" && value.length <= MAX_NAME_LENGTH ? value : null;
+}

@@ -1,0 +1,215 @@
+import type { Channel, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
+import { UNKNOWN_WORKLOAD } from "./bind-traffic.ts";
+import type { ChannelKey, ChannelRates } from "./channels.ts";
+import { compareText } from "./compare.ts";
+import { ageSeconds, rfc3339, type GraphStamp } from "./cluster-graph.ts";
+import {
+  fullName,
+  type ClusterState,
+  type DeclaredChannel,
+  type NamespacedName,
+  type PodState,
+} from "./cluster-state.ts";
+import type { Tables } from "./tables.ts";
+import type { WindowName } from "./window-shape.ts";
+
+/** A workload with its pods, or one that is known by its traffic only. */
+interface Member extends NamespacedName {
+  readonly kind: string;
+  /** Null for workloads seen in traffic only: they belong where their peer belongs. */
+  readonly workflow: NamespacedName | null;
+  readonly pods: PodState[];
+}
+
+/** An ordered pair of workloads, observed, declared or both. */
+interface Edge {
+  readonly source: Member;
+  readonly target: Member;
+  rates: ChannelRates | null;
+  declared: DeclaredChannel | null;
+}
+
+interface Draft {
+  readonly id: NamespacedName;
+  readonly members: Map<string, Member>;
+  readonly edges: Edge[];
+}
+
+/** All workflows, by namespace and name in order. A channel between two workflows is part of both, with its far end. */
+export function buildWorkflows(
+  tables: Tables,
+  cluster: ClusterState,
+  stamp: GraphStamp,
+  window: WindowName,
+): WorkflowGraphSnapshot[] {
+  const members = membersOf(cluster);
+  const drafts = new Map<string, Draft>();
+  for (const member of members.values()) if (member.workflow !== null) join(drafts, member.workflow, member);
+  for (const edge of edgesOf(tables, cluster, members, stamp.nowMs, window)) {
+    for (const workflow of workflowsOf(edge)) {
+      join(drafts, workflow, edge.source);
+      join(drafts, workflow, edge.target).edges.push(edge);
+    }
+  }
+  return [...drafts.values()]
+    .sort((a, b) => compareText(a.id.namespace, b.id.namespace) || compareText(a.id.name, b.id.name))
+    .map((draft) => finish(draft, tables, stamp, window));
+}
+
+function membersOf(cluster: ClusterState): Map<string, Member> {
+  const members = new Map<string, Member>();
+  for (const { namespace, name, kind, workflow } of cluster.workloads) {
+    members.set(fullName({ namespace, name }), { namespace, name, kind, workflow, pods: [] });
+  }
+  for (const pod of cluster.pods) {
+    const { namespace, workflow } = pod;
+    const { kind, name } = pod.workload ?? { kind: "Pod", name: pod.name };
+    const key = fullName({ namespace, name });
+    let member = members.get(key);
+    if (member === undefined) members.set(key, (member = { namespace, name, kind, workflow, pods: [] }));
+    member.pods.push(pod);
+  }
+  return members;
+}
+
+function edgesOf(
+  tables: Tables,
+  cluster: ClusterState,
+  members: Map<string, Member>,
+  nowMs: number,
+  window: WindowName,
+): Iterable<Edge> {
+  const edges = new Map<string, Edge>();
+  const edge = (from: NamespacedName, to: NamespacedName): Edge => {
+    const source = memberOf(members, from);
+    const target = memberOf(members, to);
+    const key = `${fullName(source)}\n${fullName(target)}`;
+    let found = edges.get(key);
+    if (found === undefined) edges.set(key, (found = { source, target, rates: null, declared: null }));
+    return found;
+  };
+  for (const { key, rates } of drawable(tables, nowMs, window)) {
+    const source = { namespace: key.sourceNamespace, name: key.source };
+    edge(source, { namespace: key.targetNamespace, name: key.target }).rates = rates;
+  }
+  for (const declared of cluster.declared) edge(declared.source, declared.target).declared = declared;
+  return edges.values();
+}
+
+/** Channels between named workloads that carried anything in the window. */
+function* drawable(
+  tables: Tables,
+  nowMs: number,
+  window: WindowName,
+): Generator<{ readonly key: ChannelKey; readonly rates: ChannelRates }> {
+  for (const channel of tables.channels.values()) {
+    const { key } = channel;
+    if (key.source === UNKNOWN_WORKLOAD || key.target === UNKNOWN_WORKLOAD) continue;
+    const rates = channel.rates(nowMs, window);
+    if (rates === null || !((rates.requestsPerSecond ?? 0) > 0 || (rates.bytesPerSecond ?? 0) > 0)) continue;
+    yield { key, rates };
+  }
+}
+
+function memberOf(members: Map<string, Member>, id: NamespacedName): Member {
+  const key = fullName(id);
+  let member = members.get(key);
+  if (member === undefined) {
+    members.set(key, (member = { ...id, kind: "Unknown", workflow: null, pods: [] }));
+  }
+  return member;
+}
+
+function workflowsOf({ source, target }: Edge): NamespacedName[] {
+  const own = source.workflow ?? target.workflow ?? { namespace: source.namespace, name: source.namespace };
+  const other = target.workflow ?? own;
+  return fullName(own) === fullName(other) ? [own] : [own, other];
+}
+
+function join(drafts: Map<string, Draft>, workflow: NamespacedName, member: Member): Draft {
+  const key = fullName(workflow);
+  let draft = drafts.get(key);
+  if (draft === undefined) drafts.set(key, (draft = { id: workflow, members: new Map(), edges: [] }));
+  draft.members.set(fullName(member), member);
+  return draft;
+}
+
+function finish(draft: Draft, tables: Tables, stamp: GraphStamp, window: WindowName): WorkflowGraphSnapshot {
+  const members = [...draft.members.values()].sort(
+    (a, b) => compareText(a.name, b.name) || compareText(a.namespace, b.namespace),
+  );
+  const label = labelsOf(draft, members);
+  return {
+    version: stamp.version,
+    observedAt: rfc3339(stamp.nowMs),
+    namespace: draft.id.namespace,
+    name: draft.id.name,
+    workloads: members.map((member) => buildWorkload(member, label(member), tables, stamp.nowMs, window)),
+    channels: draft.edges
+      .map((edge) => buildChannel(edge, label(edge.source), label(edge.target), stamp.nowMs))
+      .sort((a, b) => compareText(a.source, b.source) || compareText(a.target, b.target)),
+  };
+}
+
+/** Channels carry names only: a workload of another namespace whose name a member has too is called namespace/name. */
+function labelsOf(draft: Draft, members: readonly Member[]): (member: Member) => string {
+  const times = new Map<string, number>();
+  for (const { name } of members) times.set(name, (times.get(name) ?? 0) + 1);
+  return (member) =>
+    times.get(member.name)! > 1 && member.namespace !== draft.id.namespace ? fullName(member) : member.name;
+}
+
+function buildWorkload(
+  member: Member,
+  name: string,
+  tables: Tables,
+  nowMs: number,
+  window: WindowName,
+): Workload {
+  const usages = member.pods.map((pod) => tables.pods.get(fullName(pod)));
+  const cores = mean(usages.map((usage) => usage?.cpu(nowMs, window) ?? null));
+  return {
+    name,
+    kind: member.kind,
+    namespace: member.namespace,
+    cpuMillicores: cores === null ? null : cores * 1000,
+    memoryBytes: mean(usages.map((usage) => usage?.memory(nowMs, window) ?? null)),
+    pods: member.pods
+      .map((pod) => ({ name: pod.name, node: pod.node }))
+      .sort((a, b) => compareText(a.name, b.name)),
+  };
+}
+
+/** Of the pods that have figures: a pod that just started neither counts as idle nor hides the others. */
+function mean(values: readonly (number | null)[]): number | null {
+  let sum = 0;
+  let count = 0;
+  for (const value of values) {
+    if (value === null) continue;
+    sum += value;
+    count++;
+  }
+  return count === 0 ? null : sum / count;
+}
+
+/** What a channel that is declared only has of traffic. */
+const NO_RATES = { bytesPerSecond: null, requestsPerSecond: null, errorRatio: null, newestMs: Number.NaN };
+/** What a channel that is observed only has of declarations. */
+const NO_NEEDS = { priority: null, maxNetworkCost: null, minBandwidthBitsPerSecond: null };
+
+function buildChannel(edge: Edge, source: string, target: string, nowMs: number): Channel {
+  const { bytesPerSecond, requestsPerSecond, errorRatio, newestMs } = edge.rates ?? NO_RATES;
+  const { priority, maxNetworkCost, minBandwidthBitsPerSecond } = edge.declared ?? NO_NEEDS;
+  return {
+    source,
+    target,
+    bytesPerSecond,
+    requestsPerSecond,
+    errorRatio,
+    priority,
+    maxNetworkCost,
+    minBandwidthBitsPerSecond,
+    origin: edge.rates === null ? "declared" : "observed",
+    ageSeconds: ageSeconds(newestMs, nowMs),
+  };
+}

@@ -1,0 +1,65 @@
+import { createHttpApp, problem, sendProblem, type HttpApp, type Readiness } from "@isochrone/runtime/http";
+import type { Logger } from "@isochrone/runtime";
+import type { FastifyInstance } from "fastify";
+import type { Registry } from "prom-client";
+import { AggregatorError } from "../errors.ts";
+import type { GraphKeeper } from "../graph-keeper.ts";
+import type { PageAssets } from "../ports.ts";
+import { registerDecisionsRoutes, type DecisionsSource } from "./decisions-routes.ts";
+import type { EventStream } from "./event-stream.ts";
+import { registerGraphRoutes } from "./graph-routes.ts";
+import { registerPage } from "./page-routes.ts";
+import { registerProbePlanRoute, type PlanSources } from "./probe-plan-route.ts";
+
+/** What the graph API serves from. */
+export interface GraphApiParts {
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly bodyLimitBytes: number;
+  readonly maxEventClients: number;
+  /** Tells lives of replicas apart. */
+  readonly epoch: string;
+  readonly keeper: GraphKeeper;
+  readonly events: EventStream;
+  readonly plan: PlanSources;
+  readonly decisions: DecisionsSource;
+  readonly page?: PageAssets | undefined;
+  ready(): Readiness;
+}
+
+/** Ordinary requests under way at once, beside the event streams. */
+const MAX_REQUESTS = 512;
+
+/** The graph API, not listening yet. */
+export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
+  const app = await createHttpApp({
+    name: "graph-api",
+    logger: parts.logger,
+    registry: parts.registry,
+    bodyLimitBytes: parts.bodyLimitBytes,
+    maxConcurrentRequests: MAX_REQUESTS + parts.maxEventClients,
+    ready: () => parts.ready(),
+    openapi: { path: "/api/v1/openapi.json", title: "Isochrone graph API", version: "1" },
+  });
+  await app.register(async (scope) => {
+    // The routes state their types themselves: with a type provider, 304 without a body has none.
+    const api = scope as unknown as FastifyInstance;
+    answerKnownErrors(api);
+    registerGraphRoutes(api, parts.keeper, parts.epoch);
+    registerProbePlanRoute(api, parts.plan);
+    registerDecisionsRoutes(api, parts.decisions);
+    parts.events.register(api);
+  });
+  app.addHook("preClose", async () => parts.events.close());
+  if (parts.page !== undefined) registerPage(app, parts.page);
+  return app;
+}
+
+/** Not yet, not there and no longer there are answers like any other: nothing to log as a failure of ours. */
+function answerKnownErrors(app: FastifyInstance): void {
+  app.setErrorHandler((error, _request, reply) => {
+    if (!(error instanceof AggregatorError)) throw error;
+    if (error.status === 503) void reply.header("retry-after", "1");
+    return sendProblem(reply, problem(error.status, { code: error.code, detail: error.message }));
+  });
+}

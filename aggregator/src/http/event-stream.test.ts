@@ -1,0 +1,170 @@
+import { get, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
+import { createHttpApp, type HttpApp } from "@isochrone/runtime/http";
+import { createRegistry } from "@isochrone/runtime";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { EMPTY_CLUSTER } from "../domain/cluster-state.ts";
+import { EventHistory } from "../domain/event-history.ts";
+import { Tables } from "../domain/tables.ts";
+import { GraphKeeper } from "../graph-keeper.ts";
+import { nodeState } from "../testing/cluster.ts";
+import { EventStream } from "./event-stream.ts";
+
+let clock: ManualClock;
+let keeper: GraphKeeper;
+let stream: EventStream;
+let app: HttpApp;
+let dropped: string[];
+
+beforeEach(async () => {
+  clock = new ManualClock();
+  dropped = [];
+  const tables = new Tables(
+    { windowMs: 30_000, paneMs: 2000, panes: 15, fastPanes: 3 },
+    { maxLinks: 10, maxChannels: 10, maxPods: 10 },
+  );
+  keeper = new GraphKeeper(tables, { methods: ["udp_rr"], quantile: "p50" }, new EventHistory("life", 5));
+  stream = new EventStream({
+    keeper,
+    clock,
+    maxClients: 2,
+    maxBufferedBytes: 64 * 1024,
+    onDropped: (reason) => dropped.push(reason),
+  });
+  app = await createHttpApp({
+    name: "test",
+    logger: new MemoryLogger(),
+    registry: createRegistry(),
+    bodyLimitBytes: 1024,
+    ready: () => ({ ready: true, reasons: [] }),
+  });
+  stream.register(app);
+  await app.listen({ host: "127.0.0.1", port: 0 });
+});
+
+afterEach(async () => {
+  stream.close();
+  await app.close();
+});
+
+function build(nodes: string[] = []): void {
+  keeper.build({ ...EMPTY_CLUSTER, nodes: nodes.map((name) => nodeState(name)) }, clock.now(), () => false);
+}
+
+/** A client on a real socket. */
+class Client {
+  readonly response: IncomingMessage;
+  #text = "";
+  #wake: () => void = () => undefined;
+  readonly ended: Promise<void>;
+
+  private constructor(response: IncomingMessage) {
+    this.response = response;
+    this.ended = new Promise((resolve) => response.once("close", resolve));
+    response.on("error", () => undefined);
+  }
+
+  static connect(lastEventId?: string): Promise<Client> {
+    const { port } = app.server.address() as AddressInfo;
+    const headers = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
+    return new Promise((resolve, reject) => {
+      const request = get(
+        { host: "127.0.0.1", port, path: "/api/v1/events", headers, agent: false },
+        (response) => resolve(new Client(response)),
+      );
+      request.on("error", reject);
+    });
+  }
+
+  listen(): this {
+    this.response.setEncoding("utf8").on("data", (chunk: string) => {
+      this.#text += chunk;
+      this.#wake();
+    });
+    return this;
+  }
+
+  /** Everything that came until `part` did. */
+  async until(part: string): Promise<string> {
+    while (!this.#text.includes(part)) await new Promise<void>((resolve) => (this.#wake = resolve));
+    return this.#text;
+  }
+}
+
+describe("event stream", () => {
+  test("a client gets the newest event first, and each later one with an id that names life and version", async () => {
+    build(["a"]);
+    const client = (await Client.connect()).listen();
+    await client.until("id: life-1");
+    build(["a", "b"]);
+    const text = await client.until("id: life-2");
+    expect(client.response.headers["content-type"]).toContain("text/event-stream");
+    expect(text).toContain("event: graph");
+    expect(await client.until('"nodes":["b"]')).toContain('"version":2');
+  });
+
+  test("a client that comes back gets what it missed, in order and no more", async () => {
+    for (let version = 1; version <= 3; version++) build();
+    const client = (await Client.connect("life-1")).listen();
+    const text = await client.until("id: life-3");
+    expect([...text.matchAll(/^id: (.*)$/gm)].map((match) => match[1])).toEqual(["life-2", "life-3"]);
+  });
+
+  test.each(["other-1", "life-99", "rubbish"])(
+    "the unknown id %s gets a reset that links to the snapshot",
+    async (id) => {
+      build();
+      const text = await (await Client.connect(id)).listen().until("snapshot");
+      expect(text).toContain(
+        'event: reset\nid: life-1\ndata: {"version":1,"snapshot":"/api/v1/graph/cluster"}',
+      );
+    },
+  );
+
+  test("a comment every 15 seconds keeps the connection alive", async () => {
+    const client = (await Client.connect()).listen();
+    await clock.advance(15_000);
+    expect(await client.until(": heartbeat")).not.toContain("event:");
+  });
+
+  test("a client that doesn't read is cut off, and the others go on", async () => {
+    const slow = await Client.connect();
+    slow.response.pause();
+    const good = (await Client.connect()).listen();
+    const many = Array.from({ length: 20_000 }, (_, i) => `node-with-a-long-name-${i}`);
+    // Sockets of the system hold some megabytes before anything waits here.
+    for (let version = 1; version <= 60 && dropped.length === 0; version++) {
+      build(version % 2 === 0 ? [] : many);
+      await good.until(`id: life-${version}\n`);
+    }
+    expect(dropped).toEqual(["slow"]);
+    expect(stream.clients).toBe(1);
+    slow.response.destroy();
+  });
+
+  test("clients beyond the bound get 503", async () => {
+    await Client.connect();
+    await Client.connect();
+    const third = await Client.connect();
+    expect(third.response.statusCode).toBe(503);
+    expect(dropped).toEqual(["too_many"]);
+    third.response.resume();
+  });
+
+  test("a client that leaves is forgotten", async () => {
+    const client = await Client.connect();
+    expect(stream.clients).toBe(1);
+    client.response.destroy();
+    await client.ended;
+    while (stream.clients > 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(stream.clients).toBe(0);
+  });
+
+  test("closing ends every stream", async () => {
+    const client = (await Client.connect()).listen();
+    stream.close();
+    await client.ended;
+    expect(stream.clients).toBe(0);
+  });
+});

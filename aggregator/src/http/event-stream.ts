@@ -1,0 +1,140 @@
+import type { ServerResponse } from "node:http";
+import type { FastifyInstance } from "fastify";
+import type { Clock } from "@isochrone/runtime";
+import { ProblemSchema, type GraphEvent } from "@isochrone/topology";
+import { Type } from "typebox";
+import { AggregatorError } from "../errors.ts";
+import type { GraphKeeper } from "../graph-keeper.ts";
+
+/** So that proxies and clients can tell a quiet stream from a dead one. */
+const HEARTBEAT_MS = 15_000;
+/** What a reset event links to. */
+const SNAPSHOT_PATH = "/api/v1/graph/cluster";
+
+/** What the event stream needs. */
+export interface EventStreamOptions {
+  readonly keeper: GraphKeeper;
+  readonly clock: Clock;
+  readonly maxClients: number;
+  /** What may wait for one client. */
+  readonly maxBufferedBytes: number;
+  /** Told why a client was cut off or not let in. */
+  onDropped(reason: "slow" | "too_many"): void;
+}
+
+/** `GET /api/v1/events`: one event per version of the graphs, to any number of clients up to a bound. */
+export class EventStream {
+  readonly #options: EventStreamOptions;
+  readonly #clients = new Set<ServerResponse>();
+  readonly #stopped = new AbortController();
+  readonly #unlisten: () => void;
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options;
+    this.#unlisten = options.keeper.listen((event) => this.#broadcast(this.#format(event)));
+    void this.#heartbeat();
+  }
+
+  get clients(): number {
+    return this.#clients.size;
+  }
+
+  register(app: FastifyInstance): void {
+    app.get<{ Headers: { "last-event-id"?: string } }>(
+      "/api/v1/events",
+      {
+        // The answer to a HEAD would never end.
+        exposeHeadRoute: false,
+        schema: {
+          summary:
+            "Server-sent events: `graph` with what changed, `reset` where the client has to read the snapshot again",
+          headers: Type.Object({ "last-event-id": Type.Optional(Type.String({ maxLength: 200 })) }),
+          response: {
+            200: { content: { "text/event-stream": { schema: Type.String() } } },
+            503: ProblemSchema,
+          },
+        },
+      },
+      (request, reply) => {
+        if (this.#clients.size >= this.#options.maxClients) {
+          this.#options.onDropped("too_many");
+          throw new AggregatorError(
+            "too_many_clients",
+            `the event stream serves ${this.#options.maxClients} clients at most`,
+          );
+        }
+        // The headers that hooks have set, X-Request-Id and the like, go along.
+        const headers = reply.getHeaders();
+        reply.hijack();
+        this.#open(request.headers["last-event-id"], reply.raw, headers);
+      },
+    );
+  }
+
+  /** Ends all streams: a server can't close while they last. */
+  close(): void {
+    this.#unlisten();
+    this.#stopped.abort();
+    for (const client of this.#clients) client.end();
+    this.#clients.clear();
+  }
+
+  #open(lastEventId: string | undefined, response: ServerResponse, headers: Record<string, unknown>): void {
+    for (const [name, value] of Object.entries(headers))
+      if (value !== undefined) response.setHeader(name, value as string);
+    response.writeHead(200, {
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-store",
+      "x-accel-buffering": "no",
+    });
+    response.on("close", () => this.#clients.delete(response));
+    response.on("error", () => this.#clients.delete(response));
+    this.#clients.add(response);
+    this.#send(response, `retry: 1000\n\n${this.#greeting(lastEventId)}`);
+  }
+
+  /** What a client gets first: what it missed, or where to begin anew. A new client gets the newest event. */
+  #greeting(lastEventId: string | undefined): string {
+    const { keeper } = this.#options;
+    if (lastEventId === undefined || lastEventId === "") {
+      const newest = keeper.history.newest;
+      return newest === null ? "" : this.#format(newest);
+    }
+    const resume = keeper.history.after(lastEventId);
+    if (resume.kind === "replay") return resume.events.map((event) => this.#format(event)).join("");
+    const version = keeper.newest?.version ?? 0;
+    const data = JSON.stringify({ version, snapshot: SNAPSHOT_PATH });
+    return `event: reset\nid: ${keeper.history.idOf(version)}\ndata: ${data}\n\n`;
+  }
+
+  #format(event: GraphEvent): string {
+    return `event: graph\nid: ${this.#options.keeper.history.idOf(event.version)}\ndata: ${JSON.stringify(event)}\n\n`;
+  }
+
+  #broadcast(text: string): void {
+    for (const client of this.#clients) this.#send(client, text);
+  }
+
+  #send(client: ServerResponse, text: string): void {
+    if (text === "") return;
+    if (client.writableLength > this.#options.maxBufferedBytes) {
+      this.#clients.delete(client);
+      client.destroy();
+      this.#options.onDropped("slow");
+      return;
+    }
+    client.write(text);
+  }
+
+  async #heartbeat(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      try {
+        await this.#options.clock.sleep(HEARTBEAT_MS, signal);
+      } catch {
+        return;
+      }
+      this.#broadcast(": heartbeat\n\n");
+    }
+  }
+}

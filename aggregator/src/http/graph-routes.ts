@@ -1,0 +1,208 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import {
+  ClusterGraphSchema,
+  ProblemSchema,
+  WorkflowGraphSchema,
+  WorkflowListSchema,
+  type ClusterGraphSnapshot,
+  type Link,
+  type WorkflowList,
+} from "@isochrone/topology";
+import { Type, type Static } from "typebox";
+import type { WindowName } from "../domain/window-shape.ts";
+import { AggregatorError } from "../errors.ts";
+import type { GraphKeeper, PublishedGraphs } from "../graph-keeper.ts";
+import { isUnchanged } from "./etag.ts";
+
+const MAX_LINKS_PER_PAGE = 100_000;
+
+const WindowQuery = Type.Optional(
+  Type.Union([Type.Literal("full"), Type.Literal("fast")], {
+    description: "fast: the newest panes only, for alerts. Default: full",
+  }),
+);
+
+const ClusterQuery = Type.Object({
+  window: WindowQuery,
+  nodes: Type.Optional(
+    Type.String({
+      maxLength: 65_536,
+      description: "Names, comma separated: only these nodes and the links between them",
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_LINKS_PER_PAGE, description: "Links per page. Default: all" }),
+  ),
+  cursor: Type.Optional(Type.String({ maxLength: 1024, description: "nextCursor of the page before" })),
+});
+type ClusterQuery = Static<typeof ClusterQuery>;
+
+const WorkflowQuery = Type.Object({ window: WindowQuery });
+type WorkflowQuery = Static<typeof WorkflowQuery>;
+
+const WorkflowParams = Type.Object({
+  namespace: Type.String({ maxLength: 253 }),
+  name: Type.String({ maxLength: 253 }),
+});
+type WorkflowParams = Static<typeof WorkflowParams>;
+
+const Unchanged = Type.Null({ description: "The client has this version" });
+
+/** `GET /api/v1/graph/...`. `epoch` tells lives of replicas apart: a restarted one counts versions from 1 again. */
+export function registerGraphRoutes(app: FastifyInstance, keeper: GraphKeeper, epoch: string): void {
+  const fresh = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    window: WindowName,
+  ): PublishedGraphs | null => {
+    const graphs = keeper.newest;
+    if (graphs === null) throw new AggregatorError("no_graph_yet", "the first graph is still being built");
+    return isUnchanged(request, reply, `"${epoch}-${graphs.version}-${window}"`) ? null : graphs;
+  };
+  registerCluster(app, fresh);
+  registerWorkflows(app, fresh);
+}
+
+type Fresh = (request: FastifyRequest, reply: FastifyReply, window: WindowName) => PublishedGraphs | null;
+
+function registerCluster(app: FastifyInstance, fresh: Fresh): void {
+  app.get<{ Querystring: ClusterQuery }>(
+    "/api/v1/graph/cluster",
+    {
+      schema: {
+        summary: "The cluster graph: nodes and measured links",
+        querystring: ClusterQuery,
+        response: { 200: ClusterGraphSchema, 304: Unchanged, 400: ProblemSchema, 503: ProblemSchema },
+      },
+    },
+    (request, reply) => {
+      const window = request.query.window ?? "full";
+      const graphs = fresh(request, reply, window);
+      return graphs === null ? reply.send() : sendJson(reply, clusterJson(graphs, window, request.query));
+    },
+  );
+}
+
+/** Whole graphs are asked for again and again: one text per version and window. */
+const wholeTexts = new WeakMap<ClusterGraphSnapshot, string>();
+
+function clusterJson(graphs: PublishedGraphs, window: WindowName, query: ClusterQuery): string {
+  const graph = graphs.cluster(window);
+  const part = selectPart(graph, query);
+  if (part !== graph) return JSON.stringify(part);
+  let text = wholeTexts.get(graph);
+  if (text === undefined) wholeTexts.set(graph, (text = JSON.stringify(graph)));
+  return text;
+}
+
+/** The snapshots have their schemas' types; a serializer driven by the schema takes ten times as long over the nullable numbers. */
+function sendJson(reply: FastifyReply, text: string): FastifyReply {
+  return reply.type("application/json; charset=utf-8").send(text);
+}
+
+function selectPart(
+  graph: ClusterGraphSnapshot,
+  { nodes, limit, cursor }: ClusterQuery,
+): ClusterGraphSnapshot {
+  if (nodes === undefined && limit === undefined && cursor === undefined) return graph;
+  const names = nodes === undefined ? null : new Set(nodes.split(",").map((name) => name.trim()));
+  const wanted =
+    names === null
+      ? graph.links
+      : graph.links.filter((link) => names.has(link.source) && names.has(link.target));
+  const after = cursor === undefined ? null : readCursor(cursor);
+  const rest = after === null ? wanted : wanted.slice(firstAfter(wanted, after));
+  const links = limit === undefined ? rest : rest.slice(0, limit);
+  return {
+    ...graph,
+    nodes: names === null ? graph.nodes : graph.nodes.filter((node) => names.has(node.name)),
+    links,
+    nextCursor: links.length < rest.length ? writeCursor(links.at(-1)!) : null,
+  };
+}
+
+/** A page ends at a pair of nodes by name, so that paging goes on across versions: links may come and go in between. */
+type CursorKey = readonly [source: string, target: string, method: string, ipFamily: number];
+
+function keyOf(link: Link): CursorKey {
+  return [link.source, link.target, link.method, link.ipFamily];
+}
+
+function writeCursor(link: Link): string {
+  return Buffer.from(JSON.stringify(keyOf(link))).toString("base64url");
+}
+
+function readCursor(cursor: string): CursorKey {
+  try {
+    const key: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString());
+    if (Array.isArray(key) && key.length === 4 && key.slice(0, 3).every((part) => typeof part === "string")) {
+      return key as unknown as CursorKey;
+    }
+  } catch {
+    // Told below.
+  }
+  throw new AggregatorError("bad_query", "cursor must be the nextCursor of a former page");
+}
+
+/** Where the links after the key's begin. The exact link may be gone: then where it would have been, by source and target. */
+function firstAfter(links: readonly Link[], key: CursorKey): number {
+  const exact = links.findIndex((link) => keyOf(link).every((part, index) => part === key[index]));
+  if (exact >= 0) return exact + 1;
+  const [source, target] = key;
+  const next = links.findIndex(
+    (link) => link.source > source || (link.source === source && link.target > target),
+  );
+  return next < 0 ? links.length : next;
+}
+
+function registerWorkflows(app: FastifyInstance, fresh: Fresh): void {
+  app.get<{ Querystring: WorkflowQuery }>(
+    "/api/v1/graph/workflows",
+    {
+      schema: {
+        summary: "All workflows",
+        querystring: WorkflowQuery,
+        response: { 200: WorkflowListSchema, 304: Unchanged, 503: ProblemSchema },
+      },
+    },
+    (request, reply) => {
+      const window = request.query.window ?? "full";
+      const graphs = fresh(request, reply, window);
+      return graphs === null ? reply.send() : sendJson(reply, JSON.stringify(listWorkflows(graphs, window)));
+    },
+  );
+  app.get<{ Params: WorkflowParams; Querystring: WorkflowQuery }>(
+    "/api/v1/graph/workflows/:namespace/:name",
+    {
+      schema: {
+        summary: "One workflow: workloads and channels",
+        params: WorkflowParams,
+        querystring: WorkflowQuery,
+        response: { 200: WorkflowGraphSchema, 304: Unchanged, 404: ProblemSchema, 503: ProblemSchema },
+      },
+    },
+    (request, reply) => {
+      const window = request.query.window ?? "full";
+      const graphs = fresh(request, reply, window);
+      if (graphs === null) return reply.send();
+      const key = `${request.params.namespace}/${request.params.name}`;
+      const graph = graphs.workflows(window).get(key);
+      if (graph === undefined) throw new AggregatorError("unknown_workflow", `there is no workflow ${key}`);
+      return sendJson(reply, JSON.stringify(graph));
+    },
+  );
+}
+
+function listWorkflows(graphs: PublishedGraphs, window: WindowName): WorkflowList {
+  return {
+    version: graphs.version,
+    observedAt: graphs.cluster(window).observedAt,
+    workflows: Array.from(graphs.workflows(window).values(), ({ namespace, name, workloads, channels }) => ({
+      namespace,
+      name,
+      workloads: workloads.length,
+      channels: channels.length,
+      pods: workloads.reduce((sum, workload) => sum + workload.pods.length, 0),
+    })),
+  };
+}

@@ -1,0 +1,24 @@
+import type { HttpApp } from "@isochrone/runtime/http";
+import type { PageAssets } from "../ports.ts";
+import { contentEtag, isUnchanged } from "./etag.ts";
+
+/** The page loads nothing from anywhere else, and no inline script: what gets into its text can't run. */
+const PAGE_HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+/** Serves the web page's files at their paths. */
+export function registerPage(app: HttpApp, { assets }: PageAssets): void {
+  for (const [path, { contentType, body }] of assets) {
+    const etag = contentEtag(body);
+    app.get(path, { schema: { hide: true } }, (request, reply) => {
+      void reply.headers(PAGE_HEADERS).type(contentType);
+      return isUnchanged(request, reply, etag) ? reply.send() : reply.send(body);
+    });
+  }
+}

@@ -1,0 +1,171 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { IngestCounts } from "./domain/ingest-counts.ts";
+import type { Ingest } from "./domain/ingest.ts";
+import type { Tables } from "./domain/tables.ts";
+
+/** Sources whose skew is published; a label per source is only bearable while they are few. */
+const MAX_SKEW_SOURCES = 5000;
+
+/** What the metrics are read from when they are scraped. */
+export interface MetricSources {
+  readonly ingest: Ingest;
+  readonly tables: Tables;
+  /** Age of the newest graph, ms; null before the first one. */
+  readonly graphAgeMs: () => number | null;
+  readonly eventClients: () => number;
+}
+
+/** Those that are told, not read. */
+export interface AggregatorMetrics {
+  readonly buildSeconds: Histogram;
+  readonly buildFailures: Counter;
+  readonly eventClientsDropped: Counter<"reason">;
+  readonly httpRefused: Counter<"reason">;
+}
+
+/** Registers all metrics of an aggregator. Counts are read at scrape time: the hot path only adds to plain numbers. */
+export function createAggregatorMetrics(registry: Registry, sources: MetricSources): AggregatorMetrics {
+  const registers = [registry];
+  registerCounts(registry, sources.ingest);
+  registerSizes(registry, sources);
+  return {
+    buildSeconds: new Histogram({
+      name: "isochrone_aggregator_build_duration_seconds",
+      help: "Time to build both graphs in both windows.",
+      buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10],
+      registers,
+    }),
+    buildFailures: new Counter({
+      name: "isochrone_aggregator_build_failures_total",
+      help: "Builds that failed; the graph before stays.",
+      registers,
+    }),
+    httpRefused: new Counter({
+      name: "isochrone_aggregator_http_refused_total",
+      help: "Requests to the OTLP/HTTP ingest that were refused as a whole.",
+      labelNames: ["reason"],
+      registers,
+    }),
+    eventClientsDropped: new Counter({
+      name: "isochrone_aggregator_event_clients_dropped_total",
+      help: "Clients of the event stream that were cut off or not let in.",
+      labelNames: ["reason"],
+      registers,
+    }),
+  };
+}
+
+function registerCounts(registry: Registry, ingest: Ingest): void {
+  const { counts } = ingest;
+  const plain: readonly (readonly [string, string, () => number])[] = [
+    ["isochrone_aggregator_records_total", "Records taken off the bus.", () => counts.records],
+    ["isochrone_aggregator_points_total", "Points that were in time and new.", () => counts.points],
+    [
+      "isochrone_aggregator_points_ignored_total",
+      "Points of a form that their metric isn't read in.",
+      () => counts.ignored,
+    ],
+    ["isochrone_aggregator_too_late_total", "Points older than the window.", () => counts.tooLate],
+    [
+      "isochrone_aggregator_duplicate_records_total",
+      "Records that came again.",
+      () => counts.duplicateRecords,
+    ],
+    [
+      "isochrone_aggregator_duplicate_points_total",
+      "Points of foreign records that came again.",
+      () => counts.duplicatePoints,
+    ],
+    [
+      "isochrone_aggregator_publisher_dropped_total",
+      "Records that publishers say they dropped.",
+      () => ingest.droppedRecords,
+    ],
+    [
+      "isochrone_records_missing_total",
+      "Records that a publisher numbered and that never came.",
+      () => ingest.missingRecords,
+    ],
+  ];
+  for (const [name, help, read] of plain) counter(registry, name, help, read);
+  labelled(
+    registry,
+    "isochrone_aggregator_refused_total",
+    "Points or records that were refused.",
+    counts,
+    "refused",
+  );
+  labelled(
+    registry,
+    "isochrone_aggregator_unused_total",
+    "Points that no graph is drawn from.",
+    counts,
+    "unused",
+  );
+}
+
+function counter(registry: Registry, name: string, help: string, read: () => number): void {
+  const metric = new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect(): void {
+      metric.reset();
+      metric.inc(read());
+    },
+  });
+}
+
+function labelled(
+  registry: Registry,
+  name: string,
+  help: string,
+  counts: IngestCounts,
+  field: "refused" | "unused",
+): void {
+  const metric = new Counter({
+    name,
+    help,
+    labelNames: ["reason"],
+    registers: [registry],
+    collect(): void {
+      metric.reset();
+      for (const [reason, count] of Object.entries(counts[field])) metric.inc({ reason }, count);
+    },
+  });
+}
+
+function registerSizes(
+  registry: Registry,
+  { ingest, tables, graphAgeMs, eventClients }: MetricSources,
+): void {
+  const sizes: readonly (readonly [string, string, () => number])[] = [
+    ["isochrone_aggregator_series", "Series in memory.", () => ingest.series],
+    ["isochrone_aggregator_links", "Links in memory.", () => tables.links.size],
+    ["isochrone_aggregator_channels", "Channels in memory.", () => tables.channels.size],
+    ["isochrone_aggregator_pods", "Pods with usage in memory.", () => tables.pods.size],
+    ["isochrone_aggregator_event_clients", "Clients of the event stream.", eventClients],
+    [
+      "isochrone_aggregator_graph_age_seconds",
+      "Age of the newest graph; NaN before the first.",
+      () => (graphAgeMs() ?? Number.NaN) / 1000,
+    ],
+  ];
+  for (const [name, help, read] of sizes) {
+    const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: () => gauge.set(read()) });
+  }
+  const skew = new Gauge({
+    name: "isochrone_aggregator_source_clock_skew_seconds",
+    help: "Arrival less sent-at of a source's newest record: the error of its clock, and the delay of the way.",
+    labelNames: ["source"],
+    registers: [registry],
+    collect(): void {
+      skew.reset();
+      let left = MAX_SKEW_SOURCES;
+      for (const [source, clock] of ingest.clocks.entries()) {
+        if (left-- === 0) break;
+        skew.set({ source }, clock.offsetMs / 1000);
+      }
+    },
+  });
+}

@@ -1,0 +1,80 @@
+import {
+  PROBE_ATTRIBUTES,
+  PROBE_METRICS,
+  RESOURCE_ATTRIBUTES,
+  type Attributes,
+  type ExponentialHistogramPoint,
+  type Metric,
+  type MetricsBatch,
+  type NumberPoint,
+  type Outcome,
+} from "@isochrone/telemetry";
+import type { EngineSnapshot, FlowSnapshot } from "../ports.ts";
+
+/** Who publishes. Absent zone or region: not known. */
+export interface BatchSource {
+  readonly node: string;
+  readonly zone: string | null;
+  readonly region: string | null;
+}
+
+/** Published even when zero: a peer of which nothing came must not look like a peer nobody asked. The others are rare; absent means zero. */
+const ALWAYS: ReadonlySet<Outcome> = new Set(["sent", "received", "lost"]);
+
+/** One record of the bus: what an engine measured in one interval (delta temporality). */
+export function toBatch(source: BatchSource, snapshot: EngineSnapshot): MetricsBatch {
+  const times = { startMs: snapshot.startMs, timeMs: snapshot.endMs };
+  const rtt: ExponentialHistogramPoint[] = [];
+  const variation: NumberPoint[] = [];
+  const variationCount: NumberPoint[] = [];
+  const packets: NumberPoint[] = [];
+  for (const flow of snapshot.flows) {
+    const attributes = attributesOf(flow);
+    if (flow.rtt.count > 0) rtt.push({ attributes, ...times, data: flow.rtt });
+    if (flow.variationCount > 0) {
+      variation.push({ attributes, ...times, value: flow.variationSeconds });
+      variationCount.push({ attributes, ...times, value: flow.variationCount, integer: true });
+    }
+    for (const [outcome, value] of Object.entries(flow.outcomes) as [Outcome, number][]) {
+      if (value === 0 && !ALWAYS.has(outcome)) continue;
+      packets.push({
+        attributes: { ...attributes, [PROBE_ATTRIBUTES.outcome]: outcome },
+        ...times,
+        value,
+        integer: true,
+      });
+    }
+  }
+  const metrics: Metric[] = [
+    { name: PROBE_METRICS.rtt, unit: "s", kind: "exponentialHistogram", temporality: "delta", points: rtt },
+    deltaSum(PROBE_METRICS.rttVariation, "s", variation),
+    deltaSum(PROBE_METRICS.rttVariationCount, "1", variationCount),
+    deltaSum(PROBE_METRICS.packets, "{packet}", packets),
+  ];
+  return {
+    resource: resourceOf(source),
+    scope: { name: "isochrone-probe" },
+    metrics: metrics.filter((metric) => metric.points.length > 0),
+  };
+}
+
+function deltaSum(name: string, unit: string, points: readonly NumberPoint[]): Metric {
+  return { name, unit, kind: "sum", temporality: "delta", monotonic: true, points };
+}
+
+function attributesOf(flow: FlowSnapshot): Attributes {
+  return {
+    [PROBE_ATTRIBUTES.destinationNode]: flow.node,
+    [PROBE_ATTRIBUTES.method]: flow.method,
+    [PROBE_ATTRIBUTES.ipFamily]: String(flow.ipFamily),
+  };
+}
+
+function resourceOf({ node, zone, region }: BatchSource): Attributes {
+  return {
+    [RESOURCE_ATTRIBUTES.serviceName]: "isochrone-probe",
+    [RESOURCE_ATTRIBUTES.node]: node,
+    ...(zone === null ? {} : { [RESOURCE_ATTRIBUTES.zone]: zone }),
+    ...(region === null ? {} : { [RESOURCE_ATTRIBUTES.region]: region }),
+  };
+}

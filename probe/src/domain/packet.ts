@@ -1,0 +1,146 @@
+// The request/response packet. UDP carries one per datagram; TCP carries the same bytes behind a length of 2 bytes.
+// All numbers are big-endian. An answer is exactly as long as its question, so that a responder can't be used to amplify.
+//
+// | offset | bytes | field                | request                        | response                              |
+// | ------ | ----- | -------------------- | ------------------------------ | ------------------------------------- |
+// | 0      | 4     | magic                | "ISRR"                         | same                                  |
+// | 4      | 1     | version              | 1                              | same                                  |
+// | 5      | 1     | type                 | 1                              | 2                                     |
+// | 6      | 2     | key id               | the key that signed            | the key of the request                |
+// | 8      | 1     | flags                | bit 0: 1 = TCP; others 0       | same                                  |
+// | 9      | 1     | reserved             | 0                              | 0                                     |
+// | 10     | 2     | length               | of the whole packet            | same                                  |
+// | 12     | 4     | session              | random per flow                | same                                  |
+// | 16     | 8     | nonce                | random per session             | same                                  |
+// | 24     | 4     | sequence             | counts up, wraps               | same                                  |
+// | 28     | 16    | source identity      | the asker's own IP address     | the responder's                       |
+// | 44     | 16    | destination identity | the IP address of who is asked | the asker's                           |
+// | 60     | 8     | residence, ns        | 0                              | between reception and answer          |
+// | 68     | n     | padding              | zeros                          | zeros                                 |
+// | 68 + n | 16    | authentication       | HMAC-SHA256 of all bytes before, truncated to 16 bytes                 |
+//
+// The identities are declared ones: address translation may lie in between. IPv4 addresses are written IPv4-mapped.
+import { ADDRESS_BYTES } from "./ip.ts";
+import { TAG_BYTES, type Keyring } from "./keyring.ts";
+
+const MAGIC = 0x49535252;
+const VERSION = 1;
+const AT = {
+  type: 5,
+  keyId: 6,
+  flags: 8,
+  reserved: 9,
+  length: 10,
+  session: 12,
+  nonce: 16,
+  sequence: 24,
+  source: 28,
+  destination: 44,
+  residence: 60,
+} as const;
+
+/** A packet without padding. */
+export const MIN_PACKET_BYTES = 84;
+/** Fits every path MTU that IPv6 allows (1280), with room for headers. */
+export const MAX_PACKET_BYTES = 1200;
+
+export const PACKET_TYPES = { request: 1, response: 2 } as const;
+export type PacketType = keyof typeof PACKET_TYPES;
+export type Transport = "udp" | "tcp";
+
+/** Why a packet was not believed. Ordered as checked: the cheap checks come first, the HMAC last. */
+export const PACKET_FAULTS = [
+  "too_short",
+  "too_long",
+  "bad_magic",
+  "bad_version",
+  "bad_type",
+  "bad_length",
+  "unknown_key",
+  "bad_hmac",
+] as const;
+export type PacketFault = (typeof PACKET_FAULTS)[number];
+
+export interface RequestFields {
+  readonly bytes: number;
+  readonly transport: Transport;
+  readonly session: number;
+  readonly nonce: bigint;
+  /** 16 bytes each. */
+  readonly source: Uint8Array;
+  readonly destination: Uint8Array;
+}
+
+/** A request without sequence and signature; `signRequest` completes it, again and again. */
+export function createRequest(fields: RequestFields, keyId: number): Buffer {
+  const packet = Buffer.alloc(fields.bytes);
+  packet.writeUInt32BE(MAGIC, 0);
+  packet[4] = VERSION;
+  packet[AT.type] = PACKET_TYPES.request;
+  packet.writeUInt16BE(keyId, AT.keyId);
+  packet[AT.flags] = fields.transport === "tcp" ? 1 : 0;
+  packet.writeUInt16BE(fields.bytes, AT.length);
+  packet.writeUInt32BE(fields.session, AT.session);
+  packet.writeBigUInt64BE(fields.nonce, AT.nonce);
+  packet.set(fields.source, AT.source);
+  packet.set(fields.destination, AT.destination);
+  return packet;
+}
+
+/** Puts the sequence into a request and signs it. */
+export function signRequest(packet: Buffer, sequence: number, keys: Keyring): void {
+  packet.writeUInt32BE(sequence, AT.sequence);
+  keys.sign(packet.readUInt16BE(AT.keyId), packet);
+}
+
+/** Turns a checked request into its answer, in place. The signature is still the request's: `keys.sign` comes after the residence is known. */
+export function turnIntoResponse(packet: Buffer, residenceNs: number): void {
+  packet[AT.type] = PACKET_TYPES.response;
+  const source = packet.subarray(AT.source, AT.source + ADDRESS_BYTES);
+  const swap = Uint8Array.from(source);
+  packet.copyWithin(AT.source, AT.destination, AT.destination + ADDRESS_BYTES);
+  packet.set(swap, AT.destination);
+  packet.fill(0, AT.residence + 8, packet.length - TAG_BYTES);
+  packet.writeBigUInt64BE(BigInt(Math.max(0, Math.round(residenceNs))), AT.residence);
+}
+
+/** Checks form and signature. Null: the packet is what it says it is; whom it is for is for the caller to see. */
+export function findFault(
+  packet: Buffer,
+  type: PacketType,
+  transport: Transport,
+  keys: Keyring,
+): PacketFault | null {
+  const fault = findFormFault(packet, type, transport);
+  if (fault !== null) return fault;
+  const keyId = packet.readUInt16BE(AT.keyId);
+  if (!keys.has(keyId)) return "unknown_key";
+  return keys.verify(keyId, packet) ? null : "bad_hmac";
+}
+
+/** The part of `findFault` that costs nearly nothing. */
+export function findFormFault(packet: Buffer, type: PacketType, transport: Transport): PacketFault | null {
+  if (packet.length < MIN_PACKET_BYTES) return "too_short";
+  if (packet.length > MAX_PACKET_BYTES) return "too_long";
+  if (packet.readUInt32BE(0) !== MAGIC) return "bad_magic";
+  if (packet[4] !== VERSION) return "bad_version";
+  if (packet[AT.type] !== PACKET_TYPES[type]) return "bad_type";
+  if (packet[AT.flags] !== (transport === "tcp" ? 1 : 0) || packet[AT.reserved] !== 0) return "bad_type";
+  return packet.readUInt16BE(AT.length) === packet.length ? null : "bad_length";
+}
+
+export const keyIdOf = (packet: Buffer): number => packet.readUInt16BE(AT.keyId);
+export const sequenceOf = (packet: Buffer): number => packet.readUInt32BE(AT.sequence);
+export const sessionOf = (packet: Buffer): number => packet.readUInt32BE(AT.session);
+export const nonceOf = (packet: Buffer): bigint => packet.readBigUInt64BE(AT.nonce);
+export const residenceNsOf = (packet: Buffer): number => Number(packet.readBigUInt64BE(AT.residence));
+
+/** True when the packet names this address as its sender. */
+export function isFrom(packet: Buffer, address: Uint8Array): boolean {
+  return packet.compare(address, 0, ADDRESS_BYTES, AT.source, AT.source + ADDRESS_BYTES) === 0;
+}
+
+/** True when the packet is meant for this address. */
+export function isFor(packet: Buffer, address: Uint8Array): boolean {
+  return packet.compare(address, 0, ADDRESS_BYTES, AT.destination, AT.destination + ADDRESS_BYTES) === 0;
+}

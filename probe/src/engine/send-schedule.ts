@@ -1,0 +1,60 @@
+import type { Appointment } from "./timetable.ts";
+import type { EngineContext } from "./context.ts";
+
+/** How long before its send a packet is made ready: signing mustn't delay the send, nor the answer of the packet before. Milliseconds. */
+const PREPARE_AHEAD_MS = 3;
+
+export interface ScheduledSender {
+  /** Comes ahead of each send. */
+  prepare(): void;
+  send(plannedMs: number): void;
+  /** Planned sends that passed while the thread stood still: never made up for in a burst. */
+  missed(ticks: number): void;
+}
+
+/**
+ * A fixed grid of send times with a random phase, so that flows don't burst together. What is late doesn't move the grid,
+ * and no answer is waited for: a slow network is asked as often as a fast one.
+ */
+export class SendSchedule {
+  readonly #context: EngineContext;
+  readonly #sender: ScheduledSender;
+  #plannedMs = 0;
+  #appointment: Appointment | null = null;
+
+  constructor(context: EngineContext, sender: ScheduledSender) {
+    this.#context = context;
+    this.#sender = sender;
+  }
+
+  start(): void {
+    this.#plannedMs = this.#context.monotonic() + this.#context.random() * this.#context.config.intervalMs;
+    this.#next();
+  }
+
+  stop(): void {
+    this.#appointment?.cancel();
+    this.#appointment = null;
+  }
+
+  #next(): void {
+    const ahead = Math.min(PREPARE_AHEAD_MS, this.#context.config.intervalMs / 2);
+    this.#appointment = this.#context.timetable.at(this.#plannedMs - ahead, () => {
+      this.#sender.prepare();
+      this.#appointment = this.#context.timetable.at(this.#plannedMs, () => this.#send());
+    });
+  }
+
+  #send(): void {
+    const { intervalMs } = this.#context.config;
+    const plannedMs = this.#plannedMs;
+    const nowMs = this.#context.monotonic();
+    const missed = Math.floor((nowMs - plannedMs) / intervalMs);
+    this.#plannedMs = plannedMs + (missed + 1) * intervalMs;
+    // The next appointment first: a sender that throws must not end the schedule.
+    this.#next();
+    if (missed > 0) this.#sender.missed(missed);
+    this.#context.lateness.current.record(Math.max(0, nowMs - plannedMs) / 1000);
+    this.#sender.send(plannedMs);
+  }
+}

@@ -1,0 +1,139 @@
+import type { Metric as PromMetric, Registry } from "prom-client";
+import type { ExponentialHistogramData } from "@isochrone/telemetry";
+
+export type Labels = Readonly<Record<string, string>>;
+
+interface Line {
+  readonly labels: Record<string, string | number>;
+  readonly value: number;
+  readonly metricName: string;
+}
+
+interface Series<V> {
+  readonly labels: Labels;
+  value: V;
+}
+
+/**
+ * A metric whose series come and go with the peers, in the shape that prom-client's registry reads. (prom-client's own histogram
+ * can't take counted buckets, and its metrics can't drop series by a part of their labels.)
+ */
+export abstract class Family<V> {
+  readonly name: string;
+  readonly help: string;
+  abstract readonly type: string;
+  readonly aggregator = "sum";
+  protected readonly series = new Map<string, Series<V>>();
+
+  constructor(name: string, help: string) {
+    this.name = name;
+    this.help = help;
+  }
+
+  /** Removes every series that carries all of these labels. */
+  removeWhere(labels: Labels): void {
+    for (const [key, series] of this.series) {
+      if (Object.entries(labels).every(([name, value]) => series.labels[name] === value))
+        this.series.delete(key);
+    }
+  }
+
+  /** What prom-client asks for at each scrape. */
+  async get(): Promise<{ name: string; help: string; type: string; aggregator: string; values: Line[] }> {
+    const values = [...this.series.values()].flatMap((series) => this.lines(series.labels, series.value));
+    return { name: this.name, help: this.help, type: this.type, aggregator: this.aggregator, values };
+  }
+
+  protected abstract lines(labels: Labels, value: V): Line[];
+
+  protected entry(labels: Labels, create: () => V): Series<V> {
+    const key = JSON.stringify(labels);
+    let series = this.series.get(key);
+    if (series === undefined) this.series.set(key, (series = { labels, value: create() }));
+    return series;
+  }
+}
+
+export class CounterFamily extends Family<number> {
+  readonly type = "counter";
+
+  add(labels: Labels, amount: number): void {
+    this.entry(labels, () => 0).value += amount;
+  }
+
+  protected lines(labels: Labels, value: number): Line[] {
+    return [{ labels: { ...labels }, value, metricName: this.name }];
+  }
+}
+
+export class GaugeFamily extends Family<number> {
+  readonly type = "gauge";
+
+  /** Null removes the series: a number that isn't known is absent, never 0. */
+  set(labels: Labels, value: number | null): void {
+    if (value === null) this.series.delete(JSON.stringify(labels));
+    else this.entry(labels, () => value).value = value;
+  }
+
+  protected lines(labels: Labels, value: number): Line[] {
+    return [{ labels: { ...labels }, value, metricName: this.name }];
+  }
+}
+
+interface Buckets {
+  /** One more than bounds: the last is above all. Not cumulative. */
+  readonly counts: number[];
+  sum: number;
+}
+
+/** A classic histogram fed with exponential ones; a sample falls into the bucket of its exponential bucket's middle (1.1 % exact). */
+export class HistogramFamily extends Family<Buckets> {
+  readonly type = "histogram";
+  readonly #bounds: readonly number[];
+
+  constructor(name: string, help: string, bounds: readonly number[]) {
+    super(name, help);
+    this.#bounds = bounds;
+  }
+
+  add(labels: Labels, data: ExponentialHistogramData): void {
+    const buckets = this.entry(labels, () => ({ counts: this.#bounds.map(() => 0).concat(0), sum: 0 })).value;
+    buckets.sum += data.sum;
+    buckets.counts[0] = (buckets.counts[0] ?? 0) + data.zeroCount;
+    for (let i = 0; i < data.bucketCounts.length; i++) {
+      const count = data.bucketCounts[i] ?? 0;
+      if (count === 0) continue;
+      const slot = this.#slotOf(2 ** ((data.offset + i + 0.5) * 2 ** -data.scale));
+      buckets.counts[slot] = (buckets.counts[slot] ?? 0) + count;
+    }
+  }
+
+  protected lines(labels: Labels, { counts, sum }: Buckets): Line[] {
+    let cumulative = 0;
+    const lines = counts.map((count, slot): Line => {
+      cumulative += count;
+      return {
+        labels: { ...labels, le: this.#bounds[slot] ?? "+Inf" },
+        value: cumulative,
+        metricName: `${this.name}_bucket`,
+      };
+    });
+    lines.push({ labels: { ...labels }, value: sum, metricName: `${this.name}_sum` });
+    lines.push({ labels: { ...labels }, value: cumulative, metricName: `${this.name}_count` });
+    return lines;
+  }
+
+  #slotOf(value: number): number {
+    const slot = this.#bounds.findIndex((bound) => value <= bound);
+    return slot === -1 ? this.#bounds.length : slot;
+  }
+}
+
+/** The registry's family of that name, or a new one: several probes of one process share a registry. */
+export function familyIn<F extends Family<unknown>>(registry: Registry, name: string, create: () => F): F {
+  const known = registry.getSingleMetric(name);
+  if (known !== undefined) return known as unknown as F;
+  const family = create();
+  registry.registerMetric(family as unknown as PromMetric);
+  return family;
+}

@@ -1,0 +1,177 @@
+// What the probe needs from the measuring side and from the source of plans, and what they say to each other.
+import type { ExponentialHistogramData, Method, Outcome } from "@isochrone/telemetry";
+
+/** A node to measure. `address` may be a translated one; `identity` is what the peer calls itself, and what packets are bound to. */
+export interface ProbePeer {
+  readonly node: string;
+  readonly zone: string | null;
+  readonly region: string | null;
+  readonly address: string;
+  readonly identity: string;
+  readonly udpPort: number;
+  readonly tcpPort: number;
+}
+
+/** Whom this node measures. */
+export interface ProbePlan {
+  /** Hash of the plan. */
+  readonly version: string;
+  readonly node: string;
+  /** How the plan's author knows this node. */
+  readonly identity: string;
+  readonly zone: string | null;
+  readonly region: string | null;
+  readonly peers: readonly ProbePeer[];
+}
+
+/** Why a plan was not taken. */
+export const PLAN_REFUSALS = [
+  "not_an_object",
+  "bad_field",
+  "wrong_node",
+  "too_many_peers",
+  "bad_node_name",
+  "self_peer",
+  "duplicate_node",
+  "bad_address",
+  "bad_port",
+  "duplicate_identity",
+  "duplicate_target",
+] as const;
+export type PlanRefusal = (typeof PLAN_REFUSALS)[number];
+
+export type PlanAnswer =
+  | { readonly kind: "unchanged" }
+  /** `body` is parsed JSON that nobody has judged yet. */
+  | { readonly kind: "plan"; readonly body: unknown; readonly etag: string | null };
+
+/** Where plans come from. */
+export interface PlanSource {
+  /** `etag` is what the last accepted plan came with. Rejects with a ProbeError when the source can't be read. */
+  fetch(etag: string | null, signal: AbortSignal): Promise<PlanAnswer>;
+}
+
+/**
+ * Why an answer's round-trip time was left out (the first three), or a planned send was: the thread was too slow, the transaction
+ * before hadn't ended, or the connection was only being opened.
+ */
+export const DISCARD_REASONS = [
+  "warmup",
+  "thread_stalled",
+  "bad_residence",
+  "missed_tick",
+  "still_waiting",
+  "connecting",
+] as const;
+export type DiscardReason = (typeof DISCARD_REASONS)[number];
+
+/** A key of packet authentication. */
+export interface PacketKey {
+  /** 1 to 65535. */
+  readonly id: number;
+  readonly secret: Uint8Array;
+}
+
+/** What a measuring engine needs to know of its node. All of it can be copied to another thread. */
+export interface EngineConfig {
+  readonly node: string;
+  /** The IP address that peers know this node by. */
+  readonly identity: string;
+  readonly bindAddress: string;
+  /** 0 = any free port. */
+  readonly udpPort: number;
+  readonly tcpPort: number;
+  readonly methods: readonly Method[];
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+  readonly publishIntervalMs: number;
+  readonly warmupPackets: number;
+  readonly packetBytes: number;
+  readonly keys: readonly PacketKey[];
+  readonly signingKeyId: number;
+  readonly acceptTranslatedSource: boolean;
+  /** A sample is left out when the measuring thread stood still for longer than this. */
+  readonly stallBoundMs: number;
+  readonly responderPacketsPerSecond: number;
+  /** 0 = no zero-check. */
+  readonly zeroCheckIntervalMs: number;
+}
+
+/** What one peer's method measured since the snapshot before. */
+export interface FlowSnapshot {
+  readonly node: string;
+  readonly method: Method;
+  readonly ipFamily: 4 | 6;
+  /** See OUTCOMES of telemetry: `received` counts discarded answers too, `lost` counts late ones too. */
+  readonly outcomes: Readonly<Record<Outcome, number>>;
+  /** Why something was lost, corrupt or not sent: reason or errno -> count. */
+  readonly errors: Readonly<Record<string, number>>;
+  readonly discards: Readonly<Partial<Record<DiscardReason, number>>>;
+  /** Sum of |RTT_i - RTT_(i-1)| in seconds, and of how many differences. */
+  readonly variationSeconds: number;
+  readonly variationCount: number;
+  /** Network round-trip times, seconds. */
+  readonly rtt: ExponentialHistogramData;
+}
+
+export interface ResponderSnapshot {
+  readonly answered: number;
+  /** Reason -> packets without an answer. */
+  readonly refused: Readonly<Record<string, number>>;
+}
+
+/** State of the thread all engines of a process share. */
+export interface ThreadSnapshot {
+  /** How much later than due the thread's timer ran, seconds. */
+  readonly loopDelay: ExponentialHistogramData;
+  /** Times the thread stood still for longer than the bound. */
+  readonly stalls: number;
+}
+
+export type TimestampSource = "kernel" | "user" | "none";
+
+/** Echo requests to this host's own loopback address: what the instrument reads when the network adds nothing. */
+export interface ZeroCheckSnapshot {
+  readonly source: TimestampSource;
+  readonly sent: number;
+  readonly received: number;
+  readonly rtt: ExponentialHistogramData;
+}
+
+export interface EngineSnapshot {
+  /** Wall time of the measuring thread, ms since the epoch. */
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly flows: readonly FlowSnapshot[];
+  /** Actual minus planned send time, seconds. */
+  readonly sendLateness: ExponentialHistogramData;
+  readonly responder: ResponderSnapshot;
+  readonly thread: ThreadSnapshot;
+  /** null where no echo request can be sent, or none was asked for. */
+  readonly zeroCheck: ZeroCheckSnapshot | null;
+}
+
+export interface EngineHandlers {
+  onSnapshot(snapshot: EngineSnapshot): void;
+}
+
+/** Measures the peers of one node and answers theirs. */
+export interface Engine {
+  /** Where its responder listens. */
+  readonly udpPort: number;
+  readonly tcpPort: number;
+  /** Replaces all peers. What goes on unchanged keeps its state. */
+  setPeers(peers: readonly ProbePeer[]): void;
+  /** Hands over what was measured since the last snapshot, then ends. */
+  stop(): Promise<void>;
+}
+
+/** The thread in which packets are timed and nothing else happens. Engines of several nodes may share it. */
+export interface MeasuringThread {
+  /** How often the thread died and was started anew. */
+  readonly restarts: number;
+  /** Rejects with a ProbeError when the engine's sockets can't be opened. */
+  createEngine(config: EngineConfig, handlers: EngineHandlers): Promise<Engine>;
+  /** Ends the thread and all engines in it. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,162 @@
+// Builders for tests of the engine: real sockets on 127.0.0.0/8, real time, short timeouts.
+import { randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { Distribution } from "@isochrone/telemetry";
+import { parseAddress } from "../domain/ip.ts";
+import { Keyring } from "../domain/keyring.ts";
+import { createRequest, signRequest, type Transport } from "../domain/packet.ts";
+import { StallMonitor } from "../domain/stall-monitor.ts";
+import type { EngineContext } from "../engine/context.ts";
+import { Responder } from "../engine/responder.ts";
+import { openTcpResponder } from "../engine/tcp-responder.ts";
+import { Timetable } from "../engine/timetable.ts";
+import { openUdpResponder } from "../engine/udp-responder.ts";
+import type { EngineConfig, ProbePeer } from "../ports.ts";
+
+export const TEST_KEY = { id: 1, secret: Buffer.alloc(32, 0x5a) };
+export const TEST_HMAC_KEYS = `1:${TEST_KEY.secret.toString("base64")}`;
+
+export function engineConfig(values: Partial<EngineConfig> = {}): EngineConfig {
+  return {
+    node: "asker",
+    identity: "127.0.0.1",
+    bindAddress: "127.0.0.1",
+    udpPort: 0,
+    tcpPort: 0,
+    methods: ["udp_rr", "tcp_rr"],
+    intervalMs: 10,
+    timeoutMs: 150,
+    publishIntervalMs: 100,
+    warmupPackets: 0,
+    packetBytes: 128,
+    keys: [TEST_KEY],
+    signingKeyId: 1,
+    acceptTranslatedSource: false,
+    // Machines that run tests are busy: no sample is to be left out by chance.
+    stallBoundMs: 60_000,
+    responderPacketsPerSecond: 100_000,
+    zeroCheckIntervalMs: 0,
+    ...values,
+  };
+}
+
+/** A context whose schedule first ticks in an hour: the test calls prepare() and send() itself. */
+export function manualContext(values: Partial<EngineConfig> = {}): EngineContext {
+  const config = engineConfig({ intervalMs: 3_600_000, ...values });
+  const monotonic = (): number => performance.now();
+  return {
+    config,
+    keys: new Keyring(config.keys),
+    identity: bytesOf(config.identity),
+    timetable: new Timetable({
+      monotonic,
+      setTimer: (run, delayMs) => {
+        const timer = setTimeout(run, Math.min(delayMs, 2 ** 31 - 1));
+        return () => clearTimeout(timer);
+      },
+      onError: (error) => {
+        throw error;
+      },
+    }),
+    stalls: new StallMonitor(config.stallBoundMs, config.stallBoundMs / 2, monotonic()),
+    lateness: { current: new Distribution() },
+    monotonic,
+    random: () => 1,
+    nonce: () => randomBytes(8).readBigUInt64BE(),
+    afterPoll: (run) => void setImmediate(run),
+  };
+}
+
+export interface TestResponder {
+  readonly responder: Responder;
+  readonly udpPort: number;
+  readonly tcpPort: number;
+  close(): Promise<void>;
+}
+
+export async function openResponder(values: Partial<EngineConfig> = {}): Promise<TestResponder> {
+  const config = engineConfig({
+    node: "answerer",
+    identity: "127.0.0.2",
+    bindAddress: "127.0.0.2",
+    ...values,
+  });
+  const monotonic = (): number => performance.now();
+  const responder = new Responder({
+    config,
+    keys: new Keyring(config.keys),
+    identity: bytesOf(config.identity),
+    monotonic,
+  });
+  const udp = await openUdpResponder(responder, { address: config.bindAddress, port: 0 }, monotonic);
+  const tcp = await openTcpResponder(responder, { address: config.bindAddress, port: 0 }, monotonic);
+  return {
+    responder,
+    udpPort: udp.port,
+    tcpPort: tcp.port,
+    close: async () => void (await Promise.all([udp.close(), tcp.close()])),
+  };
+}
+
+export function peerAt(
+  ports: { readonly udpPort?: number; readonly tcpPort?: number },
+  values: Partial<ProbePeer> = {},
+): ProbePeer {
+  return {
+    node: "answerer",
+    zone: "z2",
+    region: null,
+    address: "127.0.0.2",
+    identity: "127.0.0.2",
+    udpPort: ports.udpPort ?? 9,
+    tcpPort: ports.tcpPort ?? 9,
+    ...values,
+  };
+}
+
+export interface RequestValues {
+  readonly source?: string;
+  readonly destination?: string;
+  readonly bytes?: number;
+  readonly sequence?: number;
+  readonly transport?: Transport;
+  readonly key?: { readonly id: number; readonly secret: Uint8Array };
+}
+
+/** A signed request of a well-behaved peer, unless told otherwise. */
+export function signedRequest(values: RequestValues = {}): Buffer {
+  const {
+    source = "127.0.0.1",
+    destination = "127.0.0.2",
+    bytes = 128,
+    sequence = 0,
+    transport = "udp",
+    key = TEST_KEY,
+  } = values;
+  const fields = {
+    bytes,
+    transport,
+    session: 7,
+    nonce: 0x1122334455667788n,
+    source: bytesOf(source),
+    destination: bytesOf(destination),
+  };
+  const packet = createRequest(fields, key.id);
+  signRequest(packet, sequence, new Keyring([key]));
+  return packet;
+}
+
+export function bytesOf(address: string): Uint8Array {
+  const bytes = parseAddress(address);
+  if (bytes === null) throw new Error(`${address} is no address`);
+  return bytes;
+}
+
+/** Waits for real input or output; fails with `what` after ten seconds. */
+export async function until(what: string, condition: () => boolean): Promise<void> {
+  const deadlineMs = performance.now() + 10_000;
+  while (!condition()) {
+    if (performance.now() > deadlineMs) throw new Error(`still waiting for ${what}`);
+    await delay(2);
+  }
+}
