@@ -2,7 +2,7 @@
 import { createMemoryBus } from "@isochrone/bus/memory";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
-import { createLabControl, defaultLinks, defaultSites, EmulatedNetwork, LabCluster, loadManifest, loadMatrix, SAMPLE_MANIFEST, type NetworkSite, type WorkflowManifest } from "@isochrone/lab";
+import { createLabControl, defaultLinks, defaultSites, EmulatedNetwork, LabCluster, loadManifest, loadMatrix, SAMPLE_MANIFEST, type ExtenderConfig, type Move, type NetworkSite, type WorkflowManifest } from "@isochrone/lab";
 import { createMeasuringThread } from "@isochrone/probe";
 import { composeServices, createRegistry, systemClock, systemRandom, type NamedService, type Service } from "@isochrone/runtime";
 import { GraphClient } from "@isochrone/topology/client";
@@ -14,6 +14,7 @@ import { aggregatorOf, collectorServices, EmbeddedProbes, schedulerOf, type Surr
 const KEY_BYTES = 32;
 const GRAPH_TIMEOUT_MS = 5_000;
 const STOP_DEADLINE_MS = 15_000;
+const EXTENDER_WEIGHT = 5;
 const RECEIVERS_REPORT_MS = 30_000;
 
 export class Embedded {
@@ -59,8 +60,9 @@ export class Embedded {
         { name: "bus", service: { start: async () => undefined, stop: () => bus.close() } },
         { name: "aggregator", service: aggregatorOf(surroundings, portOf(urls.page), probes, new URL(urls.extender).origin) },
         { name: "scheduler-plugin", service: schedulerOf(surroundings, portOf(urls.extender), urls.page) },
-        ...measuring(surroundings, probes, urls.page),
+        // Before the probes: it registers the nodes that their plans are made for.
         { name: "cluster", service: cluster },
+        ...measuring(surroundings, probes, urls.page),
         ...collectorServices(surroundings, seats, urls.page),
         { name: "lab control", service: labControl(options, network, cluster, portOf(urls.lab)) },
       ],
@@ -69,6 +71,12 @@ export class Embedded {
     await services.start();
     probes.refreshPlans();
     return new Embedded(urls, network, cluster.value(), services);
+  }
+
+  /** Has the scheduler ask the extender from now on, and places every pod of the workflow anew. */
+  async placeByScore(signal: AbortSignal): Promise<readonly Move[]> {
+    this.cluster.setExtender(extenderOf(this.urls));
+    return this.cluster.rePlace({ signal });
   }
 
   async stop(): Promise<void> {
@@ -110,11 +118,17 @@ function clusterOptions({ nodes, requestsPerSecond, placement, logger }: Embedde
     sites: defaultSites(nodes).map(labSite),
     requestsPerSecond,
     placement,
-    extender: { urlPrefix: urls.extender },
+    // A spread start is what a scheduler without knowledge of the network may choose: it has no extender yet.
+    ...(placement === "score" ? { extender: extenderOf(urls) } : {}),
     clock: systemClock,
     random: systemRandom,
     logger: logger.child({ service: "cluster" }),
   };
+}
+
+/** As kube-scheduler's configuration would have it: names only, its weight above the in-tree scores, and scheduling goes on without it. */
+function extenderOf(urls: EmbeddedUrls): ExtenderConfig {
+  return { urlPrefix: urls.extender, filterVerb: "filter", prioritizeVerb: "prioritize", weight: EXTENDER_WEIGHT, nodeCacheCapable: true, ignorable: true };
 }
 
 /** Four cores and 8 GiB, the usual size of a small cloud machine. */

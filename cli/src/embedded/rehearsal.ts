@@ -26,7 +26,7 @@ export async function rehearse(embedded: Embedded, options: RehearsalOptions): P
   if (!options.replace) return;
   const before = await measure(embedded, options);
   options.reporter.replacing(before);
-  const moves = await embedded.cluster.rePlace();
+  const moves = await embedded.placeByScore(options.signal);
   // Requests that began on the old placement must have left before what counts begins.
   await options.clock.sleep(options.windowMs * MEASURED_SHARE + POLL_MS, options.signal);
   options.reporter.replaced(before, await measure(embedded, options), moves);

@@ -38,7 +38,7 @@ export interface ProbeSeat {
 
 export function probeConfigOf({ windowMs, env }: { readonly windowMs: number; readonly env: Env }, seat: ProbeSeat) {
   const publishIntervalMs = Math.max(200, Math.round(windowMs / PANES / 2));
-  const intervalMs = Math.min(250, publishIntervalMs);
+  const intervalMs = Math.min(500, publishIntervalMs);
   const file = {
     probe: { intervalMs, timeoutMs: Math.min(1_000, 3 * publishIntervalMs), publishIntervalMs, planRefreshMs: 1_000, responderPacketsPerSecond: 10_000, zeroCheckIntervalMs: 1_000 },
   };
