@@ -9,7 +9,7 @@ const lock = JSON.parse(readFileSync(file, "utf8"));
 
 /** Whether `name` resolves from the package at `path`, as Node walks up. */
 function isLocked(path, name) {
-  for (let from = path; ; ) {
+  for (let from = path; ;) {
     if (lock.packages[`${from === "" ? "" : `${from}/`}node_modules/${name}`] !== undefined) return true;
     if (from === "") return false;
     const parent = from.lastIndexOf("/node_modules/");
@@ -22,7 +22,10 @@ function metadata(name, version) {
   const fields = ["os", "cpu", "libc", "engines", "bin", "license"];
   for (const spec of [`${name}@${version}`, name]) {
     try {
-      const output = execFileSync("npm", ["view", spec, ...fields, "--json"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+      const output = execFileSync("npm", ["view", spec, ...fields, "--json"], {
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "ignore"],
+      });
       if (output.trim() !== "") return JSON.parse(output);
     } catch {
       // not this one; ask more generally
@@ -46,9 +49,21 @@ for (const { name, version, dev } of missing) {
     continue;
   }
   const { os, cpu, libc, license, engines, bin } = found;
-  lock.packages[`node_modules/${name}`] = { version, cpu: asList(cpu), ...(dev ? { dev: true } : {}), libc: asList(libc), license, optional: true, os: asList(os), engines, bin };
+  lock.packages[`node_modules/${name}`] = {
+    version,
+    cpu: asList(cpu),
+    ...(dev ? { dev: true } : {}),
+    libc: asList(libc),
+    license,
+    optional: true,
+    os: asList(os),
+    engines,
+    bin,
+  };
   added++;
 }
-lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => a.localeCompare(b, "en")));
+lock.packages = Object.fromEntries(
+  Object.entries(lock.packages).sort(([a], [b]) => a.localeCompare(b, "en")),
+);
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
 console.log(`${added} optional packages added`);

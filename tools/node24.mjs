@@ -31,7 +31,10 @@ export function runWithNode24(args) {
     console.error(error.message);
     process.exit(1);
   }
-  const child = spawn(node, args, { stdio: "inherit", env: { ...process.env, PATH: `${dirname(node)}:${process.env.PATH ?? ""}` } });
+  const child = spawn(node, args, {
+    stdio: "inherit",
+    env: { ...process.env, PATH: `${dirname(node)}:${process.env.PATH ?? ""}` },
+  });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("error", (error) => {
     console.error(`cannot run ${node}: ${error.message}`);
@@ -40,4 +43,5 @@ export function runWithNode24(args) {
   child.on("exit", (code, signal) => process.exit(signal ? 1 : (code ?? 1)));
 }
 
-if (process.argv[1] && import.meta.url.endsWith(process.argv[1].split("/").pop())) runWithNode24(process.argv.slice(2));
+if (process.argv[1] && import.meta.url.endsWith(process.argv[1].split("/").pop()))
+  runWithNode24(process.argv.slice(2));

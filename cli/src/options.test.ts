@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { assignments, bitsPerSecond, durationMs, httpUrl, positiveNumber, ratio, wholeNumber } from "./options.ts";
+import {
+  assignments,
+  bitsPerSecond,
+  durationMs,
+  httpUrl,
+  positiveNumber,
+  ratio,
+  wholeNumber,
+} from "./options.ts";
 
 describe("options", () => {
   it.each([

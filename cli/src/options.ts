@@ -6,14 +6,16 @@ const DURATION_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60
 /** `80ms`, `2s`, `1.5m`, or a bare number of milliseconds. */
 export function durationMs(text: string): number {
   const [, number, unit = "ms"] = /^(\d+(?:\.\d+)?)(ms|s|m)?$/.exec(text) ?? [];
-  if (number === undefined) throw new InvalidArgumentError(`must be a duration such as 80ms, 2s or 1m, got ${JSON.stringify(text)}`);
+  if (number === undefined)
+    throw new InvalidArgumentError(`must be a duration such as 80ms, 2s or 1m, got ${JSON.stringify(text)}`);
   return Number(number) * DURATION_UNITS[unit]!;
 }
 
 /** A share: `0.01` or `1%`. */
 export function ratio(text: string): number {
   const value = text.endsWith("%") ? Number(text.slice(0, -1)) / 100 : Number(text);
-  if (text.trim() === "" || !(value >= 0 && value <= 1)) throw new InvalidArgumentError(`must be between 0 and 1, got ${JSON.stringify(text)}`);
+  if (text.trim() === "" || !(value >= 0 && value <= 1))
+    throw new InvalidArgumentError(`must be between 0 and 1, got ${JSON.stringify(text)}`);
   return value;
 }
 
@@ -22,27 +24,35 @@ const RATE_UNITS: Readonly<Record<string, number>> = { "": 1, k: 1e3, M: 1e6, G:
 /** `100M`, `1G`, or bits per second. */
 export function bitsPerSecond(text: string): number {
   const [, number, unit = ""] = /^(\d+(?:\.\d+)?)([kMG]?)$/.exec(text) ?? [];
-  if (number === undefined) throw new InvalidArgumentError(`must be a rate such as 100M or 1G (bits per second), got ${JSON.stringify(text)}`);
+  if (number === undefined)
+    throw new InvalidArgumentError(
+      `must be a rate such as 100M or 1G (bits per second), got ${JSON.stringify(text)}`,
+    );
   return Number(number) * RATE_UNITS[unit]!;
 }
 
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (!/^\d+$/.test(text) || value < min || value > max) throw new InvalidArgumentError(`must be a whole number from ${min} to ${max}, got ${JSON.stringify(text)}`);
+    if (!/^\d+$/.test(text) || value < min || value > max)
+      throw new InvalidArgumentError(
+        `must be a whole number from ${min} to ${max}, got ${JSON.stringify(text)}`,
+      );
     return value;
   };
 }
 
 export function positiveNumber(text: string): number {
   const value = Number(text);
-  if (!(value > 0) || !Number.isFinite(value)) throw new InvalidArgumentError(`must be a number above 0, got ${JSON.stringify(text)}`);
+  if (!(value > 0) || !Number.isFinite(value))
+    throw new InvalidArgumentError(`must be a number above 0, got ${JSON.stringify(text)}`);
   return value;
 }
 
 export function httpUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !/^https?:$/.test(url.protocol)) throw new InvalidArgumentError(`must be an http or https address, got ${JSON.stringify(text)}`);
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new InvalidArgumentError(`must be an http or https address, got ${JSON.stringify(text)}`);
   return text.replace(/\/+$/, "");
 }
 
@@ -51,7 +61,10 @@ export function assignments(text: string): Readonly<Record<string, number>> {
   const values: Record<string, number> = {};
   for (const part of text.split(",")) {
     const [, name, number] = /^\s*([a-zA-Z]+)=(-?\d+(?:\.\d+)?)\s*$/.exec(part) ?? [];
-    if (name === undefined) throw new InvalidArgumentError(`must be name=number pairs joined by commas, got ${JSON.stringify(part)}`);
+    if (name === undefined)
+      throw new InvalidArgumentError(
+        `must be name=number pairs joined by commas, got ${JSON.stringify(part)}`,
+      );
     values[name] = Number(number);
   }
   return values;

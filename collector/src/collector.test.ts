@@ -75,7 +75,14 @@ async function run(urls: readonly string[], kind: TargetKind = "istio"): Promise
     host: "127.0.0.1",
     port: 0,
   };
-  const collector = createCollector(config, { bus, targets: { targets: () => targets }, clock: systemClock, random: seededRandom(1), logger, registry });
+  const collector = createCollector(config, {
+    bus,
+    targets: { targets: () => targets },
+    clock: systemClock,
+    random: seededRandom(1),
+    logger,
+    registry,
+  });
   await collector.start();
   closers.push(async () => {
     await collector.stop();
@@ -83,10 +90,14 @@ async function run(urls: readonly string[], kind: TargetKind = "istio"): Promise
   });
   const metric = async (name: string, labels: Record<string, string>): Promise<number> => {
     const { values } = await registry.getSingleMetric(name)!.get();
-    return values.find((value) => Object.entries(labels).every(([key, expected]) => value.labels[key] === expected))?.value ?? 0;
+    return (
+      values.find((value) =>
+        Object.entries(labels).every(([key, expected]) => value.labels[key] === expected),
+      )?.value ?? 0
+    );
   };
   const until = async (check: () => Promise<boolean> | boolean): Promise<void> => {
-    for (const deadline = Date.now() + 8_000; !(await check()); ) {
+    for (const deadline = Date.now() + 8_000; !(await check());) {
       if (Date.now() > deadline) throw new Error(`not within 8 s; log: ${JSON.stringify(logger)}`);
       await systemClock.sleep(20);
     }
@@ -98,27 +109,51 @@ const failures = "isochrone_collector_scrape_failures_total";
 
 describe("createCollector", () => {
   it("publishes what a page says as OTLP, keyed by node, with headers", async () => {
-    const { records, until } = await run([await serve(page(GOOD))]);
-    await until(() => records.length > 0);
-    const [record] = records;
+    const running = await run([await serve(page(GOOD))]);
+    await running.until(() => running.records.length > 0);
+    const [record] = running.records;
     expect(record).toMatchObject({ topic: TOPICS.traffic, key: "n1" });
     expect(record!.headers).toMatchObject({ "isochrone-source": "collector/n1" });
     const seen: unknown[] = [];
     new MetricsDecoder().decode(record!.value, {
       number: ({ name, attributes, resource, temporality, monotonic }, _, __, value) =>
-        void seen.push({ name, value, temporality, monotonic, workload: attributes["destination_workload"], node: resource["k8s.node.name"] }),
+        void seen.push({
+          name,
+          value,
+          temporality,
+          monotonic,
+          workload: attributes["destination_workload"],
+          node: resource["k8s.node.name"],
+        }),
       histogram: () => undefined,
       exponentialHistogram: () => undefined,
       refused: (reason) => void seen.push(reason),
     });
-    expect(seen).toEqual([{ name: "istio_requests_total", value: 7, temporality: "cumulative", monotonic: true, workload: "m1", node: "n1" }]);
+    expect(seen).toEqual([
+      {
+        name: "istio_requests_total",
+        value: 7,
+        temporality: "cumulative",
+        monotonic: true,
+        workload: "m1",
+        node: "n1",
+      },
+    ]);
   });
 
   it.each<[string, string, RequestListener]>([
     ["hangs", "timeout", () => undefined],
-    ["sends headers and then nothing", "timeout", (_, response) => void response.writeHead(200, { "content-type": "text/plain" }).write("a")],
+    [
+      "sends headers and then nothing",
+      "timeout",
+      (_, response) => void response.writeHead(200, { "content-type": "text/plain" }).write("a"),
+    ],
     ["answers 500", "http_status", (_, response) => void response.writeHead(500).end()],
-    ["redirects", "connect", (_, response) => void response.writeHead(302, { location: "http://127.0.0.1:1/" }).end()],
+    [
+      "redirects",
+      "connect",
+      (_, response) => void response.writeHead(302, { location: "http://127.0.0.1:1/" }).end(),
+    ],
     ["is a web page", "content_type", page("<html></html>", "text/html")],
     ["lies in its content type", "not_metrics", page("<html>\n<body>\n</body>\n".repeat(100))],
     ["is binary", "not_metrics", page("\u0000\u0001\u0002\n".repeat(100))],
@@ -144,20 +179,28 @@ describe("createCollector", () => {
         response.end(BOMB);
       },
     ],
-    ["has too many samples", "too_many_samples", page(Array.from({ length: 1500 }, (_, i) => `istio_requests_total{a="${i}"} 1`).join("\n"))],
-  ])("bounds a page that %s, counts it, names it once, and goes on with the others", async (_, reason, listener) => {
-    const bad = await serve(listener);
-    const { records, logger, metric, until } = await run([bad, await serve(page(GOOD))]);
-    await until(async () => (await metric(failures, { reason })) >= 2);
-    const before = records.length;
-    await until(() => records.length >= before + 2);
-    const lines = JSON.stringify(logger).split("page not taken").length - 1;
-    expect(lines).toBe(1);
-  });
+    [
+      "has too many samples",
+      "too_many_samples",
+      page(Array.from({ length: 1500 }, (_, i) => `istio_requests_total{a="${i}"} 1`).join("\n")),
+    ],
+  ])(
+    "bounds a page that %s, counts it, names it once, and goes on with the others",
+    async (_, reason, listener) => {
+      const bad = await serve(listener);
+      const running = await run([bad, await serve(page(GOOD))]);
+      await running.until(async () => (await running.metric(failures, { reason })) >= 2);
+      const before = running.records.length;
+      await running.until(() => running.records.length >= before + 2);
+      const lines = JSON.stringify(running.logger).split("page not taken").length - 1;
+      expect(lines).toBe(1);
+    },
+  );
 
   it("counts a target that isn't there", async () => {
-    const { metric, until } = await run(["http://127.0.0.1:1/metrics"]);
-    await until(async () => (await metric(failures, { reason: "connect" })) > 0);
+    const running = await run(["http://127.0.0.1:1/metrics"]);
+    await running.until(async () => (await running.metric(failures, { reason: "connect" })) > 0);
+    expect(running.records).toEqual([]);
   });
 });
 

@@ -76,18 +76,21 @@ class Collector {
 
   async #round(signal: AbortSignal): Promise<void> {
     const targets = this.#deps.targets.targets();
-    for (const kind of KINDS) this.#metrics.targets.set({ kind }, targets.filter((target) => target.kind === kind).length);
+    for (const kind of KINDS)
+      this.#metrics.targets.set({ kind }, targets.filter((target) => target.kind === kind).length);
     this.#forgetGone(targets);
     const queue = [...targets];
     const worker = async (): Promise<void> => {
-      for (let target = queue.shift(); target !== undefined && !signal.aborted; target = queue.shift()) await this.#scrape(target, signal);
+      for (let target = queue.shift(); target !== undefined && !signal.aborted; target = queue.shift())
+        await this.#scrape(target, signal);
     };
     await Promise.all(Array.from({ length: Math.min(this.#config.concurrency, queue.length) }, worker));
   }
 
   #forgetGone(targets: readonly Target[]): void {
     const known = new Set(targets.map(({ instance }) => instance));
-    for (const instance of this.#startTimes.keys()) if (!known.has(instance)) this.#startTimes.delete(instance);
+    for (const instance of this.#startTimes.keys())
+      if (!known.has(instance)) this.#startTimes.delete(instance);
   }
 
   async #scrape(target: Target, signal: AbortSignal): Promise<void> {
@@ -111,7 +114,8 @@ class Collector {
 
   #startTimesOf(target: Target): StartTimes {
     let startTimes = this.#startTimes.get(target.instance);
-    if (startTimes === undefined) this.#startTimes.set(target.instance, (startTimes = new StartTimes(this.#config.maxSamplesPerPage)));
+    if (startTimes === undefined)
+      this.#startTimes.set(target.instance, (startTimes = new StartTimes(this.#config.maxSamplesPerPage)));
     return startTimes;
   }
 
@@ -121,14 +125,18 @@ class Collector {
     const left = faults.malformedLines + faults.incompleteHistograms;
     if (left > 0) {
       this.#metrics.malformed.inc({ kind }, left);
-      this.#deps.logger.warnOnce(`malformed ${instance}`, "page has parts that can't be read", { instance, ...faults });
+      this.#deps.logger.warnOnce(`malformed ${instance}`, "page has parts that can't be read", {
+        instance,
+        ...faults,
+      });
     }
     const resource = {
       [RESOURCE_ATTRIBUTES.serviceName]: `isochrone-${kind}`,
       [RESOURCE_ATTRIBUTES.serviceInstanceId]: instance,
       [RESOURCE_ATTRIBUTES.node]: this.#config.node,
     };
-    for (const batch of batchesOf(resource, metrics)) this.#publisher.offer(TOPIC_OF[kind], this.#config.node, encodeMetrics(batch));
+    for (const batch of batchesOf(resource, metrics))
+      this.#publisher.offer(TOPIC_OF[kind], this.#config.node, encodeMetrics(batch));
   }
 
   #failed(target: Target, error: unknown): void {

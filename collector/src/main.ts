@@ -25,13 +25,30 @@ async function main(): Promise<number> {
   const { service, collector } = settings;
   const logger = createLogger({ service: "collector", level: service.logLevel, format: service.logFormat });
   const registry = createRegistry();
-  const tracing = await startTracing({ serviceName: "isochrone-collector", endpoint: tracingEndpoint(service.otlpEndpoint, process.env) });
-  const bus = new OtlpHttpPublisher({ url: collector.aggregatorUrl, clock: systemClock, random: systemRandom });
+  const tracing = await startTracing({
+    serviceName: "isochrone-collector",
+    endpoint: tracingEndpoint(service.otlpEndpoint, process.env),
+  });
+  const url = `${collector.aggregatorUrl.replace(/\/+$/, "")}/v1/metrics`;
+  const bus = new OtlpHttpPublisher({
+    url,
+    onPartialSuccess: (partial) => logger.warnOnce("partial-success", "aggregator did not take everything", { partial }),
+  });
   const targets = staticTargets(collector.staticTargets);
   const composed = composeServices(
     [
       { name: "pages", service: createPages(collector, { logger, registry }) },
-      { name: "collector", service: createCollector(collector, { bus, targets, clock: systemClock, random: systemRandom, logger, registry }) },
+      {
+        name: "collector",
+        service: createCollector(collector, {
+          bus,
+          targets,
+          clock: systemClock,
+          random: systemRandom,
+          logger,
+          registry,
+        }),
+      },
     ],
     { clock: systemClock, logger },
   );
@@ -43,7 +60,7 @@ async function main(): Promise<number> {
 main().then(
   (code) => (process.exitCode = code),
   (error: unknown) => {
-    console.error(error instanceof SettingsError ? error.message : error);
+    process.stderr.write(`${error instanceof SettingsError ? error.message : String(error)}\n`);
     process.exitCode = 1;
   },
 );

@@ -14,7 +14,12 @@ export interface CollectorMetrics {
 export function createCollectorMetrics(registry: Registry): CollectorMetrics {
   const registers = [registry];
   return {
-    scrapes: new Counter({ name: "isochrone_collector_scrapes_total", help: "Scrapes by result.", labelNames: ["kind", "result"], registers }),
+    scrapes: new Counter({
+      name: "isochrone_collector_scrapes_total",
+      help: "Scrapes by result.",
+      labelNames: ["kind", "result"],
+      registers,
+    }),
     failures: new Counter({
       name: "isochrone_collector_scrape_failures_total",
       help: "Scrapes that gave nothing, by reason.",
@@ -28,14 +33,24 @@ export function createCollectorMetrics(registry: Registry): CollectorMetrics {
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers,
     }),
-    samples: new Counter({ name: "isochrone_collector_samples_total", help: "Samples taken from pages.", labelNames: ["kind"], registers }),
+    samples: new Counter({
+      name: "isochrone_collector_samples_total",
+      help: "Samples taken from pages.",
+      labelNames: ["kind"],
+      registers,
+    }),
     malformed: new Counter({
       name: "isochrone_collector_malformed_lines_total",
       help: "Lines and histograms left out because they could not be read.",
       labelNames: ["kind"],
       registers,
     }),
-    targets: new Gauge({ name: "isochrone_collector_targets", help: "Pages known now.", labelNames: ["kind"], registers }),
+    targets: new Gauge({
+      name: "isochrone_collector_targets",
+      help: "Pages known now.",
+      labelNames: ["kind"],
+      registers,
+    }),
     dropped: new Counter({
       name: "isochrone_collector_records_dropped_total",
       help: "Records that the bus didn't take before the buffer was full, by reason.",

@@ -19,5 +19,13 @@ export interface TargetSource {
 
 /** Reads one page. Throws ScrapeError. */
 export interface PageReader {
-  read(target: Target, options: { readonly timeoutMs: number; readonly maxBytes: number; readonly signal: AbortSignal; onText(chunk: string): boolean }): Promise<void>;
+  read(
+    target: Target,
+    options: {
+      readonly timeoutMs: number;
+      readonly maxBytes: number;
+      readonly signal: AbortSignal;
+      onText(chunk: string): boolean;
+    },
+  ): Promise<void>;
 }

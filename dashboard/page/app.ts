@@ -1,4 +1,9 @@
-import type { ClusterGraphSnapshot, DecisionList, WorkflowGraphSnapshot, WorkflowList } from "@isochrone/topology";
+import type {
+  ClusterGraphSnapshot,
+  DecisionList,
+  WorkflowGraphSnapshot,
+  WorkflowList,
+} from "@isochrone/topology";
 import { bytes, byId, element, figure, show, table } from "./dom.ts";
 import { drawMatrix, type Quantity } from "./matrix.ts";
 import { drawChannels, drawWorkflow } from "./workflow.ts";
@@ -32,7 +37,12 @@ async function load(): Promise<void> {
     state.cluster = await get<ClusterGraphSnapshot>("/api/v1/graph/cluster");
     state.workflows = await get<WorkflowList>("/api/v1/graph/workflows");
     const chosen = chosenWorkflow();
-    state.workflow = chosen === null ? null : await tryGet<WorkflowGraphSnapshot>(`/api/v1/graph/workflows/${chosen.split("/").map(encodeURIComponent).join("/")}`);
+    state.workflow =
+      chosen === null
+        ? null
+        : await tryGet<WorkflowGraphSnapshot>(
+            `/api/v1/graph/workflows/${chosen.split("/").map(encodeURIComponent).join("/")}`,
+          );
     state.decisions = await tryGet<DecisionList>("/api/v1/decisions?limit=10");
     state.error = null;
   } catch (error) {
@@ -44,7 +54,10 @@ async function load(): Promise<void> {
 function chosenWorkflow(): string | null {
   const choice = byId("workflow-choice") as HTMLSelectElement;
   const known = (state.workflows?.workflows ?? []).map(({ namespace, name }) => `${namespace}/${name}`);
-  if (choice.options.length !== known.length || known.some((name, index) => choice.options[index]?.value !== name)) {
+  if (
+    choice.options.length !== known.length ||
+    known.some((name, index) => choice.options[index]?.value !== name)
+  ) {
     const selected = choice.value;
     choice.replaceChildren(...known.map((name) => element("option", { value: name }, name)));
     if (known.includes(selected)) choice.value = selected;
@@ -54,7 +67,15 @@ function chosenWorkflow(): string | null {
 
 function draw(): void {
   drawFreshness();
-  if (state.cluster === null) return show("matrix", element("p", { class: "empty" }, state.error === null ? "loading …" : "No data: the graph can't be read."));
+  if (state.cluster === null)
+    return show(
+      "matrix",
+      element(
+        "p",
+        { class: "empty" },
+        state.error === null ? "loading …" : "No data: the graph can't be read.",
+      ),
+    );
   drawMatrix(state.cluster, (byId("quantity") as HTMLSelectElement).value as Quantity);
   drawNodes(state.cluster);
   drawDecisions();
@@ -77,9 +98,11 @@ function drawFreshness(): void {
   const age = cluster === null ? null : (Date.now() - Date.parse(cluster.observedAt)) / 1000;
   const stale = age !== null && age > STALE_SECONDS;
   line.classList.toggle("bad", error !== null || stale || silent > 0);
-  if (error !== null) line.textContent = `not connected: ${error}${cluster === null ? "" : `; showing what was known ${figure(age, 0)} s ago`}`;
+  if (error !== null)
+    line.textContent = `not connected: ${error}${cluster === null ? "" : `; showing what was known ${figure(age, 0)} s ago`}`;
   else if (cluster === null) line.textContent = "loading …";
-  else line.textContent = `graph ${cluster.version}, ${figure(age, 0)} s old, window ${cluster.windowSeconds} s, ${cluster.nodes.length} nodes, ${cluster.links.length} links${silent > 0 ? `, ${silent} without a fresh answer` : ""}`;
+  else
+    line.textContent = `graph ${cluster.version}, ${figure(age, 0)} s old, window ${cluster.windowSeconds} s, ${cluster.nodes.length} nodes, ${cluster.links.length} links${silent > 0 ? `, ${silent} without a fresh answer` : ""}`;
 }
 
 function drawNodes({ nodes }: ClusterGraphSnapshot): void {
@@ -93,7 +116,14 @@ function drawNodes({ nodes }: ClusterGraphSnapshot): void {
     `${bytes(node.availableMemoryBytes)} / ${bytes(node.allocatableMemoryBytes)}`,
     figure(node.usageAgeSeconds, 0),
   ]);
-  show("nodes", table(["node", "region", "zone", "state", "CPU available, m", "memory available", "usage age, s"], rows, [0, 1, 2, 3]));
+  show(
+    "nodes",
+    table(
+      ["node", "region", "zone", "state", "CPU available, m", "memory available", "usage age, s"],
+      rows,
+      [0, 1, 2, 3],
+    ),
+  );
 }
 
 function drawPlacements({ workloads }: WorkflowGraphSnapshot, { nodes }: ClusterGraphSnapshot): void {
@@ -117,7 +147,11 @@ function drawDecisions(): void {
   show(
     "decisions",
     ...decisions.map(({ at, pod, best, explanation }) =>
-      element("p", {}, `${at.slice(11, 19)} ${pod.namespace}/${pod.name} → ${best ?? "no node"}: ${explanation[0] ?? ""}`),
+      element(
+        "p",
+        {},
+        `${at.slice(11, 19)} ${pod.namespace}/${pod.name} → ${best ?? "no node"}: ${explanation[0] ?? ""}`,
+      ),
     ),
   );
 }

@@ -2,14 +2,22 @@
 
 type Child = Node | string;
 
-export function element(tag: string, attributes: Readonly<Record<string, string>> = {}, ...children: readonly Child[]): HTMLElement {
+export function element(
+  tag: string,
+  attributes: Readonly<Record<string, string>> = {},
+  ...children: readonly Child[]
+): HTMLElement {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   node.append(...children);
   return node;
 }
 
-export function svg(tag: string, attributes: Readonly<Record<string, string | number>> = {}, ...children: readonly Child[]): SVGElement {
+export function svg(
+  tag: string,
+  attributes: Readonly<Record<string, string | number>> = {},
+  ...children: readonly Child[]
+): SVGElement {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
   node.append(...children);
@@ -43,13 +51,31 @@ export function bytes(value: number | null | undefined): string {
   return `${rest.toFixed(unit === 0 ? 0 : 1)} ${units[unit]}`;
 }
 
-export function table(head: readonly string[], rows: readonly (readonly string[])[], textColumns: readonly number[]): HTMLElement {
+export function table(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  textColumns: readonly number[],
+): HTMLElement {
   const cells = (row: readonly string[]): HTMLElement[] =>
     row.map((cell, column) => element("td", textColumns.includes(column) ? { class: "text" } : {}, cell));
   return element(
     "table",
     {},
-    element("thead", {}, element("tr", {}, ...head.map((title) => element("th", { scope: "col" }, title)))),
+    element(
+      "thead",
+      {},
+      element(
+        "tr",
+        {},
+        ...head.map((title, column) =>
+          element(
+            "th",
+            textColumns.includes(column) ? { scope: "col", class: "text" } : { scope: "col" },
+            title,
+          ),
+        ),
+      ),
+    ),
     element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells(row)))),
   );
 }

@@ -9,16 +9,32 @@ const METHOD_ORDER = ["udp_rr", "tcp_rr", "icmp"];
 /** Draws the matrix: nodes grouped by region and zone, one cell per ordered pair. */
 export function drawMatrix(graph: ClusterGraphSnapshot, quantity: Quantity): void {
   drawLegend(quantity);
-  if (graph.nodes.length === 0) return show("matrix", element("p", { class: "empty" }, "No node is known yet."));
+  if (graph.nodes.length === 0)
+    return show("matrix", element("p", { class: "empty" }, "No node is known yet."));
   const nodes = [...graph.nodes].sort((a, b) => place(a).localeCompare(place(b)));
   const links = bestLinks(graph.links);
-  const head = element("tr", {}, element("th", {}, ""), ...nodes.map(({ name }) => element("th", { scope: "col" }, name)));
+  const head = element(
+    "tr",
+    {},
+    element("th", {}, ""),
+    ...nodes.map(({ name }) => element("th", { scope: "col" }, name)),
+  );
   const rows = nodes.map((source, index) => {
     const first = index > 0 && nodes[index - 1]!.zone !== source.zone;
-    const cells = nodes.map((target) => cell(source, target, links.get(`${source.name} ${target.name}`), quantity));
-    return element("tr", first ? { class: "first-of-zone" } : {}, element("th", { scope: "row", title: place(source) }, source.name), ...cells);
+    const cells = nodes.map((target) =>
+      cell(source, target, links.get(`${source.name} ${target.name}`), quantity),
+    );
+    return element(
+      "tr",
+      first ? { class: "first-of-zone" } : {},
+      element("th", { scope: "row", title: place(source) }, source.name),
+      ...cells,
+    );
   });
-  show("matrix", element("table", { class: "matrix" }, element("thead", {}, head), element("tbody", {}, ...rows)));
+  show(
+    "matrix",
+    element("table", { class: "matrix" }, element("thead", {}, head), element("tbody", {}, ...rows)),
+  );
 }
 
 function place({ region, zone, name }: ClusterNode): string {
@@ -37,7 +53,12 @@ function bestLinks(links: readonly Link[]): ReadonlyMap<string, Link> {
   return best;
 }
 
-function cell(source: ClusterNode, target: ClusterNode, link: Link | undefined, quantity: Quantity): HTMLElement {
+function cell(
+  source: ClusterNode,
+  target: ClusterNode,
+  link: Link | undefined,
+  quantity: Quantity,
+): HTMLElement {
   const pair = `${source.name} → ${target.name}`;
   if (source.name === target.name) return element("td", { class: "self" }, "");
   if (link === undefined) return element("td", { class: "unknown", title: `${pair}: not measured` }, "–");

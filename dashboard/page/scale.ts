@@ -15,7 +15,10 @@ export function lossColour(ratio: number): string {
 
 /** Upper end of each step, for the legend. */
 export function latencyLegend(): readonly { readonly colour: string; readonly uptoMs: number }[] {
-  return STEPS.map((colour, step) => ({ colour, uptoMs: LOW_MS * (HIGH_MS / LOW_MS) ** ((step + 1) / STEPS.length) }));
+  return STEPS.map((colour, step) => ({
+    colour,
+    uptoMs: LOW_MS * (HIGH_MS / LOW_MS) ** ((step + 1) / STEPS.length),
+  }));
 }
 
 const ZONE_COLOURS = ["#a7c7f9", "#f9d5a7", "#b8e6c1", "#e3c1f0", "#f6b8b8", "#cfd8a3", "#a9e3e3", "#d9c7b0"];

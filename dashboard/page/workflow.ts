@@ -6,7 +6,8 @@ const BOX = { width: 118, height: 40, gapX: 26, gapY: 54 };
 
 /** Draws the DAG in layers, callers above callees, a box per workload in its zone's colour, edges as wide as their traffic. */
 export function drawWorkflow(workflow: WorkflowGraphSnapshot, cluster: ClusterGraphSnapshot): void {
-  if (workflow.workloads.length === 0) return show("workflow", element("p", { class: "empty" }, "This workflow has no workloads."));
+  if (workflow.workloads.length === 0)
+    return show("workflow", element("p", { class: "empty" }, "This workflow has no workloads."));
   const zoneOf = new Map(cluster.nodes.map(({ name, zone }) => [name, zone]));
   const colours = zoneColours(cluster.nodes.map(({ zone }) => zone));
   const layers = layersOf(workflow);
@@ -16,11 +17,31 @@ export function drawWorkflow(workflow: WorkflowGraphSnapshot, cluster: ClusterGr
   const centres = new Map<string, { x: number; y: number }>();
   for (const [row, layer] of layers.entries())
     for (const [column, name] of layer.entries())
-      centres.set(name, { x: ((column + 0.5) / layer.length) * width, y: row * (BOX.height + BOX.gapY) + BOX.height / 2 + 4 });
+      centres.set(name, {
+        x: ((column + 0.5) / layer.length) * width,
+        y: row * (BOX.height + BOX.gapY) + BOX.height / 2 + 4,
+      });
   const busiest = Math.max(1, ...workflow.channels.map(({ bytesPerSecond }) => bytesPerSecond ?? 0));
   const edges = workflow.channels.map((channel) => edge(channel, centres, busiest));
-  const boxes = workflow.workloads.map((workload) => box(workload, centres.get(workload.name)!, zoneOf, colours));
-  show("workflow", svg("svg", { class: "graph", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": workflow.name }, ...edges.flat(), ...boxes));
+  const boxes = workflow.workloads.map((workload) =>
+    box(workload, centres.get(workload.name)!, zoneOf, colours),
+  );
+  show(
+    "workflow",
+    svg(
+      "svg",
+      {
+        class: "graph",
+        width,
+        height,
+        viewBox: `0 0 ${width} ${height}`,
+        role: "img",
+        "aria-label": workflow.name,
+      },
+      ...edges.flat(),
+      ...boxes,
+    ),
+  );
 }
 
 /** Longest path from a workload nobody calls; cycles are cut where they close. */
@@ -45,7 +66,11 @@ function layersOf({ workloads, channels }: WorkflowGraphSnapshot): string[][] {
   return Array.from(layers, (layer) => layer ?? []);
 }
 
-function edge(channel: Channel, centres: ReadonlyMap<string, { x: number; y: number }>, busiest: number): SVGElement[] {
+function edge(
+  channel: Channel,
+  centres: ReadonlyMap<string, { x: number; y: number }>,
+  busiest: number,
+): SVGElement[] {
   const from = centres.get(channel.source);
   const to = centres.get(channel.target);
   if (from === undefined || to === undefined) return [];
@@ -55,7 +80,13 @@ function edge(channel: Channel, centres: ReadonlyMap<string, { x: number; y: num
     d: `M ${from.x} ${y1} C ${from.x} ${(y1 + y2) / 2}, ${to.x} ${(y1 + y2) / 2}, ${to.x} ${y2}`,
     "stroke-width": 1 + 5 * Math.sqrt((channel.bytesPerSecond ?? 0) / busiest),
   });
-  path.append(svg("title", {}, `${channel.source} → ${channel.target}: ${figure(channel.requestsPerSecond)} requests/s, ${bytes(channel.bytesPerSecond)}/s`));
+  path.append(
+    svg(
+      "title",
+      {},
+      `${channel.source} → ${channel.target}: ${figure(channel.requestsPerSecond)} requests/s, ${bytes(channel.bytesPerSecond)}/s`,
+    ),
+  );
   return [path];
 }
 
@@ -69,27 +100,47 @@ function box(
   const zone = zoneOf.get(nodes[0] ?? "") ?? "no zone";
   const group = svg("g", { transform: `translate(${x - BOX.width / 2} ${y - BOX.height / 2})` });
   group.append(
-    svg("title", {}, `${workload.name} (${workload.kind}): ${workload.pods.map(({ name, node }) => `${name} on ${node ?? "no node"}`).join(", ")}`),
+    svg(
+      "title",
+      {},
+      `${workload.name} (${workload.kind}): ${workload.pods.map(({ name, node }) => `${name} on ${node ?? "no node"}`).join(", ")}`,
+    ),
     svg("rect", { width: BOX.width, height: BOX.height, rx: 5, fill: colours.get(zone) ?? "#dddddd" }),
     svg("text", { x: BOX.width / 2, y: 16, "text-anchor": "middle", "font-weight": 600 }, workload.name),
-    svg("text", { x: BOX.width / 2, y: 32, "text-anchor": "middle" }, nodes.length > 1 ? `${nodes[0]} +${nodes.length - 1}` : (nodes[0] ?? "no pod")),
+    svg(
+      "text",
+      { x: BOX.width / 2, y: 32, "text-anchor": "middle" },
+      nodes.length > 1 ? `${nodes[0]} +${nodes.length - 1}` : (nodes[0] ?? "no pod"),
+    ),
   );
   return group;
 }
 
 /** The channels, the dearest first: traffic times the cost between where their ends are. */
 export function drawChannels(workflow: WorkflowGraphSnapshot, cluster: ClusterGraphSnapshot): void {
-  if (workflow.channels.length === 0) return show("channels", element("p", { class: "empty" }, "No traffic seen in the window."));
-  const costs = new Map(cluster.links.filter(({ costMs }) => costMs !== null).map((link) => [`${link.source} ${link.target}`, link.costMs!]));
+  if (workflow.channels.length === 0)
+    return show("channels", element("p", { class: "empty" }, "No traffic seen in the window."));
+  const costs = new Map(
+    cluster.links
+      .filter(({ costMs }) => costMs !== null)
+      .map((link) => [`${link.source} ${link.target}`, link.costMs!]),
+  );
   const podsOf = new Map(workflow.workloads.map(({ name, pods }) => [name, pods]));
   const costOf = ({ source, target }: Channel): number | null => {
-    const pairs = (podsOf.get(source) ?? []).flatMap((a) => (podsOf.get(target) ?? []).map((b) => (a.node === b.node ? 0 : (costs.get(`${a.node} ${b.node}`) ?? null))));
+    const pairs = (podsOf.get(source) ?? []).flatMap((a) =>
+      (podsOf.get(target) ?? []).map((b) =>
+        a.node === b.node ? 0 : (costs.get(`${a.node} ${b.node}`) ?? null),
+      ),
+    );
     const known = pairs.filter((cost) => cost !== null);
     return known.length === 0 ? null : known.reduce((sum, cost) => sum + cost, 0) / known.length;
   };
   const rows = workflow.channels
     .map((channel) => ({ channel, cost: costOf(channel) }))
-    .sort((a, b) => (b.cost ?? 0) * (b.channel.bytesPerSecond ?? 0) - (a.cost ?? 0) * (a.channel.bytesPerSecond ?? 0))
+    .sort(
+      (a, b) =>
+        (b.cost ?? 0) * (b.channel.bytesPerSecond ?? 0) - (a.cost ?? 0) * (a.channel.bytesPerSecond ?? 0),
+    )
     .map(({ channel, cost }) => [
       `${channel.source} → ${channel.target}`,
       figure(channel.requestsPerSecond),
@@ -97,5 +148,9 @@ export function drawChannels(workflow: WorkflowGraphSnapshot, cluster: ClusterGr
       channel.errorRatio === null ? "–" : `${(channel.errorRatio * 100).toFixed(1)} %`,
       figure(cost),
     ]);
-  show("channels", element("h3", {}, "Channels, the dearest first"), table(["channel", "requests/s", "traffic/s", "errors", "cost, ms"], rows, [0]));
+  show(
+    "channels",
+    element("h3", {}, "Channels, the dearest first"),
+    table(["channel", "requests/s", "traffic/s", "errors", "cost, ms"], rows, [0]),
+  );
 }

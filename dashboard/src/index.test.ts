@@ -7,9 +7,11 @@ describe("createPage", () => {
   it("has a document whose every local reference exists", () => {
     const document = assets.get("/")!;
     expect(document.contentType).toContain("text/html");
-    const references = [...document.body.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path!);
+    const references = [...document.body.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(
+      ([, path]) => path!,
+    );
     expect(references.length).toBeGreaterThan(2);
-    for (const path of references) expect(assets.has(path), path).toBe(true);
+    for (const path of references) expect([path, assets.has(path)]).toEqual([path, true]);
   });
 
   it("serves modules as JavaScript whose imports resolve, without a type left in them", () => {
@@ -18,7 +20,12 @@ describe("createPage", () => {
     for (const [path, { contentType, body }] of modules) {
       expect(contentType).toContain("text/javascript");
       expect(body).not.toMatch(/^\s*(interface|type) /m);
-      for (const [, specifier] of body.matchAll(/from "([^"]+)"/g)) expect(assets.has(`/assets/${specifier!.slice(2)}`), `${path} imports ${specifier}`).toBe(true);
+      for (const [, specifier] of body.matchAll(/from "([^"]+)"/g))
+        expect([path, specifier, assets.has(`/assets/${specifier!.slice(2)}`)]).toEqual([
+          path,
+          specifier,
+          true,
+        ]);
     }
   });
 

@@ -35,14 +35,18 @@ const DAG: Readonly<Record<string, readonly string[]>> = {
   m11: ["db3"],
   m12: ["db4"],
 };
-const CHANNELS = Object.entries(DAG).flatMap(([source, targets]) => targets.map((target) => `${source} ${target}`));
+const CHANNELS = Object.entries(DAG).flatMap(([source, targets]) =>
+  targets.map((target) => `${source} ${target}`),
+);
 
-const udpLinks = (graph: ClusterGraphSnapshot): Link[] => graph.links.filter(({ method }) => method === "udp_rr");
+const udpLinks = (graph: ClusterGraphSnapshot): Link[] =>
+  graph.links.filter(({ method }) => method === "udp_rr");
 const linkOf = (graph: ClusterGraphSnapshot, source: string, target: string): Link | undefined =>
   udpLinks(graph).find((link) => link.source === source && link.target === target);
 
 /** Largest deviation of a graph value from the record, as a share of what is allowed: 5 % or 1.5 ms, the larger. */
-const deviation = (graphMs: number, recordMs: number): number => Math.abs(graphMs - recordMs) / Math.max(0.05 * recordMs, 1.5);
+const deviation = (graphMs: number, recordMs: number): number =>
+  Math.abs(graphMs - recordMs) / Math.max(0.05 * recordMs, 1.5);
 
 describe("the embedded cluster", () => {
   let system: EmbeddedSystem;
@@ -60,20 +64,39 @@ describe("the embedded cluster", () => {
   it("measures every ordered pair within 5 % or 1.5 ms of what the emulator did to its packets, within 60 s, under load", async () => {
     await eventually("every pair has p50 and p90 of a nearly full window", 55_000, async () => {
       const links = udpLinks(await system.cluster());
-      return links.length === 56 && links.every(({ rttMs, provisional }) => rttMs.p50 !== null && rttMs.p90 !== null && !provisional);
+      return (
+        links.length === 56 &&
+        links.every(({ rttMs, provisional }) => rttMs.p50 !== null && rttMs.p90 !== null && !provisional)
+      );
     });
-    const worst = await eventually("graph and record agree", Math.max(5_000, 60_000 - (Date.now() - startedAt)), async () => {
-      const [graph, record] = await Promise.all([system.cluster(), system.get<{ pairs: PairRecord[] }>("lab", `/lab/v1/record?last=${WINDOW_MS}ms`)]);
-      const deviations = record.pairs.map(({ source, target, udp }) => {
-        const { rttMs } = linkOf(graph, source, target)!;
-        return { pair: `${source} ${target}`, p50: deviation(rttMs.p50!, udp.p50Ms!), p90: deviation(rttMs.p90!, udp.p90Ms!), graph: rttMs, udp };
-      });
-      expect(deviations).toHaveLength(56);
-      const outside = deviations.filter(({ p50, p90 }) => p50 > 1 || p90 > 1);
-      if (outside.length > 0) throw new Error(`${outside.length} pairs deviate: ${JSON.stringify(outside.slice(0, 5))}`);
-      return Math.max(...deviations.flatMap(({ p50, p90 }) => [p50, p90]));
-    });
-    console.log(`worst deviation: ${(worst * 100).toFixed(0)} % of what is allowed, ${((Date.now() - startedAt) / 1000).toFixed(0)} s after start`);
+    const worst = await eventually(
+      "graph and record agree",
+      Math.max(5_000, 60_000 - (Date.now() - startedAt)),
+      async () => {
+        const [graph, record] = await Promise.all([
+          system.cluster(),
+          system.get<{ pairs: PairRecord[] }>("lab", `/lab/v1/record?last=${WINDOW_MS}ms`),
+        ]);
+        const deviations = record.pairs.map(({ source, target, udp }) => {
+          const { rttMs } = linkOf(graph, source, target)!;
+          return {
+            pair: `${source} ${target}`,
+            p50: deviation(rttMs.p50!, udp.p50Ms!),
+            p90: deviation(rttMs.p90!, udp.p90Ms!),
+            graph: rttMs,
+            udp,
+          };
+        });
+        expect(deviations).toHaveLength(56);
+        const outside = deviations.filter(({ p50, p90 }) => p50 > 1 || p90 > 1);
+        if (outside.length > 0)
+          throw new Error(`${outside.length} pairs deviate: ${JSON.stringify(outside.slice(0, 5))}`);
+        return Math.max(...deviations.flatMap(({ p50, p90 }) => [p50, p90]));
+      },
+    );
+    console.log(
+      `worst deviation: ${(worst * 100).toFixed(0)} % of what is allowed, ${((Date.now() - startedAt) / 1000).toFixed(0)} s after start`,
+    );
   }, 90_000);
 
   it("lowers the workflow's end-to-end p95 by re-placing by score, and says so", async () => {
@@ -92,12 +115,18 @@ describe("the embedded cluster", () => {
   it("gives every channel of the DAG with a rate within 10 % of what the receivers counted", async () => {
     const worst = await eventually("rates agree", 150_000, async () => {
       const receivers = async (): Promise<Map<string, number>> =>
-        new Map((await system.get<{ channels: ReceiverCount[] }>("lab", "/lab/v1/receivers")).channels.map(({ source, target, count }) => [`${source} ${target}`, count]));
+        new Map(
+          (await system.get<{ channels: ReceiverCount[] }>("lab", "/lab/v1/receivers")).channels.map(
+            ({ source, target, count }) => [`${source} ${target}`, count],
+          ),
+        );
       const [first, at] = [await receivers(), Date.now()];
       await new Promise((resolve) => setTimeout(resolve, WINDOW_MS));
       const [second, workflow] = [await receivers(), await system.workflow()];
       const seconds = (Date.now() - at) / 1000;
-      const rates = new Map(workflow.channels.map((channel) => [`${channel.source} ${channel.target}`, channel]));
+      const rates = new Map(
+        workflow.channels.map((channel) => [`${channel.source} ${channel.target}`, channel]),
+      );
       expect([...rates.keys()].sort()).toEqual([...CHANNELS].sort());
       const deviations = CHANNELS.map((channel) => {
         const truth = (second.get(channel)! - (first.get(channel) ?? 0)) / seconds;
@@ -110,7 +139,9 @@ describe("the embedded cluster", () => {
     const workflow = await system.workflow();
     expect(workflow.channels.every(({ bytesPerSecond }) => bytesPerSecond! > 0)).toBe(true);
     expect(workflow.workloads).toHaveLength(17);
-    expect(workflow.workloads.every(({ cpuMillicores, memoryBytes }) => cpuMillicores! > 0 && memoryBytes! > 0)).toBe(true);
+    expect(
+      workflow.workloads.every(({ cpuMillicores, memoryBytes }) => cpuMillicores! > 0 && memoryBytes! > 0),
+    ).toBe(true);
   }, 160_000);
 
   it("shows a changed link in matrix, costs and scores within two windows", async () => {
@@ -123,7 +154,9 @@ describe("the embedded cluster", () => {
     });
     // A pod that talks to what is on b has to find a dearer than it was: the network part of a fresh scoring says so.
     const scores = await networkParts(system, b);
-    expect(scores.get(a)!).toBeLessThan(Math.max(...[...scores].filter(([name]) => name !== a && name !== b).map(([, part]) => part)));
+    expect(scores.get(a)!).toBeLessThan(
+      Math.max(...[...scores].filter(([name]) => name !== a && name !== b).map(([, part]) => part)),
+    );
   }, 90_000);
 
   it("shows loss 1 and an unknown cost for a cut pair after the window, and leaves the others alone", async () => {
@@ -144,48 +177,63 @@ describe("the embedded cluster", () => {
 
   it("answers the command line: graph, explain, lab matrix", async () => {
     expect(await system.cli("graph", "--server", system.urls.page)).toContain("median round trip");
-    const { cluster } = JSON.parse(await system.cli("graph", "--server", system.urls.page, "-o", "json")) as { cluster: ClusterGraphSnapshot };
+    const { cluster } = JSON.parse(await system.cli("graph", "--server", system.urls.page, "-o", "json")) as {
+      cluster: ClusterGraphSnapshot;
+    };
     expect(cluster.nodes).toHaveLength(8);
     expect(await system.cli("explain", "m0", "--server", system.urls.page)).toContain("resource-network");
-    const { nodes, rttMs } = JSON.parse(await system.cli("lab", "matrix", "-o", "json", "--lab", system.urls.lab)) as { nodes: string[]; rttMs: number[][] };
+    const { nodes, rttMs } = JSON.parse(
+      await system.cli("lab", "matrix", "-o", "json", "--lab", system.urls.lab),
+    ) as { nodes: string[]; rttMs: number[][] };
     expect(nodes).toHaveLength(8);
     expect(rttMs).toHaveLength(8);
   }, 60_000);
 
-  it.skipIf(!hasBrowser)("shows on its page what the API says, without an error in the browser", async () => {
-    const browser = await launchBrowser();
-    try {
-      const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
-      const faults: string[] = [];
-      page.on("pageerror", (error) => faults.push(error.message));
-      page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
-      await page.goto(system.urls.page);
-      await page.waitForSelector("#matrix table tbody tr:nth-child(8)", { timeout: 15_000 });
-      await page.waitForSelector("#workflow svg g", { timeout: 15_000 });
-      const graph = await system.cluster();
-      const shown = await page.locator("#matrix th[scope=row]").allTextContents();
-      expect([...shown].sort()).toEqual(graph.nodes.map(({ name }) => name).sort());
-      const titles = await page.locator("#matrix td[title]").evaluateAll((cells) => cells.map((cell) => (cell as { title?: string }).title ?? ""));
-      expect(titles).toHaveLength(56);
-      const [first, second] = [graph.nodes[4]!.name, graph.nodes[5]!.name];
-      const title = titles.find((text) => text.startsWith(`${first} → ${second}`))!;
-      const p50 = Number(/p50 ([\d.]+)/.exec(title)?.[1]);
-      expect(Math.abs(p50 - linkOf(graph, first, second)!.rttMs.p50!)).toBeLessThan(5);
-      expect(await page.locator("#workflow svg g").count()).toBe(17);
-      expect(await page.locator("#placements tbody tr").count()).toBe(17);
-      expect(await page.locator("#freshness").textContent()).toContain("8 nodes");
-      expect(faults).toEqual([]);
-    } finally {
-      await browser.close();
-    }
-  }, 60_000);
+  it.skipIf(!hasBrowser)(
+    "shows on its page what the API says, without an error in the browser",
+    async () => {
+      const browser = await launchBrowser();
+      try {
+        const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
+        const faults: string[] = [];
+        page.on("pageerror", (error) => faults.push(error.message));
+        page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+        await page.goto(system.urls.page);
+        await page.waitForSelector("#matrix table tbody tr:nth-child(8)", { timeout: 15_000 });
+        await page.waitForSelector("#workflow svg g", { timeout: 15_000 });
+        const graph = await system.cluster();
+        const shown = await page.locator("#matrix th[scope=row]").allTextContents();
+        expect([...shown].sort()).toEqual(graph.nodes.map(({ name }) => name).sort());
+        const titles = await page
+          .locator("#matrix td[title]")
+          .evaluateAll((cells) => cells.map((cell) => (cell as { title?: string }).title ?? ""));
+        expect(titles).toHaveLength(56);
+        const [first, second] = [graph.nodes[4]!.name, graph.nodes[5]!.name];
+        const title = titles.find((text) => text.startsWith(`${first} → ${second}`))!;
+        const p50 = Number(/p50 ([\d.]+)/.exec(title)?.[1]);
+        expect(Math.abs(p50 - linkOf(graph, first, second)!.rttMs.p50!)).toBeLessThan(5);
+        expect(await page.locator("#workflow svg g").count()).toBe(17);
+        expect(await page.locator("#placements tbody tr").count()).toBe(17);
+        expect(await page.locator("#freshness").textContent()).toContain("8 nodes");
+        expect(faults).toEqual([]);
+      } finally {
+        await browser.close();
+      }
+    },
+    60_000,
+  );
 
   it("falls silent, and shows no old values, when the relay is killed", async () => {
     const { relayPid } = await system.get<{ relayPid: number }>("lab", "/lab/v1/processes");
     process.kill(relayPid, "SIGKILL");
     await eventually("no pair has a round-trip time", WINDOW_MS + 20_000, async () => {
       const links = udpLinks(await system.cluster());
-      return links.length === 56 && links.every(({ rttMs, lossRatio, costMs }) => rttMs.p50 === null && costMs === null && lossRatio === 1);
+      return (
+        links.length === 56 &&
+        links.every(
+          ({ rttMs, lossRatio, costMs }) => rttMs.p50 === null && costMs === null && lossRatio === 1,
+        )
+      );
     });
   }, 90_000);
 
@@ -200,16 +248,21 @@ describe("the embedded cluster", () => {
 /** The network part of a prioritise call for a pod, by node: read from the decision it leaves. */
 async function networkParts(system: EmbeddedSystem, node: string): Promise<Map<string, number>> {
   const workflow = await system.workflow();
-  const onNode = new Set(workflow.workloads.filter(({ pods }) => pods.some((pod) => pod.node === node)).map(({ name }) => name));
+  const onNode = new Set(
+    workflow.workloads.filter(({ pods }) => pods.some((pod) => pod.node === node)).map(({ name }) => name),
+  );
   const partner = workflow.channels.find(({ source, target }) => onNode.has(source) !== onNode.has(target));
-  const workload = partner === undefined ? "m0" : onNode.has(partner.source) ? partner.target : partner.source;
+  const workload =
+    partner === undefined ? "m0" : onNode.has(partner.source) ? partner.target : partner.source;
   const { nodes } = await system.cluster();
   const pod = {
     metadata: {
       name: `${workload}-probe-of-a-test`,
       namespace: "default",
       labels: { "isochrone.dev/workflow": "sample", app: workload },
-      ownerReferences: [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: `${workload}-5c7d9f`, uid: "u", controller: true }],
+      ownerReferences: [
+        { apiVersion: "apps/v1", kind: "ReplicaSet", name: `${workload}-5c7d9f`, uid: "u", controller: true },
+      ],
     },
     spec: { containers: [{ name: "app", resources: { requests: { cpu: "50m", memory: "64Mi" } } }] },
   };
@@ -219,7 +272,12 @@ async function networkParts(system: EmbeddedSystem, node: string): Promise<Map<s
     body: JSON.stringify({ Pod: pod, Nodes: null, NodeNames: nodes.map(({ name }) => name) }),
   });
   expect(response.status).toBe(200);
-  const decision = await eventually("the decision is kept", 5_000, async () => (await system.decisions()).decisions.find(({ pod: { name } }) => name === pod.metadata.name) ?? null);
+  const decision = await eventually(
+    "the decision is kept",
+    5_000,
+    async () =>
+      (await system.decisions()).decisions.find(({ pod: { name } }) => name === pod.metadata.name) ?? null,
+  );
   return new Map(decision.candidates.map(({ name, parts }) => [name, parts["network"] ?? Number.NaN]));
 }
 

@@ -9,7 +9,16 @@ const executablePath = process.env["ISOCHRONE_TEST_CHROMIUM"] ?? CANDIDATES.find
 export const hasBrowser = executablePath !== undefined || process.env["CI"] !== undefined;
 
 export async function launchBrowser(): Promise<Browser> {
-  if (executablePath === undefined) throw new Error(`no Chromium at ${CANDIDATES.join(", ")}; install one or set ISOCHRONE_TEST_CHROMIUM`);
-  const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+  if (executablePath === undefined)
+    throw new Error(`no Chromium at ${CANDIDATES.join(", ")}; install one or set ISOCHRONE_TEST_CHROMIUM`);
+  const args = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ];
   return chromium.launch({ executablePath, headless: true, args });
 }

@@ -46,7 +46,9 @@ export class EmbeddedSystem {
 
   /** Resolves once every service is up. */
   static async start(...args: readonly string[]): Promise<EmbeddedSystem> {
-    const child = spawn(process.execPath, [command, "up", "-o", "json", "--port", "0", ...args], { stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(process.execPath, [command, "up", "-o", "json", "--port", "0", ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     const system = new EmbeddedSystem(child);
     await system.event("started", 60_000);
     return system;
@@ -58,8 +60,14 @@ export class EmbeddedSystem {
     for (;;) {
       const found = this.events.find(({ event }) => event === name);
       if (found !== undefined) return found;
-      if (this.#child.exitCode !== null) throw new Error(`the system ended with code ${this.#child.exitCode} before "${name}":\n${this.stderr}`);
-      if (Date.now() > deadline) throw new Error(`no "${name}" within ${timeoutMs} ms; got ${this.events.map(({ event }) => event).join(", ")}\n${this.stderr}`);
+      if (this.#child.exitCode !== null)
+        throw new Error(
+          `the system ended with code ${this.#child.exitCode} before "${name}":\n${this.stderr}`,
+        );
+      if (Date.now() > deadline)
+        throw new Error(
+          `no "${name}" within ${timeoutMs} ms; got ${this.events.map(({ event }) => event).join(", ")}\n${this.stderr}`,
+        );
       await new Promise<void>((resolve) => {
         const wake = (): void => {
           this.#waiters.delete(wake);
@@ -123,7 +131,11 @@ export class EmbeddedSystem {
 }
 
 /** Polls until the check gives something; the last failure is the error. */
-export async function eventually<T>(what: string, timeoutMs: number, check: () => Promise<T | null | false>): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  timeoutMs: number,
+  check: () => Promise<T | null | false>,
+): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   let last: unknown = "never true";
   while (Date.now() < deadline) {

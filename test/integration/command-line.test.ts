@@ -9,8 +9,15 @@ const command = join(import.meta.dirname, "../../cli/bin/isochrone.mjs");
 const folder = mkdtempSync(join(tmpdir(), "isochrone-test-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function isochrone(args: readonly string[], env: Record<string, string> = {}): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, [command, ...args], { encoding: "utf8", timeout: 30_000, env: { ...process.env, ...env } });
+function isochrone(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync(process.execPath, [command, ...args], {
+    encoding: "utf8",
+    timeout: 30_000,
+    env: { ...process.env, ...env },
+  });
 }
 
 function file(name: string, text: string): string {
@@ -58,7 +65,17 @@ items:
 
 describe("isochrone score", () => {
   it("scores a dump by the paper's own sum", () => {
-    const { status, stdout, stderr } = isochrone(["score", "--cluster", file("dump.yaml", DUMP), "--pod", "shop/web-1-a", "--mode", "raw", "-o", "json"]);
+    const { status, stdout, stderr } = isochrone([
+      "score",
+      "--cluster",
+      file("dump.yaml", DUMP),
+      "--pod",
+      "shop/web-1-a",
+      "--mode",
+      "raw",
+      "-o",
+      "json",
+    ]);
     expect(stderr).toBe("");
     expect(status).toBe(0);
     const { pod, strategy, mode, nodes } = JSON.parse(stdout);
@@ -73,12 +90,37 @@ describe("isochrone score", () => {
 
   it.each<[string, string[], string[]]>([
     ["a file that isn't there", ["--cluster", "nowhere.yaml", "--pod", "a"], ["--cluster", "nowhere.yaml"]],
-    ["a dump that is no YAML", ["--cluster", file("bad.yaml", "items: [\n  {"), "--pod", "a"], ["bad.yaml", "line"]],
-    ["a dump without nodes", ["--cluster", file("empty.yaml", "apiVersion: v1\nkind: List\nitems: []\n"), "--pod", "a"], ["a"]],
+    [
+      "a dump that is no YAML",
+      ["--cluster", file("bad.yaml", "items: [\n  {"), "--pod", "a"],
+      ["bad.yaml", "line"],
+    ],
+    [
+      "a dump without nodes",
+      ["--cluster", file("empty.yaml", "apiVersion: v1\nkind: List\nitems: []\n"), "--pod", "a"],
+      ["a"],
+    ],
     ["a pod that isn't in the dump", ["--cluster", file("dump2.yaml", DUMP), "--pod", "nobody"], ["nobody"]],
-    ["a node with a malformed quantity", ["--cluster", file("quantity.yaml", DUMP.replace('available-cpu: "2"', "available-cpu: much")), "--pod", "shop/web-1-a"], ["quantity.yaml", "much"]],
-    ["an unknown strategy", ["--cluster", file("dump3.yaml", DUMP), "--pod", "shop/web-1-a", "--strategy", "luck"], ["luck"]],
-    ["weights that don't add up", ["--cluster", file("dump4.yaml", DUMP), "--pod", "shop/web-1-a", "--set", "alpha=0.9,beta=0.9"], ["alpha", "0.9"]],
+    [
+      "a node with a malformed quantity",
+      [
+        "--cluster",
+        file("quantity.yaml", DUMP.replace('available-cpu: "2"', "available-cpu: much")),
+        "--pod",
+        "shop/web-1-a",
+      ],
+      ["quantity.yaml", "much"],
+    ],
+    [
+      "an unknown strategy",
+      ["--cluster", file("dump3.yaml", DUMP), "--pod", "shop/web-1-a", "--strategy", "luck"],
+      ["luck"],
+    ],
+    [
+      "weights that don't add up",
+      ["--cluster", file("dump4.yaml", DUMP), "--pod", "shop/web-1-a", "--set", "alpha=0.9,beta=0.9"],
+      ["alpha", "0.9"],
+    ],
   ])("answers %s with a line that names it", (_, args, words) => {
     const { status, stdout, stderr } = isochrone(["score", ...args]);
     expect(status).not.toBe(0);
@@ -96,7 +138,10 @@ describe("isochrone", () => {
   });
 
   it("reports every mistake of a configuration at once, each with setting, rule and value", () => {
-    const { status, stderr } = isochrone(["up", "--port", "0"], { ISOCHRONE_AGGREGATOR_COST_QUANTILE: "p42", ISOCHRONE_AGGREGATOR_FAST_PANES: "none" });
+    const { status, stderr } = isochrone(["up", "--port", "0"], {
+      ISOCHRONE_AGGREGATOR_COST_QUANTILE: "p42",
+      ISOCHRONE_AGGREGATOR_FAST_PANES: "none",
+    });
     expect(status).toBe(1);
     for (const word of ["costQuantile", "p42", "fastPanes", "none"]) expect(stderr).toContain(word);
   });

@@ -82,7 +82,10 @@ interface Import {
 }
 
 /** Checks every file against the rules; the order of the result is that of the files. */
-export function checkArchitecture(files: readonly SourceFile[], manifests: ReadonlyMap<string, Manifest>): Violation[] {
+export function checkArchitecture(
+  files: readonly SourceFile[],
+  manifests: ReadonlyMap<string, Manifest>,
+): Violation[] {
   const folderOf = new Map([...manifests].map(([folder, manifest]) => [manifest.name, folder]));
   const violations: Violation[] = [];
   for (const file of files) {
@@ -91,7 +94,8 @@ export function checkArchitecture(files: readonly SourceFile[], manifests: Reado
     const context = { file, folder, manifest: manifests.get(folder)!, manifests, folderOf, violations };
     checkLength(context);
     checkPurity(context);
-    for (const line of exportAllLines(file.text)) report(context, line, "surface", "export * hides what is public; name the exports");
+    for (const line of exportAllLines(file.text))
+      report(context, line, "surface", "export * hides what is public; name the exports");
     for (const found of importsOf(file.text)) checkImport(context, found);
   }
   return violations;
@@ -113,23 +117,34 @@ function report(context: Context, line: number, rule: string, message: string): 
 function checkLength(context: Context): void {
   const lines = context.file.text.split("\n");
   if (lines.length <= MAX_LINES || LENGTH_REASON.test(lines.slice(0, 5).join("\n"))) return;
-  report(context, MAX_LINES + 1, "length", `${lines.length} lines; at most ${MAX_LINES} unless its top says "longer than ${MAX_LINES} lines because ..."`);
+  report(
+    context,
+    MAX_LINES + 1,
+    "length",
+    `${lines.length} lines; at most ${MAX_LINES} unless its top says "longer than ${MAX_LINES} lines because ..."`,
+  );
 }
 
-const IMPURE_WORDS = /\b(Date\.now|new Date\(\)|performance\.now|Math\.random|process\.(env|hrtime|on)|setTimeout|setInterval)\b/;
+const IMPURE_WORDS =
+  /\b(Date\.now|new Date\(\)|performance\.now|Math\.random|process\.(env|hrtime|on)|setTimeout|setInterval)\b/;
 
 function checkPurity(context: Context): void {
   if (!isPure(context)) return;
   for (const [index, line] of context.file.text.split("\n").entries()) {
     const code = line.replace(/\/\/.*|^\s*\*.*/, "");
     const word = IMPURE_WORDS.exec(code)?.[1];
-    if (word !== undefined) report(context, index + 1, "purity", `${word} in pure code; take a Clock or Random instead`);
+    if (word !== undefined)
+      report(context, index + 1, "purity", `${word} in pure code; take a Clock or Random instead`);
   }
 }
 
 function isPure({ file, folder }: Context): boolean {
   if (isTest(file.path) || IMPURE_ENTRIES.includes(file.path)) return false;
   return folder in PURE || file.path.startsWith(`${folder}/src/domain/`);
+}
+
+function isDomain({ file, folder }: Context): boolean {
+  return file.path.startsWith(`${folder}/src/domain/`) && !isTest(file.path);
 }
 
 function isTest(path: string): boolean {
@@ -141,7 +156,8 @@ function checkImport(context: Context, found: Import): void {
   if (specifier.startsWith(".")) checkRelative(context, found);
   else if (specifier.startsWith("@isochrone/")) checkWorkspace(context, found);
   else if (specifier.startsWith("node:")) {
-    if (isPure(context) && !isPureBuiltin(found)) report(context, line, "purity", `${specifier} in pure code`);
+    if (isPure(context) && !isPureBuiltin(found))
+      report(context, line, "purity", `${specifier} in pure code`);
   } else checkThirdParty(context, found);
 }
 
@@ -153,11 +169,18 @@ function isPureBuiltin({ specifier, names }: Import): boolean {
 function checkRelative(context: Context, { specifier, line }: Import): void {
   const { file, folder } = context;
   const target = resolvePath(file.path, specifier);
-  if (!target.startsWith(`${folder}/`)) report(context, line, "boundary", `${specifier} leaves ${folder}; import the package by its name`);
+  if (!target.startsWith(`${folder}/`))
+    report(context, line, "boundary", `${specifier} leaves ${folder}; import the package by its name`);
   const domain = `${folder}/src/domain/`;
   if (!file.path.startsWith(domain) || isTest(file.path) || target.startsWith(domain)) return;
   const allowed = [`${folder}/src/ports.ts`, `${folder}/src/errors.ts`];
-  if (!allowed.includes(target)) report(context, line, "domain", `domain imports ${specifier}; it may import domain files, ports.ts, errors.ts and pure packages`);
+  if (!allowed.includes(target))
+    report(
+      context,
+      line,
+      "domain",
+      `domain imports ${specifier}; it may import domain files, ports.ts, errors.ts and pure packages`,
+    );
 }
 
 function checkWorkspace(context: Context, { specifier, line, typeOnly }: Import): void {
@@ -167,20 +190,27 @@ function checkWorkspace(context: Context, { specifier, line, typeOnly }: Import)
   const targetFolder = folderOf.get(name);
   if (targetFolder === undefined) return report(context, line, "boundary", `there is no package ${name}`);
   const entry = rest.length === 0 ? "." : `./${rest.join("/")}`;
-  if (manifests.get(targetFolder)!.exports?.[entry] === undefined) report(context, line, "boundary", `${specifier} is not a public entry of ${name}`);
-  if (folder !== "test" && !isTest(file.path) && !(ALLOWED[folder] ?? []).includes(short!))
-    report(context, line, "direction", `${folder} may not import ${name} (allowed: ${(ALLOWED[folder] ?? []).join(", ") || "nothing"})`);
-  if (!isDeclared(manifest, name, isTest(file.path))) report(context, line, "declared", `${name} is not in the dependencies of ${manifest.name}`);
-  if (file.path.startsWith(`${folder}/src/domain/`) && !isTest(file.path) && !typeOnly && !PURE_ENTRIES.includes(specifier))
+  if (manifests.get(targetFolder)!.exports?.[entry] === undefined)
+    report(context, line, "boundary", `${specifier} is not a public entry of ${name}`);
+  const allowed = ALLOWED[folder] ?? [];
+  if (folder !== "test" && !isTest(file.path) && !allowed.includes(short!))
+    report(context, line, "direction", `${folder} may not import ${name} (allowed: ${allowed.join(", ") || "nothing"})`);
+  if (!isDeclared(manifest, name, isTest(file.path)))
+    report(context, line, "declared", `${name} is not in the dependencies of ${manifest.name}`);
+  if (isDomain(context) && !typeOnly && !PURE_ENTRIES.includes(specifier))
     report(context, line, "domain", `domain imports ${specifier}; only ${PURE_ENTRIES.join(", ")} are pure`);
 }
 
 function checkThirdParty(context: Context, { specifier, line, typeOnly }: Import): void {
   const { file, folder, manifest } = context;
-  const name = specifier.startsWith("@") ? specifier.split("/").slice(0, 2).join("/") : specifier.split("/")[0]!;
+  const name = specifier.startsWith("@")
+    ? specifier.split("/").slice(0, 2).join("/")
+    : specifier.split("/")[0]!;
   const rootTools = isTest(file.path) && ["vitest"].includes(name);
-  if (!rootTools && !isDeclared(manifest, name, isTest(file.path))) report(context, line, "declared", `${name} is not in the dependencies of ${manifest.name}`);
-  if (isPure(context) && !typeOnly && !(PURE[folder] ?? []).includes(name)) report(context, line, "purity", `${name} in pure code`);
+  if (!rootTools && !isDeclared(manifest, name, isTest(file.path)))
+    report(context, line, "declared", `${name} is not in the dependencies of ${manifest.name}`);
+  if (isPure(context) && !typeOnly && !(PURE[folder] ?? []).includes(name))
+    report(context, line, "purity", `${name} in pure code`);
 }
 
 function isDeclared(manifest: Manifest, name: string, development: boolean): boolean {
@@ -188,14 +218,20 @@ function isDeclared(manifest: Manifest, name: string, development: boolean): boo
   return development && manifest.devDependencies?.[name] !== undefined;
 }
 
-const IMPORT = /(?:^|\n)\s*(?:import|export)\s+(type\s+)?(?:([\w*{}\s,$]+?)\s+from\s+)?["']([^"'\n]+)["']|import\(\s*["']([^"'\n]+)["']\s*\)/g;
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)\s+(type\s+)?(?:([\w*{}\s,$]+?)\s+from\s+)?["']([^"'\n]+)["']|import\(\s*["']([^"'\n]+)["']\s*\)/g;
 const EXPORT_ALL = /(?:^|\n)\s*export\s+\*/;
 
 function importsOf(text: string): Import[] {
   const found: Import[] = [];
   for (const match of text.matchAll(IMPORT)) {
     const line = text.slice(0, match.index + match[0].length).split("\n").length;
-    const names = /^\{(.*)\}$/s.exec(match[2]?.trim() ?? "")?.[1]?.split(",").map((name) => name.trim()).filter((name) => name !== "" && !name.startsWith("type ")) ?? [];
+    const names =
+      /^\{(.*)\}$/s
+        .exec(match[2]?.trim() ?? "")?.[1]
+        ?.split(",")
+        .map((name) => name.trim())
+        .filter((name) => name !== "" && !name.startsWith("type ")) ?? [];
     found.push({ specifier: (match[3] ?? match[4])!, line, typeOnly: match[1] !== undefined, names });
   }
   return found;

@@ -5,11 +5,22 @@ import { join } from "node:path";
 import { checkArchitecture, type Manifest, type SourceFile } from "./architecture.ts";
 
 const root = join(import.meta.dirname, "../..");
-const folders: string[] = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).workspaces.flatMap((pattern: string) =>
-  pattern.endsWith("/*") ? readdirSync(join(root, pattern.slice(0, -2))).map((name) => pattern.replace("*", name)) : [pattern],
+const folders: string[] = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).workspaces.flatMap(
+  (pattern: string) =>
+    pattern.endsWith("/*")
+      ? readdirSync(join(root, pattern.slice(0, -2))).map((name) => pattern.replace("*", name))
+      : [pattern],
 );
-const manifests = new Map(folders.map((folder) => [folder, JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) as Manifest]));
-const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "*.ts"], { cwd: root, encoding: "utf8" });
+const manifests = new Map(
+  folders.map((folder) => [
+    folder,
+    JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) as Manifest,
+  ]),
+);
+const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "*.ts"], {
+  cwd: root,
+  encoding: "utf8",
+});
 const files: SourceFile[] = listed
   .split("\n")
   // The check's own test holds violating imports as text.

@@ -19,7 +19,13 @@ const vitest = join(root, "node_modules/vitest/vitest.mjs");
 const bin = (name: string): string => join(root, "node_modules/.bin", name);
 
 /** Minutes for a warm run; unit and contract share three. A suite above its budget is reported, not failed: machines are noisy. */
-const BUDGETS: Readonly<Record<string, number>> = { check: 2, unit: 1.5, contract: 1.5, integration: 8, e2e: 8 };
+const BUDGETS: Readonly<Record<string, number>> = {
+  check: 2,
+  unit: 1.5,
+  contract: 1.5,
+  integration: 8,
+  e2e: 8,
+};
 
 const CHECKS: readonly (readonly [string, string, readonly string[]])[] = [
   ["format", bin("oxfmt"), ["--check", "."]],
@@ -30,11 +36,23 @@ const CHECKS: readonly (readonly [string, string, readonly string[]])[] = [
 ];
 
 /** nx and the tools it runs are scripts with `#!/usr/bin/env node`: put this Node first on their path. */
-const environment = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ""}`, NX_TUI: "false" };
+const environment = {
+  ...process.env,
+  PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ""}`,
+  NX_TUI: "false",
+};
 
-function run(command: string, args: readonly string[], quiet: boolean): Promise<{ code: number; output: string }> {
+function run(
+  command: string,
+  args: readonly string[],
+  quiet: boolean,
+): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: root, env: environment, stdio: ["ignore", quiet ? "pipe" : "inherit", quiet ? "pipe" : "inherit"] });
+    const child = spawn(command, args, {
+      cwd: root,
+      env: environment,
+      stdio: ["ignore", quiet ? "pipe" : "inherit", quiet ? "pipe" : "inherit"],
+    });
     let output = "";
     child.stdout?.on("data", (chunk: Buffer) => (output += chunk.toString()));
     child.stderr?.on("data", (chunk: Buffer) => (output += chunk.toString()));
@@ -69,7 +87,11 @@ interface VitestReport {
   readonly numPendingTests: number;
   readonly numTodoTests?: number;
   readonly numFailedTestSuites: number;
-  readonly testResults: readonly { readonly name: string; readonly status: string; readonly message?: string }[];
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message?: string;
+  }[];
 }
 
 async function runVitest(suite: string): Promise<SuiteResult> {
@@ -77,29 +99,58 @@ async function runVitest(suite: string): Promise<SuiteResult> {
   const directory = join(tmpdir(), `isochrone-test-${process.pid}`);
   mkdirSync(directory, { recursive: true });
   const file = join(directory, `${suite}.json`);
-  const args = [vitest, "run", "--project", suite, "--passWithNoTests", "--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
+  const args = [
+    vitest,
+    "run",
+    "--project",
+    suite,
+    "--passWithNoTests",
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile.json=${file}`,
+  ];
   const { code } = await run(process.execPath, args, false);
   const seconds = (performance.now() - started) / 1000;
   try {
     const report = JSON.parse(readFileSync(file, "utf8")) as VitestReport;
-    const broken = report.testResults.filter(({ status }) => status === "failed").map(({ name }) => name.replace(`${root}/`, ""));
+    const broken = report.testResults
+      .filter(({ status }) => status === "failed")
+      .map(({ name }) => name.replace(`${root}/`, ""));
     // A file that could not be loaded has no failed test of its own, and unhandled errors fail the run alone: both must count.
     const failed = Math.max(report.numFailedTests, broken.length, code === 0 ? 0 : 1);
-    return { name: suite, passed: report.numPassedTests, failed, skipped: report.numPendingTests, seconds, failures: broken };
+    return {
+      name: suite,
+      passed: report.numPassedTests,
+      failed,
+      skipped: report.numPendingTests,
+      seconds,
+      failures: broken,
+    };
   } catch (error) {
-    return { name: suite, passed: 0, failed: 1, skipped: 0, seconds, failures: [`no report: ${(error as Error).message}`] };
+    return {
+      name: suite,
+      passed: 0,
+      failed: 1,
+      skipped: 0,
+      seconds,
+      failures: [`no report: ${(error as Error).message}`],
+    };
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
 function printSummary(results: readonly SuiteResult[]): void {
-  console.log(`\nsuite         passed  failed  skipped      time   budget   (${availableParallelism()} cores)`);
+  console.log(
+    `\nsuite         passed  failed  skipped      time   budget   (${availableParallelism()} cores)`,
+  );
   for (const { name, passed, failed, skipped, seconds, failures } of results) {
     const budget = (BUDGETS[name] ?? 1) * 60;
     const warning = seconds > budget ? `  WARNING: over budget by ${(seconds - budget).toFixed(0)} s` : "";
     const cells = [passed, failed, skipped].map((value) => String(value).padStart(8)).join("");
-    console.log(`${name.padEnd(12)}${cells}${seconds.toFixed(1).padStart(9)}s${String(budget).padStart(8)}s${warning}`);
+    console.log(
+      `${name.padEnd(12)}${cells}${seconds.toFixed(1).padStart(9)}s${String(budget).padStart(8)}s${warning}`,
+    );
     for (const failure of failures) console.log(`    failed: ${failure}`);
   }
 }
@@ -118,7 +169,10 @@ for (const suite of wanted.length > 0 ? wanted : all) {
   results.push(suite === "check" ? await runChecks() : await runVitest(suite));
 }
 printSummary(results);
-const total = (key: "passed" | "failed" | "skipped"): number => results.reduce((sum, result) => sum + result[key], 0);
+const total = (key: "passed" | "failed" | "skipped"): number =>
+  results.reduce((sum, result) => sum + result[key], 0);
 const skipped = total("skipped");
-console.log(`\n${total("passed")} passed, ${total("failed")} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
+console.log(
+  `\n${total("passed")} passed, ${total("failed")} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`,
+);
 process.exitCode = total("failed") > 0 ? 1 : 0;

@@ -13,7 +13,11 @@ const TIMEOUT_MS = 10_000;
 const RECENT = 1_000;
 
 /** Prints why a pod was placed where it is: the newest decision about it. `name` is a pod's or a workload's. */
-export async function explainCommand(name: string, options: ExplainOptions, print: (text: string) => void): Promise<void> {
+export async function explainCommand(
+  name: string,
+  options: ExplainOptions,
+  print: (text: string) => void,
+): Promise<void> {
   const client = new GraphClient({ baseUrl: options.server, timeoutMs: TIMEOUT_MS });
   const exact = await client.decisions({ namespace: options.namespace, pod: name, limit: 1 });
   let decision = exact.value.decisions[0];
@@ -22,7 +26,9 @@ export async function explainCommand(name: string, options: ExplainOptions, prin
     decision = recent.value.decisions.find(({ workload }) => workload === name);
   }
   if (decision === undefined)
-    throw new CommandError(`there is no decision about pod or workload ${JSON.stringify(name)} in namespace ${JSON.stringify(options.namespace)}; it may be older than what is kept`);
+    throw new CommandError(
+      `there is no decision about pod or workload ${JSON.stringify(name)} in namespace ${JSON.stringify(options.namespace)}; it may be older than what is kept`,
+    );
   print(options.output === "json" ? JSON.stringify(decision, null, 2) : decisionText(decision));
 }
 

@@ -21,14 +21,19 @@ export async function graphCommand(options: GraphOptions, print: (text: string) 
   }
   const { value: cluster } = await client.cluster();
   const { value: list } = await client.workflows();
-  const workflows = await Promise.all(list.workflows.map(async ({ namespace, name }) => (await client.workflow(namespace, name)).value));
+  const workflows = await Promise.all(
+    list.workflows.map(async ({ namespace, name }) => (await client.workflow(namespace, name)).value),
+  );
   if (options.output === "json") print(JSON.stringify({ cluster, workflows }, null, 2));
   else print([clusterText(cluster), ...workflows.map(workflowText)].join("\n\n"));
 }
 
 function nameParts(workflow: string): [string, string] {
   const [namespace, name, ...rest] = workflow.split("/");
-  if (!namespace || !name || rest.length > 0) throw new CommandError(`--workflow must be namespace/name, got ${JSON.stringify(workflow)}`, { exitCode: 2 });
+  if (!namespace || !name || rest.length > 0)
+    throw new CommandError(`--workflow must be namespace/name, got ${JSON.stringify(workflow)}`, {
+      exitCode: 2,
+    });
   return [namespace, name];
 }
 
@@ -44,7 +49,9 @@ export function clusterMatrix(cluster: ClusterGraphSnapshot): string {
     const link = links.get(`${source} ${target}`);
     if (link === undefined) return null;
     if (link.lossRatio === 1) return "lost";
-    return link.rttMs.p50 === null ? null : `${link.rttMs.p50.toFixed(1)}${(link.lossRatio ?? 0) > 0.001 ? "!" : ""}`;
+    return link.rttMs.p50 === null
+      ? null
+      : `${link.rttMs.p50.toFixed(1)}${(link.lossRatio ?? 0) > 0.001 ? "!" : ""}`;
   };
   return matrix(names, cell);
 }

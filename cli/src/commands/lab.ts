@@ -20,8 +20,14 @@ export interface LinkOptions extends LabOptions {
 type Print = (text: string) => void;
 
 /** Changes what the emulator does to the packets between two nodes. */
-export async function labLinkCommand(a: string, b: string, options: LinkOptions, print: Print): Promise<void> {
-  if (options.cut === true && options.heal === true) throw new CommandError("--cut and --heal can't go together", { exitCode: 2 });
+export async function labLinkCommand(
+  a: string,
+  b: string,
+  options: LinkOptions,
+  print: Print,
+): Promise<void> {
+  if (options.cut === true && options.heal === true)
+    throw new CommandError("--cut and --heal can't go together", { exitCode: 2 });
   const change: LinkChange = {
     rttMs: options.delay,
     jitterMs: options.jitter,
@@ -30,7 +36,9 @@ export async function labLinkCommand(a: string, b: string, options: LinkOptions,
     cut: options.cut === true ? true : options.heal === true ? false : undefined,
   };
   if (Object.values(change).every((value) => value === undefined))
-    throw new CommandError("say what to change: --delay, --jitter, --loss, --bandwidth, --cut or --heal", { exitCode: 2 });
+    throw new CommandError("say what to change: --delay, --jitter, --loss, --bandwidth, --cut or --heal", {
+      exitCode: 2,
+    });
   const links = await new LabClient(options.lab).setLink(a, b, change, { oneWay: options.oneWay ?? false });
   if (options.output === "json") return print(JSON.stringify({ links }, null, 2));
   const rows = links.map(({ source, target, link }) => [
@@ -46,15 +54,38 @@ export async function labLinkCommand(a: string, b: string, options: LinkOptions,
 /** Prints the emulator's truth. */
 export async function labMatrixCommand(options: LabOptions, print: Print): Promise<void> {
   const truth = await new LabClient(options.lab).matrix();
-  if (options.output === "json") return print(JSON.stringify({ nodes: truth.nodes, rttMs: truth.rttMs }, null, 2));
+  if (options.output === "json")
+    return print(JSON.stringify({ nodes: truth.nodes, rttMs: truth.rttMs }, null, 2));
   const row = new Map(truth.nodes.map((name, index) => [name, index]));
-  print(matrix(truth.nodes, (source, target) => truth.rttMs[row.get(source)!]![row.get(target)!]?.toFixed(1) ?? "cut"));
+  print(
+    matrix(
+      truth.nodes,
+      (source, target) => truth.rttMs[row.get(source)!]![row.get(target)!]?.toFixed(1) ?? "cut",
+    ),
+  );
 }
 
 /** Prints what the emulator did to the packets that passed. */
-export async function labRecordCommand(options: LabOptions & { readonly last: number }, print: Print): Promise<void> {
+export async function labRecordCommand(
+  options: LabOptions & { readonly last: number },
+  print: Print,
+): Promise<void> {
   const { pairs } = await new LabClient(options.lab).record(options.last);
   if (options.output === "json") return print(JSON.stringify({ pairs }, null, 2));
-  const rows = pairs.map(({ source, target, udp, tcp }) => [`${source} -> ${target}`, udp.count, udp.p50Ms, udp.p90Ms, udp.dropped, tcp.count, tcp.p50Ms, tcp.p90Ms]);
-  print(table(["pair", "UDP exchanges", "p50 ms", "p90 ms", "dropped", "TCP exchanges", "p50 ms", "p90 ms"], rows));
+  const rows = pairs.map(({ source, target, udp, tcp }) => [
+    `${source} -> ${target}`,
+    udp.count,
+    udp.p50Ms,
+    udp.p90Ms,
+    udp.dropped,
+    tcp.count,
+    tcp.p50Ms,
+    tcp.p90Ms,
+  ]);
+  print(
+    table(
+      ["pair", "UDP exchanges", "p50 ms", "p90 ms", "dropped", "TCP exchanges", "p50 ms", "p90 ms"],
+      rows,
+    ),
+  );
 }

@@ -35,7 +35,8 @@ function scored(options: ScoreDumpOptions): DumpScores {
   try {
     return scoreDump(options);
   } catch (error) {
-    if (error instanceof DumpError || error instanceof PlacementError) throw new CommandError(error.message, { cause: error });
+    if (error instanceof DumpError || error instanceof PlacementError)
+      throw new CommandError(error.message, { cause: error });
     throw error;
   }
 }
@@ -44,7 +45,9 @@ async function readText(option: string, file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
-    throw new CommandError(`${option} must be a readable file: ${(error as Error).message}`, { cause: error });
+    throw new CommandError(`${option} must be a readable file: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 
@@ -58,6 +61,17 @@ function scoresText({ pod, namespace, strategy, mode, nodes, explanation }: Dump
   const parts = [...new Set(nodes.flatMap((node) => Object.keys(node.parts)))];
   const rows = [...nodes]
     .sort((a, b) => Number(b.feasible) - Number(a.feasible) || b.score - a.score)
-    .map((node) => [node.name, node.score, node.raw, ...parts.map((part) => node.parts[part] ?? null), node.feasible ? "" : (node.reason ?? "not feasible")]);
-  return [`${namespace}/${pod} by ${strategy} (${mode})`, ...explanation, "", table(["node", "score", "raw", ...parts, ""], rows)].join("\n");
+    .map((node) => [
+      node.name,
+      node.score,
+      node.raw,
+      ...parts.map((part) => node.parts[part] ?? null),
+      node.feasible ? "" : (node.reason ?? "not feasible"),
+    ]);
+  return [
+    `${namespace}/${pod} by ${strategy} (${mode})`,
+    ...explanation,
+    "",
+    table(["node", "score", "raw", ...parts, ""], rows),
+  ].join("\n");
 }

@@ -1,4 +1,11 @@
-import { createLogger, Lifecycle, nodeProcessHost, serviceSettings, loadSettings, systemClock } from "@isochrone/runtime";
+import {
+  createLogger,
+  Lifecycle,
+  nodeProcessHost,
+  serviceSettings,
+  loadSettings,
+  systemClock,
+} from "@isochrone/runtime";
 import { Embedded } from "../embedded/embedded.ts";
 import { rehearse } from "../embedded/rehearsal.ts";
 import type { Reporter } from "../output/reporter.ts";
@@ -20,8 +27,16 @@ export interface UpOptions {
 /** Runs the embedded cluster until a signal. Progress goes to standard output, logs to standard error. */
 export async function upCommand(options: UpOptions, print: (text: string) => void): Promise<void> {
   const reporter = options.output === "json" ? jsonReporter(print) : textReporter(process.stdout);
-  const { service } = loadSettings([serviceSettings], { env: process.env, file: { service: { logLevel: "warn", logFormat: "text" } } });
-  const logger = createLogger({ service: "isochrone", level: service.logLevel, format: service.logFormat, destination: process.stderr });
+  const { service } = loadSettings([serviceSettings], {
+    env: process.env,
+    file: { service: { logLevel: "warn", logFormat: "text" } },
+  });
+  const logger = createLogger({
+    service: "isochrone",
+    level: service.logLevel,
+    format: service.logFormat,
+    destination: process.stderr,
+  });
   const ending = new AbortController();
   const host = nodeProcessHost();
   const offSignal = host.onSignal((signal) => (ending.signal.aborted ? host.exit(1) : ending.abort(signal)));
@@ -58,9 +73,20 @@ function embeddedOptions({ port, nodes, matrix, manifest, rate, window, seed, pl
 
 const TABLE_INTERVAL_MS = 2_000;
 
-async function runUntilEnd(embedded: Embedded, options: UpOptions, reporter: Reporter, signal: AbortSignal): Promise<void> {
+async function runUntilEnd(
+  embedded: Embedded,
+  options: UpOptions,
+  reporter: Reporter,
+  signal: AbortSignal,
+): Promise<void> {
   try {
-    await rehearse(embedded, { windowMs: options.window, replace: options.replace, reporter, clock: systemClock, signal });
+    await rehearse(embedded, {
+      windowMs: options.window,
+      replace: options.replace,
+      reporter,
+      clock: systemClock,
+      signal,
+    });
     for (;;) {
       await systemClock.sleep(TABLE_INTERVAL_MS, signal);
       await reportTable(embedded, reporter);
@@ -73,8 +99,8 @@ async function runUntilEnd(embedded: Embedded, options: UpOptions, reporter: Rep
 /** The table is for people; that the graph can't be read for a moment is said in it and ends nothing. */
 async function reportTable({ graphs, cluster }: Embedded, reporter: Reporter): Promise<void> {
   try {
-    const [{ value: graph }, endToEnd, pods] = await Promise.all([graphs.cluster(), cluster.endToEnd({ lastMs: 20_000 }), cluster.pods()]);
-    reporter.table({ graph, endToEnd, pods });
+    const [{ value: graph }, endToEnd] = await Promise.all([graphs.cluster(), cluster.endToEnd({ lastMs: 20_000 })]);
+    reporter.table({ graph, endToEnd, pods: cluster.pods() });
   } catch (error) {
     reporter.tableFailed(error);
   }

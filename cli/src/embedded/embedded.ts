@@ -2,14 +2,40 @@
 import { createMemoryBus } from "@isochrone/bus/memory";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
-import { createLabControl, defaultLinks, defaultSites, EmulatedNetwork, LabCluster, loadManifest, loadMatrix, SAMPLE_MANIFEST, type ExtenderConfig, type Move, type NetworkSite, type WorkflowManifest } from "@isochrone/lab";
+import {
+  createLabControl,
+  defaultLinks,
+  defaultSites,
+  EmulatedNetwork,
+  LabCluster,
+  loadManifest,
+  loadMatrix,
+  SAMPLE_MANIFEST,
+  type ExtenderConfig,
+  type Move,
+  type NetworkSite,
+  type WorkflowManifest,
+} from "@isochrone/lab";
 import { createMeasuringThread } from "@isochrone/probe";
-import { composeServices, createRegistry, systemClock, systemRandom, type NamedService, type Service } from "@isochrone/runtime";
+import {
+  composeServices,
+  createRegistry,
+  systemClock,
+  systemRandom,
+  type NamedService,
+  type Service,
+} from "@isochrone/runtime";
 import { GraphClient } from "@isochrone/topology/client";
 import { randomBytes } from "node:crypto";
 import { freePort } from "./free-port.ts";
 import type { EmbeddedOptions, EmbeddedUrls } from "./options.ts";
-import { aggregatorOf, collectorServices, EmbeddedProbes, schedulerOf, type Surroundings } from "./services.ts";
+import {
+  aggregatorOf,
+  collectorServices,
+  EmbeddedProbes,
+  schedulerOf,
+  type Surroundings,
+} from "./services.ts";
 
 const KEY_BYTES = 32;
 const GRAPH_TIMEOUT_MS = 5_000;
@@ -46,19 +72,28 @@ export class Embedded {
     }
   }
 
-  static async #startOn(network: EmulatedNetwork, manifest: WorkflowManifest, urls: EmbeddedUrls, options: EmbeddedOptions): Promise<Embedded> {
+  static async #startOn(
+    network: EmulatedNetwork,
+    manifest: WorkflowManifest,
+    urls: EmbeddedUrls,
+    options: EmbeddedOptions,
+  ): Promise<Embedded> {
     const store = createMemoryStore({ clock: systemClock });
     const bus = createMemoryBus({ clock: systemClock });
     const surroundings: Surroundings = { options, bus, store, logger: options.logger };
     const seats = defaultSites(options.nodes);
     const probes = new EmbeddedProbes(network, seats);
-    const startCluster = (): Promise<LabCluster> => LabCluster.start({ ...clusterOptions(options, store, urls), network, manifest });
+    const startCluster = (): Promise<LabCluster> =>
+      LabCluster.start({ ...clusterOptions(options, store, urls), network, manifest });
     const cluster = deferred(startCluster, (started) => started.stop());
     const services = composeServices(
       [
         { name: "emulated network", service: { start: async () => undefined, stop: () => network.stop() } },
         { name: "bus", service: { start: async () => undefined, stop: () => bus.close() } },
-        { name: "aggregator", service: aggregatorOf(surroundings, portOf(urls.page), probes, new URL(urls.extender).origin) },
+        {
+          name: "aggregator",
+          service: aggregatorOf(surroundings, portOf(urls.page), probes, new URL(urls.extender).origin),
+        },
         { name: "scheduler-plugin", service: schedulerOf(surroundings, portOf(urls.extender), urls.page) },
         // Before the probes: it registers the nodes that their plans are made for.
         { name: "cluster", service: cluster },
@@ -108,11 +143,20 @@ function deferred<T>(create: () => Promise<T>, end: (value: T) => Promise<void>)
 
 async function startNetwork({ nodes, matrix, seed, logger }: EmbeddedOptions): Promise<EmulatedNetwork> {
   const sites = defaultSites(nodes);
-  const links = matrix === undefined ? defaultLinks(sites) : defaultLinks(sites, await loadMatrix(matrix));
-  return EmulatedNetwork.start({ nodes: sites.map(({ name }) => name), links, logger: logger.child({ service: "network" }), seed });
+  const links = matrix === undefined ? defaultLinks(sites) : defaultLinks(sites, loadMatrix(matrix));
+  return EmulatedNetwork.start({
+    nodes: sites.map(({ name }) => name),
+    links,
+    logger: logger.child({ service: "network" }),
+    seed,
+  });
 }
 
-function clusterOptions({ nodes, requestsPerSecond, placement, logger }: EmbeddedOptions, store: ClusterStore, urls: EmbeddedUrls) {
+function clusterOptions(
+  { nodes, requestsPerSecond, placement, logger }: EmbeddedOptions,
+  store: ClusterStore,
+  urls: EmbeddedUrls,
+) {
   return {
     store,
     sites: defaultSites(nodes).map(labSite),
@@ -128,7 +172,14 @@ function clusterOptions({ nodes, requestsPerSecond, placement, logger }: Embedde
 
 /** As kube-scheduler's configuration would have it: names only, its weight above the in-tree scores, and scheduling goes on without it. */
 function extenderOf(urls: EmbeddedUrls): ExtenderConfig {
-  return { urlPrefix: urls.extender, filterVerb: "filter", prioritizeVerb: "prioritize", weight: EXTENDER_WEIGHT, nodeCacheCapable: true, ignorable: true };
+  return {
+    urlPrefix: urls.extender,
+    filterVerb: "filter",
+    prioritizeVerb: "prioritize",
+    weight: EXTENDER_WEIGHT,
+    nodeCacheCapable: true,
+    ignorable: true,
+  };
 }
 
 /** Four cores and 8 GiB, the usual size of a small cloud machine. */
@@ -136,16 +187,28 @@ function labSite({ name, region, zone }: NetworkSite) {
   return { name, region, zone, cpuMillicores: 4_000, memoryBytes: 8 * 2 ** 30 };
 }
 
-function measuring(surroundings: Surroundings, probes: EmbeddedProbes, aggregatorUrl: string): NamedService[] {
+function measuring(
+  surroundings: Surroundings,
+  probes: EmbeddedProbes,
+  aggregatorUrl: string,
+): NamedService[] {
   const hmacKeys = `1:${randomBytes(KEY_BYTES).toString("base64")}`;
-  const thread = createMeasuringThread({ clock: systemClock, logger: surroundings.logger.child({ service: "measuring" }) });
+  const thread = createMeasuringThread({
+    clock: systemClock,
+    logger: surroundings.logger.child({ service: "measuring" }),
+  });
   return [
     { name: "measuring thread", service: { start: async () => undefined, stop: () => thread.close() } },
     ...probes.services(surroundings, thread, hmacKeys, aggregatorUrl),
   ];
 }
 
-function labControl({ logger }: EmbeddedOptions, network: EmulatedNetwork, cluster: Deferred<LabCluster>, port: number): Service {
+function labControl(
+  { logger }: EmbeddedOptions,
+  network: EmulatedNetwork,
+  cluster: Deferred<LabCluster>,
+  port: number,
+): Service {
   const report = {
     receiverCounts: async () => ({ channels: await cluster.value().receiverCounts() }),
     endToEnd: () => cluster.value().endToEnd({ lastMs: RECEIVERS_REPORT_MS }),
@@ -153,7 +216,12 @@ function labControl({ logger }: EmbeddedOptions, network: EmulatedNetwork, clust
   };
   const control = deferred(
     async () => {
-      const created = await createLabControl({ network, cluster: report, logger, registry: createRegistry() });
+      const created = await createLabControl({
+        network,
+        cluster: report,
+        logger,
+        registry: createRegistry(),
+      });
       await created.start(port);
       return created;
     },
@@ -163,7 +231,8 @@ function labControl({ logger }: EmbeddedOptions, network: EmulatedNetwork, clust
 }
 
 async function chooseUrls(port: number): Promise<EmbeddedUrls> {
-  const ports = port === 0 ? [await freePort(), await freePort(), await freePort()] : [port, port + 1, port + 2];
+  const ports =
+    port === 0 ? [await freePort(), await freePort(), await freePort()] : [port, port + 1, port + 2];
   const [page, extender, lab] = ports.map((each) => `http://127.0.0.1:${each}`) as [string, string, string];
   return { page, extender: `${extender}/scheduler`, lab };
 }

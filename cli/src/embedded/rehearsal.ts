@@ -36,13 +36,19 @@ async function measure({ cluster }: Embedded, { windowMs }: RehearsalOptions): P
   return cluster.endToEnd({ lastMs: Math.round(windowMs * MEASURED_SHARE) });
 }
 
-async function warmUp(embedded: Embedded, { windowMs, reporter, clock, signal }: RehearsalOptions): Promise<WarmUp> {
+async function warmUp(
+  embedded: Embedded,
+  { windowMs, reporter, clock, signal }: RehearsalOptions,
+): Promise<WarmUp> {
   const startedMs = clock.monotonic();
   for (;;) {
     await clock.sleep(POLL_MS, signal);
     const seconds = (clock.monotonic() - startedMs) / 1000;
     const progress = { ...(await lookAt(embedded)), seconds };
-    const full = progress.linksMeasured === progress.links && progress.podsReady === progress.pods && progress.channels > 0;
+    const full =
+      progress.linksMeasured === progress.links &&
+      progress.podsReady === progress.pods &&
+      progress.channels > 0;
     const windowFull = seconds * 1000 >= windowMs;
     if ((full && windowFull) || seconds * 1000 > PATIENCE_WINDOWS * windowMs) return progress;
     reporter.warming(progress);
@@ -50,9 +56,12 @@ async function warmUp(embedded: Embedded, { windowMs, reporter, clock, signal }:
 }
 
 async function lookAt({ graphs, cluster }: Embedded): Promise<Omit<WarmUp, "seconds">> {
-  const [{ value: graph }, { value: list }, pods] = await Promise.all([graphs.cluster(), graphs.workflows(), cluster.pods()]);
+  const [{ value: graph }, { value: list }] = await Promise.all([graphs.cluster(), graphs.workflows()]);
+  const pods = cluster.pods();
   const nodes = graph.nodes.length;
-  const measured = new Set(graph.links.filter(({ rttMs }) => rttMs.p50 !== null).map(({ source, target }) => `${source} ${target}`));
+  const measured = new Set(
+    graph.links.filter(({ rttMs }) => rttMs.p50 !== null).map(({ source, target }) => `${source} ${target}`),
+  );
   return {
     linksMeasured: measured.size,
     links: nodes * (nodes - 1),

@@ -1,12 +1,23 @@
 // One of each service, as `isochrone up` composes them: on the memory bus, with real sockets between everything that has sockets in a cluster.
 import { createAggregator, type ProbeAddresses } from "@isochrone/aggregator";
 import type { Bus } from "@isochrone/bus";
-import { ClusterTargets, createCollector, createCollectorMetrics, type CollectorMetrics } from "@isochrone/collector";
+import {
+  ClusterTargets,
+  createCollector,
+  createCollectorMetrics,
+  type CollectorMetrics,
+} from "@isochrone/collector";
 import { createPage } from "@isochrone/dashboard";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import type { EmulatedNetwork } from "@isochrone/lab";
 import { createProbe, type MeasuringThread, type Probe } from "@isochrone/probe";
-import { createRegistry, systemClock, systemRandom, type Logger, type NamedService } from "@isochrone/runtime";
+import {
+  createRegistry,
+  systemClock,
+  systemRandom,
+  type Logger,
+  type NamedService,
+} from "@isochrone/runtime";
 import { createSchedulerPlugin } from "@isochrone/scheduler-plugin";
 import type { EmbeddedOptions } from "./options.ts";
 import { aggregatorConfig, collectorConfig, probeConfigOf, schedulerConfig } from "./settings.ts";
@@ -22,7 +33,12 @@ export interface Surroundings {
 const clock = systemClock;
 const random = systemRandom;
 
-export function aggregatorOf({ options, bus, store, logger }: Surroundings, port: number, addresses: ProbeAddresses, decisionsUrl: string) {
+export function aggregatorOf(
+  { options, bus, store, logger }: Surroundings,
+  port: number,
+  addresses: ProbeAddresses,
+  decisionsUrl: string,
+) {
   return createAggregator(aggregatorConfig(options, port, decisionsUrl), {
     bus,
     store,
@@ -64,11 +80,31 @@ export class EmbeddedProbes implements ProbeAddresses {
   }
 
   /** A service per node; after its start the node's responder is reachable from the others. */
-  services({ options, bus, logger }: Surroundings, thread: MeasuringThread, hmacKeys: string, aggregatorUrl: string): NamedService[] {
+  services(
+    { options, bus, logger }: Surroundings,
+    thread: MeasuringThread,
+    hmacKeys: string,
+    aggregatorUrl: string,
+  ): NamedService[] {
     return this.#seats.map((seat) => {
       const { name: node, zone, region } = seat;
-      const config = probeConfigOf(options, { node, zone, region, bindAddress: this.#network.nodeAddress(node), identity: this.#identity(node), hmacKeys, aggregatorUrl });
-      const probe = createProbe(config, { bus, clock, random, logger: logger.child({ service: "probe", node }), registry: createRegistry(), thread });
+      const config = probeConfigOf(options, {
+        node,
+        zone,
+        region,
+        bindAddress: this.#network.nodeAddress(node),
+        identity: this.#identity(node),
+        hmacKeys,
+        aggregatorUrl,
+      });
+      const probe = createProbe(config, {
+        bus,
+        clock,
+        random,
+        logger: logger.child({ service: "probe", node }),
+        registry: createRegistry(),
+        thread,
+      });
       this.#probes.set(node, probe);
       const start = async (): Promise<void> => {
         await probe.start();
@@ -105,13 +141,32 @@ export class EmbeddedProbes implements ProbeAddresses {
 }
 
 /** A collector per node, each with its own view of the cluster, as the DaemonSet has. */
-export function collectorServices({ options, bus, store, logger }: Surroundings, seats: readonly NodeSeat[], aggregatorUrl: string): NamedService[] {
+export function collectorServices(
+  { options, bus, store, logger }: Surroundings,
+  seats: readonly NodeSeat[],
+  aggregatorUrl: string,
+): NamedService[] {
   const registry = createRegistry();
   const metrics: CollectorMetrics = createCollectorMetrics(registry);
   return seats.map(({ name: node }) => {
     const nodeLogger = logger.child({ service: "collector", node });
-    const targets = new ClusterTargets({ store, clock, random, logger: nodeLogger, node, kubeletScheme: "http" });
-    const collector = createCollector(collectorConfig(options, node, aggregatorUrl), { bus, targets, clock, random, logger: nodeLogger, registry, metrics });
+    const targets = new ClusterTargets({
+      store,
+      clock,
+      random,
+      logger: nodeLogger,
+      node,
+      kubeletScheme: "http",
+    });
+    const collector = createCollector(collectorConfig(options, node, aggregatorUrl), {
+      bus,
+      targets,
+      clock,
+      random,
+      logger: nodeLogger,
+      registry,
+      metrics,
+    });
     return {
       name: `collector ${node}`,
       service: {

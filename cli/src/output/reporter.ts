@@ -15,7 +15,11 @@ export interface WarmUp {
 export interface LiveView {
   readonly graph: ClusterGraphSnapshot;
   readonly endToEnd: EndToEnd;
-  readonly pods: readonly { readonly name: string; readonly workload: string; readonly node: string | null }[];
+  readonly pods: readonly {
+    readonly name: string;
+    readonly workload: string;
+    readonly node: string | null;
+  }[];
 }
 
 /** Tells whoever started the embedded cluster what goes on: people by text, programs by JSON lines. */

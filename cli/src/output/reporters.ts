@@ -45,20 +45,55 @@ export function textReporter(out: Terminal): Reporter {
   return {
     starting: (nodes) => say(`isochrone: starting an embedded cluster of ${nodes} nodes ...`),
     started: ({ page, extender, lab }) =>
-      say(["", `  page and graph API   ${page}`, `  API description      ${page}/api/v1/openapi.json`, `  extender             ${extender}`, `  emulator's controls  ${lab}/lab/v1/matrix`, "", "Ctrl-C ends everything.", ""].join("\n")),
+      say(
+        [
+          "",
+          `  page and graph API   ${page}`,
+          `  API description      ${page}/api/v1/openapi.json`,
+          `  extender             ${extender}`,
+          `  emulator's controls  ${lab}/lab/v1/matrix`,
+          "",
+          "Ctrl-C ends everything.",
+          "",
+        ].join("\n"),
+      ),
     warming: (progress) => (live ? draw(warmText(progress)) : say(warmText(progress))),
     warm: (progress) => say(`${warmText(progress)}: warm`),
-    replacing: (before) => say(`end to end before: ${latencyText(before)}\nplacing the workflow anew by score ...`),
+    replacing: (before) =>
+      say(`end to end before: ${latencyText(before)}\nplacing the workflow anew by score ...`),
     replaced: (before, after, moves) => {
       const moved = moves.filter(({ from, to }) => from !== to);
-      say(["", table(["workload", "from", "to"], moved.map(({ workload, from, to }) => [workload, from, to])), ""].join("\n"));
+      say(
+        [
+          "",
+          table(
+            ["workload", "from", "to"],
+            moved.map(({ workload, from, to }) => [workload, from, to]),
+          ),
+          "",
+        ].join("\n"),
+      );
       say(`end to end before: ${latencyText(before)}\nend to end after:  ${latencyText(after)}\n`);
     },
     networkDown: (reason) => say(`the emulated network is down (${reason}): all pairs fall silent`),
     table: ({ graph, endToEnd, pods }) => {
       if (!live && tables++ % TABLES_WITHOUT_TERMINAL_EVERY !== 0) return;
-      const perNode = graph.nodes.map(({ name }) => [name, pods.filter(({ node }) => node === name).map(({ workload }) => workload).join(" ")]);
-      draw([clusterMatrix(graph), "", table(["node", "workloads"], perNode), "", `end to end, last 20 s: ${latencyText(endToEnd)}`].join("\n"));
+      const perNode = graph.nodes.map(({ name }) => [
+        name,
+        pods
+          .filter(({ node }) => node === name)
+          .map(({ workload }) => workload)
+          .join(" "),
+      ]);
+      draw(
+        [
+          clusterMatrix(graph),
+          "",
+          table(["node", "workloads"], perNode),
+          "",
+          `end to end, last 20 s: ${latencyText(endToEnd)}`,
+        ].join("\n"),
+      );
     },
     tableFailed: (error) => (live ? draw(`the graph can't be read: ${messageOf(error)}`) : undefined),
     stopping: () => say("\nstopping ..."),

@@ -6,9 +6,16 @@ export type Cell = string | number | null;
 export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const texts = rows.map((row) => row.map(cellText));
   const isNumber = head.map((_, column) => rows.some((row) => typeof row[column] === "number"));
-  const widths = head.map((title, column) => Math.max(title.length, ...texts.map((row) => row[column]?.length ?? 0)));
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...texts.map((row) => row[column]?.length ?? 0)),
+  );
   const line = (cells: readonly string[]): string =>
-    cells.map((cell, column) => (isNumber[column]! ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!))).join("  ").trimEnd();
+    cells
+      .map((cell, column) =>
+        isNumber[column]! ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!),
+      )
+      .join("  ")
+      .trimEnd();
   return [line(head), ...texts.map(line)].join("\n");
 }
 
@@ -22,6 +29,9 @@ function cellText(cell: Cell): string {
 export function matrix(names: readonly string[], value: (source: string, target: string) => Cell): string {
   return table(
     ["from \\ to", ...names],
-    names.map((source) => [source, ...names.map((target) => (source === target ? "" : value(source, target)))]),
+    names.map((source) => [
+      source,
+      ...names.map((target) => (source === target ? "" : value(source, target))),
+    ]),
   );
 }

@@ -1,4 +1,10 @@
-import { createInformer, KINDS, podView, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
+import {
+  createInformer,
+  KINDS,
+  podView,
+  type ClusterStore,
+  type KubernetesObject,
+} from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import type { Target, TargetSource } from "../ports.ts";
 
@@ -53,15 +59,34 @@ function kubeletTarget(node: KubernetesObject, scheme: string): Target | null {
   const address = addresses.find(({ type }) => type === "InternalIP")?.address;
   if (address === undefined) return null;
   const port = daemonEndpoints?.kubeletEndpoint?.Port ?? 10_250;
-  return { kind: "cadvisor", url: `${scheme}://${bracketed(address)}:${port}/metrics/cadvisor`, instance: `kubelet/${node.metadata.name}` };
+  return {
+    kind: "cadvisor",
+    url: `${scheme}://${bracketed(address)}:${port}/metrics/cadvisor`,
+    instance: `kubelet/${node.metadata.name}`,
+  };
 }
 
 function sidecarTarget(pod: KubernetesObject, node: string): Target | null {
   const view = podView(pod);
-  const { "prometheus.io/scrape": scrape, "prometheus.io/port": port, "prometheus.io/path": path = "/metrics" } = view.annotations;
+  const {
+    "prometheus.io/scrape": scrape,
+    "prometheus.io/port": port,
+    "prometheus.io/path": path = "/metrics",
+  } = view.annotations;
   // A terminating pod is still read: what it counted last must not be lost.
-  if (view.node !== node || view.finished || view.ip === null || scrape !== "true" || !/^\d{1,5}$/.test(port ?? "")) return null;
-  return { kind: "istio", url: `http://${bracketed(view.ip)}:${port}${path}`, instance: `${view.namespace}/${view.name}` };
+  if (
+    view.node !== node ||
+    view.finished ||
+    view.ip === null ||
+    scrape !== "true" ||
+    !/^\d{1,5}$/.test(port ?? "")
+  )
+    return null;
+  return {
+    kind: "istio",
+    url: `http://${bracketed(view.ip)}:${port}${path}`,
+    instance: `${view.namespace}/${view.name}`,
+  };
 }
 
 function bracketed(address: string): string {

@@ -9,7 +9,9 @@ export function staticTargets(entries: readonly string[]): TargetSource {
 function parse(entry: string): Target {
   const [, kind, url] = /^(cadvisor|istio)=(https?:\/\/.+)$/.exec(entry) ?? [];
   if (kind === undefined || url === undefined || !URL.canParse(url))
-    throw new RangeError(`collector.staticTargets must be kind=url with kind cadvisor or istio, got ${JSON.stringify(entry)}`);
+    throw new RangeError(
+      `collector.staticTargets must be kind=url with kind cadvisor or istio, got ${JSON.stringify(entry)}`,
+    );
   return { kind: kind as Target["kind"], url, instance: url };
 }
 

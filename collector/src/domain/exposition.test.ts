@@ -2,13 +2,22 @@ import { describe, expect, it } from "vitest";
 import { ExpositionReader, type ExpositionLimits, type Sample } from "./exposition.ts";
 
 interface Read {
-  readonly samples: { name: string; labels: Record<string, string>; value: number; timestampMs: number | null }[];
+  readonly samples: {
+    name: string;
+    labels: Record<string, string>;
+    value: number;
+    timestampMs: number | null;
+  }[];
   readonly types: Record<string, string>;
   readonly faults: string[];
   readonly recognised: number;
 }
 
-function read(chunks: readonly string[], wants: (name: string) => boolean = () => true, limits?: ExpositionLimits): Read {
+function read(
+  chunks: readonly string[],
+  wants: (name: string) => boolean = () => true,
+  limits?: ExpositionLimits,
+): Read {
   const samples: Read["samples"] = [];
   const types: Record<string, string> = {};
   const faults: string[] = [];
@@ -16,7 +25,8 @@ function read(chunks: readonly string[], wants: (name: string) => boolean = () =
     {
       wants,
       type: (family, type) => (types[family] = type),
-      sample: ({ name, labels, value, timestampMs }: Sample) => samples.push({ name, labels: Object.fromEntries(labels), value, timestampMs }),
+      sample: ({ name, labels, value, timestampMs }: Sample) =>
+        samples.push({ name, labels: Object.fromEntries(labels), value, timestampMs }),
       malformed: (line, rule) => faults.push(`${line}: ${rule}`),
     },
     limits,
@@ -57,12 +67,15 @@ describe("ExpositionReader", () => {
 
   it("gives the same when the page is cut anywhere", () => {
     const whole = read([page]);
-    for (let cut = 1; cut < page.length; cut += 7) expect(read([page.slice(0, cut), page.slice(cut)])).toEqual(whole);
+    for (let cut = 1; cut < page.length; cut += 7)
+      expect(read([page.slice(0, cut), page.slice(cut)])).toEqual(whole);
   });
 
   it("reads OpenMetrics: seconds, exemplars and the end mark", () => {
     const { samples } = read(['a_total{x="1"} 5 1690000000.5 # {trace_id="t"} 1\n# EOF\n']);
-    expect(samples).toEqual([{ name: "a_total", labels: { x: "1" }, value: 5, timestampMs: 1_690_000_000_500 }]);
+    expect(samples).toEqual([
+      { name: "a_total", labels: { x: "1" }, value: 5, timestampMs: 1_690_000_000_500 },
+    ]);
   });
 
   it("does not read the labels of what nobody wants", () => {
@@ -88,12 +101,20 @@ describe("ExpositionReader", () => {
   });
 
   it("reads NaN and infinities as such, for the consumer to refuse", () => {
-    expect(read(["a NaN\nb +Inf\nc -Inf\n"]).samples.map(({ value }) => value)).toEqual([NaN, Infinity, -Infinity]);
+    expect(read(["a NaN\nb +Inf\nc -Inf\n"]).samples.map(({ value }) => value)).toEqual([
+      NaN,
+      Infinity,
+      -Infinity,
+    ]);
   });
 
   it("refuses an endless line with bounded memory and goes on after it", () => {
     const limits = { maxLineLength: 100, maxLabels: 4 };
-    const { samples, faults } = read([...Array.from({ length: 1000 }, () => "x".repeat(50)), "\nup 1\n"], () => true, limits);
+    const { samples, faults } = read(
+      [...Array.from({ length: 1000 }, () => "x".repeat(50)), "\nup 1\n"],
+      () => true,
+      limits,
+    );
     expect(samples).toHaveLength(1);
     expect(faults).toHaveLength(1);
     expect(faults[0]).toContain("at most 100 characters");

@@ -80,7 +80,8 @@ export class ExpositionReader {
       return;
     }
     const line = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
-    if (line.length > this.#limits.maxLineLength) return this.#fault(`a line has at most ${this.#limits.maxLineLength} characters`);
+    if (line.length > this.#limits.maxLineLength)
+      return this.#fault(`a line has at most ${this.#limits.maxLineLength} characters`);
     if (line.trim() === "") return;
     if (line.startsWith("#")) return this.#comment(line);
     this.#sample(line);
@@ -98,7 +99,8 @@ export class ExpositionReader {
     const space = line.search(/[ \t]/);
     const nameEnd = brace >= 0 && (space < 0 || brace < space) ? brace : space;
     const name = nameEnd < 0 ? line : line.slice(0, nameEnd);
-    if (nameEnd < 0 || !METRIC_NAME.test(name)) return this.#fault("a sample begins with a metric name and has a value");
+    if (nameEnd < 0 || !METRIC_NAME.test(name))
+      return this.#fault("a sample begins with a metric name and has a value");
     if (!this.#wants(name)) {
       this.recognised++;
       return;
@@ -111,11 +113,16 @@ export class ExpositionReader {
 
   #value(line: string, from: number, name: string, labels: ReadonlyMap<string, string>): void {
     // What follows "#" is an OpenMetrics exemplar.
-    const [text, time] = line.slice(from).split(" # ", 1)[0]!.trim().split(/[ \t]+/);
+    const [text, time] = line
+      .slice(from)
+      .split(" # ", 1)[0]!
+      .trim()
+      .split(/[ \t]+/);
     const value = parseValue(text);
     if (value === null) return this.#fault(`a value must be a number, got ${JSON.stringify(text ?? "")}`);
     const timestampMs = time === undefined ? null : parseTimestamp(time);
-    if (timestampMs !== null && !Number.isFinite(timestampMs)) return this.#fault(`a timestamp must be a number, got ${JSON.stringify(time)}`);
+    if (timestampMs !== null && !Number.isFinite(timestampMs))
+      return this.#fault(`a timestamp must be a number, got ${JSON.stringify(time)}`);
     this.recognised++;
     this.#visitor.sample({ name, labels, value, timestampMs });
   }
@@ -137,7 +144,8 @@ export class ExpositionReader {
       if (end < 0) return this.#badLabels("a label value must end with a quote");
       const value = line.slice(quote + 1, end);
       labels.set(name, value.includes("\\") ? unescape(value) : value);
-      if (labels.size > this.#limits.maxLabels) return this.#badLabels(`a sample has at most ${this.#limits.maxLabels} labels`);
+      if (labels.size > this.#limits.maxLabels)
+        return this.#badLabels(`a sample has at most ${this.#limits.maxLabels} labels`);
       at = end + 1;
     }
   }
@@ -176,7 +184,13 @@ function unescape(value: string): string {
   return value.replace(/\\(.)/g, (_, character: string) => (character === "n" ? "\n" : character));
 }
 
-const SPECIAL: Readonly<Record<string, number>> = { "+Inf": Infinity, Inf: Infinity, "-Inf": -Infinity, NaN: NaN, Nan: NaN };
+const SPECIAL: Readonly<Record<string, number>> = {
+  "+Inf": Infinity,
+  Inf: Infinity,
+  "-Inf": -Infinity,
+  NaN: NaN,
+  Nan: NaN,
+};
 
 function parseValue(text: string | undefined): number | null {
   if (text === undefined || text === "") return null;

@@ -8,7 +8,12 @@ import type { TargetKind } from "./families.ts";
 
 const SCRAPE_MS = 1_700_000_000_000;
 
-function metricsOf(kind: TargetKind, text: string, startTimes = new StartTimes(1000), scrapeMs = SCRAPE_MS): { metrics: Metric[]; page: PageBuilder } {
+function metricsOf(
+  kind: TargetKind,
+  text: string,
+  startTimes = new StartTimes(1000),
+  scrapeMs = SCRAPE_MS,
+): { metrics: Metric[]; page: PageBuilder } {
   const page = new PageBuilder(kind, scrapeMs, 1000);
   const reader = new ExpositionReader(page);
   reader.feed(text);
@@ -37,7 +42,13 @@ describe("PageBuilder", () => {
         kind: "sum",
         temporality: "cumulative",
         monotonic: true,
-        points: [{ attributes: { reporter: "source", source_workload: "m0", destination_workload: "m1" }, timeMs: SCRAPE_MS, value: 12 }],
+        points: [
+          {
+            attributes: { reporter: "source", source_workload: "m0", destination_workload: "m1" },
+            timeMs: SCRAPE_MS,
+            value: 12,
+          },
+        ],
       },
       {
         name: "istio_request_bytes",
@@ -45,21 +56,36 @@ describe("PageBuilder", () => {
         kind: "histogram",
         temporality: "cumulative",
         points: [
-          { attributes: { reporter: "source" }, timeMs: SCRAPE_MS, count: 6, sum: 4200, explicitBounds: [100, 1000], bucketCounts: [3, 2, 1] },
+          {
+            attributes: { reporter: "source" },
+            timeMs: SCRAPE_MS,
+            count: 6,
+            sum: 4200,
+            explicitBounds: [100, 1000],
+            bucketCounts: [3, 2, 1],
+          },
         ],
       },
     ]);
   });
 
   it("takes the process' start time for counters when the page says it", () => {
-    const { metrics } = metricsOf("istio", istio(12, `process_start_time_seconds ${SCRAPE_MS / 1000 - 60}\n`));
-    expect(metrics.map(({ points }) => points[0])).toMatchObject([{ startMs: SCRAPE_MS - 60_000 }, { startMs: SCRAPE_MS - 60_000 }]);
+    const { metrics } = metricsOf(
+      "istio",
+      istio(12, `process_start_time_seconds ${SCRAPE_MS / 1000 - 60}\n`),
+    );
+    expect(metrics.map(({ points }) => points[0])).toMatchObject([
+      { startMs: SCRAPE_MS - 60_000 },
+      { startMs: SCRAPE_MS - 60_000 },
+    ]);
   });
 
   it("lets a series that was not on the page before begin at that page, and one that fell begin anew", () => {
     const starts = new StartTimes(1000);
-    const line = (workload: string, value: number): string => `istio_requests_total{destination_workload="${workload}"} ${value}\n`;
-    const startsOf = (text: string, atMs: number): unknown[] => metricsOf("istio", text, starts, atMs).metrics[0]!.points.map(({ startMs }) => startMs);
+    const line = (workload: string, value: number): string =>
+      `istio_requests_total{destination_workload="${workload}"} ${value}\n`;
+    const startsOf = (text: string, atMs: number): unknown[] =>
+      metricsOf("istio", text, starts, atMs).metrics[0]!.points.map(({ startMs }) => startMs);
     expect(startsOf(line("a", 5), 1000)).toEqual([undefined]);
     expect(startsOf(line("a", 6) + line("b", 2), 3000)).toEqual([undefined, 1000]);
     expect(startsOf(line("a", 1) + line("b", 3), 5000)).toEqual([3000, 1000]);
@@ -80,7 +106,11 @@ machine_cpu_cores 4
     );
     expect(metrics[0]!.points).toEqual([
       { attributes: { id: "/", cpu: "total" }, timeMs: SCRAPE_MS - 1500, value: 100 },
-      { attributes: { container: "app", id: "/kubepods/x", pod: "p", namespace: "n", cpu: "total" }, timeMs: SCRAPE_MS, value: 3 },
+      {
+        attributes: { container: "app", id: "/kubepods/x", pod: "p", namespace: "n", cpu: "total" },
+        timeMs: SCRAPE_MS,
+        value: 3,
+      },
     ]);
     expect(metrics[1]).toMatchObject({ name: "machine_cpu_cores", kind: "gauge", points: [{ value: 4 }] });
   });
@@ -109,6 +139,8 @@ describe("batchesOf", () => {
       { name: "b", kind: "gauge", points: points.slice(0, 2) },
     ];
     const batches = batchesOf({ node: "n" }, metrics, 4);
-    expect(batches.map((batch) => batch.metrics.map(({ name, points }) => `${name}${points.length}`))).toEqual([["a4"], ["a3", "b1"], ["b1"]]);
+    expect(
+      batches.map((batch) => batch.metrics.map(({ name, points }) => `${name}${points.length}`)),
+    ).toEqual([["a4"], ["a3", "b1"], ["b1"]]);
   });
 });

@@ -1,6 +1,6 @@
 // One scraped page -> OTLP metrics, as the OpenTelemetry Collector's Prometheus receiver would emit them: own names and labels,
 // counters as cumulative monotonic sums, histograms with explicit bounds, everything else gauges.
-import type { Attributes, HistogramPoint, Metric, NumberPoint } from "@isochrone/telemetry";
+import type { HistogramPoint, Metric, NumberPoint } from "@isochrone/telemetry";
 import type { ExpositionVisitor, FamilyType, Sample } from "./exposition.ts";
 import { familyOf, keepsRow, PROCESS_START, type TargetKind } from "./families.ts";
 import type { StartTimes } from "./start-times.ts";
@@ -63,7 +63,11 @@ export class PageBuilder implements ExpositionVisitor {
   }
 
   get faults(): PageFaults {
-    return { malformedLines: this.#malformed, firstFault: this.#firstFault, incompleteHistograms: this.#incomplete };
+    return {
+      malformedLines: this.#malformed,
+      firstFault: this.#firstFault,
+      incompleteHistograms: this.#incomplete,
+    };
   }
 
   wants(name: string): boolean {
@@ -71,7 +75,8 @@ export class PageBuilder implements ExpositionVisitor {
   }
 
   type(family: string, type: FamilyType): void {
-    if (familyOf(this.#kind, family) !== null || familyOf(this.#kind, `${family}_total`) !== null) this.#types.set(family, type);
+    if (familyOf(this.#kind, family) !== null || familyOf(this.#kind, `${family}_total`) !== null)
+      this.#types.set(family, type);
   }
 
   malformed(line: number, rule: string): void {
@@ -81,7 +86,8 @@ export class PageBuilder implements ExpositionVisitor {
 
   sample({ name, labels, value, timestampMs }: Sample): void {
     if (name === PROCESS_START) {
-      if (Number.isFinite(value) && value > 0 && value * 1000 <= this.#scrapeMs) this.#processStartMs = value * 1000;
+      if (Number.isFinite(value) && value > 0 && value * 1000 <= this.#scrapeMs)
+        this.#processStartMs = value * 1000;
       return;
     }
     const familyName = familyOf(this.#kind, name);
@@ -90,7 +96,8 @@ export class PageBuilder implements ExpositionVisitor {
     const timeMs = this.#believableTime(timestampMs);
     const type = this.#typeOf(familyName);
     const family = this.#family(familyName, type);
-    if (type === "histogram" && name !== familyName) addToHistogram(family, familyName, name, labels, value, timeMs);
+    if (type === "histogram" && name !== familyName)
+      addToHistogram(family, familyName, name, labels, value, timeMs);
     else addRow(family, labels, value, timeMs);
   }
 
@@ -107,7 +114,8 @@ export class PageBuilder implements ExpositionVisitor {
   }
 
   #believableTime(timestampMs: number | null): number {
-    if (timestampMs === null || Math.abs(timestampMs - this.#scrapeMs) > MAX_TIMESTAMP_DISTANCE_MS) return this.#scrapeMs;
+    if (timestampMs === null || Math.abs(timestampMs - this.#scrapeMs) > MAX_TIMESTAMP_DISTANCE_MS)
+      return this.#scrapeMs;
     return timestampMs;
   }
 
@@ -119,7 +127,8 @@ export class PageBuilder implements ExpositionVisitor {
 
   #family(name: string, type: FamilyType): Family {
     let family = this.#families.get(name);
-    if (family === undefined) this.#families.set(name, (family = { type, rows: new Map(), histograms: new Map() }));
+    if (family === undefined)
+      this.#families.set(name, (family = { type, rows: new Map(), histograms: new Map() }));
     return family;
   }
 
@@ -128,7 +137,12 @@ export class PageBuilder implements ExpositionVisitor {
     const points: NumberPoint[] = [];
     for (const [key, row] of family.rows) {
       const startMs = counter ? startTimes.of(`${name}${key}`, row.value, this.#processStartMs) : undefined;
-      points.push({ attributes: row.attributes, timeMs: row.timeMs, value: row.value, ...(startMs === undefined ? {} : { startMs }) });
+      points.push({
+        attributes: row.attributes,
+        timeMs: row.timeMs,
+        value: row.value,
+        ...(startMs === undefined ? {} : { startMs }),
+      });
     }
     return counter
       ? { name, unit: unitOf(name), kind: "sum", temporality: "cumulative", monotonic: true, points }
@@ -145,7 +159,7 @@ export class PageBuilder implements ExpositionVisitor {
       }
       const startMs = startTimes.of(`${name}${key}`, row.count, this.#processStartMs);
       points.push({
-        attributes: row.attributes as Attributes,
+        attributes: row.attributes,
         timeMs: row.timeMs,
         count: row.count,
         sum: row.sum,
@@ -192,7 +206,11 @@ function addToHistogram(
 ): void {
   const key = keyOf(labels);
   let row = family.histograms.get(key);
-  if (row === undefined) family.histograms.set(key, (row = { attributes: attributesOf(labels), timeMs, buckets: [], sum: NaN, count: NaN }));
+  if (row === undefined)
+    family.histograms.set(
+      key,
+      (row = { attributes: attributesOf(labels), timeMs, buckets: [], sum: NaN, count: NaN }),
+    );
   const part = name.slice(familyName.length + 1);
   if (part === "sum") row.sum = value;
   else if (part === "count") row.count = value;
@@ -204,7 +222,11 @@ function boundOf(le: string | undefined): number {
 }
 
 /** Cumulative buckets -> counts per bucket; null when the rows of a histogram don't fit together. */
-function differences({ buckets, sum, count }: HistogramRow): { explicitBounds: number[]; bucketCounts: number[] } | null {
+function differences({
+  buckets,
+  sum,
+  count,
+}: HistogramRow): { explicitBounds: number[]; bucketCounts: number[] } | null {
   if (!Number.isFinite(sum) || !Number.isSafeInteger(count) || count < 0) return null;
   const finite = buckets.filter(({ bound }) => Number.isFinite(bound)).sort((a, b) => a.bound - b.bound);
   const bucketCounts: number[] = [];

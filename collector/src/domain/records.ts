@@ -6,7 +6,11 @@ const MAX_POINTS_PER_RECORD = 400;
 const SCOPE = { name: "isochrone.collector" };
 
 /** Cuts a page's metrics into batches of bounded size. */
-export function batchesOf(resource: Attributes, metrics: readonly Metric[], maxPoints: number = MAX_POINTS_PER_RECORD): MetricsBatch[] {
+export function batchesOf(
+  resource: Attributes,
+  metrics: readonly Metric[],
+  maxPoints: number = MAX_POINTS_PER_RECORD,
+): MetricsBatch[] {
   const batches: MetricsBatch[] = [];
   let current: Metric[] = [];
   let room = maxPoints;
@@ -16,7 +20,7 @@ export function batchesOf(resource: Attributes, metrics: readonly Metric[], maxP
     room = maxPoints;
   };
   for (const metric of metrics) {
-    for (let from = 0; from < metric.points.length; ) {
+    for (let from = 0; from < metric.points.length;) {
       const points = metric.points.slice(from, from + room);
       current.push({ ...metric, points } as Metric);
       from += points.length;

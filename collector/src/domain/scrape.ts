@@ -43,8 +43,15 @@ export async function scrape(
     },
   });
   lines.end();
-  if (page.tooMany) throw new ScrapeError("too_many_samples", `${target.url} must have at most ${limits.maxSamplesPerPage} wanted samples, got more`);
+  if (page.tooMany)
+    throw new ScrapeError(
+      "too_many_samples",
+      `${target.url} must have at most ${limits.maxSamplesPerPage} wanted samples, got more`,
+    );
   if (lines.recognised === 0 && lines.malformed > 0)
-    throw new ScrapeError("not_metrics", `${target.url} must hold metrics, got ${page.faults.firstFault ?? "nothing readable"}`);
+    throw new ScrapeError(
+      "not_metrics",
+      `${target.url} must hold metrics, got ${page.faults.firstFault ?? "nothing readable"}`,
+    );
   return { metrics: page.finish(startTimes), samples: page.samples, faults: page.faults };
 }
