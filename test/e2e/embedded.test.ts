@@ -159,19 +159,33 @@ describe("the embedded cluster", () => {
     );
   }, 90_000);
 
-  it("shows loss 1 and an unknown cost for a cut pair after the window, and leaves the others alone", async () => {
+  it("shows loss 1 and an unknown cost for a cut pair after the window, fails the calls over it, and leaves the others alone", async () => {
+    const workflow = await system.workflow();
+    const nodeOf = new Map(workflow.workloads.map(({ name, pods }) => [name, pods[0]!.node!]));
+    const crossing = workflow.channels.find(
+      ({ source, target }) => nodeOf.get(source) !== nodeOf.get(target),
+    )!;
+    const [a, b] = [nodeOf.get(crossing.source)!, nodeOf.get(crossing.target)!];
     const { nodes } = await system.cluster();
-    const [a, b, c] = [nodes[2]!.name, nodes[3]!.name, nodes[4]!.name];
+    const c = nodes.find(({ name }) => name !== a && name !== b)!.name;
     await system.cli("lab", "link", a, b, "--cut", "--lab", system.urls.lab);
-    await eventually("loss 1 and cost unknown", WINDOW_MS + 15_000, async () => {
+    await eventually("loss 1, cost unknown, calls fail", WINDOW_MS + 15_000, async () => {
       const link = linkOf(await system.cluster(), a, b);
-      return link?.lossRatio === 1 && link.costMs === null && link.rttMs.p50 === null;
+      const channel = (await system.workflow()).channels.find(
+        ({ source, target }) => source === crossing.source && target === crossing.target,
+      );
+      return (
+        link?.lossRatio === 1 && link.costMs === null && link.rttMs.p50 === null && channel?.errorRatio === 1
+      );
     });
     expect(linkOf(await system.cluster(), a, c)!.rttMs.p50).not.toBeNull();
     await system.cli("lab", "link", a, b, "--heal", "--lab", system.urls.lab);
-    await eventually("the healed pair is measured again", WINDOW_MS, async () => {
+    await eventually("the healed pair is measured again and calls succeed", WINDOW_MS + 10_000, async () => {
       const link = linkOf(await system.cluster(), a, b);
-      return link?.rttMs.p50 !== null;
+      const channel = (await system.workflow()).channels.find(
+        ({ source, target }) => source === crossing.source && target === crossing.target,
+      );
+      return link?.rttMs.p50 !== null && (channel?.errorRatio ?? 1) < 1;
     });
   }, 120_000);
 
