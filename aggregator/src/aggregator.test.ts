@@ -188,6 +188,20 @@ describe("graph API", () => {
     expect(answer.headers["content-type"]).toContain("application/problem+json");
   });
 
+  test.each([
+    ["/api/v1/graph/cluster?at=2026-01-01T00:00:00Z", "at"],
+    ["/api/v1/graph/cluster?include=estimated", "include"],
+    ["/api/v1/graph/workflows?at=1", "at"],
+    ["/api/v1/graph/workflows/shop/checkout?limit=5", "limit"],
+    ["/api/v1/probe-plan/a?window=full", "window"],
+    ["/api/v1/events?since=5", "since"],
+  ])("%s is refused, and the parameter that isn't known is named", async (path, parameter) => {
+    const { status, body } = await get(path);
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ code: "request_invalid" });
+    expect((body as { detail: string }).detail).toContain(`${parameter} is not known`);
+  });
+
   test("a graph is sent again only when its version changed", async () => {
     const first = await get("/api/v1/graph/cluster");
     const etag = { "if-none-match": String(first.headers["etag"]) };

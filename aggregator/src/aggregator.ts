@@ -84,7 +84,7 @@ class RunningAggregator implements Aggregator {
     this.#deps = deps;
     this.#epoch = Math.floor(random.next() * 2 ** 48).toString(36) + Math.floor(clock.now()).toString(36);
     this.#watch = new StoreClusterWatch(deps);
-    this.#tables = new Tables(shapeOf(config), config);
+    this.#tables = new Tables(shapeOf(config), config, costMethodsOf(config));
     this.#ingest = new Ingest(this.#tables, config, (source, reason, detail) =>
       logger.warnOnce(`refused:${source}:${reason}`, "telemetry refused", { source, reason, detail }),
     );

@@ -1,6 +1,7 @@
 import type { ClusterGraphSnapshot, GraphEvent, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { buildClusterGraph, type CostRule } from "./domain/cluster-graph.ts";
 import { fullName, type ClusterState } from "./domain/cluster-state.ts";
+import type { LinkOrder } from "./domain/compare.ts";
 import type { EventHistory } from "./domain/event-history.ts";
 import { diffGraphs, type Graphs } from "./domain/graph-diff.ts";
 import type { LinkKey } from "./domain/links.ts";
@@ -34,6 +35,11 @@ export class GraphKeeper {
     this.history = history;
   }
 
+  /** How the cluster graphs list their links. */
+  get linkOrder(): LinkOrder {
+    return this.#tables.linkOrder;
+  }
+
   /** Null before the first build. */
   get newest(): PublishedGraphs | null {
     return this.#newest;
@@ -44,7 +50,11 @@ export class GraphKeeper {
     this.#tables.expire(nowMs, isWanted);
     const before = this.#newest;
     const after = new LazyGraphs((before?.version ?? 0) + 1, nowMs, this.#tables, this.#rule, cluster);
-    const event = diffGraphs(before === null ? null : comparable(before), comparable(after));
+    const event = diffGraphs(
+      before === null ? null : comparable(before),
+      comparable(after),
+      this.#tables.linkOrder,
+    );
     this.#newest = after;
     this.#announce(event);
     return after;

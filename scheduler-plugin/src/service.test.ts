@@ -95,6 +95,15 @@ describe("POST /scheduler/prioritize", () => {
     expect((await post("prioritize", { pod: podJson("p-1", "p"), nodenames: NAMES })).json).toEqual(json);
   });
 
+  test("answers the same for the same nodes in another order, a subset of them, and again", async () => {
+    const { post } = await running({ ledgerMs: 0 });
+    const scores = { n1: 5, n2: 7, n3: 1 };
+    for (const names of [NAMES, ["n3", "n1", "n2"], ["n3", "n1", "n2"], ["n3", "n1", "n2"], NAMES, NAMES]) {
+      const { json } = await post("prioritize", { Pod: podJson("p-1", "p"), NodeNames: names });
+      expect(json).toEqual(names.map((Host) => ({ Host, Score: scores[Host as keyof typeof scores] })));
+    }
+  });
+
   test("scores nodes that the graph doesn't know, with whatever characters in their names", async () => {
     const { post } = await running();
     const { json } = await post("prioritize", { Pod: podJson("p-1", "p"), NodeNames: ["n2", 'odd"name'] });
@@ -151,6 +160,15 @@ describe("a burst of pods", () => {
     for (const name of ["p-1", "p-2", "p-3"])
       await post("prioritize", { Pod: podJson(name, "p"), NodeNames: NAMES });
     await clock.advance(1_000);
+    await post("prioritize", { Pod: podJson("p-4", "p"), NodeNames: NAMES });
+    expect((await decisions())[0]!.best).toBe("n1");
+  });
+
+  test("is no longer deducted where the graph shows that kube-scheduler chose another node", async () => {
+    const { post, graphs, decisions } = await running({ gamma: 1, delta: 0 });
+    for (const name of ["p-1", "p-2", "p-3"])
+      await post("prioritize", { Pod: podJson(name, "p"), NodeNames: NAMES });
+    graphs.setWorkflow(workflowSnapshot({ p: { "p-1": "n3", "p-2": "n3", "p-3": "n3" } }));
     await post("prioritize", { Pod: podJson("p-4", "p"), NodeNames: NAMES });
     expect((await decisions())[0]!.best).toBe("n1");
   });

@@ -194,7 +194,12 @@ function checkWorkspace(context: Context, { specifier, line, typeOnly }: Import)
     report(context, line, "boundary", `${specifier} is not a public entry of ${name}`);
   const allowed = ALLOWED[folder] ?? [];
   if (folder !== "test" && !isTest(file.path) && !allowed.includes(short!))
-    report(context, line, "direction", `${folder} may not import ${name} (allowed: ${allowed.join(", ") || "nothing"})`);
+    report(
+      context,
+      line,
+      "direction",
+      `${folder} may not import ${name} (allowed: ${allowed.join(", ") || "nothing"})`,
+    );
   if (!isDeclared(manifest, name, isTest(file.path)))
     report(context, line, "declared", `${name} is not in the dependencies of ${manifest.name}`);
   if (isDomain(context) && !typeOnly && !PURE_ENTRIES.includes(specifier))

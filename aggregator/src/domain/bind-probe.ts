@@ -6,14 +6,22 @@ import {
   type AttributeValue,
   type ExponentialHistogramData,
   type Method,
+  type Outcome,
   type Series,
 } from "@isochrone/telemetry";
-import type { LinkOutcome, LinkState, LinkTable } from "./links.ts";
+import type { LinkState, LinkTable, PacketCount } from "./links.ts";
 import type { PointTime } from "./point-time.ts";
 import { UNUSED_SINKS, type Sink } from "./sink.ts";
 import { textOf } from "./text.ts";
 
-const KEPT_OUTCOMES: ReadonlySet<string> = new Set<LinkOutcome>(["sent", "received", "lost", "late"]);
+/** The outcomes that a link keeps. */
+const COUNTS: ReadonlyMap<string, PacketCount> = new Map<Outcome, PacketCount>([
+  ["sent", "sent"],
+  ["received", "received"],
+  ["lost", "lost"],
+  ["late", "late"],
+  ["send_error", "sendErrors"],
+]);
 /** Outcomes that are the instrument's own affair. */
 const IGNORED: Sink = { live: true, unused: null };
 
@@ -37,11 +45,11 @@ class RttSink implements Sink {
 class PacketsSink implements Sink {
   readonly unused = null;
   readonly #link: LinkState;
-  readonly #outcome: LinkOutcome;
+  readonly #count: PacketCount;
 
-  constructor(link: LinkState, outcome: LinkOutcome) {
+  constructor(link: LinkState, count: PacketCount) {
     this.#link = link;
-    this.#outcome = outcome;
+    this.#count = count;
   }
 
   get live(): boolean {
@@ -49,7 +57,7 @@ class PacketsSink implements Sink {
   }
 
   number(point: PointTime, value: number): void {
-    this.#link.addPackets(point, this.#outcome, value);
+    this.#link.addPackets(point, this.#count, value);
   }
 }
 
@@ -99,7 +107,8 @@ function sinkOf(series: Series, link: LinkState): Sink {
     default: {
       const outcome = textOf(series.attributes[PROBE_ATTRIBUTES.outcome]);
       if (outcome === null) return UNUSED_SINKS.unattributed;
-      return KEPT_OUTCOMES.has(outcome) ? new PacketsSink(link, outcome as LinkOutcome) : IGNORED;
+      const count = COUNTS.get(outcome);
+      return count === undefined ? IGNORED : new PacketsSink(link, count);
     }
   }
 }

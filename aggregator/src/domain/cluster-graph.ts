@@ -77,11 +77,10 @@ interface LinkContext {
 function buildLink(link: LinkState, { shape, rule, nowMs, panes, textOf }: LinkContext): Link {
   const pane = link.read(nowMs, panes);
   const rttMs = rttOf(pane);
-  const decided = pane === null ? 0 : pane.received + pane.lost;
   return {
     ...link.key,
     rttMs,
-    lossRatio: pane === null || decided === 0 ? null : pane.lost / decided,
+    lossRatio: pane === null ? null : lossRatioOf(pane),
     jitterMs:
       pane === null || pane.variationCount === 0
         ? null
@@ -94,6 +93,13 @@ function buildLink(link: LinkState, { shape, rule, nowMs, panes, textOf }: LinkC
     ageSeconds: ageSeconds(link.newestMs, nowMs),
     observedAt: Number.isFinite(link.newestMs) ? textOf(link.newestMs) : null,
   };
+}
+
+/** A packet that couldn't be sent did not arrive either: a node that can send nothing has loss 1. */
+function lossRatioOf({ received, lost, sendErrors }: LinkPane): number | null {
+  const failed = lost + sendErrors;
+  const decided = received + failed;
+  return decided === 0 ? null : failed / decided;
 }
 
 function rttOf(pane: LinkPane | null): Link["rttMs"] {

@@ -1,5 +1,6 @@
 import type { ClusterGraphSnapshot, Link } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
+import { linkOrder } from "./compare.ts";
 import { diffGraphs } from "./graph-diff.ts";
 
 function link(source: string, target: string, costMs: number | null, ageSeconds = 0): Link {
@@ -29,6 +30,7 @@ const changed = (before: Link[], after: Link[]) =>
   diffGraphs(
     { cluster: cluster(before), workflows: [] },
     { cluster: cluster(after), workflows: [] },
+    linkOrder([]),
   ).changed.links.map(({ source, target, costMs }) => `${source}${target} ${costMs}`);
 
 describe("diffGraphs", () => {
@@ -44,7 +46,7 @@ describe("diffGraphs", () => {
 
   test("before the first graph everything is new", () => {
     expect(
-      diffGraphs(null, { cluster: cluster([link("a", "b", 1)]), workflows: [] }).changed.links,
+      diffGraphs(null, { cluster: cluster([link("a", "b", 1)]), workflows: [] }, linkOrder([])).changed.links,
     ).toHaveLength(1);
   });
 });

@@ -1,4 +1,4 @@
-import { compareLinks } from "./compare.ts";
+import type { LinkOrder } from "./compare.ts";
 import type { ClusterGraphSnapshot, GraphEvent, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 
 /** Both graphs of one version. */
@@ -7,8 +7,8 @@ export interface Graphs {
   readonly workflows: readonly WorkflowGraphSnapshot[];
 }
 
-/** What a consumer of the former version has to look at. Ages alone are no change: they always grow. */
-export function diffGraphs(before: Graphs | null, after: Graphs): GraphEvent {
+/** What a consumer of the former version has to look at. Ages alone are no change: they always grow. `order` is both graphs' order of links. */
+export function diffGraphs(before: Graphs | null, after: Graphs, order: LinkOrder): GraphEvent {
   return {
     version: after.cluster.version,
     observedAt: after.cluster.observedAt,
@@ -16,7 +16,7 @@ export function diffGraphs(before: Graphs | null, after: Graphs): GraphEvent {
       nodes: changedNames(before?.cluster.nodes ?? [], after.cluster.nodes, (node) => node.name, {
         usageAgeSeconds: 0,
       }),
-      links: changedLinks(before?.cluster.links ?? [], after.cluster.links),
+      links: changedLinks(before?.cluster.links ?? [], after.cluster.links, order),
       workflows: changedWorkflows(before?.workflows ?? [], after.workflows),
     },
   };
@@ -40,12 +40,12 @@ function changedNames<T extends object>(
 type LinkChange = GraphEvent["changed"]["links"][number];
 
 /** Both lists have the graph's order, so one walk through both is enough. */
-function changedLinks(before: readonly Link[], after: readonly Link[]): LinkChange[] {
+function changedLinks(before: readonly Link[], after: readonly Link[], order: LinkOrder): LinkChange[] {
   const changed: LinkChange[] = [];
   let old = 0;
   for (const link of after) {
-    while (old < before.length && compareLinks(before[old]!, link) < 0) changed.push(gone(before[old++]!));
-    const former = old < before.length && compareLinks(before[old]!, link) === 0 ? before[old++]! : null;
+    while (old < before.length && order(before[old]!, link) < 0) changed.push(gone(before[old++]!));
+    const former = old < before.length && order(before[old]!, link) === 0 ? before[old++]! : null;
     const { source, target, costMs, lossRatio } = link;
     if (former === null || former.costMs !== costMs || former.lossRatio !== lossRatio) {
       changed.push({ source, target, costMs, lossRatio });

@@ -1,4 +1,4 @@
-import { encodeMetrics, type Metric } from "@isochrone/telemetry";
+import { encodeMetrics, type Metric, type Outcome } from "@isochrone/telemetry";
 import { beforeEach, describe, expect, test } from "vitest";
 import { clusterState, nodeState } from "../testing/cluster.ts";
 import { counter, gauge, istio, probeMetrics, recordOf } from "../testing/records.ts";
@@ -249,6 +249,54 @@ describe("links", () => {
       costMs: null,
       rttMs: { p50: null, mean: null, count: 0 },
     });
+  });
+
+  test("a link whose every send fails has loss 1, not no data", () => {
+    ingest.take(
+      recordOf("a", probeMetrics([{ target: "b", timeMs: NOW, outcomes: { sent: 0, send_error: 5 } }]), {
+        arrivedAtMs: NOW,
+      }),
+      NOW,
+    );
+    expect(links(NOW)[0]).toMatchObject({ lossRatio: 1, costMs: null });
+  });
+
+  test("failed sends count among the lost, and leave the window with their pane", () => {
+    const take = (at: number, outcomes: Readonly<Partial<Record<Outcome, number>>>): void =>
+      ingest.take(
+        recordOf("a", probeMetrics([{ target: "b", timeMs: at, rttsMs: [1], outcomes }]), {
+          arrivedAtMs: at,
+        }),
+        at,
+      );
+    take(NOW, { sent: 3, received: 2, lost: 1, send_error: 2 });
+    expect(links(NOW)[0]).toMatchObject({ lossRatio: 0.6 });
+    take(NOW + 32_000, { sent: 4, received: 3, lost: 1 });
+    expect(links(NOW + 32_000)[0]).toMatchObject({ lossRatio: 0.25 });
+  });
+
+  test("a pair's links come in the order of the cost's methods, the others behind", () => {
+    tables = new Tables(SHAPE, { ...LIMITS, maxLinks: 6 }, ["tcp_rr", "udp_rr"]);
+    ingest = new Ingest(tables, OPTIONS);
+    for (const [source, target] of [
+      ["b", "a"],
+      ["a", "b"],
+    ] as const)
+      for (const method of ["icmp", "udp_rr", "tcp_rr"])
+        ingest.take(
+          recordOf(source, probeMetrics([{ target, method, timeMs: NOW, rttsMs: [1] }]), {
+            arrivedAtMs: NOW,
+          }),
+          NOW,
+        );
+    expect(links(NOW).map(({ source, method }) => `${source} ${method}`)).toEqual([
+      "a tcp_rr",
+      "a udp_rr",
+      "a icmp",
+      "b tcp_rr",
+      "b udp_rr",
+      "b icmp",
+    ]);
   });
 
   test("a link that was cut forgets its old round-trip times when they leave the window", () => {

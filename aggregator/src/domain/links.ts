@@ -1,11 +1,5 @@
-import {
-  Distribution,
-  type ExponentialHistogramData,
-  type Method,
-  type Outcome,
-  Window,
-} from "@isochrone/telemetry";
-import { compareLinks } from "./compare.ts";
+import { Distribution, type ExponentialHistogramData, type Method, Window } from "@isochrone/telemetry";
+import type { LinkOrder } from "./compare.ts";
 import type { PointTime } from "./point-time.ts";
 import { RunningCounts, type Extremes } from "./running-counts.ts";
 import { windowStartMs, type WindowShape } from "./window-shape.ts";
@@ -18,6 +12,8 @@ export interface LinkPane {
   received: number;
   lost: number;
   late: number;
+  /** Packets that the kernel didn't take; `lost` excludes them. */
+  sendErrors: number;
   variationSeconds: number;
   variationCount: number;
 }
@@ -30,8 +26,8 @@ export interface LinkKey {
   readonly ipFamily: 4 | 6;
 }
 
-/** The outcomes that a link keeps; the others are instruments' own affairs. */
-export type LinkOutcome = Extract<Outcome, "sent" | "received" | "lost" | "late">;
+/** Packet counts of a pane. */
+export type PacketCount = "sent" | "received" | "lost" | "late" | "sendErrors";
 
 /** One link's window. */
 export class LinkState {
@@ -65,11 +61,11 @@ export class LinkState {
     if (pane.rtt.mergeData(data)) this.#rtts.add(data);
   }
 
-  addPackets(point: PointTime, outcome: LinkOutcome, packets: number): void {
+  addPackets(point: PointTime, count: PacketCount, packets: number): void {
     const pane = this.#pane(point);
     if (pane === null) return;
-    pane[outcome] += packets;
-    this.#totals[outcome] += packets;
+    pane[count] += packets;
+    this.#totals[count] += packets;
   }
 
   addVariation(point: PointTime, field: "variationSeconds" | "variationCount", value: number): void {
@@ -131,7 +127,16 @@ function extremesOf(panes: Iterable<{ readonly value: LinkPane }>): Extremes {
 }
 
 function emptyPane(): LinkPane {
-  return { rtt: null, sent: 0, received: 0, lost: 0, late: 0, variationSeconds: 0, variationCount: 0 };
+  return {
+    rtt: null,
+    sent: 0,
+    received: 0,
+    lost: 0,
+    late: 0,
+    sendErrors: 0,
+    variationSeconds: 0,
+    variationCount: 0,
+  };
 }
 
 function mergePane(into: LinkPane, from: LinkPane): void {
@@ -147,6 +152,7 @@ function addCounts(into: LinkPane, from: LinkPane, sign: 1 | -1): void {
   into.received += sign * from.received;
   into.lost += sign * from.lost;
   into.late += sign * from.late;
+  into.sendErrors += sign * from.sendErrors;
   into.variationSeconds += sign * from.variationSeconds;
   into.variationCount += sign * from.variationCount;
 }
@@ -155,12 +161,14 @@ function addCounts(into: LinkPane, from: LinkPane, sign: 1 | -1): void {
 export class LinkTable {
   readonly #shape: WindowShape;
   readonly #maxLinks: number;
+  readonly #order: LinkOrder;
   readonly #links = new Map<string, LinkState>();
   #sorted: readonly LinkState[] | null = null;
 
-  constructor(shape: WindowShape, maxLinks: number) {
+  constructor(shape: WindowShape, maxLinks: number, order: LinkOrder) {
     this.#shape = shape;
     this.#maxLinks = maxLinks;
+    this.#order = order;
   }
 
   get size(): number {
@@ -179,9 +187,9 @@ export class LinkTable {
     return link;
   }
 
-  /** By source, target, method and IP family, in code unit order. */
+  /** In the graph's order. */
   sorted(): readonly LinkState[] {
-    this.#sorted ??= [...this.#links.values()].sort((a, b) => compareLinks(a.key, b.key));
+    this.#sorted ??= [...this.#links.values()].sort((a, b) => this.#order(a.key, b.key));
     return this.#sorted;
   }
 

@@ -1,4 +1,6 @@
+import { METHODS, type Method } from "@isochrone/telemetry";
 import { ChannelTable } from "./channels.ts";
+import { linkOrder, type LinkOrder } from "./compare.ts";
 import { LinkTable, type LinkKey } from "./links.ts";
 import { UsageTable } from "./usage.ts";
 import type { WindowShape } from "./window-shape.ts";
@@ -13,14 +15,18 @@ export interface TableLimits {
 /** Everything that the windows hold: what ingest fills and the graphs are built from. */
 export class Tables {
   readonly shape: WindowShape;
+  /** How graphs list their links. */
+  readonly linkOrder: LinkOrder;
   readonly links: LinkTable;
   readonly channels: ChannelTable;
   readonly pods: UsageTable;
   readonly nodes: UsageTable;
 
-  constructor(shape: WindowShape, limits: TableLimits) {
+  /** @param costMethods methods that a link's cost may come from, best first: a pair's links are listed in this order */
+  constructor(shape: WindowShape, limits: TableLimits, costMethods: readonly Method[] = METHODS) {
     this.shape = shape;
-    this.links = new LinkTable(shape, limits.maxLinks);
+    this.linkOrder = linkOrder(costMethods);
+    this.links = new LinkTable(shape, limits.maxLinks, this.linkOrder);
     this.channels = new ChannelTable(shape, limits.maxChannels);
     this.pods = new UsageTable(shape, limits.maxPods);
     this.nodes = new UsageTable(shape, limits.maxPods);

@@ -5,6 +5,7 @@ import { ProblemSchema, type GraphEvent } from "@isochrone/topology";
 import { Type } from "typebox";
 import { AggregatorError } from "../errors.ts";
 import type { GraphKeeper } from "../graph-keeper.ts";
+import { NoQuery } from "./query.ts";
 
 /** So that proxies and clients can tell a quiet stream from a dead one. */
 const HEARTBEAT_MS = 15_000;
@@ -49,8 +50,10 @@ export class EventStream {
           summary:
             "Server-sent events: `graph` with what changed, `reset` where the client has to read the snapshot again",
           headers: Type.Object({ "last-event-id": Type.Optional(Type.String({ maxLength: 200 })) }),
+          querystring: NoQuery,
           response: {
             200: { content: { "text/event-stream": { schema: Type.String() } } },
+            400: ProblemSchema,
             503: ProblemSchema,
           },
         },

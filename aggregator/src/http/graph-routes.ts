@@ -8,11 +8,14 @@ import {
   type Link,
   type WorkflowList,
 } from "@isochrone/topology";
+import { METHODS } from "@isochrone/telemetry";
 import { Type, type Static } from "typebox";
+import type { LinkIdentity, LinkOrder } from "../domain/compare.ts";
 import type { WindowName } from "../domain/window-shape.ts";
 import { AggregatorError } from "../errors.ts";
 import type { GraphKeeper, PublishedGraphs } from "../graph-keeper.ts";
 import { isUnchanged } from "./etag.ts";
+import { NOTHING_ELSE } from "./query.ts";
 
 const MAX_LINKS_PER_PAGE = 100_000;
 
@@ -22,22 +25,25 @@ const WindowQuery = Type.Optional(
   }),
 );
 
-const ClusterQuery = Type.Object({
-  window: WindowQuery,
-  nodes: Type.Optional(
-    Type.String({
-      maxLength: 65_536,
-      description: "Names, comma separated: only these nodes and the links between them",
-    }),
-  ),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_LINKS_PER_PAGE, description: "Links per page. Default: all" }),
-  ),
-  cursor: Type.Optional(Type.String({ maxLength: 1024, description: "nextCursor of the page before" })),
-});
+const ClusterQuery = Type.Object(
+  {
+    window: WindowQuery,
+    nodes: Type.Optional(
+      Type.String({
+        maxLength: 65_536,
+        description: "Names, comma separated: only these nodes and the links between them",
+      }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: MAX_LINKS_PER_PAGE, description: "Links per page. Default: all" }),
+    ),
+    cursor: Type.Optional(Type.String({ maxLength: 1024, description: "nextCursor of the page before" })),
+  },
+  NOTHING_ELSE,
+);
 type ClusterQuery = Static<typeof ClusterQuery>;
 
-const WorkflowQuery = Type.Object({ window: WindowQuery });
+const WorkflowQuery = Type.Object({ window: WindowQuery }, NOTHING_ELSE);
 type WorkflowQuery = Static<typeof WorkflowQuery>;
 
 const WorkflowParams = Type.Object({
@@ -59,13 +65,13 @@ export function registerGraphRoutes(app: FastifyInstance, keeper: GraphKeeper, e
     if (graphs === null) throw new AggregatorError("no_graph_yet", "the first graph is still being built");
     return isUnchanged(request, reply, `"${epoch}-${graphs.version}-${window}"`) ? null : graphs;
   };
-  registerCluster(app, fresh);
+  registerCluster(app, keeper, fresh);
   registerWorkflows(app, fresh);
 }
 
 type Fresh = (request: FastifyRequest, reply: FastifyReply, window: WindowName) => PublishedGraphs | null;
 
-function registerCluster(app: FastifyInstance, fresh: Fresh): void {
+function registerCluster(app: FastifyInstance, keeper: GraphKeeper, fresh: Fresh): void {
   app.get<{ Querystring: ClusterQuery }>(
     "/api/v1/graph/cluster",
     {
@@ -78,7 +84,9 @@ function registerCluster(app: FastifyInstance, fresh: Fresh): void {
     (request, reply) => {
       const window = request.query.window ?? "full";
       const graphs = fresh(request, reply, window);
-      return graphs === null ? reply.send() : sendJson(reply, clusterJson(graphs, window, request.query));
+      return graphs === null
+        ? reply.send()
+        : sendJson(reply, clusterJson(graphs, window, request.query, keeper.linkOrder));
     },
   );
 }
@@ -86,9 +94,14 @@ function registerCluster(app: FastifyInstance, fresh: Fresh): void {
 /** Whole graphs are asked for again and again: one text per version and window. */
 const wholeTexts = new WeakMap<ClusterGraphSnapshot, string>();
 
-function clusterJson(graphs: PublishedGraphs, window: WindowName, query: ClusterQuery): string {
+function clusterJson(
+  graphs: PublishedGraphs,
+  window: WindowName,
+  query: ClusterQuery,
+  order: LinkOrder,
+): string {
   const graph = graphs.cluster(window);
-  const part = selectPart(graph, query);
+  const part = selectPart(graph, query, order);
   if (part !== graph) return JSON.stringify(part);
   let text = wholeTexts.get(graph);
   if (text === undefined) wholeTexts.set(graph, (text = JSON.stringify(graph)));
@@ -103,6 +116,7 @@ function sendJson(reply: FastifyReply, text: string): FastifyReply {
 function selectPart(
   graph: ClusterGraphSnapshot,
   { nodes, limit, cursor }: ClusterQuery,
+  order: LinkOrder,
 ): ClusterGraphSnapshot {
   if (nodes === undefined && limit === undefined && cursor === undefined) return graph;
   const names = nodes === undefined ? null : new Set(nodes.split(",").map((name) => name.trim()));
@@ -111,7 +125,7 @@ function selectPart(
       ? graph.links
       : graph.links.filter((link) => names.has(link.source) && names.has(link.target));
   const after = cursor === undefined ? null : readCursor(cursor);
-  const rest = after === null ? wanted : wanted.slice(firstAfter(wanted, after));
+  const rest = after === null ? wanted : wanted.slice(firstAfter(wanted, after, order));
   const links = limit === undefined ? rest : rest.slice(0, limit);
   return {
     ...graph,
@@ -121,22 +135,22 @@ function selectPart(
   };
 }
 
-/** A page ends at a pair of nodes by name, so that paging goes on across versions: links may come and go in between. */
+/** A page ends at a link by name, so that paging goes on across versions: links may come and go in between. */
 type CursorKey = readonly [source: string, target: string, method: string, ipFamily: number];
 
-function keyOf(link: Link): CursorKey {
-  return [link.source, link.target, link.method, link.ipFamily];
+function writeCursor({ source, target, method, ipFamily }: Link): string {
+  return Buffer.from(JSON.stringify([source, target, method, ipFamily] satisfies CursorKey)).toString(
+    "base64url",
+  );
 }
 
-function writeCursor(link: Link): string {
-  return Buffer.from(JSON.stringify(keyOf(link))).toString("base64url");
-}
-
-function readCursor(cursor: string): CursorKey {
+function readCursor(cursor: string): LinkIdentity {
   try {
     const key: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString());
-    if (Array.isArray(key) && key.length === 4 && key.slice(0, 3).every((part) => typeof part === "string")) {
-      return key as unknown as CursorKey;
+    if (isCursorKey(key)) {
+      const [source, target, name, ipFamily] = key;
+      const method = METHODS.find((known) => known === name);
+      if (method !== undefined) return { source, target, method, ipFamily };
     }
   } catch {
     // Told below.
@@ -144,15 +158,25 @@ function readCursor(cursor: string): CursorKey {
   throw new AggregatorError("bad_query", "cursor must be the nextCursor of a former page");
 }
 
-/** Where the links after the key's begin. The exact link may be gone: then where it would have been, by source and target. */
-function firstAfter(links: readonly Link[], key: CursorKey): number {
-  const exact = links.findIndex((link) => keyOf(link).every((part, index) => part === key[index]));
-  if (exact >= 0) return exact + 1;
-  const [source, target] = key;
-  const next = links.findIndex(
-    (link) => link.source > source || (link.source === source && link.target > target),
+function isCursorKey(key: unknown): key is CursorKey {
+  return (
+    Array.isArray(key) &&
+    key.length === 4 &&
+    key.slice(0, 3).every((part) => typeof part === "string") &&
+    typeof key[3] === "number"
   );
-  return next < 0 ? links.length : next;
+}
+
+/** Where the links after that one begin; the link itself may be gone. */
+function firstAfter(links: readonly Link[], last: LinkIdentity, order: LinkOrder): number {
+  let low = 0;
+  let high = links.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (order(links[middle]!, last) > 0) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 function registerWorkflows(app: FastifyInstance, fresh: Fresh): void {
@@ -162,7 +186,7 @@ function registerWorkflows(app: FastifyInstance, fresh: Fresh): void {
       schema: {
         summary: "All workflows",
         querystring: WorkflowQuery,
-        response: { 200: WorkflowListSchema, 304: Unchanged, 503: ProblemSchema },
+        response: { 200: WorkflowListSchema, 304: Unchanged, 400: ProblemSchema, 503: ProblemSchema },
       },
     },
     (request, reply) => {
@@ -178,7 +202,13 @@ function registerWorkflows(app: FastifyInstance, fresh: Fresh): void {
         summary: "One workflow: workloads and channels",
         params: WorkflowParams,
         querystring: WorkflowQuery,
-        response: { 200: WorkflowGraphSchema, 304: Unchanged, 404: ProblemSchema, 503: ProblemSchema },
+        response: {
+          200: WorkflowGraphSchema,
+          304: Unchanged,
+          400: ProblemSchema,
+          404: ProblemSchema,
+          503: ProblemSchema,
+        },
       },
     },
     (request, reply) => {

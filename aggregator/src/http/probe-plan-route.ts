@@ -6,6 +6,7 @@ import { selectPeers, type PeerRule } from "../domain/probe-plan.ts";
 import { AggregatorError } from "../errors.ts";
 import type { ProbeAddresses } from "../ports.ts";
 import { contentEtag, isUnchanged } from "./etag.ts";
+import { NoQuery } from "./query.ts";
 
 const PlanParams = Type.Object({ node: Type.String({ maxLength: 253 }) });
 type PlanParams = Static<typeof PlanParams>;
@@ -25,9 +26,11 @@ export function registerProbePlanRoute(app: FastifyInstance, sources: PlanSource
       schema: {
         summary: "Whom a node's probe measures",
         params: PlanParams,
+        querystring: NoQuery,
         response: {
           200: ProbePlanSchema,
           304: Type.Null({ description: "The probe has this plan" }),
+          400: ProblemSchema,
           404: ProblemSchema,
           503: ProblemSchema,
         },

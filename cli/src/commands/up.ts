@@ -99,7 +99,10 @@ async function runUntilEnd(
 /** The table is for people; that the graph can't be read for a moment is said in it and ends nothing. */
 async function reportTable({ graphs, cluster }: Embedded, reporter: Reporter): Promise<void> {
   try {
-    const [{ value: graph }, endToEnd] = await Promise.all([graphs.cluster(), cluster.endToEnd({ lastMs: 20_000 })]);
+    const [{ value: graph }, endToEnd] = await Promise.all([
+      graphs.cluster(),
+      cluster.endToEnd({ lastMs: 20_000 }),
+    ]);
     reporter.table({ graph, endToEnd, pods: cluster.pods() });
   } catch (error) {
     reporter.tableFailed(error);

@@ -112,8 +112,14 @@ export class EmbeddedProbes implements ProbeAddresses {
         await this.#network.expose(node, { protocol: "tcp", port: probe.tcpPort });
         this.#exposed.add(node);
       };
-      return { name: `probe ${node}`, service: { start, stop: () => probe.stop() } };
+      return { name: `probe ${node}`, service: { start, stop: () => this.#stop(node, probe) } };
     });
+  }
+
+  /** A probe that is ending is in no plan any more. */
+  async #stop(node: string, probe: Probe): Promise<void> {
+    this.#exposed.delete(node);
+    await probe.stop();
   }
 
   /** Has every probe ask for its plan now; to be called when all are reachable. */

@@ -10,8 +10,8 @@ import { listOf, recordOf, textOf } from "./read-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
 
 /**
- * `pod` is the one to be scored; it need not be in the dump. A `traffic-b` of workload a is a channel a -> b, so that what
- * both ends declare is added up.
+ * `pod` is the one to be scored; it need not be in the dump. A `traffic-b` of workload a is what the pair exchanges, in both
+ * directions together; where both ends state it, the larger amount counts, once.
  */
 export function dumpWorkflow(
   objects: readonly DumpObject[],
@@ -57,10 +57,23 @@ function addWorkload(
   });
   // A Deployment's annotations are copied to its ReplicaSets: what they repeat is not said twice.
   if (object.kind === "ReplicaSet") return;
-  for (const [target, bytesPerSecond] of annotations.quantities("traffic-")) {
-    const channel = channelOf(channels, object.name, target);
-    channels.set(keyOf(object.name, target), { ...channel, bytesPerSecond });
-  }
+  for (const [peer, bytesPerSecond] of annotations.quantities("traffic-"))
+    addTraffic(channels, object.name, peer, bytesPerSecond);
+}
+
+/** The first statement on a pair makes the channel; a later one, of either end, can only raise its amount. */
+function addTraffic(
+  channels: Map<string, Channel>,
+  workload: string,
+  peer: string,
+  bytesPerSecond: number,
+): void {
+  const reverse = channels.get(keyOf(peer, workload));
+  const turned = reverse !== undefined && reverse.bytesPerSecond !== null;
+  const [source, target] = turned ? [peer, workload] : [workload, peer];
+  const channel = channelOf(channels, source, target);
+  const most = Math.max(bytesPerSecond, channel.bytesPerSecond ?? 0);
+  channels.set(keyOf(source, target), { ...channel, bytesPerSecond: most });
 }
 
 function addPod(

@@ -109,6 +109,21 @@ describe("a dump worked by hand", () => {
     expect(run(text, { podText: undefined, podName: "p-1" }).nodes).toEqual(run(dump()).nodes);
   });
 
+  test.each([
+    ["less", "900"],
+    ["the same", "1k"],
+  ])("counts a pair's traffic once when the other end states %s", (_, amount) => {
+    const text = dump().replace('cpu-usage: "0.1"', `cpu-usage: "0.1", isochrone.dev/traffic-p: ${amount}`);
+    expect(text).toContain(`traffic-p: ${amount}`);
+    expect(run(text).nodes).toEqual(run(dump()).nodes);
+  });
+
+  test("counts the larger amount when the ends of a pair differ, whichever states it", () => {
+    const text = dump().replace('cpu-usage: "0.1"', 'cpu-usage: "0.1", isochrone.dev/traffic-p: 2k');
+    // n1: 10 x 2000 + 40 x 500; n2: 25 x 500; n3: 25 x 2000.
+    expect(run(text).nodes.map(({ parts }) => parts["network"])).toEqual([-40_000, -12_500, -50_000]);
+  });
+
   test("finds the workload through ReplicaSet and Deployment, or by the ReplicaSet's name alone", () => {
     const owned = (labels: string): string =>
       `{kind: Pod, metadata: {name: p-9, namespace: shop, ${labels} ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: p-5d4f, uid: u, controller: true}]}}`;

@@ -1,10 +1,8 @@
 import { encodeHeaders } from "@isochrone/telemetry";
-import type { Clock, Random } from "@isochrone/runtime";
+import { DEFAULT_BACKOFF, delayMs, pause } from "@isochrone/runtime";
+import type { BackoffDelays, Clock, Random } from "@isochrone/runtime";
 
-import { backoffMs } from "./backoff.ts";
-import type { BackoffPolicy } from "./backoff.ts";
 import { BusError } from "./errors.ts";
-import { pause } from "./pause.ts";
 import { DROPPED_HEADER } from "./port.ts";
 import type { OutgoingRecord, Publisher } from "./port.ts";
 import { SendQueue } from "./send-queue.ts";
@@ -27,8 +25,8 @@ export interface BufferedPublisherOptions {
   readonly maxRecords?: number;
   /** Values and 200 bytes per record. @default 16 MiB */
   readonly maxBytes?: number;
-  /** Pauses while the bus is away. @default { firstMs: 200, maxMs: 10000 } */
-  readonly backoff?: BackoffPolicy;
+  /** Pauses while the bus is away. @default DEFAULT_BACKOFF from 200 ms to 10 s */
+  readonly backoff?: BackoffDelays;
   /** Every record that will never arrive is reported once. */
   readonly onDropped?: (reason: DropReason, count: number) => void;
   /** Hears of every failed attempt, for a log line. */
@@ -49,7 +47,7 @@ const DEFAULT_CLOSE_DEADLINE_MS = 5_000;
 export class BufferedPublisher {
   readonly #options: BufferedPublisherOptions;
   readonly #epoch: string;
-  readonly #backoff: BackoffPolicy;
+  readonly #backoff: BackoffDelays;
   readonly #queue: SendQueue;
   readonly #streams = new Map<string, Stream>();
   readonly #abort = new AbortController();
@@ -62,7 +60,7 @@ export class BufferedPublisher {
   constructor(options: BufferedPublisherOptions) {
     this.#options = options;
     this.#epoch = options.epoch ?? drawEpoch(options.clock, options.random);
-    this.#backoff = options.backoff ?? { firstMs: 200, maxMs: 10_000 };
+    this.#backoff = options.backoff ?? { ...DEFAULT_BACKOFF, initialMs: 200, maxMs: 10_000 };
     this.#queue = new SendQueue({
       maxRecords: atLeastOne("maxRecords", options.maxRecords ?? 10_000),
       maxBytes: atLeastOne("maxBytes", options.maxBytes ?? 16 * 1024 * 1024),
@@ -115,7 +113,7 @@ export class BufferedPublisher {
       const batch = this.#queue.take(this.#singly > 0 ? ONE_RECORD : MAX_BATCH);
       const failure = await this.#attempt(batch);
       attempt = failure === null ? 0 : attempt + 1;
-      if (failure !== null) await this.#pause(failure, attempt - 1);
+      if (failure !== null) await this.#pause(failure, attempt);
     }
     this.#sending = null;
   }
@@ -171,7 +169,7 @@ export class BufferedPublisher {
 
   async #pause(error: unknown, attempt: number): Promise<void> {
     const askedMs = error instanceof BusError ? (error.retryAfterMs ?? 0) : 0;
-    const ms = Math.max(askedMs, backoffMs(attempt, this.#backoff, this.#options.random));
+    const ms = Math.max(askedMs, delayMs(this.#backoff, attempt, this.#options.random));
     await pause(this.#options.clock, ms, this.#abort.signal);
   }
 

@@ -1,8 +1,11 @@
+export { conditionsOf, hasCondition, withConditions } from "./conditions.ts";
+export type { Condition } from "./conditions.ts";
 export { isStoreError, STORE_ERROR_CODES, StoreError } from "./errors.ts";
 export type { StoreErrorCode } from "./errors.ts";
 export { createInformer } from "./informer.ts";
 export type { Informer, InformerChange, InformerOptions } from "./informer.ts";
-export { LABELS, workflowOf } from "./labels.ts";
+export { LABELS, matchesLabels, workflowOf } from "./labels.ts";
+export { keyOf, timestamp } from "./objects.ts";
 export { KINDS } from "./port.ts";
 export type {
   ClusterStore,
@@ -15,7 +18,7 @@ export type {
   OwnerReference,
   WatchEvent,
 } from "./port.ts";
-export { formatCpu, formatMemory, parseCpuMillicores, parseMemoryBytes } from "./quantities.ts";
+export { amountOrNull, formatCpu, formatMemory, parseCpuMillicores, parseMemoryBytes } from "./quantities.ts";
 export { isDnsLabel, isDnsSubdomain, isLabelValue, isNamespaced, isQualifiedName } from "./validation.ts";
 export { nodeView, podView } from "./views.ts";
 export type { NodeView, PodView } from "./views.ts";

@@ -1,7 +1,8 @@
+import { DEFAULT_BACKOFF, delayMs, pause } from "@isochrone/runtime";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 
 import { isStoreError } from "./errors.ts";
-import { pause } from "./pause.ts";
+import { keyOf } from "./objects.ts";
 import type { ClusterStore, KindRef, KubernetesObject, WatchEvent } from "./port.ts";
 
 /** One change of the cached set. `object` is the last known state of a deleted one. */
@@ -180,12 +181,7 @@ class WatchingInformer implements Informer {
       kind: kind.kind,
       error,
     });
-    const pauseMs = Math.min(maxBackoffMs, FIRST_BACKOFF_MS * 2 ** Math.min(this.#failures - 1, 20));
-    await pause(clock, pauseMs * (0.5 + random.next() / 2), this.#stop.signal);
+    const delays = { ...DEFAULT_BACKOFF, initialMs: FIRST_BACKOFF_MS, maxMs: maxBackoffMs };
+    await pause(clock, delayMs(delays, this.#failures, random), this.#stop.signal);
   }
-}
-
-/** With "" for the namespace of cluster-scoped objects. */
-function keyOf({ metadata }: KubernetesObject): string {
-  return `${metadata.namespace ?? ""}/${metadata.name}`;
 }

@@ -9,6 +9,14 @@ export const LABELS = {
   partOf: "app.kubernetes.io/part-of",
 } as const;
 
+/** Whether the labels have every pair of the selector; an empty selector takes everything. */
+export function matchesLabels(
+  selector: Readonly<Record<string, string>>,
+  labels: Readonly<Record<string, string>> | undefined,
+): boolean {
+  return Object.entries(selector).every(([key, value]) => labels?.[key] === value);
+}
+
 /** By rank: the first label that is set names the workflow. */
 const WORKFLOW_LABELS = [LABELS.workflow, LABELS.appGroup, LABELS.partOf];
 

@@ -2,7 +2,7 @@ import { assert, maxSafeNat, property } from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { StoreError } from "./errors.ts";
-import { formatCpu, formatMemory, parseCpuMillicores, parseMemoryBytes } from "./quantities.ts";
+import { amountOrNull, formatCpu, formatMemory, parseCpuMillicores, parseMemoryBytes } from "./quantities.ts";
 
 describe("Kubernetes quantities", () => {
   it.each([
@@ -64,6 +64,12 @@ describe("Kubernetes quantities", () => {
     for (const value of [Number.NaN, Number.POSITIVE_INFINITY, -1])
       expect(() => parseCpuMillicores(value)).toThrow(StoreError);
     expect(() => parseCpuMillicores({} as unknown as string)).toThrow(StoreError);
+  });
+
+  it("gives null where an amount is absent or unreadable", () => {
+    expect(amountOrNull("1Gi", parseMemoryBytes)).toBe(1_073_741_824);
+    for (const odd of [undefined, null, {}, "lots", -1])
+      expect(amountOrNull(odd, parseCpuMillicores)).toBeNull();
   });
 
   it.each([

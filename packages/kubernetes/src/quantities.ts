@@ -28,6 +28,16 @@ export function parseMemoryBytes(quantity: string | number): number {
   return parseQuantity(quantity, 0);
 }
 
+/** The amount by one of the parsers above, or null where it is absent or unreadable. */
+export function amountOrNull(quantity: unknown, parse: (quantity: string | number) => number): number | null {
+  if (typeof quantity !== "string" && typeof quantity !== "number") return null;
+  try {
+    return parse(quantity);
+  } catch {
+    return null;
+  }
+}
+
 /** "250m", "2": the canonical form, rounded up to whole millicores. */
 export function formatCpu(millicores: number): string {
   const whole = Math.ceil(requireAmount("CPU in millicores", millicores));

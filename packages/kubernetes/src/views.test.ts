@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { workflowOf } from "./labels.ts";
+import { matchesLabels, workflowOf } from "./labels.ts";
 import { KINDS } from "./port.ts";
 import type { KubernetesObject, OwnerReference } from "./port.ts";
 import { nodeView, podView } from "./views.ts";
@@ -160,6 +160,15 @@ describe("workloadOf", () => {
 
   it("takes a pod without a controller for its own workload", () => {
     expect(workloadOf(pod({}), unknown)).toEqual({ namespace: "shop", kind: "Pod", name: "p" });
+  });
+});
+
+describe("matchesLabels", () => {
+  it("asks for every pair of the selector, and nothing else", () => {
+    expect(matchesLabels({ app: "x" }, { app: "x", tier: "1" })).toBe(true);
+    expect(matchesLabels({ app: "x", tier: "2" }, { app: "x", tier: "1" })).toBe(false);
+    expect(matchesLabels({ app: "x" }, undefined)).toBe(false);
+    expect(matchesLabels({}, undefined)).toBe(true);
   });
 });
 

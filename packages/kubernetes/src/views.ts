@@ -1,7 +1,8 @@
+import { hasCondition } from "./conditions.ts";
 import { isPlainObject } from "./json.ts";
 import { LABELS } from "./labels.ts";
 import type { KubernetesObject, OwnerReference } from "./port.ts";
-import { parseCpuMillicores, parseMemoryBytes } from "./quantities.ts";
+import { amountOrNull, parseCpuMillicores, parseMemoryBytes } from "./quantities.ts";
 
 /** What placement and the graphs read of a Node. */
 export interface NodeView {
@@ -52,8 +53,8 @@ export function nodeView(node: KubernetesObject): NodeView {
     segment: labels[LABELS.segment] || null,
     ready: hasCondition(node, "Ready"),
     cordoned: node.spec?.["unschedulable"] === true,
-    allocatableCpuMillicores: amount(allocatable["cpu"], parseCpuMillicores),
-    allocatableMemoryBytes: amount(allocatable["memory"], parseMemoryBytes),
+    allocatableCpuMillicores: amountOrNull(allocatable["cpu"], parseCpuMillicores),
+    allocatableMemoryBytes: amountOrNull(allocatable["memory"], parseMemoryBytes),
   };
 }
 
@@ -88,7 +89,7 @@ type Parse = (quantity: string | number) => number;
  */
 function requests(spec: Fields, resource: string, parse: Parse): number {
   const of = (container: Fields): number =>
-    amount(fields(fields(container["resources"])["requests"])[resource], parse) ?? 0;
+    amountOrNull(fields(fields(container["resources"])["requests"])[resource], parse) ?? 0;
   let running = list(spec["containers"]).reduce((sum, container) => sum + of(container), 0);
   let sidecars = 0;
   let startingPeak = 0;
@@ -99,22 +100,7 @@ function requests(spec: Fields, resource: string, parse: Parse): number {
     } else startingPeak = Math.max(startingPeak, sidecars + of(container));
   }
   running += sidecars;
-  return Math.max(running, startingPeak) + (amount(fields(spec["overhead"])[resource], parse) ?? 0);
-}
-
-function hasCondition(object: KubernetesObject, type: string): boolean {
-  return list(object.status?.["conditions"]).some(
-    (condition) => condition["type"] === type && condition["status"] === "True",
-  );
-}
-
-function amount(quantity: unknown, parse: Parse): number | null {
-  if (typeof quantity !== "string" && typeof quantity !== "number") return null;
-  try {
-    return parse(quantity);
-  } catch {
-    return null;
-  }
+  return Math.max(running, startingPeak) + (amountOrNull(fields(spec["overhead"])[resource], parse) ?? 0);
 }
 
 function fields(value: unknown): Fields {

@@ -14,7 +14,7 @@ export type ReplicaSetLookup = (namespace: string, name: string) => KubernetesOb
  * Pod -> ReplicaSet -> Deployment; Pod -> StatefulSet, DaemonSet, Job ...; a pod without a controller is its own workload.
  * A ReplicaSet that is not known is taken for a Deployment's when the pod carries its hash at the name's end, as a Deployment's always do.
  */
-export function workloadOf(pod: KubernetesObject, getReplicaSet: ReplicaSetLookup): WorkloadRef {
+export function workloadOf(pod: KubernetesObject, getReplicaSet: ReplicaSetLookup = () => null): WorkloadRef {
   const namespace = pod.metadata.namespace ?? "default";
   const owner = controllerOf(pod);
   if (!owner) return { namespace, kind: "Pod", name: pod.metadata.name };

@@ -1,20 +1,17 @@
+import { CodedError } from "@isochrone/runtime";
 import type { LinkAnswer, RecordAnswer } from "./control.ts";
 import type { NetworkTruth } from "./network/emulated-network.ts";
 import type { LinkChange } from "./network/links.ts";
 
 /** The lab's control API answered with an error, or not at all. */
-export class LabClientError extends Error {
-  readonly code: string;
-  readonly retryable: boolean;
+export class LabClientError extends CodedError {
   /** Null without an answer. */
   readonly status: number | null;
 
   constructor(code: string, message: string, status: number | null, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.name = "LabClientError";
-    this.code = code;
+    const retryable = status === null || status === 503;
+    super(code, message, cause === undefined ? { retryable } : { retryable, cause });
     this.status = status;
-    this.retryable = status === null || status === 503;
   }
 }
 

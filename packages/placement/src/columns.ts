@@ -1,22 +1,41 @@
 // Column arithmetic. A column holds one finite number per candidate.
 
-/** Columns of one scoring, cut from one allocation: each typed array of its own is a system allocation and work for the collector. */
+/**
+ * Room for the columns of one scoring, cut from one allocation and used again for the next one: each typed array of its own is
+ * a system allocation and work for the collector.
+ */
 export class ColumnPool {
-  readonly rows: number;
-  readonly #block: Float64Array;
+  #rows = 0;
+  #block = new Float64Array(0);
   #taken = 0;
+  /** Columns that were taken from the block before, to be taken again. */
+  #views: Float64Array[] = [];
+  #copy = new Float64Array(0);
 
-  constructor(rows: number, columns: number) {
-    this.rows = rows;
-    this.#block = new Float64Array(rows * columns);
+  /** Takes all columns back. */
+  reset(rows: number, columns: number): void {
+    this.#taken = 0;
+    if (rows !== this.#rows) this.#views = [];
+    this.#rows = rows;
+    if (this.#block.length < rows * columns) {
+      this.#block = new Float64Array(rows * columns);
+      this.#views = [];
+    }
   }
 
   /** A column of zeros. */
   take(): Float64Array {
-    const from = this.#taken;
-    if (from === this.#block.length) return new Float64Array(this.rows);
-    this.#taken += this.rows;
-    return this.#block.subarray(from, this.#taken);
+    const index = this.#taken++;
+    const from = index * this.#rows;
+    if (from + this.#rows > this.#block.length) return new Float64Array(this.#rows);
+    return (this.#views[index] ??= this.#block.subarray(from, from + this.#rows)).fill(0);
+  }
+
+  /** A copy that is good until the next one. */
+  copyOf(values: Float64Array): Float64Array {
+    if (this.#copy.length !== values.length) this.#copy = new Float64Array(values.length);
+    this.#copy.set(values);
+    return this.#copy;
   }
 }
 
@@ -30,27 +49,30 @@ export function bounded(value: number): number {
   return Number.isNaN(value) ? 0 : value;
 }
 
-/**
- * Min-max normalisation to 0..1 over the rows where `counts` says 1; other rows are clamped into that range.
- * null when the rows don't differ: the column can't tell them apart.
- */
-export function minMax(column: Float64Array, counts: Uint8Array, pool: ColumnPool): Float64Array | null {
+/** What min-max normalisation subtracts and divides by. */
+export interface MinMax {
+  readonly least: number;
+  readonly range: number;
+}
+
+/** Over the rows where `counts` says 1. null when those rows don't differ: the column can't tell them apart. */
+export function minMax(column: Float64Array, counts: Uint8Array | null): MinMax | null {
   let least = Infinity;
   let most = -Infinity;
   for (let row = 0; row < column.length; row++) {
-    if (counts[row] === 0) continue;
+    if (counts !== null && counts[row] === 0) continue;
     const value = column[row]!;
     if (value < least) least = value;
     if (value > most) most = value;
   }
   const range = most - least;
-  if (!(range > 0)) return null;
-  const normalised = pool.take();
-  for (let row = 0; row < column.length; row++) {
-    const value = (column[row]! - least) / range;
-    normalised[row] = value < 0 ? 0 : value > 1 ? 1 : value;
-  }
-  return normalised;
+  return range > 0 ? { least, range } : null;
+}
+
+/** 0..1; rows that didn't count are clamped into that range. */
+export function normalised(value: number, { least, range }: MinMax): number {
+  const share = (value - least) / range;
+  return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
 /** Replaces NaN by the median of the other rows. Returns how many were replaced; null when every row is NaN. */
@@ -65,4 +87,10 @@ export function fillWithMedian(
   if (middle === null) return null;
   for (const row of missing) column[row] = middle;
   return missing.length;
+}
+
+/** Adds a column times a weight; null adds nothing. */
+export function addWeighted(sum: Float64Array, column: Float64Array | null, weight: number): void {
+  if (column === null) return;
+  for (let row = 0; row < sum.length; row++) sum[row]! += weight * column[row]!;
 }

@@ -1,76 +1,138 @@
 // From columns to words: which part put the best node first, what was neutral, and how old the inputs were.
+import { normalised } from "./columns.ts";
 import { shortNumber } from "./explanation.ts";
 import type { Explanation, InputAges, NeutralPart } from "./explanation.ts";
-import type { GraphInput, PlacementProblem } from "./problem.ts";
+import type { Remarks } from "./network-part.ts";
+import type { PlacementProblem } from "./problem.ts";
 import type { WeighedPart } from "./resource-network.ts";
+import { bestRows } from "./score-table.ts";
 import type { ScoreTable } from "./score-table.ts";
+import type { CombinationMode } from "./strategy.ts";
 
-/** Explains a table of a strategy that is a weighted sum of parts. */
+/** Explains a table of a strategy that is a weighted sum of parts. What it returns holds neither columns nor graphs. */
 export function explain(
   problem: PlacementProblem,
-  unexplained: Omit<ScoreTable, "explanation">,
+  table: Omit<ScoreTable, "explanation">,
   parts: readonly WeighedPart[],
+  mode: CombinationMode,
 ): Explanation {
-  const table = unexplained as ScoreTable;
-  const [row = -1, second] = table.ranking
-    .slice(0, 2)
-    .filter((each) => !table.infeasible.has(table.names[each]!));
-  const best = row < 0 ? null : table.names[row]!;
-  const neutral = parts.flatMap(({ name, source }): NeutralPart[] =>
-    source.column === null ? [{ part: name, reason: source.reason }] : [],
-  );
-  const decision = row < 0 || second === undefined ? null : decide(table, parts, row, second);
-  const sentences = [
-    headline(table, row, second),
-    ...(decision === null ? [] : [decision.sentence]),
-    ...neutral.map(({ part, reason }) => `The ${part} part is neutral: ${reason}.`),
-    ...parts.flatMap(({ source }) => (source.column === null ? [] : source.remarks.map(sentence))),
-    inputSentence("cluster graph", problem.cluster),
-    inputSentence("workflow graph", problem.workflow),
-  ];
-  const assumed = problem.assumed?.length ?? 0;
-  if (assumed > 0) sentences.push(`${assumed} decisions that the graph doesn't show yet count as placed.`);
-  return { best, decidedBy: decision?.part ?? "none", neutral, inputs: inputAges(problem), sentences };
+  const [best, second] = bestRows(table);
+  return new PartsExplanation({
+    nodes: table.names.length,
+    best: entryAt(table, best),
+    second: entryAt(table, second),
+    decided: best < 0 || second < 0 ? null : decide(parts, best, second, mode),
+    neutral: parts.flatMap(({ name, source }): NeutralPart[] =>
+      source.column === null ? [{ part: name, reason: source.reason }] : [],
+    ),
+    remarks: parts.flatMap(({ source }) => (source.column === null ? [] : [source.remarks])),
+    inputs: inputAges(problem),
+    noCluster: problem.cluster.graph === null ? problem.cluster.reason : null,
+    noWorkflow: problem.workflow.graph === null ? problem.workflow.reason : null,
+    assumed: problem.assumed?.length ?? 0,
+  });
 }
 
-function headline(table: ScoreTable, best: number, second: number | undefined): string {
-  if (best < 0) return `None of the ${table.names.length} nodes is feasible.`;
-  const name = table.names[best]!;
-  const score = shortNumber(table.score[best]!);
-  if (second === undefined) return `${name} is the only feasible node (score ${score}).`;
-  return `${name} has the highest score, ${score}, before ${table.names[second]!} with ${shortNumber(table.score[second]!)}.`;
+/** What the sentences are made of. */
+interface Findings {
+  readonly nodes: number;
+  readonly best: Entry | null;
+  readonly second: Entry | null;
+  readonly decided: Decided | null;
+  readonly neutral: readonly NeutralPart[];
+  readonly remarks: readonly Remarks[];
+  readonly inputs: InputAges;
+  readonly noCluster: string | null;
+  readonly noWorkflow: string | null;
+  readonly assumed: number;
 }
 
-function decide(
-  table: ScoreTable,
-  parts: readonly WeighedPart[],
-  best: number,
-  second: number,
-): { part: string; sentence: string } {
-  let deciding: WeighedPart | null = null;
-  let lead = 0;
-  for (const part of parts) {
-    const gain = part.counted === null ? 0 : part.weight * (part.counted[best]! - part.counted[second]!);
-    if (gain > lead) {
-      deciding = part;
-      lead = gain;
-    }
+interface Entry {
+  readonly name: string;
+  readonly score: number;
+}
+
+/** The part that put the best node before the second, with its figures on both. */
+interface Decided {
+  readonly part: string | null;
+  readonly weight: number;
+  readonly onBest: number;
+  readonly onSecond: number;
+}
+
+class PartsExplanation implements Explanation {
+  readonly best: string | null;
+  readonly decidedBy: string;
+  readonly neutral: readonly NeutralPart[];
+  readonly inputs: InputAges;
+  readonly #findings: Findings;
+
+  constructor(findings: Findings) {
+    this.best = findings.best?.name ?? null;
+    this.decidedBy = findings.decided?.part ?? "none";
+    this.neutral = findings.neutral;
+    this.inputs = findings.inputs;
+    this.#findings = findings;
   }
-  if (deciding === null)
-    return { part: "none", sentence: "Nothing told them apart; the smaller name comes first." };
-  const figures = [best, second].map(
-    (row) => `${shortNumber(deciding.source.column![row]!)} on ${table.names[row]!}`,
-  );
-  return {
-    part: deciding.name,
-    sentence: `The ${deciding.name} part decided: ${figures.join(", ")} (weight ${deciding.weight}).`,
-  };
+
+  /** Put into words when somebody asks: most decisions are never looked at. */
+  get sentences(): readonly string[] {
+    const { decided, neutral, remarks, inputs, noCluster, noWorkflow, assumed } = this.#findings;
+    const sentences = [
+      headline(this.#findings),
+      ...(decided === null ? [] : [decidedSentence(this.#findings, decided)]),
+      ...neutral.map(({ part, reason }) => `The ${part} part is neutral: ${reason}.`),
+      ...remarks.flatMap((said) => said().map(sentence)),
+      inputSentence("cluster graph", inputs.clusterVersion, inputs.clusterAgeSeconds, noCluster),
+      inputSentence("workflow graph", inputs.workflowVersion, inputs.workflowAgeSeconds, noWorkflow),
+    ];
+    if (assumed > 0) sentences.push(`${assumed} decisions that the graph doesn't show yet count as placed.`);
+    return sentences;
+  }
 }
 
-function inputSentence(name: string, input: GraphInput<{ version: number }>): string {
-  if (input.graph === null) return `No ${name} was used: ${input.reason}.`;
-  const age = input.ageSeconds === null ? "of unknown age" : `${shortNumber(input.ageSeconds)} s old`;
-  return `The ${name} was version ${input.graph.version}, ${age}.`;
+function entryAt(table: Omit<ScoreTable, "explanation">, row: number): Entry | null {
+  return row < 0 ? null : { name: table.names[row]!, score: table.score[row]! };
+}
+
+function headline({ nodes, best, second }: Findings): string {
+  if (best === null) return `None of the ${nodes} nodes is feasible.`;
+  const score = shortNumber(best.score);
+  if (second === null) return `${best.name} is the only feasible node (score ${score}).`;
+  return `${best.name} has the highest score, ${score}, before ${second.name} with ${shortNumber(second.score)}.`;
+}
+
+function decide(parts: readonly WeighedPart[], best: number, second: number, mode: CombinationMode): Decided {
+  let decided: Decided = { part: null, weight: 0, onBest: 0, onSecond: 0 };
+  let lead = 0;
+  for (const { name, weight, source, scale } of parts) {
+    if (source.column === null || scale === null) continue;
+    const onBest = source.column[best]!;
+    const onSecond = source.column[second]!;
+    const difference =
+      mode === "raw" ? onBest - onSecond : normalised(onBest, scale) - normalised(onSecond, scale);
+    if (weight * difference <= lead) continue;
+    decided = { part: name, weight, onBest, onSecond };
+    lead = weight * difference;
+  }
+  return decided;
+}
+
+function decidedSentence({ best, second }: Findings, { part, weight, onBest, onSecond }: Decided): string {
+  if (part === null) return "Nothing told them apart; the smaller name comes first.";
+  const figures = `${shortNumber(onBest)} on ${best!.name}, ${shortNumber(onSecond)} on ${second!.name}`;
+  return `The ${part} part decided: ${figures} (weight ${weight}).`;
+}
+
+function inputSentence(
+  name: string,
+  version: number | null,
+  ageSeconds: number | null,
+  reason: string | null,
+): string {
+  if (reason !== null) return `No ${name} was used: ${reason}.`;
+  const age = ageSeconds === null ? "of unknown age" : `${shortNumber(ageSeconds)} s old`;
+  return `The ${name} was version ${version}, ${age}.`;
 }
 
 function inputAges({ cluster, workflow }: PlacementProblem): InputAges {

@@ -1,3 +1,4 @@
+export { ColumnPool } from "./columns.ts";
 export { PLACEMENT_ERROR_CODES, PlacementError } from "./errors.ts";
 export type { PlacementErrorCode } from "./errors.ts";
 export type { Explanation, InputAges, NeutralPart } from "./explanation.ts";
@@ -19,6 +20,7 @@ export {
   allCandidates,
   bestRow,
   candidateAt,
+  keptRows,
   NEUTRAL_SCORE,
   RANKED_ROWS,
   rankedTable,

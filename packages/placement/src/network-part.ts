@@ -2,115 +2,101 @@
 // [1] Orchestrating DAG workflows on the Cloud-to-Edge continuum, section 3.3.
 import { bounded } from "./columns.ts";
 import type { ColumnPool } from "./columns.ts";
-import { neighboursOf } from "./neighbours.ts";
-import type { Neighbours } from "./neighbours.ts";
+import { ownReplicas } from "./neighbours.ts";
+import type { NetworkVector, NetworkVectors } from "./network-vector.ts";
 import type { PlacementProblem } from "./problem.ts";
-import type { ClusterGraph } from "@isochrone/topology";
 
-/** One part of a score: a column, or why there is none; and what should be said of it. */
+/** One part of a score: a column, or why there is none; and what should be said of it, put into words when somebody asks. */
 export type PartColumn =
-  | { readonly column: Float64Array; readonly remarks: readonly string[] }
+  | { readonly column: Float64Array; readonly remarks: Remarks }
   | { readonly column: null; readonly reason: string };
 
-/**
- * Milliseconds x bytes per second, negative or 0: more is better. An unknown cost counts as the median known one. An unreachable
- * pair counts as the worst known one: it was probed and nobody answered, and as an average link it would draw pods to a dead end.
- */
-export function networkPart(problem: PlacementProblem, ids: Int32Array, pool: ColumnPool): PartColumn {
+/** Outlives its scoring: MUST hold a few numbers at most, no column and no graph. */
+export type Remarks = () => readonly string[];
+
+/** Milliseconds x bytes per second, negative or 0: more is better. */
+export function networkPart(
+  problem: PlacementProblem,
+  ids: Int32Array,
+  pool: ColumnPool,
+  vectors: NetworkVectors,
+): PartColumn {
   const { pod, cluster, workflow } = problem;
   if (cluster.graph === null) return { column: null, reason: cluster.reason };
-  if (pod.workload === null) return { column: null, reason: "the pod belongs to no workflow" };
+  const { workload } = pod;
+  if (workload === null) return { column: null, reason: "the pod belongs to no workflow" };
   if (workflow.graph === null) return { column: null, reason: workflow.reason };
-  const neighbours = neighboursOf(pod, cluster.graph, workflow.graph, problem.assumed ?? []);
-  const quiet = quietReason(neighbours);
-  if (quiet !== null) return { column: null, reason: quiet };
-  const unknownMs = cluster.graph.medianKnownCost();
-  const unreachableMs = cluster.graph.worstKnownCost();
-  if (unknownMs === null || unreachableMs === null)
-    return { column: null, reason: "no network cost is known" };
-  const sums = sumCosts(cluster.graph, neighbours, ids, { unknownMs, unreachableMs }, pool);
-  addElsewhere(sums.column, neighbours, problem.candidates, unknownMs);
-  for (let row = 0; row < sums.column.length; row++) sums.column[row] = 0 - bounded(sums.column[row]!);
-  return {
-    column: sums.column,
-    remarks: remarks(neighbours, sums, unknownMs, unreachableMs),
-  };
-}
-
-interface CostSums {
-  readonly column: Float64Array;
-  readonly unknown: number;
-  readonly unreachable: number;
-}
-
-/** One plain pass per neighbour: it comes out finite for every row whose costs are all known, which is the rule. The rest is redone. */
-function sumCosts(
-  graph: ClusterGraph,
-  neighbours: Neighbours,
-  ids: Int32Array,
-  { unknownMs, unreachableMs }: { readonly unknownMs: number; readonly unreachableMs: number },
-  pool: ColumnPool,
-): CostSums {
+  const assumed = problem.assumed ?? [];
+  const figures = vectors.of({ ...pod, workload }, cluster.graph, workflow.graph, assumed);
+  if (figures.vector === null) return { column: null, reason: figures.reason };
+  const { vector } = figures;
   const column = pool.take();
-  for (let index = 0; index < neighbours.node.length; index++) {
-    const bytesPerSecond = neighbours.bytesPerSecond[index]!;
-    const costs = graph.costsTo(neighbours.node[index]!);
-    for (let row = 0; row < ids.length; row++)
-      column[row]! += costs[Math.max(0, ids[row]!)]! * bytesPerSecond;
-  }
-  let unknown = 0;
-  let unreachable = 0;
+  const share = 1 / ownReplicas(pod, workflow.graph, assumed);
+  const { byId, stranger } = vector;
+  let strangers = 0;
   for (let row = 0; row < ids.length; row++) {
-    if (ids[row]! >= 0 && Number.isFinite(column[row]!)) continue;
-    column[row] = 0;
-    for (let index = 0; index < neighbours.node.length; index++) {
-      const cost = ids[row]! < 0 ? Number.NaN : graph.costsTo(neighbours.node[index]!)[ids[row]!]!;
-      if (Number.isNaN(cost)) unknown++;
-      else if (cost === Infinity) unreachable++;
-      const ms = Number.isNaN(cost) ? unknownMs : cost === Infinity ? unreachableMs : cost;
-      column[row]! += ms * neighbours.bytesPerSecond[index]!;
-    }
+    const id = ids[row]!;
+    if (id < 0) strangers++;
+    column[row] = 0 - bounded((id < 0 ? stranger : byId[id]!) * share);
   }
-  return { column, unknown, unreachable };
+  if (vector.free.size > 0) freeNamesakes(column, vector, problem.candidates, ids, share);
+  return { column, remarks: remarks(countGaps(vector, ids, strangers), vector) };
 }
 
-/** A pod on a node that the graph doesn't know: free for that very node, unknown for all others. */
-function addElsewhere(
+/** A pod on a node that the graph doesn't know is unknown to all candidates but that very node, where it is free. */
+function freeNamesakes(
   column: Float64Array,
-  { elsewhere }: Neighbours,
+  { stranger, free }: NetworkVector,
   names: readonly string[],
-  unknownMs: number,
+  ids: Int32Array,
+  share: number,
 ): void {
-  for (const [node, bytesPerSecond] of elsewhere) {
-    for (let row = 0; row < column.length; row++) {
-      if (names[row] !== node) column[row]! += unknownMs * bytesPerSecond;
+  for (let row = 0; row < ids.length; row++) {
+    const amount = ids[row]! < 0 ? free.get(names[row]!) : undefined;
+    if (amount !== undefined) column[row] = 0 - bounded(Math.max(0, stranger - amount) * share);
+  }
+}
+
+interface Gaps {
+  unknown: number;
+  unreachable: number;
+}
+
+function countGaps({ gaps, peerNodes }: NetworkVector, ids: Int32Array, strangers: number): Gaps {
+  const sum = { unknown: strangers * peerNodes, unreachable: 0 };
+  if (gaps === null) return sum;
+  for (let row = 0; row < ids.length; row++) {
+    const id = ids[row]!;
+    if (id < 0) continue;
+    sum.unknown += gaps.unknown[id]!;
+    sum.unreachable += gaps.unreachable[id]!;
+  }
+  return sum;
+}
+
+function remarks(gaps: Gaps, vector: NetworkVector): Remarks {
+  const { channelsWithoutTraffic, unknownMs, unreachableMs } = vector;
+  return remarksOf({ ...gaps, channelsWithoutTraffic, unknownMs, unreachableMs });
+}
+
+function remarksOf(
+  kept: Gaps & Pick<NetworkVector, "channelsWithoutTraffic" | "unknownMs" | "unreachableMs">,
+): Remarks {
+  return () => {
+    const said: string[] = [];
+    if (kept.unknown > 0)
+      said.push(
+        `${kept.unknown} network costs were unknown and counted as the median known cost, ${fixed(kept.unknownMs)} ms`,
+      );
+    if (kept.unreachable > 0) {
+      said.push(
+        `${kept.unreachable} node pairs were unreachable and counted as the worst known cost, ${fixed(kept.unreachableMs)} ms`,
+      );
     }
-  }
-}
-
-function quietReason(neighbours: Neighbours): string | null {
-  if (neighbours.node.length > 0 || neighbours.elsewhere.size > 0) return null;
-  if (neighbours.channelsWithTraffic + neighbours.channelsWithoutTraffic === 0)
-    return "its workload has no channel";
-  if (neighbours.channelsWithTraffic === 0) return "the traffic of its workload's channels is not known";
-  return "none of the pods it talks to is placed, or there is no traffic";
-}
-
-function remarks(neighbours: Neighbours, sums: CostSums, unknownMs: number, unreachableMs: number): string[] {
-  const said: string[] = [];
-  if (sums.unknown > 0)
-    said.push(
-      `${sums.unknown} network costs were unknown and counted as the median known cost, ${fixed(unknownMs)} ms`,
-    );
-  if (sums.unreachable > 0) {
-    said.push(
-      `${sums.unreachable} node pairs were unreachable and counted as the worst known cost, ${fixed(unreachableMs)} ms`,
-    );
-  }
-  if (neighbours.channelsWithoutTraffic > 0) {
-    said.push(`${neighbours.channelsWithoutTraffic} channels of unknown traffic counted for nothing`);
-  }
-  return said;
+    if (kept.channelsWithoutTraffic > 0)
+      said.push(`${kept.channelsWithoutTraffic} channels of unknown traffic counted for nothing`);
+    return said;
+  };
 }
 
 function fixed(ms: number): string {

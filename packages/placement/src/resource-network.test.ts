@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { ColumnPool } from "./columns.ts";
 import type { PlacementProblem } from "./problem.ts";
 import { createStrategy } from "./profile.ts";
 import { ResourceNetwork } from "./resource-network.ts";
-import { allCandidates, bestRow } from "./score-table.ts";
+import { allCandidates, bestRow, keptRows } from "./score-table.ts";
 import type { ScoreTable } from "./score-table.ts";
 import { channel, handWorked, link, links, node, problem, workload } from "./testing/problems.ts";
 
@@ -113,6 +114,79 @@ describe("replicas", () => {
     ];
     const table = raw.score(problem(nodes, between, workloads, [channel("p", "q", 200)], { assumed }));
     expect(part(table, "network")).toEqual([-5_000, -2_500, -2_500]);
+  });
+});
+
+describe("the direction of a cost", () => {
+  const nodes = ["a", "b", "c"].map((name) => node(name, 1_000, 1e9));
+  const workloads = [workload("p", use, {}), workload("q", use, { "q-1": "c" })];
+  const lopsided = [link("a", "c", 3), link("c", "a", 7), link("b", "c", 11)];
+
+  test("is from the candidate when the pod starts the exchange", () => {
+    const table = raw.score(problem(nodes, lopsided, workloads, [channel("p", "q", 100)]));
+    expect(part(table, "network")).toEqual([-300, -1_100, 0]);
+  });
+
+  test("is to the candidate when the peer starts it, and the other one where that isn't known", () => {
+    const table = raw.score(problem(nodes, lopsided, workloads, [channel("q", "p", 100)]));
+    expect(part(table, "network")).toEqual([-700, -1_100, 0]);
+  });
+
+  test("stays with the peer when its node can't reach the candidate, though the candidate can reach it", () => {
+    const dead = link("c", "a", null, { lossRatio: 1 });
+    const between = [link("a", "c", 3), dead, link("b", "c", 11)];
+    const table = raw.score(problem(nodes, between, workloads, [channel("q", "p", 100)]));
+    expect(part(table, "network")[0]).toBe(-1_100);
+  });
+});
+
+describe("a strategy that has scored before", () => {
+  const q = (on: string): { workload: string; name: string; node: string }[] => [
+    { workload: "q", name: "q-2", node: on },
+  ];
+
+  test("gives what a new one gives, whatever was decided or changed in between", () => {
+    const strategy = new ResourceNetwork("normalized");
+    const base = handWorked();
+    const problems = [
+      base,
+      { ...base, assumed: q("n1") },
+      { ...base, assumed: q("n3") },
+      { ...base, assumed: [{ workload: "p", name: "p-2", node: "n3" }] },
+      { ...base, candidates: ["n3", "stranger", "n1"] },
+      { ...handWorked(), pod: { ...base.pod, workload: "q" } },
+      base,
+    ];
+    for (const each of problems) {
+      const fresh = new ResourceNetwork("normalized").score(each);
+      const again = strategy.score(each);
+      expect(allCandidates(again)).toEqual(allCandidates(fresh));
+      expect(again.explanation.sentences).toEqual(fresh.explanation.sentences);
+    }
+  });
+
+  test("tells the replicas of a workload that talks to itself apart by their names", () => {
+    const strategy = new ResourceNetwork("raw");
+    const base = problem(
+      [node("a", 1_000, 1e9), node("b", 1_000, 1e9)],
+      links(["a", "b", 10]),
+      [workload("p", use, { "p-1": "a", "p-2": "b" })],
+      [channel("p", "p", 400)],
+    );
+    const networkOf = (name: string): number[] =>
+      part(strategy.score({ ...base, pod: { ...base.pod, name } }), "network");
+    expect(networkOf("p-1")).toEqual([-2_000, 0]);
+    expect(networkOf("p-2")).toEqual([0, -2_000]);
+  });
+
+  test("leaves tables and explanations as they are when it works in a pool of the caller's", () => {
+    const pool = new ColumnPool();
+    const table = normalized.score(handWorked(), pool);
+    const kept = keptRows(table);
+    const [before, said] = [allCandidates(kept), table.explanation.sentences];
+    normalized.score(handWorked({ candidates: ["n3", "n1", "n2"] }), pool);
+    expect(allCandidates(kept)).toEqual(before);
+    expect(kept.explanation.sentences).toEqual(said);
   });
 });
 

@@ -1,13 +1,15 @@
 // Algorithm 1 of [1]: score = gamma x rascore + delta x nascore.
 // [1] Orchestrating DAG workflows on the Cloud-to-Edge continuum, section 3.3.
-import { bounded, ColumnPool, minMax } from "./columns.ts";
+import { addWeighted, bounded, ColumnPool, minMax, normalised } from "./columns.ts";
+import type { MinMax } from "./columns.ts";
 import { PlacementError } from "./errors.ts";
 import { explain } from "./explain-parts.ts";
 import { networkPart } from "./network-part.ts";
 import type { PartColumn } from "./network-part.ts";
+import { NetworkVectors } from "./network-vector.ts";
 import type { PlacementProblem } from "./problem.ts";
 import { resourcePart } from "./resource-part.ts";
-import { NEUTRAL_SCORE, rank } from "./score-table.ts";
+import { NEUTRAL_SCORE } from "./score-table.ts";
 import type { ScoreTable } from "./score-table.ts";
 import type { CombinationMode, Strategy } from "./strategy.ts";
 
@@ -30,8 +32,8 @@ export const RESOURCE_NETWORK = "resource-network";
 
 /** Sums of two weights may miss 1 by this much: 0.1 + 0.9 in binary. */
 const SUM_TOLERANCE = 1e-9;
-/** CPU, memory, resource, network, their sum, two normalised parts, and the score. */
-const COLUMNS = 8;
+/** CPU, memory, resource, network, their sum, and the score. */
+const COLUMNS = 6;
 /** 0..1 of a part that doesn't tell the candidates apart. */
 const NEUTRAL_PART = NEUTRAL_SCORE / 100;
 
@@ -39,6 +41,7 @@ export class ResourceNetwork implements Strategy {
   readonly name = RESOURCE_NETWORK;
   readonly mode: CombinationMode;
   readonly weights: ResourceNetworkWeights;
+  readonly #vectors = new NetworkVectors();
 
   /** Throws PlacementError `invalid_setting`. */
   constructor(mode: CombinationMode, weights: ResourceNetworkWeights = DEFAULT_WEIGHTS) {
@@ -47,22 +50,22 @@ export class ResourceNetwork implements Strategy {
     this.weights = weights;
   }
 
-  score(problem: PlacementProblem): ScoreTable {
+  score(problem: PlacementProblem, pool: ColumnPool = new ColumnPool()): ScoreTable {
     const { candidates: names } = problem;
     const { alpha, beta, gamma, delta } = this.weights;
     const ids = problem.cluster.graph?.idsOf(names) ?? new Int32Array(names.length).fill(-1);
-    const infeasible = problem.infeasible ?? new Map<string, string>();
+    const infeasible = problem.infeasible ?? NONE;
     const feasible = feasibleRows(names, infeasible);
-    const pool = new ColumnPool(names.length, COLUMNS);
+    pool.reset(names.length, COLUMNS);
     const resource = resourcePart(problem, ids, { alpha, beta }, pool);
-    const network = networkPart(problem, ids, pool);
+    const network = networkPart(problem, ids, pool, this.#vectors);
     const sum = addUp(pool, resource.part, gamma, network, delta);
-    const normalised = {
-      resource: normalise(resource.part, feasible, pool),
-      network: normalise(network, feasible, pool),
-    };
-    const score = this.mode === "raw" ? spread(sum, feasible, pool) : blend(pool, normalised, gamma, delta);
-    if (infeasible.size > 0)
+    const parts = [
+      weighed("resource", gamma, resource.part, feasible),
+      weighed("network", delta, network, feasible),
+    ];
+    const score = this.mode === "raw" ? spread(sum, feasible, pool) : blend(pool, parts);
+    if (feasible !== null)
       for (let row = 0; row < score.length; row++) if (feasible[row] === 0) score[row] = 0;
     const scored = resource.part.column !== null || network.column !== null;
     const table = {
@@ -79,45 +82,23 @@ export class ResourceNetwork implements Strategy {
         network: network.column,
       },
       infeasible,
-      ranking: rank({ names, score, infeasible }),
     };
-    return {
-      ...table,
-      explanation: explain(problem, table, this.#weigh(resource.part, network, normalised)),
-    };
-  }
-
-  /** The parts as they count in the chosen mode, for the question which one decided. */
-  #weigh(resource: PartColumn, network: PartColumn, normalised: NormalisedParts): WeighedPart[] {
-    const { gamma, delta } = this.weights;
-    return [
-      {
-        name: "resource",
-        weight: gamma,
-        source: resource,
-        counted: this.mode === "raw" ? resource.column : normalised.resource,
-      },
-      {
-        name: "network",
-        weight: delta,
-        source: network,
-        counted: this.mode === "raw" ? network.column : normalised.network,
-      },
-    ];
+    return { ...table, explanation: explain(problem, table, parts, this.mode) };
   }
 }
 
-/** A part with its weight; `counted` is what the weight multiplies, null when the part took no side. */
+const NONE: ReadonlyMap<string, string> = new Map();
+
+/** A part with its weight and the scale that normalises it; no scale when the part took no side, or is the same everywhere. */
 export interface WeighedPart {
   readonly name: string;
   readonly weight: number;
   readonly source: PartColumn;
-  readonly counted: Float64Array | null;
+  readonly scale: MinMax | null;
 }
 
-interface NormalisedParts {
-  readonly resource: Float64Array | null;
-  readonly network: Float64Array | null;
+function weighed(name: string, weight: number, source: PartColumn, feasible: Uint8Array | null): WeighedPart {
+  return { name, weight, source, scale: source.column === null ? null : minMax(source.column, feasible) };
 }
 
 function checkWeights(weights: ResourceNetworkWeights): void {
@@ -155,41 +136,37 @@ function addUp(
   return sum;
 }
 
-function normalise(part: PartColumn, feasible: Uint8Array, pool: ColumnPool): Float64Array | null {
-  return part.column === null ? null : minMax(part.column, feasible, pool);
-}
-
 /** Percent and bytes x ms can't be added: each part is brought to 0..1 over the candidates first, then weighed. */
-function blend(
-  pool: ColumnPool,
-  { resource, network }: NormalisedParts,
-  gamma: number,
-  delta: number,
-): Float64Array {
-  const neutral = (resource === null ? gamma : 0) + (network === null ? delta : 0);
-  const score = pool.take().fill(100 * NEUTRAL_PART * neutral);
-  addWeighted(score, resource, 100 * gamma);
-  addWeighted(score, network, 100 * delta);
+function blend(pool: ColumnPool, parts: readonly WeighedPart[]): Float64Array {
+  const score = pool.take();
+  let neutral = 0;
+  for (const { source, scale, weight } of parts) {
+    const { column } = source;
+    if (column === null || scale === null) {
+      neutral += weight;
+      continue;
+    }
+    const points = 100 * weight;
+    for (let row = 0; row < score.length; row++) score[row]! += points * normalised(column[row]!, scale);
+  }
+  const points = 100 * NEUTRAL_PART * neutral;
   // Rounding may lead a hair's breadth beyond the scale.
-  for (let row = 0; row < score.length; row++) score[row] = Math.min(100, score[row]!);
+  for (let row = 0; row < score.length; row++) score[row] = Math.min(100, score[row]! + points);
   return score;
 }
 
-function addWeighted(sum: Float64Array, column: Float64Array | null, weight: number): void {
-  if (column === null) return;
-  for (let row = 0; row < sum.length; row++) sum[row]! += weight * column[row]!;
+function spread(sum: Float64Array, feasible: Uint8Array | null, pool: ColumnPool): Float64Array {
+  const scale = minMax(sum, feasible);
+  const score = pool.take();
+  if (scale === null) return score.fill(NEUTRAL_SCORE);
+  for (let row = 0; row < score.length; row++) score[row] = 100 * normalised(sum[row]!, scale);
+  return score;
 }
 
-function spread(sum: Float64Array, feasible: Uint8Array, pool: ColumnPool): Float64Array {
-  const normalised = minMax(sum, feasible, pool);
-  return normalised === null ? pool.take().fill(NEUTRAL_SCORE) : normalised.map((value) => 100 * value);
-}
-
-function feasibleRows(names: readonly string[], infeasible: ReadonlyMap<string, string>): Uint8Array {
-  const rows = new Uint8Array(names.length).fill(1);
-  if (infeasible.size > 0)
-    for (let row = 0; row < rows.length; row++) if (infeasible.has(names[row]!)) rows[row] = 0;
-  return rows;
+/** 1 per row that may be chosen; null when all may. */
+function feasibleRows(names: readonly string[], infeasible: ReadonlyMap<string, string>): Uint8Array | null {
+  if (infeasible.size === 0) return null;
+  return Uint8Array.from(names, (name) => (infeasible.has(name) ? 0 : 1));
 }
 
 /** A sum that was filled in, for want of inputs or of the node in the graph, is not shown as one. Changes the column. */

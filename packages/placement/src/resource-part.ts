@@ -1,9 +1,9 @@
 // The ResourceAware plugin of Algorithm 1 [1], line 1: what the node would have left, in percent of what the pod uses.
 import { median } from "@isochrone/topology";
 import type { ClusterGraph } from "@isochrone/topology";
-import { bounded, fillWithMedian } from "./columns.ts";
+import { addWeighted, bounded, fillWithMedian } from "./columns.ts";
 import type { ColumnPool } from "./columns.ts";
-import type { PartColumn } from "./network-part.ts";
+import type { PartColumn, Remarks } from "./network-part.ts";
 import type { PlacementProblem } from "./problem.ts";
 
 /** The part, and the percentages that it is made of; null where a resource took no side. */
@@ -61,18 +61,22 @@ function weightedSum(
     };
   }
   const column = pool.take();
-  const remarks: string[] = [];
-  for (const [part, weight] of [
-    [cpu, alpha],
-    [memory, beta],
-  ] as const) {
-    if (part.column === null) remarks.push(part.reason);
-    else {
-      remarks.push(...part.remarks);
-      for (let row = 0; row < column.length; row++) column[row]! += weight * part.column[row]!;
-    }
-  }
-  return { column, remarks };
+  addWeighted(column, cpu.column, alpha);
+  addWeighted(column, memory.column, beta);
+  return { column, remarks: joined(saying(cpu), saying(memory)) };
+}
+
+/** What is to be said of a resource, without its column. */
+function saying(part: PartColumn): Remarks {
+  return part.column === null ? constant(part.reason) : part.remarks;
+}
+
+function constant(words: string): Remarks {
+  return () => [words];
+}
+
+function joined(first: Remarks, second: Remarks): Remarks {
+  return () => [...first(), ...second()];
 }
 
 /** A pod that uses nothing (or isn't measured) has no percentage: its request stands in, or the resource is neutral. */
@@ -89,7 +93,7 @@ function percentColumn(
     const why = resource.used === 0 ? "its use is 0" : "its use is not known";
     return { column: null, reason: `${resource.name} is neutral: ${why} and it requests none` };
   }
-  const available = lessAssumed(problem, graph, resource.amount);
+  const available = lessAssumed(problem, graph, resource.amount, pool);
   const column = pool.take();
   for (let row = 0; row < ids.length; row++) {
     const id = ids[row]!;
@@ -101,12 +105,18 @@ function percentColumn(
       column: null,
       reason: `${resource.name} is neutral: no node's available ${resource.name} is known`,
     };
-  const remarks = use.requested ? [`${resource.name}: its request stands in for its unknown use`] : [];
-  if (filled > 0)
-    remarks.push(
-      `the available ${resource.name} of ${filled} nodes is not known and counted as the median of the others`,
-    );
-  return { column, remarks };
+  return { column, remarks: remarksOf(resource.name, use.requested, filled) };
+}
+
+function remarksOf(resource: string, requested: boolean, filled: number): Remarks {
+  return () => {
+    const said = requested ? [`${resource}: its request stands in for its unknown use`] : [];
+    if (filled > 0)
+      said.push(
+        `the available ${resource} of ${filled} nodes is not known and counted as the median of the others`,
+      );
+    return said;
+  };
 }
 
 function useOf({ used, requested }: Resource): { amount: number; requested: boolean } | null {
@@ -121,10 +131,11 @@ function lessAssumed(
   problem: PlacementProblem,
   graph: ClusterGraph,
   amount: Resource["amount"],
+  pool: ColumnPool,
 ): Float64Array {
   const available = graph.available(amount);
   if (problem.assumedUse === undefined || problem.assumedUse.size === 0) return available;
-  const left = available.slice();
+  const left = pool.copyOf(available);
   for (const [node, use] of problem.assumedUse) {
     const id = graph.idOf(node);
     if (id >= 0) left[id]! -= use[amount];

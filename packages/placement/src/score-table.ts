@@ -22,8 +22,6 @@ export interface ScoreTable {
   /** By part name, in the part's own unit; null for a part that took no side. Rows of id -1 hold what was filled in. */
   readonly parts: Readonly<Record<string, Float64Array | null>>;
   readonly infeasible: ReadonlyMap<string, string>;
-  /** The best rows in falling order, feasible ones first, at most RANKED_ROWS. */
-  readonly ranking: readonly number[];
   readonly explanation: Explanation;
 }
 
@@ -50,16 +48,53 @@ export function allCandidates(table: ScoreTable): Candidate[] {
   return table.names.map((_, index) => candidateAt(table, index));
 }
 
-/** The ranked rows, best first, as a table of their own: what is kept of a decision, without an object per node. */
+/** The best rows, best first and at most RANKED_ROWS, as a table of their own. */
 export function rankedTable(table: ScoreTable): ScoreTable {
-  const rows = table.ranking;
+  return pickRows(table, rank(table));
+}
+
+/**
+ * A small table of its own that holds at least the rows that `rankedTable` shows, in no order: what is kept of a decision. Putting
+ * rows in order is left to who reads it.
+ */
+export function keptRows(table: ScoreTable): ScoreTable {
+  return pickRows(table, selectBest(table));
+}
+
+/** Rows that `keptRows` keeps at most: more than are shown, so that close scores need no sorting. */
+const KEPT_ROWS = 64;
+/** Scores of 0 to 100 are counted in this many classes. */
+const CLASSES = 512;
+const CLASSES_PER_POINT = (CLASSES - 1) / 100;
+
+/** Used again for each selection. */
+const counts = new Uint32Array(CLASSES);
+
+function selectBest(table: Rankable): number[] {
+  const { score } = table;
+  if (score.length <= KEPT_ROWS) return Array.from(score, (_, row) => row);
+  counts.fill(0);
+  for (let row = 0; row < score.length; row++) counts[Math.trunc(score[row]! * CLASSES_PER_POINT)]!++;
+  let lowest = CLASSES;
+  let kept = 0;
+  while (kept < RANKED_ROWS) kept += counts[--lowest]!;
+  // Many equal scores: which of them stay depends on their names.
+  if (kept > KEPT_ROWS) return rank(table);
+  const rows: number[] = [];
+  for (let row = 0; row < score.length; row++)
+    if (Math.trunc(score[row]! * CLASSES_PER_POINT) >= lowest) rows.push(row);
+  return rows;
+}
+
+function pickRows(table: ScoreTable, rows: readonly number[]): ScoreTable {
   const names = rows.map((row) => table.names[row]!);
   const infeasible = new Map<string, string>();
   if (table.infeasible.size > 0) {
     for (const name of names)
       if (table.infeasible.has(name)) infeasible.set(name, table.infeasible.get(name)!);
   }
-  const pool = new ColumnPool(rows.length, 2 + Object.keys(table.parts).length);
+  const pool = new ColumnPool();
+  pool.reset(rows.length, 2 + Object.keys(table.parts).length);
   const pick = (column: Float64Array): Float64Array => {
     const picked = pool.take();
     for (let index = 0; index < rows.length; index++) picked[index] = column[rows[index]!]!;
@@ -70,17 +105,31 @@ export function rankedTable(table: ScoreTable): ScoreTable {
     parts[part] = column === null ? null : pick(column);
   const ids = new Int32Array(rows.length);
   for (let index = 0; index < rows.length; index++) ids[index] = table.ids[rows[index]!]!;
-  const ranking = rows.map((_, index) => index);
-  return { ...table, names, ids, raw: pick(table.raw), score: pick(table.score), parts, infeasible, ranking };
+  return { ...table, names, ids, raw: pick(table.raw), score: pick(table.score), parts, infeasible };
 }
 
 /** The feasible row with the highest score; of equal ones that with the smallest name, so that it doesn't depend on order. -1 without any. */
-export function bestRow(table: Pick<ScoreTable, "names" | "infeasible" | "ranking">): number {
-  const [best] = table.ranking;
-  return best === undefined || table.infeasible.has(table.names[best]!) ? -1 : best;
+export function bestRow(table: Rankable): number {
+  return bestRows(table)[0];
 }
 
-/** What ScoreTable.ranking holds. One pass: most rows lose against the last place by their score alone. */
+/** The best feasible row and the one after it; -1 where there is none. */
+export function bestRows(table: Rankable): readonly [number, number] {
+  const { score, names, infeasible } = table;
+  let best = -1;
+  let second = -1;
+  for (let row = 0; row < score.length; row++) {
+    if (second >= 0 && score[row]! < score[second]!) continue;
+    if (infeasible.size > 0 && infeasible.has(names[row]!)) continue;
+    if (best < 0 || isBefore(table, row, best)) {
+      second = best;
+      best = row;
+    } else if (second < 0 || isBefore(table, row, second)) second = row;
+  }
+  return [best, second];
+}
+
+/** The best rows in falling order, feasible ones first, at most RANKED_ROWS. One pass: most rows lose against the last place by their score alone. */
 export function rank(table: Rankable): number[] {
   const { score } = table;
   const rows: number[] = [];

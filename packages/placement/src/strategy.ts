@@ -1,3 +1,4 @@
+import type { ColumnPool } from "./columns.ts";
 import type { PlacementProblem } from "./problem.ts";
 import type { ScoreTable } from "./score-table.ts";
 
@@ -9,5 +10,9 @@ export type CombinationMode = (typeof COMBINATION_MODES)[number];
 export interface Strategy {
   readonly name: string;
   readonly mode: CombinationMode;
-  score(problem: PlacementProblem): ScoreTable;
+  /**
+   * With a pool, the table's columns are good until the pool is used again (`keptRows` copies what is to outlive that); without one
+   * they are the table's own.
+   */
+  score(problem: PlacementProblem, pool?: ColumnPool): ScoreTable;
 }

@@ -1,8 +1,8 @@
 import type { Clock, Random } from "./clock.ts";
 import { CodedError } from "./errors.ts";
 
-/** When to try again. */
-export interface BackoffPolicy {
+/** How pauses between tries grow. */
+export interface BackoffDelays {
   /** Delay after the first failure. */
   readonly initialMs: number;
   /** No delay is longer. */
@@ -11,6 +11,10 @@ export interface BackoffPolicy {
   readonly factor: number;
   /** Share of the delay that is random, 0 to 1: with 0.5 a delay of 100 ms is between 50 and 100. */
   readonly jitterRatio: number;
+}
+
+/** When to try again. */
+export interface BackoffPolicy extends BackoffDelays {
   /** Tries in all, the first included; Infinity for no limit. */
   readonly maxAttempts: number;
 }
@@ -34,7 +38,7 @@ export function shouldRetry(policy: BackoffPolicy, attempt: number, error: unkno
 }
 
 /** How long to wait after `attempt` failures (1 after the first). */
-export function delayMs(policy: BackoffPolicy, attempt: number, random: Random): number {
+export function delayMs(policy: BackoffDelays, attempt: number, random: Random): number {
   // the exponent is bounded, or the power would be Infinity after some hours of failures
   const fullMs = Math.min(policy.maxMs, policy.initialMs * policy.factor ** Math.min(attempt - 1, 1000));
   return fullMs * (1 - policy.jitterRatio * random.next());

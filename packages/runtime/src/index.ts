@@ -18,10 +18,11 @@ export type { LogDestination, LoggerOptions, LogLevel } from "./log/create-logge
 export { createRegistry } from "./metrics.ts";
 export type { RegistryOptions } from "./metrics.ts";
 export { withDeadline } from "./deadline.ts";
+export { pause } from "./pause.ts";
 export { periodic } from "./periodic.ts";
 export type { Periodic, PeriodicOptions } from "./periodic.ts";
 export { DEFAULT_BACKOFF, delayMs, retry, shouldRetry } from "./backoff.ts";
-export type { BackoffPolicy } from "./backoff.ts";
+export type { BackoffDelays, BackoffPolicy } from "./backoff.ts";
 export { Lifecycle } from "./lifecycle/lifecycle.ts";
 export type { LifecycleState } from "./lifecycle/lifecycle.ts";
 export { EXIT_CODES, runService } from "./lifecycle/run-service.ts";

@@ -5,6 +5,7 @@ import { STALE_AFTER_WINDOWS } from "./cost.ts";
 import type { Cost, CostOptions, DeclaredAreaCosts, UnknownReason } from "./cost.ts";
 import { hasFigure, LinkTable, PAIR_STATE, pairRecords } from "./link-table.ts";
 import type { PairState } from "./link-table.ts";
+import { NameIndex } from "./name-index.ts";
 import type { ClusterGraphSnapshot, ClusterNode } from "./schema.ts";
 import { median } from "./statistics.ts";
 import { parseClusterGraph } from "./validation.ts";
@@ -13,8 +14,11 @@ import { parseClusterGraph } from "./validation.ts";
 export const UNKNOWN_COST: number = Number.NaN;
 export const UNREACHABLE_COST: number = Infinity;
 
-/** Columns kept: 40 kB each at 5,000 nodes. */
-const MAX_COLUMNS = 512;
+/** After this many wrong guesses one after the other the order is another one, and guessing costs more than it saves. */
+const MAX_MISSES = 32;
+
+/** Columns kept per direction: 40 kB each at 5,000 nodes. */
+const MAX_COLUMNS = 256;
 
 const SELF: Cost = { known: true, ms: 0, origin: "measured", method: null, ageSeconds: 0, errorMs: 0 };
 
@@ -32,7 +36,7 @@ export class ClusterGraph {
   readonly snapshotAgeSeconds: number;
   /** Links that name nodes which the snapshot doesn't hold, or lead from a node to itself: left out. */
   readonly ignoredLinks: number;
-  readonly #ids: ReadonlyMap<string, number>;
+  readonly #ids: NameIndex;
   readonly #table: LinkTable;
   readonly #estimate: NonNullable<CostOptions["estimate"]>;
   readonly #declared: DeclaredAreaCosts | null;
@@ -40,7 +44,8 @@ export class ClusterGraph {
   /** By id (one more for the first name): which id came next the last time. */
   readonly #follower: Int32Array;
   readonly #available = new Map<string, Float64Array>();
-  readonly #columns = new Map<number, Float64Array>();
+  readonly #columnsTo = new Map<number, Float64Array>();
+  readonly #columnsFrom = new Map<number, Float64Array>();
   #zones: AreaSummaries | undefined;
   #regions: AreaSummaries | undefined;
   #knownCosts: { median: number | null; worst: number | null } | undefined;
@@ -55,7 +60,7 @@ export class ClusterGraph {
     this.#names = snapshot.nodes.map(({ name }) => name);
     this.#follower = Int32Array.from({ length: snapshot.nodes.length + 1 }, (_, id) => id + 1);
     this.#follower[snapshot.nodes.length] = 0;
-    this.#ids = new Map(snapshot.nodes.map((node, id) => [node.name, id]));
+    this.#ids = new NameIndex(this.#names);
     const { pairs, ignored } = pairRecords(snapshot.links, (name) => this.idOf(name), {
       methodOrder: options.methodOrder ?? METHODS,
       ipFamilyOrder: options.ipFamilyOrder ?? [4, 6],
@@ -75,7 +80,7 @@ export class ClusterGraph {
 
   /** The node's id, or -1. */
   idOf(name: string): number {
-    return this.#ids.get(name) ?? -1;
+    return this.#ids.idOf(name);
   }
 
   /**
@@ -86,10 +91,13 @@ export class ClusterGraph {
     const ids = new Int32Array(names.length);
     const follower = this.#follower;
     let before = this.nodes.length;
+    let misses = 0;
     for (let row = 0; row < names.length; row++) {
       const name = names[row]!;
-      let id = follower[before]!;
-      if (this.#names[id] !== name) {
+      let id = misses < MAX_MISSES ? follower[before]! : -1;
+      if (id >= 0 && this.#names[id] === name) misses = 0;
+      else {
+        misses++;
         id = this.idOf(name);
         if (id >= 0) follower[before] = id;
       }
@@ -153,13 +161,12 @@ export class ClusterGraph {
    * talks to the same node, so that scoring thousands of candidates costs an addition per pair.
    */
   costsTo(to: number): Float64Array {
-    let column = this.#columns.get(to);
-    if (column === undefined) {
-      column = Float64Array.from(this.nodes, (_, from) => this.costMsById(from, to));
-      if (this.#columns.size >= MAX_COLUMNS) this.#columns.delete(this.#columns.keys().next().value!);
-      this.#columns.set(to, column);
-    }
-    return column;
+    return this.#column(this.#columnsTo, to, (from) => this.costMsById(from, to));
+  }
+
+  /** `costMsById` from `from` to every node, by node id. Shared between callers: read only. */
+  costsFrom(from: number): Float64Array {
+    return this.#column(this.#columnsFrom, from, (to) => this.costMsById(from, to));
   }
 
   /** Makes the summaries that look-ups would otherwise make when they first need them. */
@@ -179,6 +186,17 @@ export class ClusterGraph {
   /** The highest cost of a pair with a link of its own; null when there is none. What scoring pays for an unreachable pair. */
   worstKnownCost(): number | null {
     return this.#known().worst;
+  }
+
+  #column(kept: Map<number, Float64Array>, id: number, costMs: (other: number) => number): Float64Array {
+    let column = kept.get(id);
+    if (column === undefined) {
+      column = new Float64Array(this.nodes.length);
+      for (let other = 0; other < column.length; other++) column[other] = costMs(other);
+      if (kept.size >= MAX_COLUMNS) kept.delete(kept.keys().next().value!);
+      kept.set(id, column);
+    }
+    return column;
   }
 
   #known(): { median: number | null; worst: number | null } {

@@ -22,6 +22,8 @@ export class WorkflowGraph {
   readonly #from = new Map<string, Channel[]>();
   readonly #to = new Map<string, Channel[]>();
   readonly #replicas = new Map<string, ReadonlyMap<string, string | null>>();
+  readonly #peers = new Map<string, ReadonlySet<string>>();
+  readonly #nodeByPod = new Map<string, string>();
   readonly #podsByNode = new Map<string, PodOfWorkload[]>();
 
   constructor(snapshot: WorkflowGraphSnapshot) {
@@ -37,8 +39,9 @@ export class WorkflowGraph {
         this.#byName.set(workload.name, workload);
       }
       for (const pod of workload.pods) {
-        if (pod.node !== null)
-          append(this.#podsByNode, pod.node, { workload: workload.name, name: pod.name });
+        if (pod.node === null) continue;
+        append(this.#podsByNode, pod.node, { workload: workload.name, name: pod.name });
+        this.#nodeByPod.set(podKey(workload.namespace, pod.name), pod.node);
       }
     }
     for (const channel of snapshot.channels) {
@@ -76,9 +79,31 @@ export class WorkflowGraph {
     return replicas;
   }
 
+  /** Workloads at the other ends of the workload's channels; itself, if it has a channel to itself. */
+  peersOf(workload: string): ReadonlySet<string> {
+    let peers = this.#peers.get(workload);
+    if (peers === undefined) {
+      peers = new Set([
+        ...this.channelsFrom(workload).map(({ target }) => target),
+        ...this.channelsTo(workload).map(({ source }) => source),
+      ]);
+      this.#peers.set(workload, peers);
+    }
+    return peers;
+  }
+
+  /** The node that the pod of that name is on; undefined when the graph shows it on none. */
+  nodeOf(namespace: string, pod: string): string | undefined {
+    return this.#nodeByPod.get(podKey(namespace, pod));
+  }
+
   podsOn(node: string): readonly PodOfWorkload[] {
     return this.#podsByNode.get(node) ?? NONE;
   }
+}
+
+function podKey(namespace: string, pod: string): string {
+  return `${namespace}/${pod}`;
 }
 
 function append<T>(lists: Map<string, T[]>, key: string, item: T): void {

@@ -1,4 +1,4 @@
-import { allCandidates } from "@isochrone/placement";
+import { allCandidates, rankedTable } from "@isochrone/placement";
 import type { ScoreTable } from "@isochrone/placement";
 import type { Decision } from "@isochrone/topology";
 
@@ -10,7 +10,7 @@ export interface LoggedDecision {
   readonly pod: Decision["pod"];
   readonly workflow: string;
   readonly workload: string | null;
-  /** The best candidates, best first. */
+  /** At least the candidates that are shown, in no order. */
   readonly candidates: ScoreTable;
 }
 
@@ -70,6 +70,6 @@ function toDecision({ id, atMs, pod, workflow, workload, candidates }: LoggedDec
     inputs: explanation.inputs,
     explanation: [...explanation.sentences],
     best: explanation.best,
-    candidates: allCandidates(candidates),
+    candidates: allCandidates(rankedTable(candidates)),
   };
 }

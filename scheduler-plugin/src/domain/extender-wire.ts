@@ -18,10 +18,11 @@ export function readExtenderArgs(body: unknown): ExtenderArgs {
   const nodes = field(body, "Nodes");
   const pod = field(body, "Pod");
   if (Array.isArray(nodeNames)) {
-    for (const [index, name] of nodeNames.entries()) {
-      if (typeof name !== "string")
-        throw new ExtenderArgsError(`NodeNames[${index}] must be a string, got ${shown(name)}`);
-    }
+    const index = (nodeNames as unknown[]).findIndex((name) => typeof name !== "string");
+    if (index >= 0)
+      throw new ExtenderArgsError(
+        `NodeNames[${index}] must be a string, got ${shown((nodeNames as unknown[])[index])}`,
+      );
     return { pod, nodeNames: nodeNames as string[], nodes: null };
   }
   if (nodeNames !== undefined && nodeNames !== null) {

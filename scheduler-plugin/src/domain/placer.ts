@@ -1,5 +1,5 @@
 // What the extender decides: which nodes pass, and which are better. Time comes in as arguments, graphs from the port.
-import { networkLimitViolations, rankedTable } from "@isochrone/placement";
+import { ColumnPool, keptRows, networkLimitViolations } from "@isochrone/placement";
 import type { Explanation, GraphInput, PlacementProblem, ScoreTable, Strategy } from "@isochrone/placement";
 import { STALE_AFTER_WINDOWS } from "@isochrone/topology";
 import type { WorkflowGraph } from "@isochrone/topology";
@@ -29,8 +29,6 @@ export interface PrioritizeResult {
   readonly outcome: Outcome;
   /** JSON of the HostPriorityList; bytes are UTF-8. */
   readonly answer: string | Uint8Array;
-  /** null for pods that aren't ours. */
-  readonly table: ScoreTable | null;
 }
 
 /** Age limit while no cluster graph says how long its window is: three windows of 5 minutes. */
@@ -48,6 +46,7 @@ export interface PlacerParts {
 
 export class Placer {
   readonly #parts: PlacerParts;
+  readonly #pool = new ColumnPool();
   #priorities: HostPriorities | null = null;
 
   constructor(parts: PlacerParts) {
@@ -69,17 +68,13 @@ export class Placer {
   prioritize(args: ExtenderArgs, times: Times): PrioritizeResult {
     const pod = identifyPod(args.pod);
     const problem = this.#problem(pod, args.nodeNames, times);
-    if (problem === null)
-      return { outcome: "not_ours", answer: equalPriorities(args.nodeNames), table: null };
+    if (problem === null) return { outcome: "not_ours", answer: equalPriorities(args.nodeNames) };
     const table = this.#decide(pod, problem, times);
     const graph = problem.cluster.graph;
-    if (graph === null) return { outcome: "neutral", answer: equalPriorities(args.nodeNames), table };
+    if (graph === null) return { outcome: "neutral", answer: equalPriorities(args.nodeNames) };
     if (this.#priorities?.graph !== graph) this.#priorities = new HostPriorities(graph);
-    return {
-      outcome: "scored",
-      answer: this.#priorities.answer(args.nodeNames, table.ids, table.score),
-      table,
-    };
+    const answer = this.#priorities.answer(args.nodeNames, table.ids, table.score);
+    return { outcome: "scored", answer };
   }
 
   /** null for a pod that isn't ours: the graphs are fresh and don't know its workload, or no label says that it belongs to a workflow. */
@@ -96,6 +91,8 @@ export class Placer {
     const cluster = graphs.cluster();
     const maxAgeSeconds = cluster?.maxAgeSeconds ?? DEFAULT_MAX_AGE_SECONDS;
     ledger.expire(monotonicMs);
+    ledger.settle((namespace, workflow) => graphs.workflow(namespace, workflow));
+    ledger.forget(pod.namespace, pod.name);
     return {
       pod: {
         namespace: pod.namespace,
@@ -106,14 +103,15 @@ export class Placer {
       candidates,
       cluster: usable("cluster graph", cluster, nowMs, maxAgeSeconds),
       workflow: usable<WorkflowGraph>("workflow graph", found, nowMs, maxAgeSeconds),
-      assumed: ledger.assumed(pod.namespace, pod.workflow, pod.name),
-      assumedUse: ledger.assumedUse(pod.namespace, pod.name),
+      assumed: ledger.assumed(pod.namespace, pod.workflow),
+      assumedUse: ledger.assumedUse(),
     };
   }
 
+  /** The columns of what it returns are good until the next decision. */
   #decide(pod: PodIdentity, problem: PlacementProblem, times: Times): ScoreTable {
     const { strategy, ledger, decisions, newId } = this.#parts;
-    const table = strategy.score(problem);
+    const table = strategy.score(problem, this.#pool);
     const { explanation } = table;
     const { workload } = problem.pod;
     decisions.add({
@@ -122,7 +120,7 @@ export class Placer {
       pod: { namespace: pod.namespace, name: pod.name },
       workflow: `${pod.namespace}/${pod.workflow}`,
       workload,
-      candidates: rankedTable(table),
+      candidates: keptRows(table),
     });
     this.#parts.onDecision?.(explanation);
     const { best } = explanation;
@@ -138,6 +136,7 @@ export class Placer {
           cpuMillicores: use?.cpuMillicores ?? pod.requests.cpuMillicores,
           memoryBytes: use?.memoryBytes ?? pod.requests.memoryBytes,
         },
+        this.#parts.graphs.workflow(pod.namespace, pod.workflow),
         times.monotonicMs,
       );
     }

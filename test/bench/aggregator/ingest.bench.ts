@@ -8,6 +8,7 @@ import {
 } from "@isochrone/aggregator";
 import { encodeHeaders } from "@isochrone/telemetry";
 import { mixRound, PEERS_PER_NODE, POINTS_PER_NODE } from "../telemetry/mix.ts";
+import { pinToOneCore } from "../one-core.ts";
 import type { BenchResult } from "../types.ts";
 
 const NODES = 1_000;
@@ -48,8 +49,9 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }
 
-/** From records to graphs on one thread: decoding, windows, and both graphs once per pane. */
+/** From records to graphs on one core: decoding, windows, and both graphs once per pane. */
 export async function run(): Promise<BenchResult[]> {
+  const core = pinToOneCore();
   const tables = new Tables(SHAPE, LIMITS);
   const ingest = new Ingest(tables, OPTIONS, (source, reason, detail) => {
     throw new Error(`${source} was refused: ${reason} ${detail}`);
@@ -81,7 +83,7 @@ export async function run(): Promise<BenchResult[]> {
   const together = perSecond(median(ingestMs) + median(buildMs));
   return [
     {
-      name: `aggregator ingest to graph, ${ingest.series.toLocaleString("en-US")} series, 1 % churn per minute`,
+      name: `aggregator ingest to graph, ${ingest.series.toLocaleString("en-US")} series, 1 % churn per minute, ${core}`,
       value: Math.round(together),
       unit: "points/s",
       target: `>= ${TARGET_POINTS_PER_SECOND}`,

@@ -5,37 +5,60 @@ import { createLogger, createRegistry, loadSettings, systemClock, systemRandom }
 import { createSchedulerPlugin, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
 import { fastify } from "fastify";
 import type { BenchResult } from "../types.ts";
-import { graphsOf, requestBody } from "./scenario.ts";
+import { allNames, graphsOf, requestBody, shuffledNames } from "./scenario.ts";
 
 const NODE_COUNTS = [100, 1_000, 5_000];
 /** Rounds until both are compiled and their caches are warm. */
 const WARM_UP = 1_000;
 const ROUNDS = 600;
+/** Of both extenders. */
+const BODY_LIMIT = 64 * 1024 * 1024;
 /** The product's rule: at most this much dearer than an extender that does nothing. */
 const MAX_RATIO = 1.5;
 /** Bodies of different pods, so that the ledger works as it does in a burst. */
 const PODS = 20;
 
+/** A request and how many scores its answer must have. */
+interface Asked {
+  readonly body: Buffer;
+  readonly nodes: number;
+}
+
 export async function run(): Promise<BenchResult[]> {
   const results: BenchResult[] = [];
-  for (const nodeCount of NODE_COUNTS) results.push(...(await compare(nodeCount)));
+  for (const nodeCount of NODE_COUNTS) {
+    results.push(...(await compare(nodeCount, `${nodeCount} nodes`, () => allNames(nodeCount))));
+    const shuffled = (pod: number): string[] => shuffledNames(nodeCount, pod + 1);
+    results.push(...(await compare(nodeCount, `${nodeCount} nodes, other subset each time`, shuffled)));
+  }
   return results;
 }
 
-async function compare(nodeCount: number): Promise<BenchResult[]> {
+async function compare(
+  nodeCount: number,
+  title: string,
+  namesOf: (pod: number) => string[],
+): Promise<BenchResult[]> {
   const trivial = await startTrivial();
   const plugin = await startPlugin(nodeCount);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const bodies = Array.from({ length: PODS }, (_, pod) => Buffer.from(requestBody(nodeCount, pod)));
+  const requests = Array.from({ length: PODS }, (_, pod): Asked => {
+    const names = namesOf(pod);
+    return { body: Buffer.from(requestBody(names, pod)), nodes: names.length };
+  });
   const times = { ours: [] as number[], peer: [] as number[] };
+  const sides = [
+    { url: plugin.url, times: times.ours },
+    { url: trivial.url, times: times.peer },
+  ];
   try {
     for (let round = 0; round < WARM_UP + ROUNDS; round++) {
-      const body = bodies[round % PODS]!;
-      const ours = await timed(agent, plugin.url, body, nodeCount);
-      const peer = await timed(agent, trivial.url, body, nodeCount);
-      if (round < WARM_UP) continue;
-      times.ours.push(ours);
-      times.peer.push(peer);
+      const asked = requests[round % PODS]!;
+      // Who comes second finds the caches warmed and the garbage left by who came first.
+      for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
+        const elapsedMs = await timed(agent, side.url, asked);
+        if (round >= WARM_UP) side.times.push(elapsedMs);
+      }
     }
   } finally {
     agent.destroy();
@@ -43,15 +66,15 @@ async function compare(nodeCount: number): Promise<BenchResult[]> {
     await trivial.close();
   }
   return [0.5, 0.99].map((quantile) =>
-    result(nodeCount, quantile, at(times.ours, quantile), at(times.peer, quantile)),
+    result(title, quantile, at(times.ours, quantile), at(times.peer, quantile)),
   );
 }
 
-function result(nodeCount: number, quantile: number, ours: number, peer: number): BenchResult {
+function result(title: string, quantile: number, ours: number, peer: number): BenchResult {
   const ratio = ours / peer;
   const judged = quantile === 0.5 ? { target: `<= ${MAX_RATIO} x trivial`, met: ratio <= MAX_RATIO } : {};
   return {
-    name: `prioritize ${nodeCount} nodes p${quantile * 100}`,
+    name: `prioritize ${title} p${quantile * 100}`,
     value: ours,
     unit: "ms",
     peer: `trivial extender, ${peer.toFixed(3)} ms`,
@@ -66,7 +89,7 @@ interface Running {
 }
 
 async function startTrivial(): Promise<Running> {
-  const app = fastify({ bodyLimit: 64 * 1024 * 1024 });
+  const app = fastify({ bodyLimit: BODY_LIMIT });
   app.post("/scheduler/prioritize", (request, reply) => {
     const { NodeNames } = request.body as { NodeNames: string[] };
     let text = "[";
@@ -80,7 +103,7 @@ async function startTrivial(): Promise<Running> {
 async function startPlugin(nodeCount: number): Promise<Running> {
   const config = loadSettings([schedulerPluginSettings], {
     env: {},
-    overrides: { scheduler: { port: 0 } },
+    overrides: { scheduler: { port: 0, maxBodyBytes: BODY_LIMIT } },
   }).scheduler;
   const plugin = createSchedulerPlugin(config, {
     clock: systemClock,
@@ -94,7 +117,7 @@ async function startPlugin(nodeCount: number): Promise<Running> {
 }
 
 /** Milliseconds from the request to the last byte of the answer, which must be whole. */
-function timed(agent: Agent, url: string, body: Buffer, nodeCount: number): Promise<number> {
+function timed(agent: Agent, url: string, { body, nodes }: Asked): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const startMs = performance.now();
   const sent = request(
@@ -106,10 +129,10 @@ function timed(agent: Agent, url: string, body: Buffer, nodeCount: number): Prom
       response.on("end", () => {
         const elapsedMs = performance.now() - startMs;
         const scores = JSON.parse(Buffer.concat(chunks).toString()) as unknown[];
-        if (response.statusCode === 200 && scores.length === nodeCount) resolve(elapsedMs);
+        if (response.statusCode === 200 && scores.length === nodes) resolve(elapsedMs);
         else
           reject(
-            new Error(`${url} answered ${response.statusCode} with ${scores.length} scores of ${nodeCount}`),
+            new Error(`${url} answered ${response.statusCode} with ${scores.length} scores of ${nodes}`),
           );
       });
     },

@@ -51,8 +51,24 @@ export function graphsOf(nodeCount: number, nowMs: number): GraphSource {
   };
 }
 
+/** The names of all nodes, in the order of the cluster. */
+export function allNames(nodeCount: number): string[] {
+  return Array.from({ length: nodeCount }, (_, index) => nodeName(index));
+}
+
+/** Four in five of the nodes, in an order of its own for each `seed`: kube-scheduler's filters and its random start leave such lists. */
+export function shuffledNames(nodeCount: number, seed: number): string[] {
+  const random = seededRandom(seed);
+  const names = allNames(nodeCount);
+  for (let last = names.length - 1; last > 0; last--) {
+    const other = Math.floor(random.next() * (last + 1));
+    [names[last], names[other]] = [names[other]!, names[last]!];
+  }
+  return names.slice(0, Math.ceil(0.8 * nodeCount));
+}
+
 /** ExtenderArgs of a nodeCacheCapable extender, with a pod of some 2 kB. */
-export function requestBody(nodeCount: number, pod: number): string {
+export function requestBody(names: readonly string[], pod: number): string {
   return JSON.stringify({
     Pod: {
       metadata: {
@@ -84,7 +100,7 @@ export function requestBody(nodeCount: number, pod: number): string {
       status: { phase: "Pending" },
     },
     Nodes: null,
-    NodeNames: Array.from({ length: nodeCount }, (_, index) => nodeName(index)),
+    NodeNames: names,
   });
 }
 

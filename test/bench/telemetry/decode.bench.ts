@@ -1,8 +1,8 @@
 import { Distribution, MetricsDecoder } from "@isochrone/telemetry";
 import type { MetricsVisitor } from "@isochrone/telemetry";
+import { exportRequest } from "@isochrone/telemetry/testing";
 import type { BenchResult } from "../types.ts";
 import { POINTS_PER_NODE, mixRound } from "./mix.ts";
-import { exportRequest } from "./otlp-schema.ts";
 
 const NODES = 1_000;
 const ROUNDS = 6;

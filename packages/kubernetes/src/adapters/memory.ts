@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import { StoreError } from "../errors.ts";
 import { cloneJson, mergePatch } from "../json.ts";
+import { matchesLabels } from "../labels.ts";
 import { KINDS } from "../port.ts";
 import type {
   ClusterStore,
@@ -62,13 +63,12 @@ class MemoryStore implements ClusterStore {
   }
 
   async list(kind: KindRef, options: ListOptions = {}): Promise<ObjectList> {
-    const wanted = Object.entries(options.labels ?? {});
     const items = [...this.#objects(kind).entries()]
       .filter(
         ([, { metadata }]) =>
           !metadata.namespace || !options.namespace || metadata.namespace === options.namespace,
       )
-      .filter(([, { metadata }]) => wanted.every(([key, value]) => metadata.labels?.[key] === value))
+      .filter(([, { metadata }]) => matchesLabels(options.labels ?? {}, metadata.labels))
       // The order of the API server's keys.
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([, object]) => cloneJson(object));

@@ -1,3 +1,5 @@
+import { CodedError } from "@isochrone/runtime";
+
 /** What can go wrong in the embedded cluster; `code` is stable, the message names subject, rule and value. */
 export const CLUSTER_ERROR_CODES = [
   "invalid_manifest",
@@ -9,19 +11,15 @@ export const CLUSTER_ERROR_CODES = [
 export type ClusterErrorCode = (typeof CLUSTER_ERROR_CODES)[number];
 
 /** Base of every error that the embedded cluster throws. */
-export class ClusterError extends Error {
-  readonly code: ClusterErrorCode;
-  readonly retryable: boolean;
+export class ClusterError extends CodedError {
+  declare readonly code: ClusterErrorCode;
 
   constructor(
     code: ClusterErrorCode,
     message: string,
-    options: { cause?: unknown; retryable?: boolean } = {},
+    options: { readonly cause?: unknown; readonly retryable?: boolean } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.name = new.target.name;
-    this.code = code;
-    this.retryable = options.retryable ?? false;
+    super(code, message, options);
   }
 }
 

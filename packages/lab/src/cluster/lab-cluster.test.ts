@@ -316,7 +316,11 @@ describe("the embedded cluster", () => {
       logger: new MemoryLogger(),
     });
     onTestFinished(() => cluster.stop());
-    await expect(cluster.waitReady(1_500)).rejects.toMatchObject({
+    // The node has room for two of the three.
+    await vi.waitFor(() => expect(cluster.pods().filter(({ ready }) => ready)).toHaveLength(2), {
+      timeout: 15_000,
+    });
+    await expect(cluster.waitReady(100)).rejects.toMatchObject({
       code: "not_ready",
       missing: [expect.any(String)],
     });

@@ -1,10 +1,9 @@
-import { KINDS } from "@isochrone/kubernetes";
-import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
+import { createInformer, KINDS, podView, workloadOf } from "@isochrone/kubernetes";
+import type { ClusterStore, Informer, KindRef, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { DeploymentController } from "./controllers/deployments.ts";
 import { endpointsOf } from "./controllers/endpoints.ts";
 import { NotReadyError } from "./errors.ts";
-import { Informer } from "./informer.ts";
 import { Kubelet } from "./kubelet/kubelet.ts";
 import type { ReceiverCount } from "./kubelet/ledger.ts";
 import { RUNNER_DEFAULTS } from "./kubelet/pod-runner.ts";
@@ -14,7 +13,6 @@ import type { EndToEnd } from "./load/protocol.ts";
 import { copyObjects } from "./manifest/check.ts";
 import type { WorkflowManifest } from "./manifest/model.ts";
 import { CADVISOR_PATH, PUBLISHED } from "./names.ts";
-import { isDeleting, isReady, nodeNameOf, phaseOf, workloadOf } from "./objects.ts";
 import type { PodNetwork, Site } from "./ports.ts";
 import { rePlacePods } from "./re-place.ts";
 import type { Move, RePlaceOptions } from "./re-place.ts";
@@ -76,8 +74,7 @@ export class LabCluster {
   private constructor(options: LabClusterOptions) {
     const { store, clock, random, logger, placement = "score" } = options;
     this.#options = options;
-    const informer = (kind: (typeof KINDS)[keyof typeof KINDS]): Informer =>
-      new Informer({ store, kind, clock, logger });
+    const informer = (kind: KindRef): Informer => createInformer({ store, kind, clock, random, logger });
     this.#informers = {
       pods: informer(KINDS.pod),
       services: informer(KINDS.service),
@@ -115,9 +112,11 @@ export class LabCluster {
     );
   }
 
-  /** Registers the nodes, applies the manifest and starts everything. Pods come up afterwards: see `waitReady`. */
+  /** Applies the manifest, registers the nodes and starts everything. Pods come up afterwards: see `waitReady`. */
   static async start(options: LabClusterOptions): Promise<LabCluster> {
     checkSites(options.sites);
+    // Before the informers list: a pod must not start before its service is known.
+    for (const object of copyObjects(options.manifest)) await options.store.create(object);
     const cluster = new LabCluster(options);
     try {
       await cluster.#start();
@@ -129,10 +128,9 @@ export class LabCluster {
   }
 
   async #start(): Promise<void> {
-    const { store, manifest, clock, requestsPerSecond = 5 } = this.#options;
+    const { clock, requestsPerSecond = 5 } = this.#options;
+    await Promise.all(Object.values(this.#informers).map((informer) => informer.synced(this.#stop.signal)));
     for (const kubelet of this.#kubelets) await kubelet.start();
-    for (const object of copyObjects(manifest)) await store.create(object);
-    for (const informer of Object.values(this.#informers)) await informer.start(this.#stop.signal);
     this.#controller.start();
     this.#scheduler.start();
     if (requestsPerSecond > 0) this.#load = new LoadGenerator(requestsPerSecond, clock);
@@ -159,7 +157,7 @@ export class LabCluster {
   /** All pods, by name. */
   pods(): LabPod[] {
     return this.#informers.pods
-      .objects()
+      .items()
       .map(labPod)
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
@@ -193,7 +191,7 @@ export class LabCluster {
   /** Process ids of the cluster's children. */
   processes(): ReadonlyMap<string, number> {
     const pods = this.#kubelets.flatMap((kubelet) => [...kubelet.processes()]);
-    const byUid = new Map(this.#informers.pods.objects().map((pod) => [pod.metadata.uid, pod.metadata.name]));
+    const byUid = new Map(this.#informers.pods.items().map((pod) => [pod.metadata.uid, pod.metadata.name]));
     const named = pods.map(([uid, pid]) => [byUid.get(uid) ?? uid, pid] as const);
     return new Map(this.#load?.pid === undefined ? named : [...named, ["load", this.#load.pid]]);
   }
@@ -208,7 +206,7 @@ export class LabCluster {
     const { store, clock, logger, manifest } = this.#options;
     return rePlacePods(
       manifest.workloads,
-      { store, clock, logger, pods: () => this.#informers.pods.objects() },
+      { store, clock, logger, pods: () => this.#informers.pods.items() },
       options,
     );
   }
@@ -223,17 +221,21 @@ export class LabCluster {
     this.#stop.abort();
     await Promise.all([this.#scheduler.stop(), this.#controller.stop(), this.#load?.stop()]);
     await Promise.all(this.#kubelets.map((kubelet) => kubelet.stop()));
+    await Promise.all(Object.values(this.#informers).map((informer) => informer.stop()));
   }
 
   #notReady(): string[] {
-    const pods = this.#informers.pods.objects().filter((pod) => isReady(pod) && !isDeleting(pod));
+    const pods = this.#informers.pods.items().filter((pod) => {
+      const { ready, terminating } = podView(pod);
+      return ready && !terminating;
+    });
     const deployments = this.#informers.deployments
-      .objects()
+      .items()
       .filter(({ metadata }) => metadata.namespace === this.#options.manifest.namespace);
     return deployments
       .filter((deployment) => {
         const wanted = Number(deployment.spec?.["replicas"] ?? 1);
-        return pods.filter((pod) => workloadOf(pod) === deployment.metadata.name).length < wanted;
+        return pods.filter((pod) => workloadOf(pod).name === deployment.metadata.name).length < wanted;
       })
       .map(({ metadata }) => metadata.name);
   }
@@ -244,7 +246,7 @@ export class LabCluster {
     if (this.#loadState !== "begun") return;
     const { manifest, network } = this.#options;
     const service = manifest.entry.services[0]!;
-    const found = endpointsOf(this.#informers.services.objects(), this.#informers.pods.objects()).find(
+    const found = endpointsOf(this.#informers.services.items(), this.#informers.pods.items()).find(
       (candidate) => candidate.service === service,
     );
     // Users reach the entry at its node's own address: the way from them to the cluster is not part of the emulated network.
@@ -269,21 +271,18 @@ export class LabCluster {
 
 function labPod(pod: KubernetesObject): LabPod {
   const statuses = (pod.status?.["containerStatuses"] ?? []) as { restartCount?: number }[];
-  const annotations = pod.metadata.annotations ?? {};
-  const address = pod.status?.["podIP"] as string | undefined;
+  const { name, namespace, node, phase, ready, terminating, ip, annotations } = podView(pod);
   const port = annotations[PUBLISHED.scrapePort];
   return {
-    name: pod.metadata.name,
-    namespace: pod.metadata.namespace ?? "default",
-    workload: workloadOf(pod),
-    node: nodeNameOf(pod),
-    phase: phaseOf(pod),
-    ready: isReady(pod),
-    deleting: isDeleting(pod),
+    name,
+    namespace,
+    workload: workloadOf(pod).name,
+    node,
+    phase,
+    ready,
+    deleting: terminating,
     restarts: statuses[0]?.restartCount ?? 0,
     metricsUrl:
-      address === undefined || port === undefined
-        ? null
-        : `http://${address}:${port}${annotations[PUBLISHED.scrapePath]}`,
+      ip === null || port === undefined ? null : `http://${ip}:${port}${annotations[PUBLISHED.scrapePath]}`,
   };
 }

@@ -1,9 +1,8 @@
-import { isStoreError, KINDS } from "@isochrone/kubernetes";
+import { isStoreError, keyOf, KINDS, podView, workloadOf } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger } from "@isochrone/runtime";
 import { NotReadyError } from "./errors.ts";
 import type { WorkflowWorkload } from "./manifest/model.ts";
-import { isDeleting, isReady, keyOf, nodeNameOf, workloadOf } from "./objects.ts";
 
 /** Where a pod of a workload was and where its replacement is. */
 export interface Move {
@@ -24,7 +23,7 @@ interface Dependencies {
   readonly store: ClusterStore;
   readonly clock: Clock;
   readonly logger: Logger;
-  pods(): KubernetesObject[];
+  pods(): readonly KubernetesObject[];
 }
 
 const POLL_MS = 50;
@@ -39,15 +38,11 @@ export async function rePlacePods(
   options: RePlaceOptions,
 ): Promise<Move[]> {
   const podsOf = (workload: WorkflowWorkload): KubernetesObject[] =>
-    deps
-      .pods()
-      .filter(
-        (pod) =>
-          workloadOf(pod) === workload.name &&
-          pod.metadata.namespace === workload.namespace &&
-          !isDeleting(pod) &&
-          nodeNameOf(pod) !== null,
-      );
+    deps.pods().filter((pod) => {
+      const { name, namespace } = workloadOf(pod);
+      const { terminating, node } = podView(pod);
+      return name === workload.name && namespace === workload.namespace && !terminating && node !== null;
+    });
   const total = workloads.reduce((sum, workload) => sum + podsOf(workload).length, 0);
   const moves: Move[] = [];
   for (const workload of workloads) {
@@ -62,14 +57,14 @@ export async function rePlacePods(
         throw error;
       }
       const fresh = (candidate: KubernetesObject): boolean =>
-        !before.has(candidate.metadata.uid) && isReady(candidate);
+        !before.has(candidate.metadata.uid) && podView(candidate).ready;
       const replacement = await waitFor(
         () => podsOf(workload).find(fresh),
         `replacement of ${keyOf(pod)}`,
         deps.clock,
         options,
       );
-      const move = { workload: workload.name, from: nodeNameOf(pod)!, to: nodeNameOf(replacement)! };
+      const move = { workload: workload.name, from: podView(pod).node!, to: podView(replacement).node! };
       moves.push(move);
       deps.logger.info("pod placed anew", { ...move });
       options.onMove?.(move, moves.length, total);

@@ -1,8 +1,9 @@
+import { pause } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 
 const RETRY_MS = 500;
 
-/** Runs `reconcile` after triggers: never two at a time, many triggers make one run, a failed run is tried again. */
+/** Once started, runs `reconcile` after triggers: never two at a time, many triggers make one run, a failed run is tried again. */
 export class Reconciler {
   readonly #name: string;
   readonly #reconcile: () => Promise<void>;
@@ -10,6 +11,7 @@ export class Reconciler {
   readonly #logger: Logger;
   readonly #stop = new AbortController();
   #wanted = false;
+  #started = false;
   #running: Promise<void> | null = null;
 
   constructor(options: { name: string; reconcile: () => Promise<void>; clock: Clock; logger: Logger }) {
@@ -19,10 +21,17 @@ export class Reconciler {
     this.#logger = options.logger;
   }
 
+  /** Begins with a run. Before, triggers do nothing: not everything that a run needs is there yet. */
+  start(): void {
+    this.#started = true;
+    this.trigger();
+  }
+
   /** Never blocks. */
   trigger(): void {
+    if (!this.#started || this.#stop.signal.aborted) return;
     this.#wanted = true;
-    if (this.#running !== null || this.#stop.signal.aborted) return;
+    if (this.#running !== null) return;
     this.#running = this.#loop().finally(() => {
       this.#running = null;
       if (this.#wanted) this.trigger();
@@ -56,7 +65,7 @@ export class Reconciler {
           error,
         });
         this.#wanted = true;
-        await this.#clock.sleep(RETRY_MS, this.#stop.signal).catch(() => {});
+        await pause(this.#clock, RETRY_MS, this.#stop.signal);
       }
     }
     this.#wanted = false;

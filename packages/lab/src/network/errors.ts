@@ -1,3 +1,5 @@
+import { CodedError } from "@isochrone/runtime";
+
 /** What can go wrong in the emulated network; stable, for programs. */
 export const NETWORK_ERROR_CODES = [
   "invalid_argument",
@@ -11,14 +13,10 @@ export const NETWORK_ERROR_CODES = [
 export type NetworkErrorCode = (typeof NETWORK_ERROR_CODES)[number];
 
 /** An error of the emulated network. The message names subject, rule and value. */
-export class NetworkError extends Error {
-  readonly code: NetworkErrorCode;
-  readonly retryable: boolean;
+export class NetworkError extends CodedError {
+  declare readonly code: NetworkErrorCode;
 
-  constructor(code: NetworkErrorCode, message: string, options: { cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.name = "NetworkError";
-    this.code = code;
-    this.retryable = code === "relay_down";
+  constructor(code: NetworkErrorCode, message: string, options: { readonly cause?: unknown } = {}) {
+    super(code, message, { ...options, retryable: code === "relay_down" });
   }
 }

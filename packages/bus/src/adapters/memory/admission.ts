@@ -1,7 +1,7 @@
+import { pause } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
 
 import { BusError } from "../../errors.ts";
-import { pause } from "../../pause.ts";
 import type { OutgoingRecord } from "../../port.ts";
 import { sizeOf } from "./partition-log.ts";
 import type { Bounds, PartitionLog } from "./partition-log.ts";

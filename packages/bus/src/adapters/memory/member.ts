@@ -1,7 +1,7 @@
+import { pause } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 
 import { BusError } from "../../errors.ts";
-import { pause } from "../../pause.ts";
 import type { SubscribeOptions, TopicPartition } from "../../port.ts";
 import type { Bounds, PartitionLog } from "./partition-log.ts";
 import { PartitionReader } from "./partition-reader.ts";

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
+import { pause } from "@isochrone/runtime";
 import { BusError } from "../../errors.ts";
-import { pause } from "../../pause.ts";
 import type { Batch, BusRecord } from "../../port.ts";
 import type { GroupPosition, MemberDeps } from "./member.ts";
 import type { Bounds, PartitionLog } from "./partition-log.ts";

@@ -1,8 +1,8 @@
+import { pause } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
 
 import { StoreError } from "../../errors.ts";
 import { cloneJson } from "../../json.ts";
-import { pause } from "../../pause.ts";
 import type { KindRef, KubernetesObject, WatchEvent } from "../../port.ts";
 
 /** One write. Versions are dense: every write has the version after its predecessor's. */

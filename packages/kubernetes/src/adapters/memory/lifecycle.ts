@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 
+import { withConditions } from "../../conditions.ts";
 import { StoreError } from "../../errors.ts";
-import { cloneJson } from "../../json.ts";
+import { timestamp } from "../../objects.ts";
 import type { KubernetesObject, ObjectMeta } from "../../port.ts";
 
 /** The API server's default for pods that don't say. */
@@ -54,13 +55,12 @@ export function bound(pod: KubernetesObject, nodeName: string, nowMs: number): K
   if (Array.isArray(gates) && gates.length > 0) {
     throw new StoreError("conflict", `${subject} has non-empty spec.schedulingGates`);
   }
-  const others = conditionsOf(pod).filter((condition) => condition["type"] !== "PodScheduled");
-  const scheduled = { type: "PodScheduled", status: "True", lastTransitionTime: timestamp(nowMs) };
+  const scheduled = { type: "PodScheduled", status: "True" };
   return {
     ...pod,
     metadata: { ...pod.metadata, generation: (pod.metadata.generation ?? 0) + 1 },
     spec: { ...pod.spec, nodeName },
-    status: { ...pod.status, conditions: [...others, scheduled] },
+    status: { ...pod.status, conditions: withConditions(pod, [scheduled], timestamp(nowMs)) },
   };
 }
 
@@ -93,11 +93,6 @@ export function isGone({ metadata }: KubernetesObject): boolean {
     metadata.deletionGracePeriodSeconds === 0 &&
     (metadata.finalizers?.length ?? 0) === 0
   );
-}
-
-/** RFC 3339 in whole seconds, as Kubernetes writes times. */
-export function timestamp(timeMs: number): string {
-  return `${new Date(Math.floor(timeMs / 1000) * 1000).toISOString().slice(0, 19)}Z`;
 }
 
 /** Only pods on a node that have not finished are given time; nobody would end the grace period of others. */
@@ -139,9 +134,4 @@ function forbidNewFinalizers(stored: KubernetesObject, next: KubernetesObject): 
     "invalid",
     `${kind} ${metadata.name}: metadata.finalizers must not grow while it is being deleted, got "${added.join(", ")}"`,
   );
-}
-
-function conditionsOf(pod: KubernetesObject): Record<string, unknown>[] {
-  const conditions = pod.status?.["conditions"];
-  return Array.isArray(conditions) ? cloneJson(conditions as Record<string, unknown>[]) : [];
 }

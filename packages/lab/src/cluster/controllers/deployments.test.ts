@@ -1,29 +1,25 @@
-import { KINDS } from "@isochrone/kubernetes";
+import { createInformer, KINDS, workloadOf } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { seededRandom, systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { Informer } from "../informer.ts";
 import { copyObjects } from "../manifest/check.ts";
-import { workloadOf } from "../objects.ts";
 import { threeServices } from "../testing/builders.ts";
 import { DeploymentController } from "./deployments.ts";
 
 async function setUp(): Promise<ClusterStore> {
   const store = createMemoryStore({ clock: systemClock });
-  const shared = { store, clock: systemClock, logger: new MemoryLogger() };
-  const informers = [KINDS.deployment, KINDS.replicaSet, KINDS.pod].map(
-    (kind) => new Informer({ ...shared, kind }),
+  const shared = { store, clock: systemClock, random: seededRandom(3), logger: new MemoryLogger() };
+  for (const object of copyObjects(threeServices())) await store.create(object);
+  const informers = [KINDS.deployment, KINDS.replicaSet, KINDS.pod].map((kind) =>
+    createInformer({ ...shared, kind }),
   );
-  const controller = new DeploymentController({ ...shared, informers, random: seededRandom(3) });
-  const stop = new AbortController();
+  const controller = new DeploymentController({ ...shared, informers });
   onTestFinished(async () => {
-    stop.abort();
+    await Promise.all(informers.map((informer) => informer.stop()));
     await controller.stop();
   });
-  for (const object of copyObjects(threeServices())) await store.create(object);
-  for (const informer of informers) await informer.start(stop.signal);
   controller.start();
   await podsOf(store, "c", 1);
   return store;
@@ -32,7 +28,7 @@ async function setUp(): Promise<ClusterStore> {
 /** The workload's pods, when there are that many. */
 function podsOf(store: ClusterStore, workload: string, count: number): Promise<KubernetesObject[]> {
   return vi.waitFor(async () => {
-    const pods = (await store.list(KINDS.pod)).items.filter((pod) => workloadOf(pod) === workload);
+    const pods = (await store.list(KINDS.pod)).items.filter((pod) => workloadOf(pod).name === workload);
     expect(pods).toHaveLength(count);
     return pods;
   });

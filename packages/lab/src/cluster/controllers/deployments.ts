@@ -1,8 +1,6 @@
-import { isStoreError, KINDS } from "@isochrone/kubernetes";
-import type { ClusterStore, KubernetesObject, OwnerReference } from "@isochrone/kubernetes";
+import { isStoreError, KINDS, podView } from "@isochrone/kubernetes";
+import type { ClusterStore, Informer, KubernetesObject, OwnerReference } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
-import type { Informer } from "../informer.ts";
-import { isDeleting, isFinished, isReady, nodeNameOf } from "../objects.ts";
 import { Reconciler } from "../reconciler.ts";
 import { randomSuffix, templateHash } from "./names.ts";
 
@@ -48,7 +46,7 @@ export class DeploymentController {
   }
 
   start(): void {
-    this.#reconciler.trigger();
+    this.#reconciler.start();
   }
 
   stop(): Promise<void> {
@@ -82,15 +80,16 @@ export class DeploymentController {
   }
 
   async #reconcileReplicaSet(replicaSet: KubernetesObject, pods: readonly KubernetesObject[]): Promise<void> {
-    for (const pod of pods) if (isFinished(pod) && !isDeleting(pod)) await this.#delete(pod);
-    const active = pods.filter((pod) => !isFinished(pod) && !isDeleting(pod));
+    const present = pods.filter((pod) => !podView(pod).terminating);
+    for (const pod of present) if (podView(pod).finished) await this.#delete(pod);
+    const active = present.filter((pod) => !podView(pod).finished);
     const missing = replicasOf(replicaSet) - active.length;
     for (let created = 0; created < missing; created++)
       await this.#store.create(newPod(replicaSet, randomSuffix(this.#random)));
     // Unplaced and unready ones go first, as in Kubernetes.
     const surplus = [...active].sort((a, b) => rank(a) - rank(b)).slice(0, Math.max(0, -missing));
     for (const pod of surplus) await this.#delete(pod);
-    const ready = active.filter(isReady).length;
+    const ready = active.filter((pod) => podView(pod).ready).length;
     await this.#patchStatus(replicaSet, {
       replicas: active.length,
       readyReplicas: ready,
@@ -105,8 +104,9 @@ export class DeploymentController {
   ): Promise<void> {
     const active = replicaSets
       .flatMap((replicaSet) => ownedBy(pods, replicaSet))
-      .filter((pod) => !isDeleting(pod) && !isFinished(pod));
-    const ready = active.filter(isReady).length;
+      .map(podView)
+      .filter(({ terminating, finished }) => !terminating && !finished);
+    const ready = active.filter((pod) => pod.ready).length;
     const { generation } = deployment.metadata;
     await this.#patchStatus(deployment, {
       ...(generation === undefined ? {} : { observedGeneration: generation }),
@@ -129,7 +129,10 @@ export class DeploymentController {
   }
 }
 
-const rank = (pod: KubernetesObject): number => (nodeNameOf(pod) === null ? 0 : isReady(pod) ? 2 : 1);
+function rank(pod: KubernetesObject): number {
+  const { node, ready } = podView(pod);
+  return node === null ? 0 : ready ? 2 : 1;
+}
 
 function ownedBy(objects: readonly KubernetesObject[], owner: KubernetesObject): KubernetesObject[] {
   return objects.filter(

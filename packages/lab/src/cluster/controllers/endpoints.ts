@@ -1,6 +1,7 @@
+import { podView, workloadOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { PUBLISHED, UNKNOWN } from "../names.ts";
-import { isDeleting, isReady, matches, nodeNameOf, workloadOf } from "../objects.ts";
+import { serviceSelects } from "../objects.ts";
 import type { Identity } from "../pod/protocol.ts";
 
 /** A ready pod behind a service, before its address is resolved for a caller. */
@@ -23,7 +24,7 @@ export function identityOf(pod: KubernetesObject, address: string): Identity {
   return {
     pod: pod.metadata.name,
     namespace: pod.metadata.namespace ?? "default",
-    workload: workloadOf(pod),
+    workload: workloadOf(pod).name,
     app: labels["app"] ?? labels["app.kubernetes.io/name"] ?? UNKNOWN,
     version: labels["version"] ?? labels["app.kubernetes.io/version"] ?? UNKNOWN,
     address,
@@ -36,21 +37,23 @@ export function endpointsOf(
   pods: readonly KubernetesObject[],
 ): ServiceEndpoints[] {
   const serving = pods
-    .filter((pod) => isReady(pod) && !isDeleting(pod))
+    .filter((pod) => {
+      const { ready, terminating } = podView(pod);
+      return ready && !terminating;
+    })
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   return services.map((service) => {
     const { name, namespace = "default" } = service.metadata;
-    const selector = (service.spec as { selector?: Record<string, string> } | undefined)?.selector ?? {};
     const endpoints = serving
-      .filter((pod) => pod.metadata.namespace === namespace && matches(pod.metadata.labels, selector))
+      .filter((pod) => pod.metadata.namespace === namespace && serviceSelects(service, pod.metadata.labels))
       .flatMap(endpointOf);
     return { service: name, namespace, endpoints };
   });
 }
 
 function endpointOf(pod: KubernetesObject): ServiceEndpoint[] {
-  const node = nodeNameOf(pod);
+  const { node, ip } = podView(pod);
   const port = Number(pod.metadata.annotations?.[PUBLISHED.port]);
   if (node === null || !Number.isInteger(port)) return [];
-  return [{ node, port, identity: identityOf(pod, (pod.status?.["podIP"] as string | undefined) ?? "") }];
+  return [{ node, port, identity: identityOf(pod, ip ?? "") }];
 }

@@ -1,8 +1,10 @@
 import type { ChildProcess } from "node:child_process";
+import { pause } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
 import { PodProcessError } from "../errors.ts";
 import type { FromPod, PodConfig, ReceivedCounts, Route, ToPod, Usage } from "../pod/protocol.ts";
 import { endChild, hasEnded, sendTo, startChild } from "./child.ts";
+import { Questions } from "./questions.ts";
 
 const POD_ENTRY = new URL("../pod/main.ts", import.meta.url);
 const ANSWER_MS = 1_000;
@@ -20,8 +22,7 @@ export class Container {
   readonly #child: ChildProcess;
   readonly #clock: Clock;
   readonly #startedAtMs: number;
-  readonly #asked = new Map<number, (received: ReceivedCounts) => void>();
-  #lastId = 0;
+  readonly #counts: Questions<ReceivedCounts>;
   #received: ReceivedCounts = {};
   #usage: Usage;
   #listening: ((result: ContainerPorts | Error) => void) | null = null;
@@ -32,6 +33,7 @@ export class Container {
     this.#startedAtMs = clock.now();
     this.#usage = { timeMs: this.#startedAtMs, cpuSeconds: 0, memoryBytes: 0 };
     this.#child = startChild(POD_ENTRY, `${config.identity.namespace}/${config.identity.pod}`);
+    this.#counts = new Questions(this.#child, clock, ANSWER_MS);
     this.exited = new Promise((resolve) => {
       this.#child.once("exit", (code) => resolve(code));
       this.#child.once("error", () => resolve(null));
@@ -85,16 +87,7 @@ export class Container {
 
   /** Requests received up to now; what was known before when the process doesn't answer. */
   async askReceived(): Promise<ReceivedCounts> {
-    if (hasEnded(this.#child)) return this.#received;
-    const id = ++this.#lastId;
-    const stop = new AbortController();
-    const answer = new Promise<ReceivedCounts>((resolve) => this.#asked.set(id, resolve));
-    this.#send({ type: "counts", id });
-    const late = this.#clock.sleep(ANSWER_MS, stop.signal).catch(() => {});
-    const received = await Promise.race([answer, this.exited.then(() => null), late.then(() => null)]);
-    stop.abort();
-    this.#asked.delete(id);
-    return received ?? this.#received;
+    return (await this.#counts.ask((id) => this.#send({ type: "counts", id }))) ?? this.#received;
   }
 
   /** Ends the process, kindly first. */
@@ -102,10 +95,7 @@ export class Container {
     if (hasEnded(this.#child)) return;
     this.#send({ type: "stop" });
     const stop = new AbortController();
-    await endChild(
-      this.#child,
-      Promise.race([this.exited, this.#clock.sleep(STOP_MS, stop.signal).catch(() => {})]),
-    );
+    await endChild(this.#child, Promise.race([this.exited, pause(this.#clock, STOP_MS, stop.signal)]));
     stop.abort();
   }
 
@@ -118,7 +108,7 @@ export class Container {
     if (message.type === "failed")
       return this.#listening?.(new PodProcessError(`pod process failed: ${message.reason}`));
     this.#received = message.received;
-    if (message.type === "counts") this.#asked.get(message.id)?.(message.received);
+    if (message.type === "counts") this.#counts.settle(message.id, message.received);
     else this.#usage = message.usage;
   }
 }

@@ -1,14 +1,14 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { isStoreError, KINDS } from "@isochrone/kubernetes";
-import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
+import { isStoreError, KINDS, podView } from "@isochrone/kubernetes";
+import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { endpointsOf } from "../controllers/endpoints.ts";
 import type { ServiceEndpoints } from "../controllers/endpoints.ts";
-import type { Informer } from "../informer.ts";
 import { CADVISOR_PATH, UNKNOWN } from "../names.ts";
-import { isDeleting, isFinished, matches, nodeNameOf } from "../objects.ts";
+import { serviceSelects } from "../objects.ts";
 import type { Route } from "../pod/protocol.ts";
 import type { PodNetwork, Site } from "../ports.ts";
 import { Reconciler } from "../reconciler.ts";
@@ -70,9 +70,7 @@ export class Kubelet {
   async start(): Promise<void> {
     const { site, store, clock, pods, services } = this.#deps;
     this.#server = createServer((incoming, outgoing) => this.#serve(incoming, outgoing));
-    await new Promise<void>((resolve, reject) => {
-      this.#server!.once("error", reject).listen(0, this.address.host, resolve);
-    });
+    await once(this.#server.listen(0, this.address.host), "listening");
     const node = nodeObject(site, this.address.host, this.address.port, clock.now());
     await store.create(node).catch(async (error: unknown) => {
       if (!isStoreError(error, "already_exists")) throw error;
@@ -80,7 +78,7 @@ export class Kubelet {
     });
     pods.onChange(() => this.#reconciler.trigger());
     services.onChange(() => this.#reconciler.trigger());
-    this.#reconciler.trigger();
+    this.#reconciler.start();
   }
 
   async stop(): Promise<void> {
@@ -113,18 +111,17 @@ export class Kubelet {
   }
 
   async #reconcile(): Promise<void> {
-    const pods = this.#deps.pods.objects();
-    const mine = new Map(
-      pods
-        .filter((pod) => nodeNameOf(pod) === this.node && !isFinished(pod))
-        .map((pod) => [pod.metadata.uid!, pod]),
-    );
-    for (const [uid, pod] of mine) {
+    const pods = this.#deps.pods.items();
+    const mine = new Set<string>();
+    for (const pod of pods) {
+      const { uid, node, finished, terminating } = podView(pod);
+      if (uid === null || node !== this.node || finished) continue;
+      mine.add(uid);
       if (!this.#runners.has(uid)) this.#begin(pod);
-      if (isDeleting(pod)) this.#runners.get(uid)?.terminate();
+      if (terminating) this.#runners.get(uid)?.terminate();
     }
     for (const [uid, runner] of this.#runners) if (!mine.has(uid)) void runner.kill();
-    await this.#pushRoutes(endpointsOf(this.#deps.services.objects(), pods));
+    await this.#pushRoutes(endpointsOf(this.#deps.services.items(), pods));
   }
 
   #begin(pod: KubernetesObject): void {
@@ -142,10 +139,13 @@ export class Kubelet {
   }
 
   #serviceOf(pod: KubernetesObject): string {
-    const service = this.#deps.services.objects().find(({ metadata, spec }) => {
-      const selector = (spec as { selector?: Record<string, string> } | undefined)?.selector ?? {};
-      return metadata.namespace === pod.metadata.namespace && matches(pod.metadata.labels, selector);
-    });
+    const service = this.#deps.services
+      .items()
+      .find(
+        (candidate) =>
+          candidate.metadata.namespace === pod.metadata.namespace &&
+          serviceSelects(candidate, pod.metadata.labels),
+      );
     return service?.metadata.name ?? UNKNOWN;
   }
 

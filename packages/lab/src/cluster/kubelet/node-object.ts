@@ -1,7 +1,6 @@
-import { KINDS } from "@isochrone/kubernetes";
+import { KINDS, timestamp } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { PUBLISHED } from "../names.ts";
-import { timestamp } from "../objects.ts";
 import type { Site } from "../ports.ts";
 
 const MAX_PODS = 110;

@@ -1,10 +1,11 @@
-import { isStoreError, KINDS } from "@isochrone/kubernetes";
+import { isStoreError, KINDS, timestamp, withConditions } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
+import { delayMs, pause } from "@isochrone/runtime";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { identityOf } from "../controllers/endpoints.ts";
 import { readBehaviour } from "../manifest/behaviour.ts";
 import { PUBLISHED, SIDECAR_METRICS_PATH } from "../names.ts";
-import { podSpec, timestamp, withConditions } from "../objects.ts";
+import { podSpec } from "../objects.ts";
 import type { PodConfig, ReceivedCounts, Route } from "../pod/protocol.ts";
 import type { PodNetwork } from "../ports.ts";
 import type { ContainerUsage } from "./cadvisor.ts";
@@ -30,7 +31,7 @@ export const RUNNER_DEFAULTS: RunnerOptions = {
   terminationGraceMs: 3_000,
   restartBackoffMs: 1_000,
   maxRestartBackoffMs: 30_000,
-  callTimeoutMs: 2_000,
+  callTimeoutMs: 5_000,
   usageIntervalMs: 1_000,
 };
 
@@ -135,7 +136,7 @@ export class PodRunner {
   }
 
   async #run(): Promise<void> {
-    const { clock, options } = this.#deps;
+    const { clock, random, options } = this.#deps;
     let crashes = 0;
     while (!this.#terminate.signal.aborted) {
       const startedMs = clock.monotonic();
@@ -145,8 +146,9 @@ export class PodRunner {
       this.#restarts++;
       this.#deps.onRestart(this.#pod.metadata.name);
       await this.#report("crashed");
-      const pauseMs = Math.min(options.maxRestartBackoffMs, options.restartBackoffMs * 2 ** (crashes - 1));
-      await clock.sleep(pauseMs, this.#terminate.signal).catch(() => {});
+      const delays = { initialMs: options.restartBackoffMs, maxMs: options.maxRestartBackoffMs };
+      const pauseMs = delayMs({ ...delays, factor: 2, jitterRatio: 0 }, crashes, random);
+      await pause(clock, pauseMs, this.#terminate.signal);
     }
     if (!this.#abort.signal.aborted) await this.#deletePod();
   }
@@ -182,7 +184,7 @@ export class PodRunner {
       await new Promise((resolve) => terminate.addEventListener("abort", resolve, { once: true }));
     const own = (await this.#current())?.metadata.deletionGracePeriodSeconds ?? Number.POSITIVE_INFINITY;
     const graceMs = Math.min(this.#deps.options.terminationGraceMs, own * 1000);
-    await this.#deps.clock.sleep(graceMs, abort).catch(() => {});
+    await pause(this.#deps.clock, graceMs, abort);
   }
 
   #config(): PodConfig {

@@ -2,6 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import type { Clock } from "@isochrone/runtime";
 import { PodProcessError } from "../errors.ts";
 import { endChild, sendTo, startChild } from "../kubelet/child.ts";
+import { Questions } from "../kubelet/questions.ts";
 import type { SocketAddress } from "../ports.ts";
 import type { EndToEnd, FromLoad, ToLoad } from "./protocol.ts";
 
@@ -12,14 +13,12 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** The load generator's process, as the cluster sees it. */
 export class LoadGenerator {
   readonly #child: ChildProcess;
-  readonly #clock: Clock;
-  readonly #asked = new Map<number, (report: EndToEnd) => void>();
-  #lastId = 0;
+  readonly #reports: Questions<EndToEnd>;
 
   constructor(requestsPerSecond: number, clock: Clock) {
-    this.#clock = clock;
     this.#child = startChild(LOAD_ENTRY, "load");
-    this.#child.on("message", (message: FromLoad) => this.#asked.get(message.id)?.(message.report));
+    this.#reports = new Questions(this.#child, clock, ANSWER_MS);
+    this.#child.on("message", ({ id, report }: FromLoad) => this.#reports.settle(id, report));
     this.#send({ type: "configure", requestsPerSecond, timeoutMs: REQUEST_TIMEOUT_MS });
   }
 
@@ -34,17 +33,7 @@ export class LoadGenerator {
 
   /** Throws PodProcessError when the process doesn't answer. */
   async report(lastMs: number): Promise<EndToEnd> {
-    const id = ++this.#lastId;
-    const stop = new AbortController();
-    const answer = new Promise<EndToEnd>((resolve) => this.#asked.set(id, resolve));
-    this.#send({ type: "report", id, lastMs });
-    const late = this.#clock.sleep(ANSWER_MS, stop.signal).then(
-      () => null,
-      () => null,
-    );
-    const report = await Promise.race([answer, late]);
-    stop.abort();
-    this.#asked.delete(id);
+    const report = await this.#reports.ask((id) => this.#send({ type: "report", id, lastMs }));
     if (report === null)
       throw new PodProcessError(`the load generator must report within ${ANSWER_MS} ms and did not`);
     return report;

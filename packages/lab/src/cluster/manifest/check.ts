@@ -1,14 +1,19 @@
+import { amountOrNull, parseCpuMillicores, parseMemoryBytes } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { ManifestError } from "../errors.ts";
 import type { ManifestProblem } from "../errors.ts";
 import { BEHAVIOUR, WORKFLOW_LABEL } from "../names.ts";
-import { parseBytes, parseMillicores } from "../quantity.ts";
+import { serviceSelects } from "../objects.ts";
 import { readBehaviour } from "./behaviour.ts";
 import { orderCallersFirst } from "./graph.ts";
 import type { Behaviour, ManifestDocument, WorkflowManifest, WorkflowWorkload } from "./model.ts";
 
 const NAME = /^[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?$/;
 const MAX_REPLICAS = 50;
+const RESOURCES = [
+  ["cpu", parseCpuMillicores],
+  ["memory", parseMemoryBytes],
+] as const;
 const KINDS_ALLOWED = new Set(["apps/v1 Deployment", "v1 Service"]);
 
 interface Draft {
@@ -199,9 +204,9 @@ function checkContainers(document: ManifestDocument, spec: DeploymentSpec, refus
   for (const [index, container] of containers.entries()) {
     const requests =
       (container as { resources?: { requests?: Record<string, unknown> } } | null)?.resources?.requests ?? {};
-    for (const [resource, parse] of [["cpu", parseMillicores] as const, ["memory", parseBytes] as const]) {
+    for (const [resource, parse] of RESOURCES) {
       const value = requests[resource];
-      if (value !== undefined && parse(value) === null)
+      if (value !== undefined && amountOrNull(value, parse) === null)
         refuse(
           document,
           [...path, index, "resources", "requests", resource],
@@ -220,12 +225,7 @@ function matchServices(
   const serving = new Map<string, string>();
   for (const document of services) {
     const { object } = document;
-    const selector = Object.entries(
-      (object.spec as { selector?: Record<string, string> } | undefined)?.selector ?? {},
-    );
-    const matches = drafts.filter(
-      ({ labels }) => selector.length > 0 && selector.every(([key, value]) => labels[key] === value),
-    );
+    const matches = drafts.filter(({ labels }) => serviceSelects(object, labels));
     if (matches.length === 1) serving.set(object.metadata.name, matches[0]!.name);
     else {
       const found = matches.length === 0 ? "none" : matches.map(({ name }) => name).join(", ");

@@ -1,4 +1,5 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
+import { withDeadline } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
 import { ExtenderError } from "../errors.ts";
 import { podSpec } from "../objects.ts";
@@ -116,26 +117,20 @@ export class ExtenderClient {
     };
     const url = `${this.config.urlPrefix.replace(/\/+$/, "")}/${verb}`;
     const timeoutMs = this.config.httpTimeoutMs ?? 5_000;
-    const timeout = new AbortController();
-    const ended = new AbortController();
-    void this.#clock.sleep(timeoutMs, ended.signal).then(
-      () => timeout.abort(new Error(`no answer within ${timeoutMs} ms`)),
-      () => {},
-    );
     try {
-      const response = await fetch(url, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(args),
-        signal: timeout.signal,
+      return await withDeadline<unknown>(this.#clock, timeoutMs, "the answer", async (signal) => {
+        const response = await fetch(url, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify(args),
+          signal,
+        });
+        if (response.status !== 200) throw new Error(`answered with status ${response.status}`);
+        return await response.json();
       });
-      if (response.status !== 200) throw new Error(`answered with status ${response.status}`);
-      return await response.json();
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw new ExtenderError(`extender call ${url} failed: ${reason}`, { cause });
-    } finally {
-      ended.abort();
     }
   }
 }

@@ -1,14 +1,19 @@
+import { matchesLabels, nodeView, podView } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
-import { isFinished, isReady, nodeNameOf, podSpec, requestsOf } from "../objects.ts";
-import type { Resources } from "../objects.ts";
-import { parseBytes, parseMillicores } from "../quantity.ts";
+import { podSpec } from "../objects.ts";
+
+interface Amounts {
+  readonly cpuMillicores: number;
+  readonly memoryBytes: number;
+  readonly pods: number;
+}
 
 /** A node with what the pods bound to it request. */
 export interface NodeState {
   readonly node: KubernetesObject;
   readonly name: string;
-  readonly allocatable: Resources & { readonly pods: number };
-  readonly requested: Resources & { readonly pods: number };
+  readonly allocatable: Amounts;
+  readonly requested: Amounts;
 }
 
 /** Nodes with their bound pods; finished pods use nothing, those being deleted still do. */
@@ -16,14 +21,14 @@ export function nodeStates(
   nodes: readonly KubernetesObject[],
   pods: readonly KubernetesObject[],
 ): NodeState[] {
+  const running = pods.map(podView).filter(({ finished }) => !finished);
   return nodes.map((node) => {
-    const { name } = node.metadata;
+    const { name, allocatableCpuMillicores, allocatableMemoryBytes } = nodeView(node);
     const requested = { cpuMillicores: 0, memoryBytes: 0, pods: 0 };
-    for (const pod of pods) {
-      if (nodeNameOf(pod) !== name || isFinished(pod)) continue;
-      const { cpuMillicores, memoryBytes } = requestsOf(pod);
-      requested.cpuMillicores += cpuMillicores;
-      requested.memoryBytes += memoryBytes;
+    for (const pod of running) {
+      if (pod.node !== name) continue;
+      requested.cpuMillicores += pod.requestsCpuMillicores;
+      requested.memoryBytes += pod.requestsMemoryBytes;
       requested.pods++;
     }
     const allocatable = (node.status?.["allocatable"] ?? {}) as Record<string, string>;
@@ -31,8 +36,8 @@ export function nodeStates(
       node,
       name,
       allocatable: {
-        cpuMillicores: parseMillicores(allocatable["cpu"]) ?? 0,
-        memoryBytes: parseBytes(allocatable["memory"]) ?? 0,
+        cpuMillicores: allocatableCpuMillicores ?? 0,
+        memoryBytes: allocatableMemoryBytes ?? 0,
         pods: Number(allocatable["pods"] ?? 0),
       },
       requested,
@@ -45,15 +50,15 @@ export function unfitReason(
   pod: KubernetesObject,
   { node, allocatable, requested }: NodeState,
 ): string | null {
-  if (!isReady(node)) return "node(s) had untolerated taint {node.kubernetes.io/not-ready: }";
-  if (node.spec?.["unschedulable"] === true) return "node(s) were unschedulable";
-  const selector = Object.entries(podSpec(pod).nodeSelector ?? {});
-  if (selector.some(([key, value]) => node.metadata.labels?.[key] !== value))
+  const { ready, cordoned } = nodeView(node);
+  if (!ready) return "node(s) had untolerated taint {node.kubernetes.io/not-ready: }";
+  if (cordoned) return "node(s) were unschedulable";
+  if (!matchesLabels(podSpec(pod).nodeSelector ?? {}, node.metadata.labels))
     return "node(s) didn't match Pod's node affinity/selector";
-  const wants = requestsOf(pod);
+  const { requestsCpuMillicores, requestsMemoryBytes } = podView(pod);
   if (requested.pods + 1 > allocatable.pods) return "Too many pods";
-  if (requested.cpuMillicores + wants.cpuMillicores > allocatable.cpuMillicores) return "Insufficient cpu";
-  if (requested.memoryBytes + wants.memoryBytes > allocatable.memoryBytes) return "Insufficient memory";
+  if (requested.cpuMillicores + requestsCpuMillicores > allocatable.cpuMillicores) return "Insufficient cpu";
+  if (requested.memoryBytes + requestsMemoryBytes > allocatable.memoryBytes) return "Insufficient memory";
   return null;
 }
 
@@ -68,11 +73,11 @@ export function feasibleNodesToFind(nodeCount: number): number {
 
 /** kube-scheduler's NodeResourcesFit with LeastAllocated: the mean free share of CPU and memory after placing, 0..100. */
 export function leastAllocatedScore(pod: KubernetesObject, { allocatable, requested }: NodeState): number {
-  const wants = requestsOf(pod);
+  const { requestsCpuMillicores, requestsMemoryBytes } = podView(pod);
   const free = (total: number, used: number): number =>
     total <= 0 || used > total ? 0 : Math.floor(((total - used) * 100) / total);
-  const cpu = free(allocatable.cpuMillicores, requested.cpuMillicores + wants.cpuMillicores);
-  const memory = free(allocatable.memoryBytes, requested.memoryBytes + wants.memoryBytes);
+  const cpu = free(allocatable.cpuMillicores, requested.cpuMillicores + requestsCpuMillicores);
+  const memory = free(allocatable.memoryBytes, requested.memoryBytes + requestsMemoryBytes);
   return Math.floor((cpu + memory) / 2);
 }
 

@@ -1,14 +1,12 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { KINDS } from "@isochrone/kubernetes";
+import { conditionsOf, createInformer, KINDS, podView } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { seededRandom, systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { Informer } from "../informer.ts";
 import { nodeObject } from "../kubelet/node-object.ts";
-import { conditionsOf, nodeNameOf } from "../objects.ts";
 import { sites } from "../testing/builders.ts";
 import type { ExtenderConfig } from "./extender.ts";
 import { feasibleNodesToFind } from "./filters.ts";
@@ -52,24 +50,19 @@ async function setUp(
   const store = createMemoryStore({ clock: systemClock });
   for (const site of sites(options.nodes ?? 3, 1_000))
     await store.create(nodeObject(site, "127.0.0.1", 1, 0));
-  const shared = { store, clock: systemClock, logger: new MemoryLogger() };
-  const pods = new Informer({ ...shared, kind: KINDS.pod });
-  const nodes = new Informer({ ...shared, kind: KINDS.node });
+  const shared = { store, clock: systemClock, random: seededRandom(1), logger: new MemoryLogger() };
+  const pods = createInformer({ ...shared, kind: KINDS.pod });
+  const nodes = createInformer({ ...shared, kind: KINDS.node });
   const scheduler = new Scheduler({
     ...shared,
     pods,
     nodes,
     placement: options.placement ?? "score",
-    random: seededRandom(1),
   });
   if (options.extender !== undefined) scheduler.setExtender(options.extender);
-  const stop = new AbortController();
   onTestFinished(async () => {
-    stop.abort();
-    await scheduler.stop();
+    await Promise.all([pods.stop(), nodes.stop(), scheduler.stop()]);
   });
-  await pods.start(stop.signal);
-  await nodes.start(stop.signal);
   return { store, scheduler };
 }
 
@@ -87,7 +80,7 @@ const get = (store: ClusterStore, name: string): Promise<KubernetesObject | null
 
 async function nodeOf(store: ClusterStore, name: string): Promise<string> {
   return vi.waitFor(async () => {
-    const node = nodeNameOf((await get(store, name))!);
+    const node = podView((await get(store, name))!).node;
     expect(node).not.toBeNull();
     return node!;
   });
@@ -187,7 +180,7 @@ describe("the scheduler with an extender", () => {
     const { store, scheduler } = await setUp({ extender: { urlPrefix, ...all, httpTimeoutMs: 100 } });
     await store.create(pod("p"));
     scheduler.start();
-    expect(await refusal(store, "p")).toContain("no answer within 100 ms");
+    expect(await refusal(store, "p")).toContain("the answer must end within 100 ms and did not");
   });
 
   it("goes on without an ignorable extender that fails", async () => {
@@ -209,7 +202,7 @@ describe("the scheduler alone", () => {
       "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu.",
     );
     await store.patch({ ...KINDS.node, name: "n2" }, { status: { allocatable: { cpu: "8" } } });
-    await vi.waitFor(async () => expect(nodeNameOf((await get(store, "big"))!)).toBe("n2"), {
+    await vi.waitFor(async () => expect(podView((await get(store, "big"))!).node).toBe("n2"), {
       timeout: 5_000,
     });
   });
@@ -241,7 +234,7 @@ describe("the scheduler alone", () => {
     await store.create(pod("open"));
     scheduler.start();
     await nodeOf(store, "open");
-    expect(nodeNameOf((await get(store, "gated"))!)).toBeNull();
+    expect(podView((await get(store, "gated"))!).node).toBeNull();
   });
 
   it.each([

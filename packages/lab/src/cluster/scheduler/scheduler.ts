@@ -1,18 +1,17 @@
-import { isStoreError, KINDS } from "@isochrone/kubernetes";
-import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
-import type { Clock, Logger, Random } from "@isochrone/runtime";
-import { ExtenderError } from "../errors.ts";
-import type { Informer } from "../informer.ts";
 import {
   conditionsOf,
-  isDeleting,
-  isFinished,
+  isStoreError,
   keyOf,
-  nodeNameOf,
-  podSpec,
+  KINDS,
+  podView,
   timestamp,
   withConditions,
-} from "../objects.ts";
+} from "@isochrone/kubernetes";
+import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
+import { delayMs } from "@isochrone/runtime";
+import type { Clock, Logger, Random } from "@isochrone/runtime";
+import { ExtenderError } from "../errors.ts";
+import { podSpec } from "../objects.ts";
 import { Reconciler } from "../reconciler.ts";
 import { ExtenderClient } from "./extender.ts";
 import type { ExtenderConfig } from "./extender.ts";
@@ -29,8 +28,8 @@ import { interleaveRegions } from "./spread.ts";
 /** `score`: kube-scheduler's way, with the extender if one is set. `spread`: round robin over nodes far apart, a bad start on purpose. */
 export type Placement = "score" | "spread";
 
-const FIRST_BACKOFF_MS = 1_000;
-const MAX_BACKOFF_MS = 10_000;
+/** kube-scheduler's pauses before a pod that did not fit is tried again. */
+const POD_BACKOFF = { initialMs: 1_000, maxMs: 10_000, factor: 2, jitterRatio: 0 };
 
 interface Backoff {
   attempts: number;
@@ -84,7 +83,7 @@ export class Scheduler {
   }
 
   start(): void {
-    this.#reconciler.trigger();
+    this.#reconciler.start();
   }
 
   stop(): Promise<void> {
@@ -93,13 +92,7 @@ export class Scheduler {
 
   async #schedulePending(): Promise<void> {
     const { items: pods } = await this.#store.list(KINDS.pod);
-    const pending = pods.filter(
-      (pod) =>
-        nodeNameOf(pod) === null &&
-        !isDeleting(pod) &&
-        !isFinished(pod) &&
-        (podSpec(pod).schedulingGates ?? []).length === 0,
-    );
+    const pending = pods.filter(isPending);
     pending.sort(
       (a, b) =>
         (a.metadata.creationTimestamp ?? "").localeCompare(b.metadata.creationTimestamp ?? "") ||
@@ -216,7 +209,7 @@ export class Scheduler {
   async #reject(pod: KubernetesObject, message: string): Promise<void> {
     const key = keyOf(pod);
     const attempts = (this.#backoff.get(key)?.attempts ?? 0) + 1;
-    const pauseMs = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempts - 1));
+    const pauseMs = delayMs(POD_BACKOFF, attempts, this.#random);
     this.#backoff.set(key, { attempts, untilMs: this.#clock.monotonic() + pauseMs });
     this.#reconciler.triggerLater(pauseMs + 1);
     const known = conditionsOf(pod).some(
@@ -229,6 +222,12 @@ export class Scheduler {
     const ref = { ...KINDS.pod, namespace: pod.metadata.namespace ?? "default", name: pod.metadata.name };
     await this.#store.patch(ref, { status: { conditions } });
   }
+}
+
+function isPending(pod: KubernetesObject): boolean {
+  const { node, terminating, finished } = podView(pod);
+  const isGated = (podSpec(pod).schedulingGates ?? []).length > 0;
+  return node === null && !terminating && !finished && !isGated;
 }
 
 function compareNames(a: KubernetesObject, b: KubernetesObject): number {

@@ -1,4 +1,5 @@
 // The relay's process. Its parent talks to it over the IPC channel; without a parent it ends.
+import { constants, setPriority } from "node:os";
 import { DelayQueue } from "./delay-queue.ts";
 import type { RelayMessage, RelayRequest } from "./messages.ts";
 import { monotonicMs } from "./monotonic.ts";
@@ -18,6 +19,13 @@ async function answer(relay: Relay, { id, call, arguments: argument }: RelayRequ
   } catch (error) {
     tell({ kind: "failure", id, message: `${call}: ${(error as Error).message}` });
   }
+}
+
+try {
+  // Before the timer's thread is made, which inherits it: a network must not slow down because its hosts are busy.
+  setPriority(0, constants.priority.PRIORITY_HIGH);
+} catch {
+  // Most users may not; delays are then late by what the machine is busy.
 }
 
 const queue: DelayQueue = new DelayQueue(monotonicMs, new ThreadTimer(() => queue.drain()));

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import type { Listener, RelayContext } from "./context.ts";
 import type { ExposePlan, ListenerPlan } from "./messages.ts";
@@ -21,13 +22,8 @@ export class TcpListener implements Listener {
   ): Promise<TcpListener> {
     const listener = new TcpListener(context, expose, plan, pair);
     const server = listener.#server;
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen({ host: plan.host, port: plan.port, exclusive: true, backlog: 512 }, () => {
-        server.off("error", reject);
-        resolve();
-      });
-    });
+    server.listen({ host: plan.host, port: plan.port, exclusive: true, backlog: 512 });
+    await once(server, "listening");
     server.on("error", (error) =>
       context.fault("tcp listener failed", `${plan.host}:${plan.port}: ${error.message}`),
     );

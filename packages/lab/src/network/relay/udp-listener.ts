@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import type { Listener, RelayContext } from "./context.ts";
 import type { ExposePlan, ListenerPlan } from "./messages.ts";
@@ -37,13 +38,10 @@ export class UdpListener implements Listener {
   ): Promise<UdpListener> {
     const listener = new UdpListener(context, expose, plan, pair);
     const socket = listener.#socket;
-    await new Promise<void>((resolve, reject) => {
-      socket.once("error", reject);
-      socket.bind({ address: plan.host, port: plan.port, exclusive: true }, () => {
-        socket.off("error", reject);
-        resolve();
-      });
-    });
+    // Asked for first: with this socket's own look-up it may be listening before `bind` returns.
+    const listening = once(socket, "listening");
+    socket.bind({ address: plan.host, port: plan.port, exclusive: true });
+    await listening;
     socket.on("error", (error) =>
       context.fault("udp listener failed", `${plan.host}:${plan.port}: ${error.message}`),
     );

@@ -1,4 +1,4 @@
-import type { Clock } from "@isochrone/runtime";
+import type { Clock } from "./clock.ts";
 
 /** Sleeps, or returns early when the signal aborts: for loops that look at the signal themselves. */
 export async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,53 @@
+import { createMemoryBus, type MemoryBus } from "@isochrone/bus/memory";
+import type { ClusterStore } from "@isochrone/kubernetes";
+import { createMemoryStore } from "@isochrone/kubernetes/memory";
+import { createRegistry, loadSettings, seededRandom } from "@isochrone/runtime";
+import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
+import { createAggregator, type Aggregator } from "../aggregator.ts";
+import { aggregatorSettings } from "../settings.ts";
+
+/** A whole aggregator that listens on a free port of 127.0.0.1, with what stands around it. */
+export interface RunningAggregator {
+  readonly aggregator: Aggregator;
+  readonly clock: ManualClock;
+  readonly bus: MemoryBus;
+  readonly store: ClusterStore;
+  readonly logger: MemoryLogger;
+  stop(): Promise<void>;
+}
+
+/** How it differs from the usual. */
+export interface RunningAggregatorOptions {
+  /** Settings by key. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** Puts something between the aggregator and its store. */
+  readonly around?: (store: ClusterStore) => ClusterStore;
+}
+
+/** Windows of 30 s in panes of 2 s, a graph every second of the manual clock; the first is built at once. */
+export async function startAggregator(options: RunningAggregatorOptions = {}): Promise<RunningAggregator> {
+  const clock = new ManualClock();
+  const logger = new MemoryLogger();
+  const bus = createMemoryBus({ clock });
+  const store = createMemoryStore({ clock });
+  const usual = { host: "127.0.0.1", port: 0, windowMs: 30_000, paneMs: 2000, buildIntervalMs: 1000 };
+  const { aggregator: config } = loadSettings([aggregatorSettings], {
+    env: {},
+    file: { aggregator: { ...usual, ...options.settings } },
+  });
+  const aggregator = createAggregator(config, {
+    bus,
+    store: options.around?.(store) ?? store,
+    clock,
+    random: seededRandom(1),
+    logger,
+    registry: createRegistry(),
+  });
+  await aggregator.start();
+  await clock.advance(0);
+  const stop = async (): Promise<void> => {
+    await aggregator.stop();
+    await bus.close();
+  };
+  return { aggregator, clock, bus, store, logger, stop };
+}

@@ -1,0 +1,44 @@
+import { isPlainObject } from "./json.ts";
+import type { KubernetesObject } from "./port.ts";
+
+/** An entry of `status.conditions`. */
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+}
+
+/** The object's conditions; entries that are none are left out. */
+export function conditionsOf(object: KubernetesObject): Condition[] {
+  const conditions = object.status?.["conditions"];
+  return Array.isArray(conditions) ? conditions.filter(isCondition) : [];
+}
+
+/** Whether the condition is there and true. */
+export function hasCondition(object: KubernetesObject, type: string): boolean {
+  return conditionsOf(object).some((condition) => condition.type === type && condition.status === "True");
+}
+
+/** The object's conditions with these in place of those of the same type; the transition time moves only with the status. */
+export function withConditions(
+  object: KubernetesObject,
+  changes: readonly Condition[],
+  time: string,
+): Condition[] {
+  const conditions = conditionsOf(object).map((condition) => ({ ...condition }));
+  for (const change of changes) {
+    const index = conditions.findIndex(({ type }) => type === change.type);
+    const previous = conditions[index];
+    const lastTransitionTime =
+      previous?.status === change.status ? (previous.lastTransitionTime ?? time) : time;
+    if (index < 0) conditions.push({ ...change, lastTransitionTime });
+    else conditions[index] = { ...change, lastTransitionTime };
+  }
+  return conditions;
+}
+
+function isCondition(value: unknown): value is Condition {
+  return isPlainObject(value) && typeof value["type"] === "string" && typeof value["status"] === "string";
+}

@@ -1,0 +1,157 @@
+// What a workload's traffic costs from every node of a cluster graph, worked out once per state of the graphs and of the peers'
+// decisions, so that scoring a pod over thousands of candidates is a look-up per candidate.
+import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import { neighboursOf } from "./neighbours.ts";
+import type { Neighbours } from "./neighbours.ts";
+import type { AssumedPod, PodToPlace } from "./problem.ts";
+
+/** Milliseconds x bytes per second of all replicas of a workload together. */
+export interface NetworkVector {
+  /** By node id: 0 or more, finite. */
+  readonly byId: Float64Array;
+  /** Of a candidate that the cluster graph doesn't know. */
+  readonly stranger: number;
+  /** Deducted for the candidate of that name, which the graph doesn't know but which holds peers. */
+  readonly free: ReadonlyMap<string, number>;
+  /** By node id, how many peer nodes' costs are unknown or unreachable; null when all are known. */
+  readonly gaps: { readonly unknown: Uint16Array; readonly unreachable: Uint16Array } | null;
+  readonly peerNodes: number;
+  readonly channelsWithoutTraffic: number;
+  /** What an unknown cost counts as. */
+  readonly unknownMs: number;
+  readonly unreachableMs: number;
+}
+
+/** A vector, or why the network takes no side. */
+export type NetworkFigures =
+  | { readonly vector: NetworkVector }
+  | { readonly vector: null; readonly reason: string };
+
+/** Vectors kept per pair of graphs: 40 kB each at 5,000 nodes. */
+const MAX_VECTORS = 128;
+
+/** Keeps vectors as long as their graphs live. */
+export class NetworkVectors {
+  readonly #kept = new WeakMap<ClusterGraph, WeakMap<WorkflowGraph, Map<string, NetworkFigures>>>();
+
+  of(
+    pod: PodToPlace & { readonly workload: string },
+    cluster: ClusterGraph,
+    workflow: WorkflowGraph,
+    assumed: readonly AssumedPod[],
+  ): NetworkFigures {
+    const kept = this.#map(cluster, workflow);
+    const key = stateKey(pod, workflow, assumed);
+    let figures = kept.get(key);
+    if (figures === undefined) {
+      figures = figuresOf(cluster, neighboursOf(pod, cluster, workflow, assumed));
+      if (kept.size >= MAX_VECTORS) kept.delete(kept.keys().next().value!);
+      kept.set(key, figures);
+    }
+    return figures;
+  }
+
+  #map(cluster: ClusterGraph, workflow: WorkflowGraph): Map<string, NetworkFigures> {
+    let byWorkflow = this.#kept.get(cluster);
+    if (byWorkflow === undefined) this.#kept.set(cluster, (byWorkflow = new WeakMap()));
+    let kept = byWorkflow.get(workflow);
+    if (kept === undefined) byWorkflow.set(workflow, (kept = new Map()));
+    return kept;
+  }
+}
+
+/**
+ * All that a vector depends on besides the graphs: the workload, and the decisions on its peers. How many replicas the workload itself
+ * has is no part of it, or each pod of a burst would need a new vector; it is, with the pod's name, when the workload talks to itself.
+ */
+function stateKey(
+  pod: PodToPlace & { readonly workload: string },
+  workflow: WorkflowGraph,
+  assumed: readonly AssumedPod[],
+): string {
+  const peers = workflow.peersOf(pod.workload);
+  const relevant: string[] = [];
+  if (peers.has(pod.workload)) relevant.push(pod.name);
+  for (const { workload, name, node } of assumed)
+    if (peers.has(workload)) relevant.push(workload, name, node);
+  return relevant.length === 0 ? `workload ${pod.workload}` : JSON.stringify([pod.workload, ...relevant]);
+}
+
+function figuresOf(graph: ClusterGraph, neighbours: Neighbours): NetworkFigures {
+  const quiet = quietReason(neighbours);
+  if (quiet !== null) return { vector: null, reason: quiet };
+  const unknownMs = graph.medianKnownCost();
+  const unreachableMs = graph.worstKnownCost();
+  if (unknownMs === null || unreachableMs === null)
+    return { vector: null, reason: "no network cost is known" };
+  return { vector: vectorOf(graph, neighbours, unknownMs, unreachableMs) };
+}
+
+function quietReason(neighbours: Neighbours): string | null {
+  if (neighbours.node.length > 0 || neighbours.elsewhere.size > 0) return null;
+  if (neighbours.channelsWithTraffic + neighbours.channelsWithoutTraffic === 0)
+    return "its workload has no channel";
+  if (neighbours.channelsWithTraffic === 0) return "the traffic of its workload's channels is not known";
+  return "none of the pods it talks to is placed, or there is no traffic";
+}
+
+/** An unknown cost counts as the median known one. An unreachable one as the worst: as an average link it would draw pods to a dead end. */
+function vectorOf(
+  graph: ClusterGraph,
+  neighbours: Neighbours,
+  unknownMs: number,
+  unreachableMs: number,
+): NetworkVector {
+  const { node, callingBytesPerSecond: calling, calledBytesPerSecond: called, elsewhere } = neighbours;
+  const count = graph.nodes.length;
+  const byId = new Float64Array(count);
+  const gaps = { unknown: new Uint16Array(count), unreachable: new Uint16Array(count) };
+  let complete = true;
+  let stranger = 0;
+  for (let index = 0; index < node.length; index++) {
+    const to = graph.costsTo(node[index]!);
+    const from = graph.costsFrom(node[index]!);
+    stranger += unknownMs * (calling[index]! + called[index]!);
+    for (let id = 0; id < count; id++) {
+      const there = to[id]!;
+      const back = Number.isNaN(from[id]!) ? there : from[id]!;
+      const sum = weighted(calling[index]!, there) + weighted(called[index]!, back);
+      if (Number.isFinite(sum)) {
+        byId[id]! += sum;
+        continue;
+      }
+      complete = false;
+      const unknown =
+        (calling[index]! > 0 && Number.isNaN(there)) || (called[index]! > 0 && Number.isNaN(back));
+      gaps[unknown ? "unknown" : "unreachable"][id]!++;
+      byId[id]! +=
+        weighted(calling[index]!, counted(there, unknownMs, unreachableMs)) +
+        weighted(called[index]!, counted(back, unknownMs, unreachableMs));
+    }
+  }
+  const free = new Map<string, number>();
+  for (const [name, bytesPerSecond] of elsewhere) free.set(name, unknownMs * bytesPerSecond);
+  for (const amount of free.values()) {
+    stranger += amount;
+    for (let id = 0; id < count; id++) byId[id]! += amount;
+  }
+  return {
+    byId,
+    stranger,
+    free,
+    gaps: complete ? null : gaps,
+    peerNodes: node.length,
+    channelsWithoutTraffic: neighbours.channelsWithoutTraffic,
+    unknownMs,
+    unreachableMs,
+  };
+}
+
+/** Not 0 x infinity: what carries nothing costs nothing. */
+function weighted(bytesPerSecond: number, ms: number): number {
+  return bytesPerSecond === 0 ? 0 : bytesPerSecond * ms;
+}
+
+function counted(ms: number, unknownMs: number, unreachableMs: number): number {
+  return Number.isNaN(ms) ? unknownMs : ms === Infinity ? unreachableMs : ms;
+}

@@ -1,0 +1,1 @@
+export { exportRequest } from "./otlp-schema.ts";

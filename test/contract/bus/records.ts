@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import { encode, record } from "./harness.ts";
+import type { BusHarness } from "./harness.ts";
+
+/** What becomes of the bytes, and of a bus that is closed. */
+export function describeRecords(under: BusHarness): void {
+  it("preserves headers, empty values and 1 MiB values byte by byte", async () => {
+    const member = await under.collect("g");
+    const big = Uint8Array.from({ length: 1024 * 1024 }, (_, i) => (i * 31 + (i >> 8)) & 0xff);
+    const headers = { "isochrone-source": "node-ä", "content-type": "application/x-protobuf", empty: "" };
+    await under.bus.publish(under.topic, [
+      { key: "node-a", value: new Uint8Array(0), headers },
+      { key: "node-a", value: big, headers: {} },
+    ]);
+    await under.waitFor(() => expect(member.records).toHaveLength(2));
+    const [first, second] = member.records;
+    expect(first!.value.byteLength).toBe(0);
+    expect(first!.headers).toEqual(headers);
+    expect(first!.key).toBe("node-a");
+    expect(Buffer.compare(second!.value, big)).toBe(0);
+    expect(second!.headers).toEqual({});
+  });
+
+  it("carries copies: neither a publisher's nor a consumer's later change of the bytes is seen by others", async () => {
+    const value = encode("right");
+    await under.bus.publish(under.topic, [{ key: "node-a", value, headers: {} }]);
+    value.fill(0);
+    const first = await under.collect("g1");
+    await under.waitFor(() => expect(first.texts()).toEqual(["right"]));
+    first.records[0]!.value.fill(0);
+    const second = await under.collect("g2");
+    await under.waitFor(() => expect(second.texts()).toEqual(["right"]));
+  });
+
+  it("refuses to publish and to subscribe after close, for good", async () => {
+    await under.bus.close();
+    await under.bus.close();
+    const refusal = { name: "BusError", code: "closed", retryable: false };
+    await expect(under.bus.publish(under.topic, [record("node-a", "x")])).rejects.toMatchObject(refusal);
+    await expect(under.collect("g")).rejects.toMatchObject(refusal);
+  });
+
+  it("takes an empty publish for nothing", async () => {
+    const member = await under.collect("g");
+    await under.bus.publish(under.topic, []);
+    await under.bus.publish(under.topic, [record("node-a", "x")]);
+    await under.waitFor(() => expect(member.texts()).toEqual(["x"]));
+  });
+}

@@ -1,0 +1,109 @@
+import { KINDS } from "@isochrone/kubernetes";
+import type {
+  ClusterStore,
+  KindRef,
+  KubernetesObject,
+  ObjectMeta,
+  ObjectRef,
+  WatchEvent,
+} from "@isochrone/kubernetes";
+import { afterEach, beforeEach, vi } from "vitest";
+
+export interface StoreUnderTest {
+  readonly store: ClusterStore;
+  /** Lets the time pass in which bookmarks are due; undefined where they can't be provoked. */
+  readonly pass?: (ms: number) => Promise<void>;
+  /** Makes the store forget its oldest changes; undefined where they can't be. */
+  readonly overrun?: () => Promise<void>;
+  dispose(): Promise<void>;
+}
+
+export interface StoreContract {
+  /** A store with a namespace "default" and nothing of the contract's kinds in it. */
+  readonly create: () => Promise<StoreUnderTest>;
+}
+
+/** A watch that is followed. */
+export interface Followed {
+  readonly events: WatchEvent[];
+  /** Settles as the iteration does. */
+  readonly done: Promise<void>;
+  texts(): string[];
+}
+
+const PATIENCE_MS = 5_000;
+
+/** The store of the test that runs, made anew for each, and what the tests of the contract share. */
+export class StoreHarness {
+  #under: StoreUnderTest | null = null;
+  #end = new AbortController();
+
+  constructor({ create }: StoreContract) {
+    beforeEach(async () => {
+      this.#under = await create();
+      this.#end = new AbortController();
+    });
+    afterEach(async () => {
+      this.#end.abort();
+      await this.#under?.dispose();
+    });
+  }
+
+  get store(): ClusterStore {
+    return this.#under!.store;
+  }
+
+  get pass(): StoreUnderTest["pass"] {
+    return this.#under!.pass;
+  }
+
+  get overrun(): StoreUnderTest["overrun"] {
+    return this.#under!.overrun;
+  }
+
+  endWatches(): void {
+    this.#end.abort();
+  }
+
+  waitFor(check: () => void | Promise<void>): Promise<void> {
+    return vi.waitFor(check, { timeout: PATIENCE_MS, interval: 5 });
+  }
+
+  /** Collects the events of a watch. */
+  follow(kind: KindRef, resourceVersion: string, namespace?: string): Followed {
+    const events: WatchEvent[] = [];
+    const where = namespace === undefined ? {} : { namespace };
+    const { signal } = this.#end;
+    const done = (async () => {
+      for await (const event of this.store.watch(kind, { resourceVersion, signal, ...where }))
+        events.push(event);
+    })();
+    done.catch(() => undefined);
+    const texts = (): string[] =>
+      events.map((event) =>
+        event.type === "bookmark" ? "bookmark" : `${event.type} ${event.object.metadata.name}`,
+      );
+    return { events, done, texts };
+  }
+}
+
+/** An object without a namespace, unless `rest` gives it one. */
+export function object(kind: KindRef, name: string, rest: Partial<KubernetesObject> = {}): KubernetesObject {
+  return { ...kind, metadata: { name }, ...rest };
+}
+
+export const node = (name: string, rest: Partial<KubernetesObject> = {}): KubernetesObject =>
+  object(KINDS.node, name, rest);
+
+export const pod = (
+  name: string,
+  spec: Record<string, unknown> = {},
+  metadata: Partial<ObjectMeta> = {},
+): KubernetesObject => ({
+  ...object(KINDS.pod, name),
+  metadata: { name, namespace: "default", ...metadata },
+  spec: { containers: [{ name: "main", image: "pause" }], ...spec },
+});
+
+export const podRef = (name: string): ObjectRef => ({ ...KINDS.pod, namespace: "default", name });
+export const nodeRef = (name: string): ObjectRef => ({ ...KINDS.node, name });

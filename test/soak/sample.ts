@@ -1,0 +1,99 @@
+import type { EmbeddedSystem } from "../harness/embedded.ts";
+import { readCounters, type CounterName } from "./counters.ts";
+import type { GraphLoad } from "./graph-load.ts";
+import type { Agreement, LinkChanger } from "./links.ts";
+import { pidsOf } from "./pods.ts";
+import { CpuShares, machineBusySeconds, processUse } from "./proc.ts";
+
+/** Groups of processes in the report. */
+export const GROUPS = ["main", "relay", "pods", "load", "soak"] as const;
+export type Group = (typeof GROUPS)[number];
+
+/** One look at the running system. */
+export interface Sample {
+  /** Since the measured part began. */
+  readonly atMs: number;
+  /** Sums over the group's processes. */
+  readonly rssBytes: Readonly<Record<Group, number>>;
+  /** Shares of a core since the look before; null at the first. */
+  readonly cpuShare: Readonly<Record<Group, number>> | null;
+  /** Of the graph API since the look before. */
+  readonly latenciesMs: readonly number[];
+  readonly counters: Readonly<Record<CounterName, number>>;
+  readonly agreement: Agreement;
+  /** Shares of a core that all other programs of the machine took since the look before; null at the first. */
+  readonly othersShare: number | null;
+  /** False when other programs took so much that times of a window's packets are theirs, not the network's. */
+  readonly steady: boolean;
+}
+
+/** What other programs may take of a core, at any look at the window. */
+const MAX_OTHERS_SHARE = 0.3;
+/** Looks that a window of 30 s spans. */
+const WINDOW_LOOKS = 7;
+
+/** Looks at the running system. */
+export class Sampler {
+  readonly #system: EmbeddedSystem;
+  readonly #load: GraphLoad;
+  readonly #links: LinkChanger;
+  readonly #cpu = new CpuShares();
+  readonly #mainPid: number;
+  readonly #othersShares: number[] = [];
+  #machine: { readonly atMs: number; readonly busySeconds: number } | null = null;
+
+  constructor(system: EmbeddedSystem, load: GraphLoad, links: LinkChanger) {
+    this.#system = system;
+    this.#load = load;
+    this.#links = links;
+    // What was started is a launcher; the system says itself which process it is.
+    const started = system.events.find(({ event }) => event === "started");
+    this.#mainPid = Number(started?.["pid"] ?? system.pid);
+  }
+
+  async take(beganMs: number): Promise<Sample> {
+    const groups = { main: [this.#mainPid], ...(await pidsOf(this.#system)), soak: [process.pid] };
+    const rss = (pids: readonly number[]): number =>
+      pids.reduce((sum, pid) => sum + (processUse(pid)?.rssBytes ?? 0), 0);
+    const cpu = this.#cpu.look(groups, Date.now());
+    const othersShare = this.#lookAtOthers(cpu);
+    return {
+      atMs: Date.now() - beganMs,
+      rssBytes: {
+        main: rss(groups.main),
+        relay: rss(groups.relay),
+        pods: rss(groups.pods),
+        load: rss(groups.load),
+        soak: rss(groups.soak),
+      },
+      cpuShare: cpu as Record<Group, number> | null,
+      latenciesMs: this.#load.takeLatencies(),
+      counters: readCounters(await this.#metrics()),
+      agreement: await this.#links.compare(() => this.#system.cluster()),
+      othersShare,
+      steady:
+        this.#othersShares.length === WINDOW_LOOKS &&
+        this.#othersShares.every((share) => share <= MAX_OTHERS_SHARE),
+    };
+  }
+
+  #lookAtOthers(own: Readonly<Record<string, number>> | null): number | null {
+    const now = { atMs: Date.now(), busySeconds: machineBusySeconds() };
+    const before = this.#machine;
+    this.#machine = now;
+    if (before === null || own === null) return null;
+    const machine = ((now.busySeconds - before.busySeconds) * 1000) / (now.atMs - before.atMs);
+    const others = Math.max(0, machine - Object.values(own).reduce((sum, share) => sum + share, 0));
+    this.#othersShares.push(others);
+    if (this.#othersShares.length > WINDOW_LOOKS) this.#othersShares.shift();
+    return others;
+  }
+
+  async #metrics(): Promise<string> {
+    const response = await fetch(`${this.#system.urls.page}/metrics`, {
+      signal: AbortSignal.timeout(10_000),
+    });
+    if (!response.ok) throw new Error(`/metrics answered ${response.status}`);
+    return response.text();
+  }
+}
