@@ -53,7 +53,9 @@ export const LinkSchema = Type.Object(
       mean: Milliseconds("mean"),
       count: Type.Integer({ description: "samples in the window" }),
     }),
-    lossRatio: NullableNumber("(lost + not sendable) / (received + lost + not sendable) packets of the window, 0 to 1; null when none was tried"),
+    lossRatio: NullableNumber(
+      "(lost + not sendable) / (received + lost + not sendable) packets of the window, 0 to 1; null when none was tried",
+    ),
     jitterMs: Milliseconds("mean |RTT_i - RTT_(i-1)|"),
     bandwidthBitsPerSecond: Type.Object({
       capacity: NullableNumber("bits per second"),
