@@ -39,6 +39,8 @@ import {
 
 const KEY_BYTES = 32;
 const GRAPH_TIMEOUT_MS = 5_000;
+/** One consumer reads everything at once; what it has read needs no keeping. */
+const BUS = { partitions: 4, retentionRecords: 64, retentionBytes: 512 * 1024 };
 const STOP_DEADLINE_MS = 15_000;
 const EXTENDER_WEIGHT = 5;
 const RECEIVERS_REPORT_MS = 30_000;
@@ -79,7 +81,7 @@ export class Embedded {
     options: EmbeddedOptions,
   ): Promise<Embedded> {
     const store = createMemoryStore({ clock: systemClock });
-    const bus = createMemoryBus({ clock: systemClock });
+    const bus = createMemoryBus({ clock: systemClock, ...BUS });
     const surroundings: Surroundings = { options, bus, store, logger: options.logger };
     const seats = defaultSites(options.nodes);
     const probes = new EmbeddedProbes(network, seats);

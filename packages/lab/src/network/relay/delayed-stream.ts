@@ -89,7 +89,7 @@ export class DelayedStream {
     const nowMs = this.#context.monotonic();
     const arrivedMs = Math.max(nowMs, this.#notBeforeMs);
     const onRelease = step.kind === "data" ? this.#observer.arrived(nowMs) : null;
-    const { dueMs, retransmissions } = this.#path.admitChunk(bytes, arrivedMs);
+    const { dueMs, retransmissions } = this.#path.admitChunk(bytes, nowMs, arrivedMs);
     if (retransmissions > 0) this.#observer.retransmitted(retransmissions, nowMs);
     this.#lastDueMs = Math.max(dueMs, this.#lastDueMs);
     this.#items.push({ step, arrivedMs, dueMs: this.#lastDueMs, onRelease });

@@ -89,3 +89,11 @@ test("what is added by something that runs is run in its turn", () => {
   });
   expect(ran).toEqual(["outer", "inner"]);
 });
+
+test("what waits for a handshake doesn't hold up what enters meanwhile", () => {
+  const way = path({ rttMs: 200, bandwidthBitsPerSecond: 1e9 });
+  for (let connection = 0; connection < 50; connection++) {
+    expect(way.admitChunk(1250, connection, connection + 200).dueMs).toBeCloseTo(connection + 300, 1);
+  }
+  expect(way.admitPacket(125, 50)).toBeCloseTo(150, 1);
+});

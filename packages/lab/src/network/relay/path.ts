@@ -75,9 +75,13 @@ export class Path {
     this.#bytesInFlight -= bytes;
   }
 
-  /** Of TCP; 0 bytes is a packet of the handshake. Lost chunks come later, each loss doubling the wait. */
-  admitChunk(bytes: number, nowMs: number): ChunkPassage {
-    let dueMs = this.#putOnWire(bytes, nowMs) + this.#travelMs();
+  /**
+   * Of TCP; 0 bytes is a packet of the handshake. Lost chunks come later, each loss doubling the wait. What may not
+   * leave before `notBeforeMs` waits beside the wire, not on it: reserving the wire ahead of time would hold up all
+   * others of the pair, and a burst of new connections would push each other ever further into the future.
+   */
+  admitChunk(bytes: number, nowMs: number, notBeforeMs: number = nowMs): ChunkPassage {
+    let dueMs = Math.max(this.#putOnWire(bytes, nowMs), notBeforeMs) + this.#travelMs();
     let retransmissions = 0;
     const timeoutMs = Math.max(MIN_RETRANSMISSION_MS, 2 * this.#link.rttMs);
     while (!this.stalls && retransmissions < MAX_RETRANSMISSIONS && this.#random.next() < this.#lossRatio) {

@@ -26,8 +26,9 @@ export class TcpConnection {
     this.#pair = pair;
     this.#client = client;
     client.setNoDelay(true);
-    const synArrivesMs = pair.forward.admitChunk(0, context.monotonic()).dueMs;
-    const establishedMs = pair.back.admitChunk(0, synArrivesMs).dueMs;
+    const nowMs = context.monotonic();
+    const synArrivesMs = pair.forward.admitChunk(0, nowMs).dueMs;
+    const establishedMs = pair.back.admitChunk(0, nowMs, synArrivesMs).dueMs;
     const forward = new DelayedStream(context, pair.forward, client, establishedMs, {
       arrived: () => (spentMs, nowMs) => this.#requestPassed(spentMs, nowMs),
       retransmitted: (count, nowMs) => pair.tcp.dropped(nowMs, count),
