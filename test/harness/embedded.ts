@@ -146,7 +146,7 @@ export async function eventually<T>(
     } catch (error) {
       last = error;
     }
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
   }
   throw new Error(`${what}: not within ${timeoutMs} ms`, { cause: last });
 }

@@ -13,7 +13,7 @@ export interface RehearsalOptions {
   readonly signal: AbortSignal;
 }
 
-const POLL_MS = 1_000;
+const POLL_MS = 2_000;
 /** How many windows the graphs have to become full, before the rest goes on with what there is. */
 const PATIENCE_WINDOWS = 3;
 /** End-to-end latency is taken over this share of a window, so that what came before a change isn't in it. */

@@ -32,7 +32,7 @@ export function aggregatorConfig({ windowMs, env }: EmbeddedOptions, port: numbe
 }
 
 export function schedulerConfig({ env }: EmbeddedOptions, port: number, graphUrl: string) {
-  const file = { scheduler: { refreshMs: 500, ledgerMs: 30_000 } };
+  const file = { scheduler: { refreshMs: 1_000, ledgerMs: 30_000 } };
   return loadSettings([schedulerPluginSettings], {
     env,
     file,
