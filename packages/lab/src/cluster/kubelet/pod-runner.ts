@@ -21,7 +21,7 @@ export interface RunnerOptions {
   readonly restartBackoffMs: number;
   /** @default 30000 */
   readonly maxRestartBackoffMs: number;
-  /** @default 2000 */
+  /** @default 5000 */
   readonly callTimeoutMs: number;
   /** @default 1000 */
   readonly usageIntervalMs: number;
