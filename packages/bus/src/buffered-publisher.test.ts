@@ -1,4 +1,3 @@
-import { decodeHeaders } from "@isochrone/telemetry";
 import { ManualClock } from "@isochrone/runtime/testing";
 import { beforeEach, describe, expect, it } from "vitest";
 
@@ -6,30 +5,7 @@ import { BufferedPublisher } from "./buffered-publisher.ts";
 import type { BufferedPublisherOptions } from "./buffered-publisher.ts";
 import { BusError } from "./errors.ts";
 import { DROPPED_HEADER } from "./port.ts";
-import type { OutgoingRecord, Publisher } from "./port.ts";
-
-/** A bus that takes records, refuses them, or hangs, as the test says. */
-class ScriptedBus implements Publisher {
-  readonly taken: { topic: string; record: OutgoingRecord }[] = [];
-  calls = 0;
-  failure: Error | null = null;
-  hanging = false;
-
-  async publish(topic: string, records: readonly OutgoingRecord[]): Promise<void> {
-    this.calls += 1;
-    if (this.hanging) await new Promise(() => undefined);
-    if (this.failure) throw this.failure;
-    this.taken.push(...records.map((record) => ({ topic, record })));
-  }
-
-  texts(): string[] {
-    return this.taken.map(({ record }) => Buffer.from(record.value).toString());
-  }
-
-  identities() {
-    return this.taken.map(({ record }) => decodeHeaders(record.headers)!);
-  }
-}
+import { ScriptedBus } from "./testing/scripted-bus.ts";
 
 describe("BufferedPublisher", () => {
   let clock: ManualClock;

@@ -16,5 +16,14 @@ it("carries its code, its cause and what the bus asked for", () => {
 
 it("calls exactly those codes retryable after which the same call may succeed", () => {
   const retryable = BUS_ERROR_CODES.filter((code) => new BusError(code, "x").retryable);
-  expect(retryable).toEqual(["overloaded", "unauthorized", "unavailable", "timeout"]);
+  expect(retryable).toEqual([
+    "overloaded",
+    "postponed",
+    "unauthenticated",
+    "unauthorized",
+    "untrusted",
+    "unknown_topic",
+    "unavailable",
+    "timeout",
+  ]);
 });

@@ -1,13 +1,17 @@
 import { CodedError } from "@isochrone/runtime";
 
-/** Why a bus operation failed. */
+/** Why a bus operation failed; "postponed" is what a batch handler throws that can't take the batch yet. */
 export const BUS_ERROR_CODES = [
   "aborted",
   "closed",
   "overloaded",
+  "postponed",
   "too_large",
   "rejected",
+  "unauthenticated",
   "unauthorized",
+  "untrusted",
+  "unknown_topic",
   "unavailable",
   "timeout",
   "not_assigned",
@@ -18,14 +22,19 @@ export const BUS_ERROR_CODES = [
 export type BusErrorCode = (typeof BUS_ERROR_CODES)[number];
 
 /**
- * The codes for which the same call may succeed later without any change by the caller. "unauthorized" is one: tokens are
- * asked for anew with every attempt, and one that has just been rotated must not cost records.
+ * The codes for which the same call may succeed later without any change by the caller. Refusals are among them: tokens are
+ * asked for anew with every attempt, credentials and certificates are rotated, rights granted and topics created, none of
+ * which must cost records. Those that ask for more than a moment's patience say so in `retryAfterMs`.
  */
 const RETRYABLE: ReadonlySet<BusErrorCode> = new Set([
   "overloaded",
+  "postponed",
   "unavailable",
   "timeout",
+  "unauthenticated",
   "unauthorized",
+  "untrusted",
+  "unknown_topic",
 ]);
 
 /** Facts about a failure that callers act on; they never parse messages. */
@@ -45,4 +54,9 @@ export class BusError extends CodedError {
     super(code, message, details.cause === undefined ? { retryable } : { retryable, cause: details.cause });
     this.retryAfterMs = details.retryAfterMs;
   }
+}
+
+/** True when a batch handler asked for its batch to come later. */
+export function isPostponed(error: unknown): boolean {
+  return error instanceof BusError && error.code === "postponed";
 }

@@ -1,5 +1,7 @@
-export { BufferedPublisher, DROP_REASONS } from "./buffered-publisher.ts";
-export type { BufferedPublisherOptions, DropReason } from "./buffered-publisher.ts";
+export { BufferedPublisher } from "./buffered-publisher.ts";
+export type { BufferedPublisherOptions } from "./buffered-publisher.ts";
+export { DROP_REASONS } from "./send-queue.ts";
+export type { DropReason, RecordCounts } from "./send-queue.ts";
 export { BUS_ERROR_CODES, BusError } from "./errors.ts";
 export type { BusErrorCode, BusErrorDetails } from "./errors.ts";
 export { murmur2, partitionOf } from "./partitioner.ts";

@@ -3,6 +3,10 @@
 export interface OutgoingRecord {
   /** Records with one key of one topic arrive in the order of their publishing. */
   readonly key: string;
+  /**
+   * An empty value (0 bytes) is a tombstone: nothing holds for its key any more, and a bus that compacts a topic removes what it had of the key,
+   * and in the end the tombstone itself. It arrives as an empty value.
+   */
   readonly value: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -16,11 +20,16 @@ export interface BusRecord extends OutgoingRecord {
   readonly appendedAtMs: number;
 }
 
-/** Records of one partition, in order, never empty. */
+/** Records of one partition, in order, never empty. Their bytes may share memory: of a few that are to be kept for long, keep copies. */
 export interface Batch {
   readonly topic: string;
   readonly partition: number;
   readonly records: readonly BusRecord[];
+  /**
+   * Offset that the partition's next record will get, as far as was known when the batch was made: what lies between it and
+   * the batch's end is the consumer's lag. Null where the bus does not tell.
+   */
+  readonly endOffset: number | null;
   /**
    * Says that everything before `nextOffset` is done (default: the whole batch; it may lie before this batch, where older work is still open).
    * After a crash, delivery goes on from the last commit. Commits never move backwards: a smaller one is ignored. Rejects with BusError
@@ -39,10 +48,18 @@ export interface SubscribeOptions {
   readonly maxBatchRecords?: number;
   /** Bounds what one handler call has in memory; a single larger record still comes, alone. @default 4 MiB */
   readonly maxBatchBytes?: number;
-  /** Awaited: the next batch of the same partition comes only after it settles (back-pressure). A throw redelivers the batch after a pause. */
+  /**
+   * Awaited: the next batch of the same partition comes only after it settles (back-pressure). A throw redelivers the batch after a pause.
+   * It is logged, unless it is a BusError `postponed`: that is a handler's back-pressure which must not hold up a hand-over, and no failure.
+   */
   onBatch(batch: Batch): Promise<void>;
-  /** Partitions that this member got or lost; `revoked` is awaited before another member gets them. */
+  /** Partitions that this member got: awaited before their first batch, and called again after a pause when it throws. */
   onAssigned?(partitions: readonly TopicPartition[]): Promise<void>;
+  /**
+   * Partitions that this member is to give up, no handler of theirs running any more: awaited before another member gets them, and
+   * commits still work. A member that has lost them already (its session expired) is told in the same way, but its commits
+   * reject with `not_assigned`.
+   */
   onRevoked?(partitions: readonly TopicPartition[]): Promise<void>;
 }
 
@@ -72,7 +89,12 @@ export interface Publisher {
 }
 
 export interface Bus extends Publisher {
-  /** Resolves when the member has joined: what is published from then on reaches it even with `from: "latest"`. */
+  /** How many partitions the topic has. Rejects with BusError `unknown_topic` where topics must be made first and this one was not. */
+  partitionCount(topic: string): Promise<number>;
+  /**
+   * Resolves when the member has joined: what is published from then on reaches it even with `from: "latest"`. Where brokers are away
+   * it resolves after a bounded time all the same, and goes on joining in the background.
+   */
   subscribe(options: SubscribeOptions): Promise<Subscription>;
   /** Closes every subscription first. Later calls, and publishers still waiting, get BusError `closed`; a second close is harmless. */
   close(): Promise<void>;

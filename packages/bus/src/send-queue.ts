@@ -1,3 +1,5 @@
+import type { MessageSpan } from "@isochrone/runtime/tracing";
+
 /** Records of one topic and key: they share a partition, so whoever consumes one consumes all. */
 export interface Stream {
   readonly source: string;
@@ -14,13 +16,33 @@ export interface QueuedRecord {
   readonly sequence: number;
   /** Ascending over the queue's life. */
   readonly position: number;
+  /** Monotonic. */
+  readonly offeredMs: number;
+  /** From here to the bus; null: nobody looks. */
+  readonly span: MessageSpan | null;
 }
 
-type DropReason = "full" | "too_large" | "rejected" | "closed";
+/**
+ * Why a record was given up: the buffer was full, the record waited too long, it alone is larger than the buffer, the bus refused it for
+ * good, the publisher was closed.
+ */
+export const DROP_REASONS = ["full", "expired", "too_large", "rejected", "closed"] as const;
+export type DropReason = (typeof DROP_REASONS)[number];
+
+/** What has become of all records so far: offered = sent + dropped + pending, at any time. */
+export interface RecordCounts {
+  readonly offered: number;
+  readonly sent: number;
+  readonly dropped: number;
+  readonly pending: number;
+}
 
 interface SendQueueOptions {
   readonly maxRecords: number;
   readonly maxBytes: number;
+  readonly maxAgeMs: number;
+  /** Monotonic. */
+  readonly nowMs: () => number;
   readonly onDropped: (reason: DropReason, count: number) => void;
 }
 
@@ -46,6 +68,9 @@ export class SendQueue {
   #bytes = 0;
   #nextPosition = 0;
   #refusing = false;
+  #offered = 0;
+  #sent = 0;
+  #dropped = 0;
   #waiters: Waiter[] = [];
 
   constructor(options: SendQueueOptions) {
@@ -56,18 +81,62 @@ export class SendQueue {
     return this.#records.length;
   }
 
+  /** Values and 200 bytes per record. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Those that are not under way. */
+  get waiting(): number {
+    return this.#records.length - this.#takenCount;
+  }
+
+  get counts(): RecordCounts {
+    return { offered: this.#offered, sent: this.#sent, dropped: this.#dropped, pending: this.size };
+  }
+
+  /** Of the oldest record, under way or not; 0 without any. */
+  get oldestAgeMs(): number {
+    return this.#ageMs(this.#records[0]);
+  }
+
+  /** Of the oldest record that is not under way; 0 without any. */
+  get oldestWaitingAgeMs(): number {
+    return this.#ageMs(this.#records[this.#takenCount]);
+  }
+
+  /** Time until the oldest waiting record has waited too long; Infinity without any. */
+  get expiresInMs(): number {
+    return this.waiting === 0 ? Infinity : this.#options.maxAgeMs - this.oldestWaitingAgeMs;
+  }
+
   /** Gives the record its sequence and queues it; what has no room any more is dropped, oldest first. False when it is refused itself. */
-  push(record: Omit<QueuedRecord, "sequence" | "position">): boolean {
+  push(record: Omit<QueuedRecord, "sequence" | "position" | "offeredMs">): boolean {
+    this.expire();
     const { stream } = record;
-    const queued = { ...record, sequence: stream.nextSequence, position: this.#nextPosition };
+    const queued = {
+      ...record,
+      sequence: stream.nextSequence,
+      position: this.#nextPosition,
+      offeredMs: this.#options.nowMs(),
+    };
     stream.nextSequence += 1;
     this.#nextPosition += 1;
+    this.#offered += 1;
     if (this.#refusing) return this.#drop([queued], "closed");
     if (sizeOf(queued) > this.#options.maxBytes) return this.#drop([queued], "too_large");
     this.#records.push(queued);
     this.#bytes += sizeOf(queued);
     this.#makeRoom();
     return true;
+  }
+
+  /** Drops what has waited too long. Not what is under way: it may have arrived. */
+  expire(): void {
+    const oldestMs = this.#options.nowMs() - this.#options.maxAgeMs;
+    let count = 0;
+    while ((this.#records[this.#takenCount + count]?.offeredMs ?? Infinity) <= oldestMs) count += 1;
+    if (count > 0) this.#drop(this.#shift(this.#takenCount, count), "expired");
   }
 
   /** The oldest waiting records of one topic are under way until `taken` says what became of them; those under way already come again. */
@@ -88,7 +157,12 @@ export class SendQueue {
   taken(outcome: "sent" | "rejected"): void {
     const records = this.#shift(0, this.#takenCount);
     this.#takenCount = 0;
-    if (outcome === "rejected") this.#drop(records, outcome);
+    if (outcome === "rejected") {
+      this.#drop(records, outcome);
+      return;
+    }
+    this.#sent += records.length;
+    for (const { span } of records) span?.end();
   }
 
   /** What is under way waits again, at the head; returns how many these are. */
@@ -135,6 +209,10 @@ export class SendQueue {
     if (count > 0) this.#drop(this.#shift(this.#takenCount, count), "full");
   }
 
+  #ageMs(record: QueuedRecord | undefined): number {
+    return record === undefined ? 0 : this.#options.nowMs() - record.offeredMs;
+  }
+
   #shift(at: number, count: number): QueuedRecord[] {
     const gone = this.#records.splice(at, count);
     for (const record of gone) this.#bytes -= sizeOf(record);
@@ -146,12 +224,17 @@ export class SendQueue {
   }
 
   #drop(records: readonly QueuedRecord[], reason: DropReason): false {
-    for (const { stream } of records) stream.dropped += 1;
+    this.#dropped += records.length;
+    for (const { stream, span } of records) {
+      stream.dropped += 1;
+      span?.end(`dropped: ${reason}`);
+    }
     if (records.length > 0) this.#options.onDropped(reason, records.length);
     return false;
   }
 }
 
-function sizeOf(record: QueuedRecord): number {
+/** What a record counts for in the bounds of the buffer and of the catch-up. */
+export function sizeOf(record: Pick<QueuedRecord, "value">): number {
   return record.value.byteLength + RECORD_OVERHEAD_BYTES;
 }

@@ -2,9 +2,11 @@ import { expect, it } from "vitest";
 
 import { isStoreError, STORE_ERROR_CODES, StoreError } from "./errors.ts";
 
-it.each(STORE_ERROR_CODES)("carries the code %s, which repeating does not mend", (code) => {
+const RETRYABLE = ["too_many_requests", "timeout", "unavailable"];
+
+it.each(STORE_ERROR_CODES)("carries the code %s, and whether repeating may mend it", (code) => {
   const error = new StoreError(code, "x");
-  expect(error).toMatchObject({ name: "StoreError", code, retryable: false });
+  expect(error).toMatchObject({ name: "StoreError", code, retryable: RETRYABLE.includes(code) });
   expect(isStoreError(error, code)).toBe(true);
 });
 

@@ -1,16 +1,34 @@
 import { CodedError } from "@isochrone/runtime";
 
-/** Why a store refused an operation; the API server's reasons for the statuses 404, 409 (twice), 410 and 422. */
-export const STORE_ERROR_CODES = ["not_found", "already_exists", "conflict", "expired", "invalid"] as const;
+/**
+ * Why a store did not do an operation; the API server's reasons for the statuses 404, 409 (twice), 410, 422, 401, 403 and 429, and the ways
+ * in which it can fail to answer. `fenced`: not even asked for, since this process may not write (any more).
+ */
+export const STORE_ERROR_CODES = [
+  "not_found",
+  "already_exists",
+  "conflict",
+  "expired",
+  "invalid",
+  "unauthorized",
+  "forbidden",
+  "too_many_requests",
+  "timeout",
+  "unavailable",
+  "fenced",
+] as const;
+
+/** Those that the same call may not meet again. */
+const RETRYABLE: ReadonlySet<string> = new Set(["too_many_requests", "timeout", "unavailable"]);
 
 export type StoreErrorCode = (typeof STORE_ERROR_CODES)[number];
 
-/** Thrown when the store did not do what was asked. Repeating the same call unchanged does not help for any of the codes. */
+/** Thrown when the store did not do what was asked. `retryable`: the same call may be done later. */
 export class StoreError extends CodedError {
   declare readonly code: StoreErrorCode;
 
   constructor(code: StoreErrorCode, message: string, options: { readonly cause?: unknown } = {}) {
-    super(code, message, options);
+    super(code, message, { ...options, retryable: RETRYABLE.has(code) });
   }
 }
 

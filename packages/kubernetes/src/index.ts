@@ -1,14 +1,77 @@
+export { bandwidthAnnotations, bandwidthLimits, EGRESS_BANDWIDTH, INGRESS_BANDWIDTH } from "./bandwidth.ts";
+export type { BandwidthLimits, ReplicasOf } from "./bandwidth.ts";
+export {
+  CHANNELS_ANNOTATION,
+  formatChannels,
+  NO_NETWORK_LIMIT,
+  parseChannels,
+} from "./channels-annotation.ts";
+export type { AnnotatedChannel, ChannelEnd } from "./channels-annotation.ts";
 export { conditionsOf, hasCondition, withConditions } from "./conditions.ts";
 export type { Condition } from "./conditions.ts";
 export { isStoreError, STORE_ERROR_CODES, StoreError } from "./errors.ts";
 export type { StoreErrorCode } from "./errors.ts";
+export { createEventRecorder } from "./events.ts";
+export type {
+  EventCounts,
+  EventDropReason,
+  EventRecorder,
+  EventRecorderOptions,
+  EventSubject,
+  ReportedEvent,
+} from "./events.ts";
 export { createInformer } from "./informer.ts";
 export type { Informer, InformerChange, InformerOptions } from "./informer.ts";
-export { LABELS, matchesLabels, workflowOf } from "./labels.ts";
+export { createLeaderElection } from "./lease-election.ts";
+export type { LeaderElection, LeaderElectionOptions } from "./lease-election.ts";
+export { ELECTION_DEFAULTS } from "./lease-options.ts";
+export type { ElectionTiming } from "./lease-options.ts";
+export { readLease } from "./lease-record.ts";
+export type { LeaseHolder, LeaseRecord } from "./lease-record.ts";
+export { LABELS, matchesLabels, matchesSelector, workflowOf } from "./labels.ts";
+export {
+  LAST_MOVE_ANNOTATION,
+  moveOwnerOf,
+  moveRecordPatch,
+  MOVES_ANNOTATION,
+  movesDonePatch,
+  readLastMove,
+  readMoveRecords,
+  redeemableMove,
+} from "./move-record.ts";
+export type { LastMove, MoveRecord } from "./move-record.ts";
 export { keyOf, timestamp } from "./objects.ts";
+export { looseFields, looseList, looseText, pickedFields } from "./loose.ts";
+export type { LooseFields } from "./loose.ts";
+export {
+  BANDWIDTH_ANNOTATE,
+  BANDWIDTH_KEY,
+  GATE_DEADLINE_MS,
+  gatesOf,
+  hasOurGate,
+  isOnlyOurGate,
+  jsonPatchOpeningGate,
+  openGate,
+  PLACEMENT_DISABLED,
+  PLACEMENT_ENABLED,
+  PLACEMENT_GATE,
+  PLACEMENT_LABEL,
+  PLANNER_HEARTBEAT_MAX_AGE_MS,
+  PLANNER_HEARTBEAT_MS,
+  PLANNER_LEASE,
+  WEBHOOK_CONFIGURATION,
+  WEBHOOK_REMOVED_AT,
+  WEBHOOK_SECRET,
+} from "./placement-gate.ts";
+export type { GateOpening } from "./placement-gate.ts";
 export { KINDS } from "./port.ts";
 export type {
+  ApplyOptions,
   ClusterStore,
+  Detail,
+  FieldSelector,
+  InformerObserver,
+  JsonPatchOperation,
   KindRef,
   KubernetesObject,
   ListOptions,
@@ -16,11 +79,17 @@ export type {
   ObjectMeta,
   ObjectRef,
   OwnerReference,
+  Preconditions,
   WatchEvent,
+  WriteOptions,
 } from "./port.ts";
+export { electionTiming, identityOfLife, REPLICA_SETTINGS, replicaRules } from "./replica-settings.ts";
 export { amountOrNull, formatCpu, formatMemory, parseCpuMillicores, parseMemoryBytes } from "./quantities.ts";
+export { trimmedNode, trimmedPod, trimmedReplicaSet, trimmedWorkload, withoutLastApplied } from "./trims.ts";
 export { isDnsLabel, isDnsSubdomain, isLabelValue, isNamespaced, isQualifiedName } from "./validation.ts";
 export { nodeView, podView } from "./views.ts";
 export type { NodeView, PodView } from "./views.ts";
+export { fencedStore, leaderStore } from "./write-fence.ts";
+export type { WriteFence } from "./write-fence.ts";
 export { workloadOf } from "./workloads.ts";
 export type { ReplicaSetLookup, WorkloadRef } from "./workloads.ts";

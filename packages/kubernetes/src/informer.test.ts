@@ -2,10 +2,12 @@ import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { createMemoryStore } from "./adapters/memory.ts";
+import { StoreError } from "./errors.ts";
 import { createInformer } from "./informer.ts";
 import type { Informer, InformerOptions } from "./informer.ts";
 import { KINDS } from "./port.ts";
 import type { ClusterStore, KubernetesObject, ObjectList, WatchEvent } from "./port.ts";
+import { StoreCounts } from "./store-counts.ts";
 
 /** The memory store behind a connection that can be cut. */
 class FlakyStore {
@@ -99,6 +101,23 @@ describe("informer", () => {
     expect(informer.get("b")?.metadata.labels).toEqual({ x: "1" });
   });
 
+  it("follows only what has the fields, from the moment that it has them", async () => {
+    const pod = (name: string, nodeName?: string): KubernetesObject => ({
+      ...KINDS.pod,
+      metadata: { name, namespace: "shop" },
+      spec: nodeName === undefined ? {} : { nodeName },
+    });
+    for (const each of [pod("here", "n1"), pod("there", "n2"), pod("waiting")]) await store.create(each);
+    start({ kind: KINDS.pod, fields: { "spec.nodeName": "n1" } });
+    await informer.synced();
+    expect(names()).toEqual(["here"]);
+    await store.bind({ namespace: "shop", name: "waiting" }, "n1");
+    await store.create(pod("other", "n2"));
+    await store.delete({ ...KINDS.pod, namespace: "shop", name: "here" }, { gracePeriodSeconds: 0 });
+    await vi.waitFor(() => expect(changes).toEqual(["added here", "added waiting", "deleted here"]));
+    expect(names()).toEqual(["waiting"]);
+  });
+
   it("tells a late listener of what is known, and a removed one nothing", async () => {
     await store.create(node("a"));
     start();
@@ -162,6 +181,48 @@ describe("informer", () => {
     await clock.advance(30_000);
     await informer.synced();
     expect(names()).toEqual(["a"]);
+  });
+
+  it("tells its observer of lists, of restarts by their reason, and of every sign of the server", async () => {
+    const counts = new StoreCounts(clock);
+    await store.create(node("a"));
+    flaky.failure = new StoreError("unavailable", "connection refused");
+    start({ observer: counts });
+    await clock.advance(2_000);
+    expect(counts.silenceSeconds()).toEqual([]);
+    flaky.failure = null;
+    await clock.advance(10_000);
+    await informer.synced();
+    expect(counts.lists()).toEqual([{ labels: { kind: "Node" }, value: 1 }]);
+    expect(counts.restarts()).toEqual([{ labels: { kind: "Node", reason: "unavailable" }, value: 2 }]);
+    await store.create(node("b"));
+    await vi.waitFor(() => expect(names()).toEqual(["a", "b"]));
+    await clock.advance(7_000);
+    expect(counts.silenceSeconds()).toEqual([{ labels: { kind: "Node" }, value: 7 }]);
+    flaky.cut();
+    for (let i = 0; i < 12; i += 1) await store.create(node(`n${i}`));
+    await clock.advance(1_000);
+    await vi.waitFor(() => expect(names()).toHaveLength(14));
+    expect(counts.restarts()).toContainEqual({ labels: { kind: "Node", reason: "expired" }, value: 1 });
+    expect(counts.lists()).toEqual([{ labels: { kind: "Node" }, value: 2 }]);
+  });
+
+  it("begins with short pauses again after a watch that held for long, however quiet it was", async () => {
+    const restarts: string[] = [];
+    start({ observer: { restarted: (_, reason) => void restarts.push(reason) } });
+    await informer.synced();
+    const begins: number[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      await clock.advance(60_000);
+      const before = flaky.watches;
+      flaky.failure = new Error("cut");
+      flaky.cut();
+      await vi.waitFor(() => expect(restarts).toHaveLength(round + 1));
+      flaky.failure = null;
+      await clock.advance(2_000);
+      begins.push(flaky.watches - before);
+    }
+    expect(begins).toEqual([1, 1, 1, 1, 1]);
   });
 
   it("goes on when a listener throws", async () => {

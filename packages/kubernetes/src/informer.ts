@@ -1,9 +1,18 @@
 import { DEFAULT_BACKOFF, delayMs, pause } from "@isochrone/runtime";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 
-import { isStoreError } from "./errors.ts";
+import { isStoreError, StoreError } from "./errors.ts";
 import { keyOf } from "./objects.ts";
-import type { ClusterStore, KindRef, KubernetesObject, WatchEvent } from "./port.ts";
+import type {
+  ClusterStore,
+  Detail,
+  FieldSelector,
+  InformerObserver,
+  KindRef,
+  KubernetesObject,
+  ListOptions,
+  WatchEvent,
+} from "./port.ts";
 
 /** One change of the cached set. `object` is the last known state of a deleted one. */
 export interface InformerChange {
@@ -12,16 +21,20 @@ export interface InformerChange {
 }
 
 /** How an informer is built. */
-export interface InformerOptions {
+export interface InformerOptions extends Detail {
   readonly store: ClusterStore;
   readonly kind: KindRef;
   /** Only objects of this namespace. @default all */
   readonly namespace?: string;
+  /** Only objects with these values. @default all */
+  readonly fields?: FieldSelector;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger?: Logger;
   /** Longest pause between attempts after errors; the first is about a second. @default 30000 */
   readonly maxBackoffMs?: number;
+  /** @default the store's own */
+  readonly observer?: InformerObserver;
 }
 
 /** A cache of one kind that follows the store: it lists, watches on from there, and lists again when the watch was overrun. */
@@ -54,6 +67,8 @@ class WatchingInformer implements Informer {
   /** Where to watch on; null: list first. */
   #version: string | null = null;
   #failures = 0;
+  /** When the last list or watch began. */
+  #triedAtMs = 0;
 
   constructor(options: InformerOptions) {
     this.#options = options;
@@ -95,6 +110,7 @@ class WatchingInformer implements Informer {
   async #run(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
+      this.#triedAtMs = this.#options.clock.monotonic();
       try {
         if (this.#version === null) await this.#list();
         await this.#watch(this.#version ?? "0");
@@ -108,8 +124,9 @@ class WatchingInformer implements Informer {
   }
 
   async #list(): Promise<void> {
-    const { store, kind, namespace } = this.#options;
-    const { items, resourceVersion } = await store.list(kind, namespace === undefined ? {} : { namespace });
+    const { store, kind, clock, observer = store.informerObserver } = this.#options;
+    const startedAtMs = clock.monotonic();
+    const { items, resourceVersion } = await store.list(kind, this.#where());
     if (this.#stop.signal.aborted) return;
     const listed = new Map(items.map((object) => [keyOf(object), object]));
     for (const [key, object] of this.#items) {
@@ -117,20 +134,32 @@ class WatchingInformer implements Informer {
     }
     for (const object of listed.values()) this.#put(object);
     this.#version = resourceVersion;
+    observer?.listed?.(kind.kind, { items: items.length, durationMs: clock.monotonic() - startedAtMs });
+    observer?.heard?.(kind.kind);
     this.#synced.resolve();
   }
 
   async #watch(resourceVersion: string): Promise<void> {
-    const { store, kind, namespace } = this.#options;
+    const { store, kind, observer = store.informerObserver } = this.#options;
     const { signal } = this.#stop;
-    const where = namespace === undefined ? {} : { namespace };
-    for await (const event of store.watch(kind, { resourceVersion, signal, ...where })) {
+    for await (const event of store.watch(kind, { resourceVersion, signal, ...this.#where() })) {
       if (signal.aborted) return;
       this.#take(event);
+      observer?.heard?.(kind.kind);
       this.#failures = 0;
     }
     // A server ends watches now and then; without a pause one that ends each at once would be called in a tight loop.
     await pause(this.#options.clock, FIRST_BACKOFF_MS * this.#options.random.next(), signal);
+  }
+
+  #where(): Pick<ListOptions, "namespace" | "fields" | keyof Detail> {
+    const { namespace, fields, metadataOnly, trim } = this.#options;
+    return {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(fields === undefined ? {} : { fields }),
+      ...(metadataOnly === undefined ? {} : { metadataOnly }),
+      ...(trim === undefined ? {} : { trim }),
+    };
   }
 
   #take(event: WatchEvent): void {
@@ -172,9 +201,13 @@ class WatchingInformer implements Informer {
 
   /** An overrun watch lists again at once, unless that was tried just now; everything else waits first. */
   async #recover(error: unknown): Promise<void> {
-    const { clock, random, logger, kind, maxBackoffMs = 30_000 } = this.#options;
+    const { store, clock, random, logger, kind, maxBackoffMs = 30_000 } = this.#options;
+    const observer = this.#options.observer ?? store.informerObserver;
     const expired = isStoreError(error, "expired");
     if (expired) this.#version = null;
+    observer?.restarted?.(kind.kind, error instanceof StoreError ? error.code : "other");
+    // What went well for so long has nothing to do with failures of before.
+    if (clock.monotonic() - this.#triedAtMs > maxBackoffMs) this.#failures = 0;
     this.#failures += 1;
     if (expired && this.#failures === 1) return;
     logger?.warnOnce(`informer:${kind.kind}`, "watching the cluster failed, trying again", {

@@ -1,3 +1,5 @@
+import { isPlainObject } from "./json.ts";
+
 /** Label keys that Isochrone reads. */
 export const LABELS = {
   zone: "topology.kubernetes.io/zone",
@@ -15,6 +17,41 @@ export function matchesLabels(
   labels: Readonly<Record<string, string>> | undefined,
 ): boolean {
   return Object.entries(selector).every(([key, value]) => labels?.[key] === value);
+}
+
+/**
+ * Whether the labels match a LabelSelector (matchLabels and matchExpressions); an empty one takes everything, one that is none or has an
+ * operator that isn't known nothing.
+ */
+export function matchesSelector(
+  selector: unknown,
+  labels: Readonly<Record<string, string>> | undefined,
+): boolean {
+  if (!isPlainObject(selector)) return false;
+  const { matchLabels = {}, matchExpressions = [] } = selector;
+  if (!isPlainObject(matchLabels) || !Array.isArray(matchExpressions)) return false;
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labels?.[key] === value) &&
+    matchExpressions.every((expression: unknown) => matchesExpression(expression, labels ?? {}))
+  );
+}
+
+function matchesExpression(expression: unknown, labels: Readonly<Record<string, string>>): boolean {
+  if (!isPlainObject(expression) || typeof expression["key"] !== "string") return false;
+  const values: unknown[] = Array.isArray(expression["values"]) ? expression["values"] : [];
+  const label = Object.hasOwn(labels, expression["key"]) ? labels[expression["key"]] : undefined;
+  switch (expression["operator"]) {
+    case "In":
+      return label !== undefined && values.includes(label);
+    case "NotIn":
+      return label === undefined || !values.includes(label);
+    case "Exists":
+      return label !== undefined;
+    case "DoesNotExist":
+      return label === undefined;
+    default:
+      return false;
+  }
 }
 
 /** By rank: the first label that is set names the workflow. */

@@ -1,3 +1,4 @@
+import { bandwidthLimits, type BandwidthLimits } from "./bandwidth.ts";
 import { hasCondition } from "./conditions.ts";
 import { isPlainObject } from "./json.ts";
 import { LABELS } from "./labels.ts";
@@ -19,7 +20,7 @@ export interface NodeView {
 }
 
 /** What placement and the graphs read of a Pod. */
-export interface PodView {
+export interface PodView extends BandwidthLimits {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string | null;
@@ -77,6 +78,7 @@ export function podView(pod: KubernetesObject): PodView {
     requestsMemoryBytes: requests(spec, "memory", parseMemoryBytes),
     labels: metadata.labels ?? {},
     annotations: metadata.annotations ?? {},
+    ...bandwidthLimits(metadata.annotations ?? {}),
     owner: owners.find((owner) => owner.controller === true) ?? owners[0] ?? null,
   };
 }

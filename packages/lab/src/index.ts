@@ -10,6 +10,7 @@ export type { NetworkSite } from "./network/sites.ts";
 export { defaultMatrix, loadMatrix, parseMatrix } from "./network/matrix-file.ts";
 export type { RttMatrix } from "./network/matrix-file.ts";
 export { defaultLinks } from "./network/default-links.ts";
+export { matrixOfZones } from "./network/zone-matrix.ts";
 export { NETWORK_ERROR_CODES, NetworkError } from "./network/errors.ts";
 export type { NetworkErrorCode } from "./network/errors.ts";
 export { createLabControl } from "./control.ts";

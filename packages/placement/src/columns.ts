@@ -55,8 +55,15 @@ export interface MinMax {
   readonly range: number;
 }
 
-/** Over the rows where `counts` says 1. null when those rows don't differ: the column can't tell them apart. */
-export function minMax(column: Float64Array, counts: Uint8Array | null): MinMax | null {
+/**
+ * Over the rows where `counts` says 1. null when those rows don't differ: the column can't tell them apart. A range that is smaller than
+ * `minSpread` of the largest magnitude counts as that wide, with its middle at 0.5: rows that are nearly equal come out nearly equal.
+ */
+export function minMax(
+  column: Float64Array,
+  counts: Uint8Array | null,
+  minSpread: number = 0,
+): MinMax | null {
   let least = Infinity;
   let most = -Infinity;
   for (let row = 0; row < column.length; row++) {
@@ -66,7 +73,10 @@ export function minMax(column: Float64Array, counts: Uint8Array | null): MinMax 
     if (value > most) most = value;
   }
   const range = most - least;
-  return range > 0 ? { least, range } : null;
+  if (!(range > 0)) return null;
+  const narrowest = minSpread * Math.max(Math.abs(least), Math.abs(most));
+  if (range >= narrowest) return { least, range };
+  return { least: (least + most) / 2 - narrowest / 2, range: narrowest };
 }
 
 /** 0..1; rows that didn't count are clamped into that range. */

@@ -1,20 +1,24 @@
 // From columns to words: which part put the best node first, what was neutral, and how old the inputs were.
 import { normalised } from "./columns.ts";
+import type { WeighedPart } from "./combine.ts";
 import { shortNumber } from "./explanation.ts";
-import type { Explanation, InputAges, NeutralPart } from "./explanation.ts";
+import type { Explanation, ExplanationInputs, InputAges, NeutralPart } from "./explanation.ts";
 import type { Remarks } from "./network-part.ts";
 import type { PlacementProblem } from "./problem.ts";
-import type { WeighedPart } from "./resource-network.ts";
 import { bestRows } from "./score-table.ts";
 import type { ScoreTable } from "./score-table.ts";
 import type { CombinationMode } from "./strategy.ts";
 
-/** Explains a table of a strategy that is a weighted sum of parts. What it returns holds neither columns nor graphs. */
+/**
+ * Explains a table of a strategy that is a weighted sum of parts. What it returns holds neither columns nor graphs. `within`: what is neutral
+ * within its parts.
+ */
 export function explain(
   problem: PlacementProblem,
   table: Omit<ScoreTable, "explanation">,
   parts: readonly WeighedPart[],
   mode: CombinationMode,
+  within: readonly NeutralPart[] = [],
 ): Explanation {
   const [best, second] = bestRows(table);
   return new PartsExplanation({
@@ -22,11 +26,14 @@ export function explain(
     best: entryAt(table, best),
     second: entryAt(table, second),
     decided: best < 0 || second < 0 ? null : decide(parts, best, second, mode),
-    neutral: parts.flatMap(({ name, source }): NeutralPart[] =>
-      source.column === null ? [{ part: name, reason: source.reason }] : [],
-    ),
+    neutral: [
+      ...parts.flatMap(({ name, source }): NeutralPart[] =>
+        source.column === null ? [{ part: name, reason: source.reason }] : [],
+      ),
+      ...within,
+    ],
     remarks: parts.flatMap(({ source }) => (source.column === null ? [] : [source.remarks])),
-    inputs: inputAges(problem),
+    inputs: { ...inputAges(problem), ...estimates(parts) },
     noCluster: problem.cluster.graph === null ? problem.cluster.reason : null,
     noWorkflow: problem.workflow.graph === null ? problem.workflow.reason : null,
     assumed: problem.assumed?.length ?? 0,
@@ -41,7 +48,7 @@ interface Findings {
   readonly decided: Decided | null;
   readonly neutral: readonly NeutralPart[];
   readonly remarks: readonly Remarks[];
-  readonly inputs: InputAges;
+  readonly inputs: ExplanationInputs;
   readonly noCluster: string | null;
   readonly noWorkflow: string | null;
   readonly assumed: number;
@@ -64,7 +71,7 @@ class PartsExplanation implements Explanation {
   readonly best: string | null;
   readonly decidedBy: string;
   readonly neutral: readonly NeutralPart[];
-  readonly inputs: InputAges;
+  readonly inputs: ExplanationInputs;
   readonly #findings: Findings;
 
   constructor(findings: Findings) {
@@ -75,14 +82,18 @@ class PartsExplanation implements Explanation {
     this.#findings = findings;
   }
 
+  get remarks(): readonly string[] {
+    return this.#findings.remarks.flatMap((said) => said());
+  }
+
   /** Put into words when somebody asks: most decisions are never looked at. */
   get sentences(): readonly string[] {
-    const { decided, neutral, remarks, inputs, noCluster, noWorkflow, assumed } = this.#findings;
+    const { decided, neutral, inputs, noCluster, noWorkflow, assumed } = this.#findings;
     const sentences = [
       headline(this.#findings),
       ...(decided === null ? [] : [decidedSentence(this.#findings, decided)]),
       ...neutral.map(({ part, reason }) => `The ${part} part is neutral: ${reason}.`),
-      ...remarks.flatMap((said) => said().map(sentence)),
+      ...this.remarks.map(sentence),
       inputSentence("cluster graph", inputs.clusterVersion, inputs.clusterAgeSeconds, noCluster),
       inputSentence("workflow graph", inputs.workflowVersion, inputs.workflowAgeSeconds, noWorkflow),
     ];
@@ -105,8 +116,9 @@ function headline({ nodes, best, second }: Findings): string {
 function decide(parts: readonly WeighedPart[], best: number, second: number, mode: CombinationMode): Decided {
   let decided: Decided = { part: null, weight: 0, onBest: 0, onSecond: 0 };
   let lead = 0;
-  for (const { name, weight, source, scale } of parts) {
+  for (const { name, source, scale, ...part } of parts) {
     if (source.column === null || scale === null) continue;
+    const weight = mode === "raw" ? (part.rawWeight ?? part.weight) : part.weight;
     const onBest = source.column[best]!;
     const onSecond = source.column[second]!;
     const difference =
@@ -142,6 +154,17 @@ function inputAges({ cluster, workflow }: PlacementProblem): InputAges {
     workflowVersion: workflow.graph?.version ?? null,
     workflowAgeSeconds: workflow.graph === null ? null : workflow.ageSeconds,
   };
+}
+
+function estimates(
+  parts: readonly WeighedPart[],
+): Pick<ExplanationInputs, "channelsByRequests" | "bytesPerRequest"> {
+  for (const { source } of parts) {
+    if (source.column === null || !source.byRequests) continue;
+    const { channels, bytesPerRequest } = source.byRequests;
+    return { channelsByRequests: channels, bytesPerRequest };
+  }
+  return { channelsByRequests: 0, bytesPerRequest: null };
 }
 
 function sentence(words: string): string {

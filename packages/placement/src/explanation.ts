@@ -12,6 +12,14 @@ export interface InputAges {
   readonly workflowAgeSeconds: number | null;
 }
 
+/** What a decision was made from: the graphs, and what stood in for figures that nobody has. */
+export interface ExplanationInputs extends InputAges {
+  /** Channels of the pod's workload that were valued by their requests, for want of bytes. */
+  readonly channelsByRequests: number;
+  /** What such a request counted as, bytes; null when there was none. */
+  readonly bytesPerRequest: number | null;
+}
+
 /** Why the scores are as they are. */
 export interface Explanation {
   /** The node with the highest score; null without a feasible candidate. */
@@ -19,7 +27,9 @@ export interface Explanation {
   /** The part that put the best node before the next one; `none` when nothing told them apart. */
   readonly decidedBy: string;
   readonly neutral: readonly NeutralPart[];
-  readonly inputs: InputAges;
+  readonly inputs: ExplanationInputs;
+  /** What stood in for figures that nobody has: words without capital and full stop. */
+  readonly remarks: readonly string[];
   /** The same in words, the most important first. */
   readonly sentences: readonly string[];
 }

@@ -1,8 +1,86 @@
+export { DEFAULT_BYTES_PER_REQUEST } from "./channel-traffic.ts";
 export { ColumnPool } from "./columns.ts";
+export { DEFAULT_MIN_SPREAD } from "./combine.ts";
+export { channelLatency } from "./descheduler/channel-latency.ts";
+export type { ChannelLatency, MeasuredPod } from "./descheduler/channel-latency.ts";
+export { decideInSteps, decideMoves } from "./descheduler/decide.ts";
+export { HALT_REASONS, STAY_REASONS } from "./descheduler/deschedule-input.ts";
+export type {
+  ClusterCheck,
+  ClusterHealth,
+  DescheduleDecision,
+  DescheduleInput,
+  DescheduleRow,
+  Halt,
+  MovablePod,
+  Move,
+  MoveRules,
+  StayReason,
+  WorkflowToImprove,
+} from "./descheduler/deschedule-input.ts";
+export { EXCLUSION_REASONS, exclusionOf } from "./descheduler/exclusions.ts";
+export type { Exclusion, ExclusionReason, ExclusionRules, PodInContext } from "./descheduler/exclusions.ts";
+export { isOpen, parseMaintenanceWindow } from "./descheduler/maintenance.ts";
+export type { MaintenanceWindow } from "./descheduler/maintenance.ts";
+export { NO_MEMORY, streakKey } from "./descheduler/memory.ts";
+export type { Campaign, DescheduleMemory, Streak } from "./descheduler/memory.ts";
+export { paperMoves } from "./descheduler/paper-moves.ts";
+export type { PaperMove, PaperPod } from "./descheduler/paper-moves.ts";
+export { isEffective, judged, nextCoolDown, NO_REGRET, regretOf } from "./descheduler/regret.ts";
+export type { JudgedMove, RegretRules, RegretState } from "./descheduler/regret.ts";
+export { replacementOf } from "./descheduler/replacement.ts";
 export { PLACEMENT_ERROR_CODES, PlacementError } from "./errors.ts";
 export type { PlacementErrorCode } from "./errors.ts";
-export type { Explanation, InputAges, NeutralPart } from "./explanation.ts";
-export { networkLimitViolations } from "./network-limits.ts";
+export type { Explanation, ExplanationInputs, InputAges, NeutralPart } from "./explanation.ts";
+export type { ApiObject } from "./feasibility/json.ts";
+export type { FeasiblePlanProblem, PlanInput } from "./feasibility/plan-input.ts";
+export { planProblem } from "./feasibility/plan-problem.ts";
+export { inQueueOrder } from "./feasibility/queue-order.ts";
+export type { QueueInput, QueueOrder, QueueStep } from "./feasibility/queue-order.ts";
+export { SchedulingModel } from "./feasibility/scheduling-model.ts";
+export type { ClusterObjects } from "./feasibility/scheduling-model.ts";
+export { DEFAULT_SPREAD } from "./feasibility/spread-limits.ts";
+export type { SpreadLimits } from "./feasibility/spread-limits.ts";
+export { FILTER_PLUGINS } from "./feasibility/verdict.ts";
+export type { FilterPlugin, Rejection } from "./feasibility/verdict.ts";
+export { headroomViolations, nodesBeyondLimits, rejectedNodes } from "./limits.ts";
+export type { LimitOptions } from "./limits.ts";
+export { bandwidthViolations, networkLimitViolations } from "./network-limits.ts";
+export {
+  createNetworkOverhead,
+  NETWORK_OVERHEAD,
+  NETWORK_OVERHEAD_MODES,
+  StrictNetworkOverhead,
+  UpstreamNetworkOverhead,
+} from "./network-overhead/network-overhead.ts";
+export type { NetworkOverheadMode } from "./network-overhead/network-overhead.ts";
+export { readAppGroupSpec } from "./order/app-group-spec.ts";
+export type { AppGroupSpec, GroupDependency, GroupWorkload, WorkloadInfo } from "./order/app-group-spec.ts";
+export { faultText, ORDER_FAULT_CODES } from "./order/order-fault.ts";
+export type { FaultPath, OrderFault, OrderFaultCode } from "./order/order-fault.ts";
+export { isSortAlgorithm, SORT_ALGORITHMS } from "./order/sort-algorithms.ts";
+export type { SortAlgorithm } from "./order/sort-algorithms.ts";
+export { workloadOrder } from "./order/workload-order.ts";
+export type { OrderedWorkload, WorkloadOrder } from "./order/workload-order.ts";
+export { EXACT_PAIRS, exactPlan } from "./planner/exact-plan.ts";
+export type { ExactOptions, ExactPlan, LinearSolution, LinearSolver } from "./planner/exact-plan.ts";
+export { createObjective } from "./planner/objective.ts";
+export type { Objective, PlanCost } from "./planner/objective.ts";
+export { plan } from "./planner/plan.ts";
+export type { Plan, PlanOptions } from "./planner/plan.ts";
+export type {
+  ApartConstraint,
+  DomainConstraint,
+  PlanNode,
+  PlanPod,
+  PlanProblem,
+  SpanConstraint,
+  SpreadConstraint,
+  TogetherConstraint,
+} from "./planner/plan-problem.ts";
+export { DEFAULT_PLAN_SETTINGS } from "./planner/plan-settings.ts";
+export type { PlanSettings } from "./planner/plan-settings.ts";
+export type { UnplacedPod } from "./planner/reasons.ts";
 export type {
   AmountsByNode,
   AssumedPod,
@@ -11,11 +89,26 @@ export type {
   PodToPlace,
   ResourceAmounts,
 } from "./problem.ts";
-export { createStrategy, STRATEGIES } from "./profile.ts";
+export { CombinedStrategy } from "./combined-strategy.ts";
+export type { WeighedStrategy } from "./combined-strategy.ts";
+export { CHANNEL_TYPES, ChannelTypes } from "./communication-affinity/channel-types.ts";
+export type { ChannelType, DeclaredType } from "./communication-affinity/channel-types.ts";
+export {
+  COMMUNICATION_AFFINITY,
+  CommunicationAffinity,
+  DEFAULT_AFFINITY,
+} from "./communication-affinity/communication-affinity.ts";
+export type {
+  CommunicationAffinityOptions,
+  CommunicationAffinityParameters,
+} from "./communication-affinity/communication-affinity.ts";
+export { createStrategy, STRATEGIES, STRATEGY_MODES } from "./profile.ts";
 export type { StrategyName, StrategyProfile } from "./profile.ts";
-export { parseQuantity } from "./quantity.ts";
+export { parseQuantity } from "@isochrone/topology";
 export { DEFAULT_WEIGHTS, RESOURCE_NETWORK, ResourceNetwork } from "./resource-network.ts";
 export type { ResourceNetworkWeights } from "./resource-network.ts";
+export { Proximity, ROUTING_SCOPES, routingScopes } from "./routing.ts";
+export type { Place } from "./routing.ts";
 export {
   allCandidates,
   bestRow,

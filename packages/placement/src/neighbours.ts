@@ -1,5 +1,9 @@
 import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import { bytesPerSecondOf, trafficSources } from "./channel-traffic.ts";
+import type { RequestValue, TrafficSources } from "./channel-traffic.ts";
 import type { AssumedPod, PodToPlace } from "./problem.ts";
+import { routingScopes } from "./routing.ts";
+import type { NearestEnds, Place } from "./routing.ts";
 
 /** What a workload exchanges with the pods on the nodes, all its replicas together; one replica has its even share of it. */
 export interface Neighbours {
@@ -11,10 +15,17 @@ export interface Neighbours {
   readonly calledBytesPerSecond: Float64Array;
   /** Both sums for nodes that the cluster graph doesn't know, by name. */
   readonly elsewhere: ReadonlyMap<string, number>;
-  /** Channels of the pod's workload whose traffic nobody knows; they count for nothing. */
-  readonly channelsWithoutTraffic: number;
-  /** Channels whose traffic is known. */
-  readonly channelsWithTraffic: number;
+  /** Channels whose traffic goes to the nearest replica: they are in none of the sums above. */
+  readonly nearest: readonly NearestExchange[];
+  /** What the traffic of its channels is known from. */
+  readonly traffic: TrafficSources;
+}
+
+/** What a workload exchanges over one channel whose callers talk to the replica that is nearest to them. */
+export interface NearestExchange extends NearestEnds {
+  readonly channel: Channel;
+  /** Of all replicas together, both directions. */
+  readonly bytesPerSecond: number;
 }
 
 /** A placed replica that the pod talks to over `channel`. */
@@ -29,19 +40,20 @@ export interface Peer {
 
 /**
  * Adds up, per node, what the pod's workload exchanges with the pods there. A channel's rate is shared equally by all pairs of
- * replicas (requests are spread over replicas); the pod itself is left out.
+ * replicas (requests are spread over replicas), unless its traffic goes to the nearest; the pod itself is left out.
  */
 export function neighboursOf(
   pod: PodToPlace,
   cluster: ClusterGraph,
   workflow: WorkflowGraph,
   assumed: readonly AssumedPod[],
+  requestValue: RequestValue,
 ): Neighbours {
   const byNode = new Map<number, { calling: number; called: number }>();
   const elsewhere = new Map<string, number>();
   for (const { channel, calling, node, replicas } of peersOf(pod, workflow, assumed)) {
-    const rate = (channel.bytesPerSecond ?? 0) / replicas;
-    if (!(rate > 0)) continue;
+    const rate = (bytesPerSecondOf(channel, requestValue) ?? 0) / replicas;
+    if (!(rate > 0) || channel.routing === "nearest") continue;
     const id = cluster.idOf(node);
     if (id < 0) {
       elsewhere.set(node, (elsewhere.get(node) ?? 0) + rate);
@@ -52,16 +64,70 @@ export function neighboursOf(
     byNode.set(id, sums);
   }
   const ids = [...byNode.keys()].sort((a, b) => a - b);
-  const channels = pod.workload === null ? [] : channelsOf(workflow, pod.workload);
-  const withoutTraffic = channels.filter((channel) => channel.bytesPerSecond === null).length;
   return {
     node: Int32Array.from(ids),
     callingBytesPerSecond: Float64Array.from(ids, (id) => byNode.get(id)!.calling),
     calledBytesPerSecond: Float64Array.from(ids, (id) => byNode.get(id)!.called),
     elsewhere,
-    channelsWithoutTraffic: withoutTraffic,
-    channelsWithTraffic: channels.length - withoutTraffic,
+    nearest: nearestExchanges(pod, cluster, workflow, assumed).flatMap((exchange) => {
+      const bytesPerSecond = bytesPerSecondOf(exchange.channel, requestValue) ?? 0;
+      return bytesPerSecond > 0 && exchange.peers.length > 0 ? [{ ...exchange, bytesPerSecond }] : [];
+    }),
+    traffic: trafficOfWorkload(workflow, pod.workload, requestValue),
   };
+}
+
+/** What the traffic of all channels of a workload is known from. */
+export function trafficOfWorkload(
+  workflow: WorkflowGraph,
+  workload: string | null,
+  requestValue: RequestValue,
+): TrafficSources {
+  return trafficSources(workload === null ? [] : channelsOf(workflow, workload), requestValue);
+}
+
+/** The pod's channels whose traffic goes to the nearest replica, each once per direction in which its workload is an end of it. */
+export function nearestExchanges(
+  pod: PodToPlace,
+  cluster: ClusterGraph,
+  workflow: WorkflowGraph,
+  assumed: readonly AssumedPod[],
+): Omit<NearestExchange, "bytesPerSecond">[] {
+  const own = pod.workload;
+  if (own === null) return [];
+  const placesOf = (workload: string): Place[] => {
+    const places: Place[] = [];
+    for (const [name, node] of replicasOf(workload, workflow, assumed)) {
+      if (node === null || (workload === own && name === pod.name)) continue;
+      places.push({ name: node, id: cluster.idOf(node) });
+    }
+    return places;
+  };
+  const exchange = (channel: Channel, calling: boolean): Omit<NearestExchange, "bytesPerSecond"> => {
+    const other = calling ? channel.target : channel.source;
+    const replicas =
+      other === own ? ownReplicas(pod, workflow, assumed) : replicasOf(other, workflow, assumed).size;
+    return { channel, calling, peers: placesOf(other), replicas, siblings: placesOf(own) };
+  };
+  return [
+    ...workflow
+      .channelsFrom(own)
+      .filter(isNearest)
+      .map((channel) => exchange(channel, true)),
+    ...workflow
+      .channelsTo(own)
+      .filter(isNearest)
+      .map((channel) => exchange(channel, false)),
+  ];
+}
+
+/** True when callers of the workload look for its nearest replica: where its other replicas are then matters to each of them. */
+export function isSoughtNearest(workflow: WorkflowGraph, workload: string): boolean {
+  return workflow.channelsTo(workload).some(isNearest);
+}
+
+function isNearest(channel: Channel): boolean {
+  return routingScopes(channel) !== null;
 }
 
 /** Every placed replica at the other end of a channel of the pod's workload, once per channel. */
@@ -104,6 +170,17 @@ export function ownReplicas(
     listed ||= name === pod.name;
   }
   return listed ? count : count + 1;
+}
+
+/** The replicas of a workload that are on a node. */
+export function placedReplicas(
+  workload: string,
+  workflow: WorkflowGraph,
+  assumed: readonly AssumedPod[],
+): { readonly name: string; readonly node: string }[] {
+  return [...replicasOf(workload, workflow, assumed)].flatMap(([name, node]) =>
+    node === null ? [] : [{ name, node }],
+  );
 }
 
 /** Node by pod name. What the graph shows is newer than what was assumed, unless it shows the pod without a node. */

@@ -1,67 +1,211 @@
-import type { Channel, ClusterGraph, Cost } from "@isochrone/topology";
-import { peersOf } from "./neighbours.ts";
-import type { Peer } from "./neighbours.ts";
+// Limits that a channel declares: how far, and how narrow, the network between its ends may be.
+import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import { AllocatedBandwidth } from "./allocated-bandwidth.ts";
+import { nearestExchanges, peersOf } from "./neighbours.ts";
 import type { PlacementProblem } from "./problem.ts";
+import { NearestShares, Proximity, routingScopes } from "./routing.ts";
+import type { Place, Shares } from "./routing.ts";
+
+/**
+ * Candidates that break a declared `maxNetworkCost`, with the words to tell the user. A channel is broken when more of the placed replicas
+ * that the pod would talk to are beyond the limit than within it (a single far replica doesn't veto); unreachable is beyond, unknown has no vote.
+ */
+export function networkLimitViolations(problem: PlacementProblem): Map<string, string> {
+  return violations(problem, {
+    limitOf: ({ maxNetworkCost }) => maxNetworkCost,
+    rulerOf: reachRuler,
+    words: costViolation,
+  });
+}
+
+/**
+ * Candidates between which and its peers a declared `minBandwidth` isn't free, by the same majority. Free is the measured headroom or the
+ * capacity less what placed dependencies of the workflow claim, the smaller where both are known; where neither is, there is no vote.
+ */
+export function bandwidthViolations(problem: PlacementProblem): Map<string, string> {
+  return violations(problem, {
+    // Less is worse: figures and limit are turned round.
+    limitOf: ({ minBandwidthBitsPerSecond: need }) => (need === null || need === 0 ? null : -need),
+    rulerOf: bandwidthRuler,
+    words: bandwidthViolation,
+  });
+}
+
+interface Rule {
+  /** The largest figure that is within; null: the channel has no limit of this kind. */
+  readonly limitOf: (channel: Channel) => number | null;
+  readonly rulerOf: (graph: ClusterGraph, problem: PlacementProblem, workflow: WorkflowGraph) => Ruler;
+  readonly words: (dialogue: Dialogue, votes: Votes, candidate: string) => string;
+}
+
+/** Measures the network between a peer's node and candidates, by their id in the graph; NaN: not known, no vote. */
+type Ruler = (calling: boolean, peer: Place, replicas: number) => (id: number) => number;
+
+/** A channel of the pod's workload from one of its ends. */
+interface Dialogue {
+  readonly channel: Channel;
+  readonly calling: boolean;
+  readonly limit: number;
+  /** Nodes of the placed replicas that a pod on the candidate would talk to. */
+  readonly peersAt: (candidate: Place) => readonly PeerNode[];
+}
+
+interface PeerNode extends Place {
+  /** How many of those replicas are on it. */
+  readonly replicas: number;
+  readonly figureAt: (id: number) => number;
+}
 
 interface Votes {
   within: number;
   beyond: number;
-  worstMs: number;
+  /** The largest figure. */
+  worst: number;
 }
 
-/**
- * Candidates that break a declared `maxNetworkCost`, with the words to tell the user. A channel is broken when more of its placed
- * replicas would be beyond the limit than within it (a single far replica doesn't veto); unreachable is beyond, unknown has no vote.
- */
-export function networkLimitViolations(problem: PlacementProblem): Map<string, string> {
-  const violations = new Map<string, string>();
-  const cluster = problem.cluster.graph;
+function violations(problem: PlacementProblem, rule: Rule): Map<string, string> {
+  const found = new Map<string, string>();
+  const graph = problem.cluster.graph;
   const workflow = problem.workflow.graph;
-  if (cluster === null || workflow === null) return violations;
-  const peers = [...peersOf(problem.pod, workflow, problem.assumed ?? [])].filter(
-    ({ channel }) => channel.maxNetworkCost !== null,
-  );
-  if (peers.length === 0) return violations;
-  for (const candidate of problem.candidates) {
-    for (const [channel, votes] of votesOn(candidate, peers, cluster)) {
-      if (votes.beyond <= votes.within) continue;
-      const direction = channel.source === problem.pod.workload ? "from" : "to";
-      violations.set(candidate, violation(candidate, channel, votes, direction));
-      break;
+  if (graph === null || workflow === null || !workflow.channels.some((each) => rule.limitOf(each) !== null))
+    return found;
+  const dialogues = dialoguesOf(problem, graph, workflow, rule);
+  if (dialogues.length === 0) return found;
+  const ids = graph.idsOf(problem.candidates);
+  for (const [row, name] of problem.candidates.entries()) {
+    const candidate = { name, id: ids[row]! };
+    const votes = { within: 0, beyond: 0, worst: -Infinity };
+    const broken = dialogues.find((dialogue) => {
+      count(dialogue, candidate, votes);
+      return votes.beyond > votes.within;
+    });
+    if (broken !== undefined) found.set(name, rule.words(broken, votes, name));
+  }
+  return found;
+}
+
+function dialoguesOf(
+  problem: PlacementProblem,
+  graph: ClusterGraph,
+  workflow: WorkflowGraph,
+  { limitOf, rulerOf }: Rule,
+): Dialogue[] {
+  const { pod, assumed = [] } = problem;
+  const ruler = rulerOf(graph, problem, workflow);
+  const spread = new Map<string, { readonly channel: Channel; readonly calling: boolean; places: Place[] }>();
+  for (const { channel, calling, node } of peersOf(pod, workflow, assumed)) {
+    if (limitOf(channel) === null || routingScopes(channel) !== null) continue;
+    const key = JSON.stringify([channel.source, channel.target, calling]);
+    let end = spread.get(key);
+    if (end === undefined) spread.set(key, (end = { channel, calling, places: [] }));
+    end.places.push({ name: node, id: graph.idOf(node) });
+  }
+  const dialogues = [...spread.values()].map(({ channel, calling, places }): Dialogue => {
+    const peers = peerNodes(places, calling, ruler);
+    return { channel, calling, limit: limitOf(channel)!, peersAt: () => peers };
+  });
+  for (const ends of nearestExchanges(pod, graph, workflow, assumed)) {
+    const { channel, calling } = ends;
+    const limit = limitOf(channel);
+    if (limit === null) continue;
+    const shares = new NearestShares(ends, new Proximity(graph, routingScopes(channel)!));
+    const grouped = new WeakMap<Shares, PeerNode[]>();
+    const peersAt = (candidate: Place): PeerNode[] => {
+      const chosen = shares.at(candidate);
+      let peers = grouped.get(chosen);
+      if (peers === undefined) {
+        const places = chosen.map(([peer]) => peer);
+        grouped.set(chosen, (peers = peerNodes(places, calling, ruler)));
+      }
+      return peers;
+    };
+    dialogues.push({ channel, calling, limit, peersAt });
+  }
+  return dialogues;
+}
+
+function peerNodes(places: readonly Place[], calling: boolean, ruler: Ruler): PeerNode[] {
+  const byName = new Map<string, { readonly place: Place; replicas: number }>();
+  for (const place of places) {
+    const known = byName.get(place.name);
+    if (known === undefined) byName.set(place.name, { place, replicas: 1 });
+    else known.replicas++;
+  }
+  return Array.from(byName.values(), ({ place, replicas }) => {
+    const figureAt = place.id < 0 ? () => Number.NaN : ruler(calling, place, replicas);
+    return { ...place, replicas, figureAt };
+  });
+}
+
+/** On the candidate itself nothing is far or narrow. Changes `votes`. */
+function count({ limit, peersAt }: Dialogue, candidate: Place, votes: Votes): void {
+  votes.within = 0;
+  votes.beyond = 0;
+  votes.worst = -Infinity;
+  for (const { name, replicas, figureAt } of peersAt(candidate)) {
+    if (name === candidate.name) votes.within += replicas;
+    else if (candidate.id >= 0) {
+      const figure = figureAt(candidate.id);
+      if (figure <= limit) votes.within += replicas;
+      else if (figure > limit) {
+        votes.beyond += replicas;
+        if (figure > votes.worst) votes.worst = figure;
+      }
     }
   }
-  return violations;
 }
 
-function votesOn(candidate: string, peers: readonly Peer[], cluster: ClusterGraph): Map<Channel, Votes> {
-  const byChannel = new Map<Channel, Votes>();
-  for (const { channel, calling, node } of peers) {
-    const cost = candidate === node ? 0 : reachMs(cluster, candidate, node, calling);
-    if (cost === null) continue;
-    const votes = byChannel.get(channel) ?? { within: 0, beyond: 0, worstMs: 0 };
-    byChannel.set(channel, votes);
-    if (cost <= channel.maxNetworkCost!) votes.within++;
-    else votes.beyond++;
-    votes.worstMs = Math.max(votes.worstMs, cost);
-  }
-  return byChannel;
-}
-
-function violation(candidate: string, channel: Channel, votes: Votes, direction: "from" | "to"): string {
-  const cost = votes.worstMs === Infinity ? "unreachable" : votes.worstMs.toFixed(3);
+function costViolation(
+  { channel, calling }: Dialogue,
+  { worst, ...votes }: Votes,
+  candidate: string,
+): string {
+  const cost = worst === Infinity ? "unreachable" : worst.toFixed(3);
+  const { source, target, maxNetworkCost } = channel;
   return (
-    `maxNetworkCost of channel ${channel.source} -> ${channel.target} is ${channel.maxNetworkCost}, ` +
-    `the network cost ${direction} ${candidate} is ${cost} (${votes.beyond} of ${votes.beyond + votes.within} replicas beyond it)`
+    `maxNetworkCost of channel ${source} -> ${target} is ${maxNetworkCost}, ` +
+    `the network cost ${calling ? "from" : "to"} ${candidate} is ${cost} ` +
+    `(${votes.beyond} of ${votes.beyond + votes.within} replicas beyond it)`
   );
 }
 
-/** In the direction in which the exchange is started, or, when that isn't known, the other. null without a vote. */
-function reachMs(cluster: ClusterGraph, candidate: string, peer: string, calling: boolean): number | null {
-  const there = calling ? null : voteMs(cluster.cost(peer, candidate));
-  return there ?? voteMs(cluster.cost(candidate, peer));
+function bandwidthViolation(
+  { channel, calling }: Dialogue,
+  { worst, ...votes }: Votes,
+  candidate: string,
+): string {
+  const { source, target, minBandwidthBitsPerSecond } = channel;
+  return (
+    `minBandwidth of channel ${source} -> ${target} is ${minBandwidthBitsPerSecond} bit/s, ` +
+    `the bandwidth free ${calling ? "from" : "to"} ${candidate} is ${Math.round(0 - worst)} bit/s per pair of pods ` +
+    `(${votes.beyond} of ${votes.beyond + votes.within} replicas lack it)`
+  );
 }
 
-function voteMs(cost: Cost): number | null {
-  if (cost.known) return cost.ms;
-  return cost.reason === "unreachable" ? Infinity : null;
+/** Milliseconds in the direction in which the exchange is started, or, when that isn't known, the other. */
+function reachRuler(graph: ClusterGraph): Ruler {
+  return (calling, peer) => {
+    const to = graph.costsTo(peer.id);
+    if (calling) return (id) => to[id]!;
+    const from = graph.costsFrom(peer.id);
+    return (id) => (Number.isNaN(from[id]!) ? to[id]! : from[id]!);
+  };
+}
+
+/** Minus the bits per second that are free, from the channel's source to its target, for each of the pod's replicas there. */
+function bandwidthRuler(
+  graph: ClusterGraph,
+  { pod, assumed = [] }: PlacementProblem,
+  workflow: WorkflowGraph,
+): Ruler {
+  const allocated = new AllocatedBandwidth(pod, workflow, assumed);
+  return (calling, peer, replicas) => (id) => {
+    const [from, to] = calling ? [id, peer.id] : [peer.id, id];
+    const bandwidth = graph.bandwidthById(from, to);
+    if (bandwidth === null) return Number.NaN;
+    const { capacity, available } = bandwidth;
+    const claimed = capacity === null ? 0 : allocated.between(graph.nodes[from]!.name, graph.nodes[to]!.name);
+    const free = Math.min(available ?? Infinity, Math.max(0, (capacity ?? Infinity) - claimed));
+    return free === Infinity ? Number.NaN : 0 - free / replicas;
+  };
 }

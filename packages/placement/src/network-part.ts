@@ -1,5 +1,7 @@
 // The NetworkAware plugin of Algorithm 1 [1], lines 2 to 10: minus the sum of cost x traffic over the placed pods that the pod talks to.
 // [1] Orchestrating DAG workflows on the Cloud-to-Edge continuum, section 3.3.
+import { trafficRemarks } from "./channel-traffic.ts";
+import type { RequestValuation } from "./channel-traffic.ts";
 import { bounded } from "./columns.ts";
 import type { ColumnPool } from "./columns.ts";
 import { ownReplicas } from "./neighbours.ts";
@@ -8,10 +10,15 @@ import type { PlacementProblem } from "./problem.ts";
 
 /** One part of a score: a column, or why there is none; and what should be said of it, put into words when somebody asks. */
 export type PartColumn =
-  | { readonly column: Float64Array; readonly remarks: Remarks }
+  | {
+      readonly column: Float64Array;
+      readonly remarks: Remarks;
+      /** Channels whose traffic is an estimate in it; absent = none. */
+      readonly byRequests?: RequestValuation | null;
+    }
   | { readonly column: null; readonly reason: string };
 
-/** Outlives its scoring: MUST hold a few numbers at most, no column and no graph. */
+/** Outlives its scoring: MUST hold a few numbers and names at most, no column and no graph. */
 export type Remarks = () => readonly string[];
 
 /** Milliseconds x bytes per second, negative or 0: more is better. */
@@ -32,7 +39,7 @@ export function networkPart(
   const { vector } = figures;
   const column = pool.take();
   const share = 1 / ownReplicas(pod, workflow.graph, assumed);
-  const { byId, stranger } = vector;
+  const { byId, stranger, called } = vector;
   let strangers = 0;
   for (let row = 0; row < ids.length; row++) {
     const id = ids[row]!;
@@ -40,7 +47,23 @@ export function networkPart(
     column[row] = 0 - bounded((id < 0 ? stranger : byId[id]!) * share);
   }
   if (vector.free.size > 0) freeNamesakes(column, vector, problem.candidates, ids, share);
-  return { column, remarks: remarks(countGaps(vector, ids, strangers), vector) };
+  if (called !== null) payForCallers(column, called, ids);
+  return {
+    column,
+    remarks: remarks(countGaps(vector, ids, strangers), vector),
+    byRequests: vector.traffic.byRequests,
+  };
+}
+
+function payForCallers(
+  column: Float64Array,
+  { byId, stranger }: NonNullable<NetworkVector["called"]>,
+  ids: Int32Array,
+): void {
+  for (let row = 0; row < ids.length; row++) {
+    const id = ids[row]!;
+    column[row] = bounded(column[row]! - (id < 0 ? stranger : byId[id]!));
+  }
 }
 
 /** A pod on a node that the graph doesn't know is unknown to all candidates but that very node, where it is free. */
@@ -75,13 +98,11 @@ function countGaps({ gaps, peerNodes }: NetworkVector, ids: Int32Array, stranger
 }
 
 function remarks(gaps: Gaps, vector: NetworkVector): Remarks {
-  const { channelsWithoutTraffic, unknownMs, unreachableMs } = vector;
-  return remarksOf({ ...gaps, channelsWithoutTraffic, unknownMs, unreachableMs });
+  const { traffic, unknownMs, unreachableMs } = vector;
+  return remarksOf({ ...gaps, traffic, unknownMs, unreachableMs });
 }
 
-function remarksOf(
-  kept: Gaps & Pick<NetworkVector, "channelsWithoutTraffic" | "unknownMs" | "unreachableMs">,
-): Remarks {
+function remarksOf(kept: Gaps & Pick<NetworkVector, "traffic" | "unknownMs" | "unreachableMs">): Remarks {
   return () => {
     const said: string[] = [];
     if (kept.unknown > 0)
@@ -93,9 +114,7 @@ function remarksOf(
         `${kept.unreachable} node pairs were unreachable and counted as the worst known cost, ${fixed(kept.unreachableMs)} ms`,
       );
     }
-    if (kept.channelsWithoutTraffic > 0)
-      said.push(`${kept.channelsWithoutTraffic} channels of unknown traffic counted for nothing`);
-    return said;
+    return [...said, ...trafficRemarks(kept.traffic)];
   };
 }
 

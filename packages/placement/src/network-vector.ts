@@ -1,9 +1,14 @@
 // What a workload's traffic costs from every node of a cluster graph, worked out once per state of the graphs and of the peers'
 // decisions, so that scoring a pod over thousands of candidates is a look-up per candidate.
-import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
-import { neighboursOf } from "./neighbours.ts";
+import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import { noTrafficReason } from "./channel-traffic.ts";
+import type { RequestValue, TrafficSources } from "./channel-traffic.ts";
+import { nearestCosts } from "./nearest-part.ts";
+import type { StandIns } from "./nearest-part.ts";
+import { isSoughtNearest, neighboursOf } from "./neighbours.ts";
 import type { Neighbours } from "./neighbours.ts";
 import type { AssumedPod, PodToPlace } from "./problem.ts";
+import { routingScopes } from "./routing.ts";
 
 /** Milliseconds x bytes per second of all replicas of a workload together. */
 export interface NetworkVector {
@@ -11,12 +16,14 @@ export interface NetworkVector {
   readonly byId: Float64Array;
   /** Of a candidate that the cluster graph doesn't know. */
   readonly stranger: number;
+  /** What is paid in all by callers that look for the nearest replica, if the pod is there: no replica's share; null without any. */
+  readonly called: { readonly byId: Float64Array; readonly stranger: number } | null;
   /** Deducted for the candidate of that name, which the graph doesn't know but which holds peers. */
   readonly free: ReadonlyMap<string, number>;
   /** By node id, how many peer nodes' costs are unknown or unreachable; null when all are known. */
   readonly gaps: { readonly unknown: Uint16Array; readonly unreachable: Uint16Array } | null;
   readonly peerNodes: number;
-  readonly channelsWithoutTraffic: number;
+  readonly traffic: TrafficSources;
   /** What an unknown cost counts as. */
   readonly unknownMs: number;
   readonly unreachableMs: number;
@@ -33,6 +40,11 @@ const MAX_VECTORS = 128;
 /** Keeps vectors as long as their graphs live. */
 export class NetworkVectors {
   readonly #kept = new WeakMap<ClusterGraph, WeakMap<WorkflowGraph, Map<string, NetworkFigures>>>();
+  readonly #requestValue: RequestValue;
+
+  constructor(requestValue: RequestValue) {
+    this.#requestValue = requestValue;
+  }
 
   of(
     pod: PodToPlace & { readonly workload: string },
@@ -44,7 +56,7 @@ export class NetworkVectors {
     const key = stateKey(pod, workflow, assumed);
     let figures = kept.get(key);
     if (figures === undefined) {
-      figures = figuresOf(cluster, neighboursOf(pod, cluster, workflow, assumed));
+      figures = figuresOf(cluster, neighboursOf(pod, cluster, workflow, assumed, this.#requestValue));
       if (kept.size >= MAX_VECTORS) kept.delete(kept.keys().next().value!);
       kept.set(key, figures);
     }
@@ -62,7 +74,8 @@ export class NetworkVectors {
 
 /**
  * All that a vector depends on besides the graphs: the workload, and the decisions on its peers. How many replicas the workload itself
- * has is no part of it, or each pod of a burst would need a new vector; it is, with the pod's name, when the workload talks to itself.
+ * has is no part of it, or each pod of a burst would need a new vector; it is, with the pod's name, when the workload talks to itself, or when
+ * callers look for its nearest replica.
  */
 function stateKey(
   pod: PodToPlace & { readonly workload: string },
@@ -71,9 +84,10 @@ function stateKey(
 ): string {
   const peers = workflow.peersOf(pod.workload);
   const relevant: string[] = [];
-  if (peers.has(pod.workload)) relevant.push(pod.name);
+  const siblings = peers.has(pod.workload) || isSoughtNearest(workflow, pod.workload);
+  if (siblings) relevant.push(pod.name);
   for (const { workload, name, node } of assumed)
-    if (peers.has(workload)) relevant.push(workload, name, node);
+    if (peers.has(workload) || (siblings && workload === pod.workload)) relevant.push(workload, name, node);
   return relevant.length === 0 ? `workload ${pod.workload}` : JSON.stringify([pod.workload, ...relevant]);
 }
 
@@ -84,15 +98,52 @@ function figuresOf(graph: ClusterGraph, neighbours: Neighbours): NetworkFigures 
   const unreachableMs = graph.worstKnownCost();
   if (unknownMs === null || unreachableMs === null)
     return { vector: null, reason: "no network cost is known" };
-  return { vector: vectorOf(graph, neighbours, unknownMs, unreachableMs) };
+  const vector = vectorOf(graph, neighbours, unknownMs, unreachableMs);
+  if (neighbours.nearest.length === 0) return { vector };
+  return { vector: withNearest(vector, graph, neighbours.nearest, { unknownMs, unreachableMs }) };
+}
+
+/** Changes the vector's columns. */
+function withNearest(
+  vector: NetworkVector,
+  graph: ClusterGraph,
+  exchanges: Neighbours["nearest"],
+  standIns: StandIns,
+): NetworkVector {
+  const costs = nearestCosts(graph, exchanges, standIns);
+  const { unknown, unreachable, calls, called, strangerCalls, strangerCalled } = costs;
+  const free = new Map(vector.free);
+  for (const { channel, calling, peers, bytesPerSecond } of exchanges) {
+    if (!calling || !routesWithinNode(channel)) continue;
+    const strangers = new Set(peers.filter(({ id }) => id < 0).map(({ name }) => name));
+    for (const name of strangers) free.set(name, (free.get(name) ?? 0) + standIns.unknownMs * bytesPerSecond);
+  }
+  for (let id = 0; id < calls.length; id++) {
+    vector.byId[id]! += calls[id]!;
+    unknown[id]! += vector.gaps?.unknown[id] ?? 0;
+    unreachable[id]! += vector.gaps?.unreachable[id] ?? 0;
+  }
+  const complete = unknown.every((count) => count === 0) && unreachable.every((count) => count === 0);
+  return {
+    ...vector,
+    stranger: vector.stranger + strangerCalls,
+    called: { byId: called, stranger: strangerCalled },
+    free,
+    gaps: complete ? null : { unknown, unreachable },
+    peerNodes: vector.peerNodes + exchanges.reduce((sum, { peers }) => sum + peers.length, 0),
+  };
+}
+
+function routesWithinNode(channel: Channel): boolean {
+  return routingScopes(channel)?.includes("node") === true;
 }
 
 function quietReason(neighbours: Neighbours): string | null {
-  if (neighbours.node.length > 0 || neighbours.elsewhere.size > 0) return null;
-  if (neighbours.channelsWithTraffic + neighbours.channelsWithoutTraffic === 0)
-    return "its workload has no channel";
-  if (neighbours.channelsWithTraffic === 0) return "the traffic of its workload's channels is not known";
-  return "none of the pods it talks to is placed, or there is no traffic";
+  const { node, elsewhere, nearest } = neighbours;
+  if (node.length > 0 || elsewhere.size > 0 || nearest.length > 0) return null;
+  return (
+    noTrafficReason(neighbours.traffic) ?? "none of the pods it talks to is placed, or there is no traffic"
+  );
 }
 
 /** An unknown cost counts as the median known one. An unreachable one as the worst: as an average link it would draw pods to a dead end. */
@@ -138,10 +189,11 @@ function vectorOf(
   return {
     byId,
     stranger,
+    called: null,
     free,
     gaps: complete ? null : gaps,
     peerNodes: node.length,
-    channelsWithoutTraffic: neighbours.channelsWithoutTraffic,
+    traffic: neighbours.traffic,
     unknownMs,
     unreachableMs,
   };

@@ -1,50 +1,171 @@
+import { DEFAULT_BYTES_PER_REQUEST } from "./channel-traffic.ts";
+import { DEFAULT_MIN_SPREAD } from "./combine.ts";
+import { CombinedStrategy } from "./combined-strategy.ts";
+import { ChannelTypes } from "./communication-affinity/channel-types.ts";
+import {
+  COMMUNICATION_AFFINITY,
+  CommunicationAffinity,
+  DEFAULT_AFFINITY,
+} from "./communication-affinity/communication-affinity.ts";
 import { PlacementError } from "./errors.ts";
+import {
+  createNetworkOverhead,
+  NETWORK_OVERHEAD,
+  NETWORK_OVERHEAD_MODES,
+} from "./network-overhead/network-overhead.ts";
+import type { NetworkOverheadMode } from "./network-overhead/network-overhead.ts";
 import { DEFAULT_WEIGHTS, RESOURCE_NETWORK, ResourceNetwork } from "./resource-network.ts";
 import type { ResourceNetworkWeights } from "./resource-network.ts";
 import { COMBINATION_MODES } from "./strategy.ts";
 import type { CombinationMode, Strategy } from "./strategy.ts";
 
-export const STRATEGIES = [RESOURCE_NETWORK] as const;
+export const STRATEGIES = [RESOURCE_NETWORK, COMMUNICATION_AFFINITY, NETWORK_OVERHEAD] as const;
 export type StrategyName = (typeof STRATEGIES)[number];
 
-/** Which strategy scores, how its parts are combined, and with which weights. */
+/** By strategy; the first is the default. */
+const MODES: Readonly<Record<StrategyName, readonly string[]>> = {
+  [RESOURCE_NETWORK]: COMBINATION_MODES,
+  [COMMUNICATION_AFFINITY]: COMBINATION_MODES,
+  [NETWORK_OVERHEAD]: NETWORK_OVERHEAD_MODES,
+};
+
+/** By strategy, the names of its settings. */
+const SETTINGS: Readonly<Record<StrategyName, readonly string[]>> = {
+  [RESOURCE_NETWORK]: [...Object.keys(DEFAULT_WEIGHTS), "bytesPerRequest", "minSpread"],
+  [COMMUNICATION_AFFINITY]: [...Object.keys(DEFAULT_AFFINITY), "bytesPerRequest", "minSpread"],
+  [NETWORK_OVERHEAD]: ["bytesPerRequest"],
+};
+
+/** Modes that some strategy has. */
+export const STRATEGY_MODES: readonly string[] = [...new Set(Object.values(MODES).flat())];
+
+/** Which strategies score, how parts are combined, and with which weights. */
 export interface StrategyProfile {
+  /**
+   * A strategy, or several with their weights, as in `resource-network=0.7, communication-affinity/raw=0.3`: `NAME[/MODE][=WEIGHT]`.
+   * Weights need not add up to 1.
+   */
   readonly strategy: string;
-  readonly mode: string;
-  /** Left-out weights have their defaults; a lone one of a pair determines the other. */
+  /** Of strategies that don't name one. @default each strategy's own */
+  readonly mode?: string | null;
+  /**
+   * Weights and the like, for all strategies that have a setting of that name, or `NAME.setting` for one of them. Left-out ones have their
+   * defaults; of `resource-network`, a lone weight of a pair determines the other.
+   */
   readonly settings?: Readonly<Record<string, number>>;
+  /** Relationship types of communication-affinity, as {@link ChannelTypes.parse} reads them. */
+  readonly channelPriorities?: string;
 }
 
 /** Throws PlacementError, which names setting, rule and value. */
 export function createStrategy(profile: StrategyProfile): Strategy {
-  if (!(STRATEGIES as readonly string[]).includes(profile.strategy)) {
+  const entries = readEntries(profile.strategy);
+  const strategies = entries.map(({ name, mode }) => createOne(name, mode ?? profile.mode ?? null, profile));
+  checkSettings(profile.settings ?? {}, entries);
+  if (entries.length === 1) return strategies[0]!;
+  const total = entries.reduce((sum, { weight }) => sum + weight, 0);
+  if (!(total > 0))
+    throw invalid(`the weights of strategy must add up to more than 0, got ${profile.strategy}`);
+  return new CombinedStrategy(
+    entries.map(({ name }) => name).join("+"),
+    strategies.map((strategy, index) => ({ strategy, weight: entries[index]!.weight / total })),
+  );
+}
+
+interface Entry {
+  readonly name: StrategyName;
+  readonly mode: string | null;
+  readonly weight: number;
+}
+
+function readEntries(text: string): Entry[] {
+  const entries = text.split(",").map(readEntry);
+  const names = entries.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined) throw invalid(`strategy must name each strategy once, got ${twice} twice`);
+  return entries;
+}
+
+function readEntry(entry: string): Entry {
+  const [, name = "", mode = null, weight] =
+    /^\s*([^/=\s]+)(?:\/([^/=\s]+))?(?:\s*=\s*([^/=\s]+))?\s*$/.exec(entry) ?? [];
+  if (!isStrategy(name)) {
     throw new PlacementError(
       "unknown_strategy",
-      `strategy must be one of ${STRATEGIES.join(", ")}, got ${profile.strategy}`,
+      `strategy must be one of ${STRATEGIES.join(", ")}, got ${entry.trim()}`,
     );
   }
-  if (!isMode(profile.mode)) {
+  const share = weight === undefined ? 1 : Number(weight);
+  if (!(share >= 0 && share < Infinity))
+    throw invalid(`the weight of ${name} must be a finite number of at least 0, got ${weight}`);
+  return { name, mode, weight: share };
+}
+
+function isStrategy(name: string): name is StrategyName {
+  return (STRATEGIES as readonly string[]).includes(name);
+}
+
+function createOne(name: StrategyName, wanted: string | null, profile: StrategyProfile): Strategy {
+  const mode = wanted ?? MODES[name][0]!;
+  if (!MODES[name].includes(mode)) {
     throw new PlacementError(
       "unknown_mode",
-      `mode of ${profile.strategy} must be one of ${COMBINATION_MODES.join(", ")}, got ${profile.mode}`,
+      `mode of ${name} must be one of ${MODES[name].join(", ")}, got ${mode}`,
     );
   }
-  return new ResourceNetwork(profile.mode, resolveWeights(profile.settings ?? {}));
-}
-
-function isMode(mode: string): mode is CombinationMode {
-  return (COMBINATION_MODES as readonly string[]).includes(mode);
-}
-
-function resolveWeights(settings: Readonly<Record<string, number>>): ResourceNetworkWeights {
-  for (const name of Object.keys(settings)) {
-    if (!(name in DEFAULT_WEIGHTS)) {
-      throw new PlacementError(
-        "invalid_setting",
-        `settings must be of ${Object.keys(DEFAULT_WEIGHTS).join(", ")}, got ${name}`,
+  const settings = settingsOf(name, profile.settings ?? {});
+  const { bytesPerRequest = DEFAULT_BYTES_PER_REQUEST, minSpread = DEFAULT_MIN_SPREAD } = settings;
+  switch (name) {
+    case RESOURCE_NETWORK:
+      return new ResourceNetwork(
+        mode as CombinationMode,
+        resolveWeights(settings),
+        bytesPerRequest,
+        minSpread,
       );
-    }
+    case COMMUNICATION_AFFINITY:
+      return new CommunicationAffinity(mode as CombinationMode, {
+        parameters: { ...DEFAULT_AFFINITY, ...pick(settings, Object.keys(DEFAULT_AFFINITY)) },
+        channelTypes: ChannelTypes.parse(profile.channelPriorities ?? ""),
+        bytesPerRequest,
+        minSpread,
+      });
+    case NETWORK_OVERHEAD:
+      return createNetworkOverhead(mode as NetworkOverheadMode, bytesPerRequest);
+    default:
+      return name satisfies never;
   }
+}
+
+type Settings = Partial<Readonly<Record<string, number>>>;
+
+/** Those of one strategy, under their own names. */
+function settingsOf(name: StrategyName, settings: Readonly<Record<string, number>>): Settings {
+  const own: Record<string, number> = pick(settings, SETTINGS[name]);
+  for (const setting of SETTINGS[name]) {
+    const qualified = settings[`${name}.${setting}`];
+    if (qualified !== undefined) own[setting] = qualified;
+  }
+  return own;
+}
+
+function pick(settings: Settings, names: readonly string[]): Record<string, number> {
+  const picked: Record<string, number> = {};
+  for (const name of names) if (settings[name] !== undefined) picked[name] = settings[name];
+  return picked;
+}
+
+/** A misspelt name would be a setting that silently does nothing. Those of strategies that take no part are let be. */
+function checkSettings(settings: Readonly<Record<string, number>>, entries: readonly Entry[]): void {
+  const plain = [...new Set(entries.flatMap(({ name }) => SETTINGS[name]))];
+  const qualified = STRATEGIES.flatMap((name) => SETTINGS[name].map((setting) => `${name}.${setting}`));
+  for (const name of Object.keys(settings)) {
+    if (!plain.includes(name) && !qualified.includes(name))
+      throw invalid(`settings must be of ${plain.join(", ")}, got ${name}`);
+  }
+}
+
+function resolveWeights(settings: Settings): ResourceNetworkWeights {
   const [alpha, beta] = pair(settings["alpha"], settings["beta"]);
   const [gamma, delta] = pair(settings["gamma"], settings["delta"]);
   return { alpha, beta, gamma, delta };
@@ -53,4 +174,8 @@ function resolveWeights(settings: Readonly<Record<string, number>>): ResourceNet
 function pair(first: number | undefined, second: number | undefined): [number, number] {
   if (first === undefined && second === undefined) return [0.5, 0.5];
   return [first ?? 1 - second!, second ?? 1 - first!];
+}
+
+function invalid(message: string): PlacementError {
+  return new PlacementError("invalid_setting", message);
 }

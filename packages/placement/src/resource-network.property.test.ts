@@ -1,3 +1,4 @@
+import type { Candidate } from "@isochrone/topology";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { PlacementProblem } from "./problem.ts";
@@ -22,9 +23,15 @@ const scenario = fc.record({
     { maxLength: 16 },
   ),
   use: fc.record({ cpu: maybe(1e4), memory: maybe(1e10) }),
-  peers: fc.array(fc.record({ node: fc.option(name), bytesPerSecond: maybe(1e12), outgoing: fc.boolean() }), {
-    maxLength: 5,
-  }),
+  peers: fc.array(
+    fc.record({
+      node: fc.option(name),
+      bytesPerSecond: maybe(1e12),
+      requestsPerSecond: maybe(1e9),
+      outgoing: fc.boolean(),
+    }),
+    { maxLength: 5 },
+  ),
   mode: fc.constantFrom(...MODES),
   gamma: fc.double({ min: 0, max: 1, noNaN: true }),
 });
@@ -41,9 +48,10 @@ function build(drawn: Scenario, order: readonly string[] = NAMES): PlacementProb
       workload("p", drawn.use, {}),
       ...drawn.peers.map((peer, index) => workload(`q${index}`, drawn.use, { [`q${index}-1`]: peer.node })),
     ],
-    drawn.peers.map(({ outgoing, bytesPerSecond }, index) =>
-      outgoing ? channel("p", `q${index}`, bytesPerSecond) : channel(`q${index}`, "p", bytesPerSecond),
-    ),
+    drawn.peers.map(({ outgoing, bytesPerSecond, requestsPerSecond }, index) => {
+      const [source, target] = outgoing ? ["p", `q${index}`] : [`q${index}`, "p"];
+      return channel(source, target, bytesPerSecond, { requestsPerSecond });
+    }),
     { candidates: order },
   );
 }
@@ -113,11 +121,13 @@ test("more traffic never favours the farther node", () => {
   fc.assert(
     fc.property(cost, cost, rate, fc.double({ min: 1, max: 100, noNaN: true }), (toA, toB, bytes, factor) => {
       const raw = new ResourceNetwork("raw");
-      const lead = (bytesPerSecond: number): number => {
-        const [a, b] = raw.score(pair(Math.max(toA, toB), Math.min(toA, toB), bytesPerSecond)).raw;
-        return a! - b!;
-      };
-      expect(lead(bytes * factor)).toBeLessThanOrEqual(lead(bytes));
+      const scores = (bytesPerSecond: number): Float64Array =>
+        raw.score(pair(Math.max(toA, toB), Math.min(toA, toB), bytesPerSecond)).raw;
+      const [lessA, lessB] = scores(bytes);
+      const [moreA, moreB] = scores(bytes * factor);
+      // The last bits of large scores, whose difference may be tiny, are rounding.
+      const rounding = 1e-12 * Math.max(1, ...[lessA, lessB, moreA, moreB].map((score) => Math.abs(score!)));
+      expect(moreA! - moreB!).toBeLessThanOrEqual(lessA! - lessB! + rounding);
     }),
   );
 });
@@ -127,6 +137,61 @@ test("equal nodes get equal scores", () => {
     fc.property(cost, rate, fc.constantFrom(...MODES), (ms, bytes, mode) => {
       const [a, b] = new ResourceNetwork(mode).score(pair(ms, ms, bytes)).score;
       expect(a).toBe(b);
+    }),
+  );
+});
+
+const rowsOf = (drawn: Scenario, bytesPerRequest: number): Candidate[] => {
+  const { mode, weights } = strategyOf(drawn);
+  return allCandidates(new ResourceNetwork(mode, weights, bytesPerRequest).score(build(drawn)));
+};
+const bytesPerRequest = fc.integer({ min: 1, max: 1e6 });
+
+test("a request valued at b bytes is worth b measured bytes", () => {
+  fc.assert(
+    fc.property(scenario, bytesPerRequest, (drawn, each) => {
+      const measured = drawn.peers.map((peer) => ({
+        ...peer,
+        bytesPerSecond:
+          peer.bytesPerSecond ?? (peer.requestsPerSecond === null ? null : peer.requestsPerSecond * each),
+      }));
+      const inNormalized = { ...drawn, mode: "normalized" as const };
+      expect(rowsOf(inNormalized, each)).toEqual(rowsOf({ ...inNormalized, peers: measured }, each));
+    }),
+  );
+});
+
+/** Not so small that digits are lost in products. */
+const ordinary = (value: number | null): number | null => (value === null ? null : Math.max(value, 1e-6));
+
+test("where no bytes are measured the network part grows with bytesPerRequest, and the scores don't depend on it", () => {
+  fc.assert(
+    fc.property(scenario, bytesPerRequest, fc.integer({ min: 1, max: 20 }), (drawn, bytes, doublings) => {
+      const peers = drawn.peers.map((peer) => ({
+        ...peer,
+        bytesPerSecond: null,
+        requestsPerSecond: ordinary(peer.requestsPerSecond),
+      }));
+      const between = drawn.links.map((each) => ({ ...each, costMs: ordinary(each.costMs) }));
+      const requestsOnly = { ...drawn, mode: "normalized" as const, peers, links: between };
+      const factor = 2 ** doublings;
+      const before = rowsOf(requestsOnly, bytes);
+      const after = rowsOf(requestsOnly, bytes * factor);
+      // Powers of two change no digit.
+      const network = (rows: Candidate[], times: number): (number | null)[] =>
+        rows.map(({ parts }) => (typeof parts["network"] === "number" ? parts["network"] * times : null));
+      expect(network(after, 1)).toEqual(network(before, factor));
+      expect(after.map(({ score }) => score)).toEqual(before.map(({ score }) => score));
+    }),
+  );
+});
+
+test("raw is blind to requests", () => {
+  fc.assert(
+    fc.property(scenario, bytesPerRequest, (drawn, each) => {
+      const peers = drawn.peers.map((peer) => ({ ...peer, requestsPerSecond: null }));
+      const inRaw = { ...drawn, mode: "raw" as const };
+      expect(rowsOf(inRaw, each)).toEqual(rowsOf({ ...inRaw, peers }, each));
     }),
   );
 });

@@ -54,11 +54,15 @@ describe("Algorithm 1, worked by hand", () => {
     );
   });
 
-  // resource 1, 3/7, 0; network 0, 1, 2/7.
+  // cpu 2000/2500, 1000/1500, 500/1000; memory 1000/1200, 600/800, 200/400; resource, the smaller, in 0..1: 1, 5/9, 0; network 0, 1, 2/7.
   test("normalized brings each part to 0..1 over the candidates before they are weighed", () => {
     const table = normalized.score(handWorked());
-    expect(rounded(table.score)).toEqual([50, 71.428571, 14.285714]);
-    expect(rounded(table.raw)).toEqual([-14_825, -6_175, -12_500]);
+    expect(part(table, "cpu")).toEqual([80, 66.666667, 50]);
+    expect(part(table, "memory")).toEqual([83.333333, 75, 50]);
+    expect(part(table, "resource")).toEqual([80, 66.666667, 50]);
+    expect(rounded(table.score)).toEqual([50, 77.777778, 14.285714]);
+    // 0.5 x 80 - 0.5 x 30,000, and so on.
+    expect(rounded(table.raw)).toEqual([-14_960, -6_216.666667, -12_475]);
     expect(table.names[bestRow(table)]).toBe("n2");
   });
 
@@ -71,8 +75,35 @@ describe("Algorithm 1, worked by hand", () => {
       inputs: { clusterVersion: 7, clusterAgeSeconds: 2, workflowVersion: 8, workflowAgeSeconds: 3 },
     });
     expect(explanation.sentences.join(" ")).toMatch(
-      /n2 has the highest score, 71\.4.*network part decided: -12500 on n2/,
+      /n2 has the highest score, 77\.8.*network part decided: -12500 on n2/,
     );
+  });
+});
+
+describe("nodes that are nearly equal", () => {
+  // CPU: 1600/1700 and 1615/1715 stay free; the far node is 10 ms away.
+  const nearly = problem(
+    [node("near", 1_600, 1e9), node("far", 1_615, 1e9)],
+    links(["near", "far", 10]),
+    [workload("p", { cpu: 100, memory: null }, {}), workload("q", use, { "q-1": "near" })],
+    [channel("p", "q", 1_000)],
+  );
+
+  test("aren't told apart by 1 % of free CPU as by a whole network", () => {
+    // Resource: 0.5 -+ half the difference over a tenth of the larger; network: 1 and 0.
+    const [near, far] = [1_600 / 1_700, 1_615 / 1_715];
+    const share = (far - near) / (0.1 * far) / 2;
+    const table = normalized.score(nearly);
+    expect(rounded(table.score)).toEqual([
+      Number((50 * (0.5 - share) + 50).toFixed(6)),
+      Number((50 * (0.5 + share)).toFixed(6)),
+    ]);
+    expect(table.explanation.best).toBe("near");
+  });
+
+  test("are where minSpread is 0", () => {
+    const strategy = createStrategy({ strategy: "resource-network", settings: { minSpread: 0 } });
+    expect(rounded(strategy.score(nearly).score)).toEqual([50, 50]);
   });
 });
 
@@ -307,7 +338,11 @@ describe("graphs that can't be used", () => {
       requests: { cpuMillicores: 500, memoryBytes: 2e8 },
     };
     const table = normalized.score(handWorked({ pod, workflow: { graph: null, reason: "it is stale" } }));
-    expect(rounded(table.score)).toEqual([75, 46.428571, 25]);
+    // Nothing is on its way, so CPU 500 of 3,500 and memory 200 of 1,800 MB are: 1/7 and 1/9; with three more such pods, fair shares of 4/7
+    // and 4/9. CPU 2000/2875, 1000/1875, 500/1375 (500 / (4/7) = 875); memory 1000/1450, 600/1050, 200/650. The smaller in 0..1: 1, x, 0.
+    const [first, second, third] = [1_000 / 1_450, 1_000 / 1_875, 200 / 650];
+    const middle = (second - third) / (first - third);
+    expect(rounded(table.score)).toEqual([75, Number((25 + 50 * middle).toFixed(6)), 25]);
     expect(table.explanation.neutral).toEqual([{ part: "network", reason: "it is stale" }]);
   });
 });
@@ -320,7 +355,7 @@ describe("infeasible nodes", () => {
       name: "n2",
       feasible: false,
       reason: "it is cordoned",
-      raw: -6_175,
+      raw: expect.closeTo(-18_650 / 3, 9) as number,
       score: 0,
     });
     expect(table.explanation.best).toBe("n1");
@@ -334,46 +369,5 @@ describe("infeasible nodes", () => {
     const none = normalized.score(handWorked({ candidates: ["n2"], infeasible: new Map([["n2", "no"]]) }));
     expect(bestRow(none)).toBe(-1);
     expect(none.explanation.best).toBeNull();
-  });
-});
-
-describe("a profile", () => {
-  test.each([
-    [{ strategy: "magic", mode: "raw" }, /strategy must be one of resource-network, got magic/],
-    [
-      { strategy: "resource-network", mode: "fair" },
-      /mode of resource-network must be one of normalized, raw, got fair/,
-    ],
-    [
-      { strategy: "resource-network", mode: "raw", settings: { alpha: 1.5 } },
-      /alpha must be from 0 to 1, got 1\.5/,
-    ],
-    [
-      { strategy: "resource-network", mode: "raw", settings: { alpha: Number.NaN } },
-      /alpha must be from 0 to 1, got NaN/,
-    ],
-    [
-      { strategy: "resource-network", mode: "raw", settings: { alpha: 0.4, beta: 0.4 } },
-      /alpha \+ beta must be 1, got 0\.4 \+ 0\.4 = 0\.8/,
-    ],
-    [
-      { strategy: "resource-network", mode: "raw", settings: { gamma: 1, delta: 1 } },
-      /gamma \+ delta must be 1/,
-    ],
-    [
-      { strategy: "resource-network", mode: "raw", settings: { omega: 1 } },
-      /settings must be of alpha, beta, gamma, delta, got omega/,
-    ],
-  ])("%j is refused with setting, rule and value", (profile, message) => {
-    expect(() => createStrategy(profile)).toThrow(message);
-  });
-
-  test("with one weight of a pair gives the other what is left", () => {
-    const strategy = createStrategy({
-      strategy: "resource-network",
-      mode: "raw",
-      settings: { alpha: 0.1, delta: 0.3 },
-    });
-    expect((strategy as ResourceNetwork).weights).toEqual({ alpha: 0.1, beta: 0.9, gamma: 0.7, delta: 0.3 });
   });
 });

@@ -1,15 +1,15 @@
 // Algorithm 1 of [1]: score = gamma x rascore + delta x nascore.
 // [1] Orchestrating DAG workflows on the Cloud-to-Edge continuum, section 3.3.
-import { addWeighted, bounded, ColumnPool, minMax, normalised } from "./columns.ts";
-import type { MinMax } from "./columns.ts";
+import { DEFAULT_BYTES_PER_REQUEST, requestValue } from "./channel-traffic.ts";
+import { ColumnPool } from "./columns.ts";
+import { candidateIds, checkMinSpread, combineParts, DEFAULT_MIN_SPREAD } from "./combine.ts";
 import { PlacementError } from "./errors.ts";
-import { explain } from "./explain-parts.ts";
 import { networkPart } from "./network-part.ts";
 import type { PartColumn } from "./network-part.ts";
 import { NetworkVectors } from "./network-vector.ts";
 import type { PlacementProblem } from "./problem.ts";
-import { resourcePart } from "./resource-part.ts";
-import { NEUTRAL_SCORE } from "./score-table.ts";
+import { headroomPart, resourcePart } from "./resource-part.ts";
+import type { ResourcePart } from "./resource-part.ts";
 import type { ScoreTable } from "./score-table.ts";
 import type { CombinationMode, Strategy } from "./strategy.ts";
 
@@ -34,71 +34,59 @@ export const RESOURCE_NETWORK = "resource-network";
 const SUM_TOLERANCE = 1e-9;
 /** CPU, memory, resource, network, their sum, and the score. */
 const COLUMNS = 6;
-/** 0..1 of a part that doesn't tell the candidates apart. */
-const NEUTRAL_PART = NEUTRAL_SCORE / 100;
 
 export class ResourceNetwork implements Strategy {
   readonly name = RESOURCE_NETWORK;
   readonly mode: CombinationMode;
   readonly weights: ResourceNetworkWeights;
-  readonly #vectors = new NetworkVectors();
+  readonly #vectors: NetworkVectors;
+  readonly #minSpread: number;
 
-  /** Throws PlacementError `invalid_setting`. */
-  constructor(mode: CombinationMode, weights: ResourceNetworkWeights = DEFAULT_WEIGHTS) {
+  /**
+   * `bytesPerRequest`: what a request of a channel counts as whose bytes nobody counts; 0 leaves such channels unknown, as `raw` does in any
+   * case: the paper's sum is one of measured traffic. `minSpread`: see {@link DEFAULT_MIN_SPREAD}. Throws PlacementError `invalid_setting`.
+   */
+  constructor(
+    mode: CombinationMode,
+    weights: ResourceNetworkWeights = DEFAULT_WEIGHTS,
+    bytesPerRequest: number = DEFAULT_BYTES_PER_REQUEST,
+    minSpread: number = DEFAULT_MIN_SPREAD,
+  ) {
     checkWeights(weights);
+    checkMinSpread(minSpread);
     this.mode = mode;
+    this.#minSpread = minSpread;
     this.weights = weights;
+    this.#vectors = new NetworkVectors(requestValue(mode, bytesPerRequest));
   }
 
   score(problem: PlacementProblem, pool: ColumnPool = new ColumnPool()): ScoreTable {
-    const { candidates: names } = problem;
-    const { alpha, beta, gamma, delta } = this.weights;
-    const ids = problem.cluster.graph?.idsOf(names) ?? new Int32Array(names.length).fill(-1);
-    const infeasible = problem.infeasible ?? NONE;
-    const feasible = feasibleRows(names, infeasible);
-    pool.reset(names.length, COLUMNS);
-    const resource = resourcePart(problem, ids, { alpha, beta }, pool);
+    const { gamma, delta } = this.weights;
+    const ids = candidateIds(problem);
+    pool.reset(problem.candidates.length, COLUMNS);
     const network = networkPart(problem, ids, pool, this.#vectors);
-    const sum = addUp(pool, resource.part, gamma, network, delta);
-    const parts = [
-      weighed("resource", gamma, resource.part, feasible),
-      weighed("network", delta, network, feasible),
-    ];
-    const score = this.mode === "raw" ? spread(sum, feasible, pool) : blend(pool, parts);
-    if (feasible !== null)
-      for (let row = 0; row < score.length; row++) if (feasible[row] === 0) score[row] = 0;
-    const scored = resource.part.column !== null || network.column !== null;
-    const table = {
+    const resource = this.#resource(problem, ids, pool, network);
+    return combineParts(problem, ids, pool, {
       strategy: this.name,
       mode: this.mode,
-      names,
-      ids,
-      raw: masked(sum, scored, ids),
-      score,
-      parts: {
-        cpu: resource.cpuPercent,
-        memory: resource.memoryPercent,
-        resource: resource.part.column,
-        network: network.column,
-      },
-      infeasible,
-    };
-    return { ...table, explanation: explain(problem, table, parts, this.mode) };
+      minSpread: this.#minSpread,
+      parts: [
+        { name: "resource", weight: gamma, source: resource.part },
+        { name: "network", weight: delta, source: network },
+      ],
+      details: { cpu: resource.cpuPercent, memory: resource.memoryPercent },
+    });
   }
-}
 
-const NONE: ReadonlyMap<string, string> = new Map();
-
-/** A part with its weight and the scale that normalises it; no scale when the part took no side, or is the same everywhere. */
-export interface WeighedPart {
-  readonly name: string;
-  readonly weight: number;
-  readonly source: PartColumn;
-  readonly scale: MinMax | null;
-}
-
-function weighed(name: string, weight: number, source: PartColumn, feasible: Uint8Array | null): WeighedPart {
-  return { name, weight, source, scale: source.column === null ? null : minMax(source.column, feasible) };
+  /**
+   * Beside a network that takes a side, a node's room for this pod counts: a hundredth of a node more or less must not outvote it. Where
+   * it takes none, pods are evened out however small they are.
+   */
+  #resource(problem: PlacementProblem, ids: Int32Array, pool: ColumnPool, network: PartColumn): ResourcePart {
+    if (this.mode === "raw") return resourcePart(problem, ids, this.weights, pool);
+    const alone = network.column === null || this.weights.delta === 0;
+    return headroomPart(problem, ids, this.weights, pool, alone ? "burst" : "pod");
+  }
 }
 
 function checkWeights(weights: ResourceNetworkWeights): void {
@@ -119,59 +107,4 @@ function checkWeights(weights: ResourceNetworkWeights): void {
       );
     }
   }
-}
-
-/** The paper's own sum; a neutral part adds nothing. */
-function addUp(
-  pool: ColumnPool,
-  resource: PartColumn,
-  gamma: number,
-  network: PartColumn,
-  delta: number,
-): Float64Array {
-  const sum = pool.take();
-  addWeighted(sum, resource.column, gamma);
-  addWeighted(sum, network.column, delta);
-  for (let row = 0; row < sum.length; row++) sum[row] = bounded(sum[row]!);
-  return sum;
-}
-
-/** Percent and bytes x ms can't be added: each part is brought to 0..1 over the candidates first, then weighed. */
-function blend(pool: ColumnPool, parts: readonly WeighedPart[]): Float64Array {
-  const score = pool.take();
-  let neutral = 0;
-  for (const { source, scale, weight } of parts) {
-    const { column } = source;
-    if (column === null || scale === null) {
-      neutral += weight;
-      continue;
-    }
-    const points = 100 * weight;
-    for (let row = 0; row < score.length; row++) score[row]! += points * normalised(column[row]!, scale);
-  }
-  const points = 100 * NEUTRAL_PART * neutral;
-  // Rounding may lead a hair's breadth beyond the scale.
-  for (let row = 0; row < score.length; row++) score[row] = Math.min(100, score[row]! + points);
-  return score;
-}
-
-function spread(sum: Float64Array, feasible: Uint8Array | null, pool: ColumnPool): Float64Array {
-  const scale = minMax(sum, feasible);
-  const score = pool.take();
-  if (scale === null) return score.fill(NEUTRAL_SCORE);
-  for (let row = 0; row < score.length; row++) score[row] = 100 * normalised(sum[row]!, scale);
-  return score;
-}
-
-/** 1 per row that may be chosen; null when all may. */
-function feasibleRows(names: readonly string[], infeasible: ReadonlyMap<string, string>): Uint8Array | null {
-  if (infeasible.size === 0) return null;
-  return Uint8Array.from(names, (name) => (infeasible.has(name) ? 0 : 1));
-}
-
-/** A sum that was filled in, for want of inputs or of the node in the graph, is not shown as one. Changes the column. */
-function masked(sum: Float64Array, scored: boolean, ids: Int32Array): Float64Array {
-  if (!scored) return sum.fill(Number.NaN);
-  for (let row = 0; row < ids.length; row++) if (ids[row]! < 0) sum[row] = Number.NaN;
-  return sum;
 }

@@ -1,10 +1,14 @@
-// The ResourceAware plugin of Algorithm 1 [1], line 1: what the node would have left, in percent of what the pod uses.
+// What a node would have left: in `raw` the ResourceAware plugin of Algorithm 1 [1], line 1, in `normalized` the headroom.
 import { median } from "@isochrone/topology";
 import type { ClusterGraph } from "@isochrone/topology";
 import { addWeighted, bounded, fillWithMedian } from "./columns.ts";
 import type { ColumnPool } from "./columns.ts";
+import { fairColumn, fairShares, roomColumn } from "./headroom.ts";
+import type { HeadroomReference } from "./headroom.ts";
 import type { PartColumn, Remarks } from "./network-part.ts";
 import type { PlacementProblem } from "./problem.ts";
+import { availableLater, measuredUse, useOf } from "./resource-use.ts";
+import type { Amount } from "./resource-use.ts";
 
 /** The part, and the percentages that it is made of; null where a resource took no side. */
 export interface ResourcePart {
@@ -13,57 +17,100 @@ export interface ResourcePart {
   readonly memoryPercent: Float64Array | null;
 }
 
-interface Resource {
-  readonly name: string;
-  readonly amount: "cpuMillicores" | "memoryBytes";
-  readonly used: number | null;
-  readonly requested: number | null;
+/** Of CPU and memory within the part; they add up to 1. */
+interface ResourceWeights {
+  readonly alpha: number;
+  readonly beta: number;
 }
+
+/** By row, from what the pod uses; NaN where it isn't known what the node has. */
+type Measure = (graph: ClusterGraph, amount: Amount, used: number) => Float64Array;
 
 /** Percent: alpha x (available - used) / used x 100 of CPU, plus the same with beta of memory. More is better. */
 export function resourcePart(
   problem: PlacementProblem,
   ids: Int32Array,
-  weights: { readonly alpha: number; readonly beta: number },
+  { alpha, beta }: ResourceWeights,
   pool: ColumnPool,
 ): ResourcePart {
-  const { cluster, pod, workflow } = problem;
-  const workload = pod.workload === null ? undefined : workflow.graph?.workload(pod.workload);
-  const [cpu, memory] = (["cpuMillicores", "memoryBytes"] as const).map((amount) =>
-    percentColumn(problem, ids, pool, {
-      name: amount === "cpuMillicores" ? "CPU" : "memory",
-      amount,
-      used: workload?.[amount] ?? null,
-      requested: pod.requests?.[amount] ?? null,
-    }),
-  ) as [PartColumn, PartColumn];
+  const measure: Measure = (graph, amount, used) => {
+    const available = availableLater(problem, graph, amount, pool);
+    const column = pool.take();
+    for (let row = 0; row < ids.length; row++) {
+      const id = ids[row]!;
+      column[row] = id < 0 ? Number.NaN : percent(available[id]!, used);
+    }
+    return column;
+  };
+  return partOf(problem, measure, (cpu, memory) => {
+    const sum = pool.take();
+    addWeighted(sum, cpu, alpha);
+    addWeighted(sum, memory, beta);
+    return sum;
+  });
+}
+
+/**
+ * Percent: the smaller of CPU's and memory's headroom (`roomColumn`, or `fairColumn` against the whole burst); the one with the smaller weight
+ * counts as if the pods used that much less of it. More is better.
+ */
+export function headroomPart(
+  problem: PlacementProblem,
+  ids: Int32Array,
+  { alpha, beta }: ResourceWeights,
+  pool: ColumnPool,
+  reference: HeadroomReference,
+): ResourcePart {
+  const { graph } = problem.cluster;
+  const shares = graph === null || reference === "pod" ? null : fairShares(problem, graph);
+  const largest = Math.max(alpha, beta);
+  const measure: Measure = (cluster, amount, used) => {
+    const weight = (amount === "cpuMillicores" ? alpha : beta) / largest;
+    const measured = { amount, used, weight };
+    return shares === null
+      ? roomColumn(problem, cluster, ids, pool, measured)
+      : fairColumn(problem, cluster, ids, pool, measured, shares);
+  };
+  return partOf(problem, measure, (cpu, memory) => smaller(pool.take(), cpu, memory));
+}
+
+function smaller(column: Float64Array, cpu: Float64Array | null, memory: Float64Array | null): Float64Array {
+  const one = cpu ?? memory!;
+  const other = memory ?? one;
+  for (let row = 0; row < column.length; row++)
+    column[row] = one[row]! < other[row]! ? one[row]! : other[row]!;
+  return column;
+}
+
+/** Both resources, and the part that is made of what is known of them: at least one column. */
+function partOf(
+  problem: PlacementProblem,
+  measure: Measure,
+  combine: (cpu: Float64Array | null, memory: Float64Array | null) => Float64Array,
+): ResourcePart {
+  const cpu = resourceColumn(problem, "CPU", "cpuMillicores", measure);
+  const memory = resourceColumn(problem, "memory", "memoryBytes", measure);
   return {
-    part:
-      cluster.graph === null
-        ? { column: null, reason: cluster.reason }
-        : weightedSum(cpu, weights.alpha, memory, weights.beta, pool),
+    part: combined(problem, cpu, memory, combine),
     cpuPercent: cpu.column,
     memoryPercent: memory.column,
   };
 }
 
-function weightedSum(
+function combined(
+  { cluster }: PlacementProblem,
   cpu: PartColumn,
-  alpha: number,
   memory: PartColumn,
-  beta: number,
-  pool: ColumnPool,
+  combine: (cpu: Float64Array | null, memory: Float64Array | null) => Float64Array,
 ): PartColumn {
+  if (cluster.graph === null) return { column: null, reason: cluster.reason };
   if (cpu.column === null && memory.column === null) {
     return {
       column: null,
       reason: cpu.reason === memory.reason ? cpu.reason : `${cpu.reason}; ${memory.reason}`,
     };
   }
-  const column = pool.take();
-  addWeighted(column, cpu.column, alpha);
-  addWeighted(column, memory.column, beta);
-  return { column, remarks: joined(saying(cpu), saying(memory)) };
+  return { column: combine(cpu.column, memory.column), remarks: joined(saying(cpu), saying(memory)) };
 }
 
 /** What is to be said of a resource, without its column. */
@@ -79,33 +126,24 @@ function joined(first: Remarks, second: Remarks): Remarks {
   return () => [...first(), ...second()];
 }
 
-/** A pod that uses nothing (or isn't measured) has no percentage: its request stands in, or the resource is neutral. */
-function percentColumn(
+function resourceColumn(
   problem: PlacementProblem,
-  ids: Int32Array,
-  pool: ColumnPool,
-  resource: Resource,
+  name: string,
+  amount: Amount,
+  measure: Measure,
 ): PartColumn {
   const graph = problem.cluster.graph;
   if (graph === null) return { column: null, reason: problem.cluster.reason };
-  const use = useOf(resource);
+  const use = useOf(problem, amount);
   if (use === null) {
-    const why = resource.used === 0 ? "its use is 0" : "its use is not known";
-    return { column: null, reason: `${resource.name} is neutral: ${why} and it requests none` };
+    const why = measuredUse(problem, amount) === 0 ? "its use is 0" : "its use is not known";
+    return { column: null, reason: `${name} is neutral: ${why} and it requests none` };
   }
-  const available = lessAssumed(problem, graph, resource.amount, pool);
-  const column = pool.take();
-  for (let row = 0; row < ids.length; row++) {
-    const id = ids[row]!;
-    column[row] = id < 0 ? Number.NaN : percent(available[id]!, use.amount);
-  }
+  const column = measure(graph, amount, use.amount);
   const filled = fillWithMedian(column, median);
   if (filled === null)
-    return {
-      column: null,
-      reason: `${resource.name} is neutral: no node's available ${resource.name} is known`,
-    };
-  return { column, remarks: remarksOf(resource.name, use.requested, filled) };
+    return { column: null, reason: `${name} is neutral: no node's available ${name} is known` };
+  return { column, remarks: remarksOf(name, use.requested, filled) };
 }
 
 function remarksOf(resource: string, requested: boolean, filled: number): Remarks {
@@ -117,30 +155,6 @@ function remarksOf(resource: string, requested: boolean, filled: number): Remark
       );
     return said;
   };
-}
-
-function useOf({ used, requested }: Resource): { amount: number; requested: boolean } | null {
-  if (used !== null && used > 0 && used < Infinity) return { amount: used, requested: false };
-  if (requested !== null && requested > 0 && requested < Infinity)
-    return { amount: requested, requested: true };
-  return null;
-}
-
-/** By node id, what is available when the decisions of a moment ago are carried out. */
-function lessAssumed(
-  problem: PlacementProblem,
-  graph: ClusterGraph,
-  amount: Resource["amount"],
-  pool: ColumnPool,
-): Float64Array {
-  const available = graph.available(amount);
-  if (problem.assumedUse === undefined || problem.assumedUse.size === 0) return available;
-  const left = pool.copyOf(available);
-  for (const [node, use] of problem.assumedUse) {
-    const id = graph.idOf(node);
-    if (id >= 0) left[id]! -= use[amount];
-  }
-  return left;
 }
 
 function percent(available: number, used: number): number {

@@ -49,7 +49,15 @@ function tableOf(drawn: readonly number[]): ScoreTable {
       best: null,
       decidedBy: "none",
       neutral: [],
-      inputs: { clusterVersion: 1, clusterAgeSeconds: 1, workflowVersion: 1, workflowAgeSeconds: 1 },
+      inputs: {
+        clusterVersion: 1,
+        clusterAgeSeconds: 1,
+        workflowVersion: 1,
+        workflowAgeSeconds: 1,
+        channelsByRequests: 0,
+        bytesPerRequest: null,
+      },
+      remarks: [],
       sentences: [],
     },
   };

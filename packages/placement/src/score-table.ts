@@ -17,7 +17,7 @@ export interface ScoreTable {
   readonly ids: Int32Array;
   /** In the strategy's own unit; NaN for nodes that can't be scored. */
   readonly raw: Float64Array;
-  /** 0 to 100, more is better; 0 for infeasible nodes. Never NaN. */
+  /** 0 to 100, more is better; 0 for infeasible nodes, unless the strategy scores them too. Never NaN. */
   readonly score: Float64Array;
   /** By part name, in the part's own unit; null for a part that took no side. Rows of id -1 hold what was filled in. */
   readonly parts: Readonly<Record<string, Float64Array | null>>;
@@ -71,7 +71,7 @@ const CLASSES_PER_POINT = (CLASSES - 1) / 100;
 const counts = new Uint32Array(CLASSES);
 
 function selectBest(table: Rankable): number[] {
-  const { score } = table;
+  const score = judgedScores(table);
   if (score.length <= KEPT_ROWS) return Array.from(score, (_, row) => row);
   counts.fill(0);
   for (let row = 0; row < score.length; row++) counts[Math.trunc(score[row]! * CLASSES_PER_POINT)]!++;
@@ -130,8 +130,9 @@ export function bestRows(table: Rankable): readonly [number, number] {
 }
 
 /** The best rows in falling order, feasible ones first, at most RANKED_ROWS. One pass: most rows lose against the last place by their score alone. */
-export function rank(table: Rankable): number[] {
-  const { score } = table;
+export function rank(ranked: Rankable): number[] {
+  const score = judgedScores(ranked);
+  const table = score === ranked.score ? ranked : { ...ranked, score };
   const rows: number[] = [];
   let least = -Infinity;
   for (let row = 0; row < score.length; row++) {
@@ -153,9 +154,15 @@ export function rank(table: Rankable): number[] {
 
 type Rankable = Pick<ScoreTable, "names" | "score" | "infeasible">;
 
+/** A strategy may score infeasible rows as the others (`network-overhead` as upstream does): among them they count as 0. */
+function judgedScores({ score, names, infeasible }: Rankable): Float64Array {
+  if (infeasible.size === 0) return score;
+  return score.map((own, row) => (own !== 0 && infeasible.has(names[row]!) ? 0 : own));
+}
+
 function isBefore(table: Rankable, row: number, other: number): boolean {
   const difference = table.score[row]! - table.score[other]!;
-  // Infeasible rows have score 0, so feasibility matters only among equal ones.
+  // Infeasible rows count as 0, so feasibility matters only among equal ones.
   if (difference !== 0) return difference > 0;
   if (table.infeasible.size > 0) {
     const rejected =

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   CodedError,
+  CredentialsError,
   DeadlineError,
   LifecycleError,
   ListenError,
@@ -15,6 +16,7 @@ const errors = [
   new ServiceError("x", [new Error("first")]),
   new ListenError("x", new Error("y")),
   new LifecycleError("stopped", "running"),
+  new CredentialsError("x"),
 ];
 
 test("every class has a code of its own, from the list, and its name", () => {
@@ -25,9 +27,12 @@ test("every class has a code of its own, from the list, and its name", () => {
   }
 });
 
-test("the cause is kept and only a deadline is worth another try", () => {
+test("the cause is kept and only a deadline and files that others replace are worth another try", () => {
   expect(errors[2]?.cause).toMatchObject({ message: "first" });
-  expect(errors.filter((error) => error.retryable).map((error) => error.code)).toEqual(["deadline_exceeded"]);
+  expect(errors.filter((error) => error.retryable).map((error) => error.code)).toEqual([
+    "deadline_exceeded",
+    "credentials_unusable",
+  ]);
 });
 
 test("several mistakes are counted in the message", () => {

@@ -23,6 +23,7 @@ export const RUNTIME_ERROR_CODES = [
   "service_failed",
   "listen_failed",
   "lifecycle_order",
+  "credentials_unusable",
 ] as const;
 
 /** One of {@link RUNTIME_ERROR_CODES}. */
@@ -70,5 +71,12 @@ export class ListenError extends CodedError {
 export class LifecycleError extends CodedError {
   constructor(from: string, to: string) {
     super("lifecycle_order", `a lifecycle that is ${from} can't become ${to}`);
+  }
+}
+
+/** A file of credentials can't be used; worth another try, since such files come and change beside us. */
+export class CredentialsError extends CodedError {
+  constructor(message: string, cause?: unknown) {
+    super("credentials_unusable", message, { retryable: true, cause });
   }
 }

@@ -1,10 +1,12 @@
 export type { Clock, Random } from "./clock.ts";
 export type { Logger, LogFields } from "./log.ts";
 export type { Service } from "./service.ts";
+export { countBuffersAsHeap } from "./garbage.ts";
 export { systemClock, systemRandom } from "./system.ts";
 export { seededRandom } from "./random.ts";
 export {
   CodedError,
+  CredentialsError,
   DeadlineError,
   LifecycleError,
   ListenError,
@@ -17,6 +19,8 @@ export { createLogger, LOG_LEVELS } from "./log/create-logger.ts";
 export type { LogDestination, LoggerOptions, LogLevel } from "./log/create-logger.ts";
 export { createRegistry } from "./metrics.ts";
 export type { RegistryOptions } from "./metrics.ts";
+export { AnsweringThread } from "./answering-thread.ts";
+export type { AnsweringThreadOptions, ThreadOutcome } from "./answering-thread.ts";
 export { withDeadline } from "./deadline.ts";
 export { pause } from "./pause.ts";
 export { periodic } from "./periodic.ts";
@@ -44,3 +48,13 @@ export type { LoadedSettings, SettingsSources } from "./settings/load.ts";
 export { describeSettings } from "./settings/describe.ts";
 export { serviceSettings } from "./settings/service-settings.ts";
 export type { ServiceSettings } from "./settings/service-settings.ts";
+export { authorizedFetch } from "./http-client/authorized-fetch.ts";
+export type { AuthorizedFetchOptions, Fetch } from "./http-client/authorized-fetch.ts";
+export {
+  caFileSetting,
+  certFileSetting,
+  clientCertificateMistake,
+  clientFilesMistake,
+  keyFileSetting,
+  tokenFileSetting,
+} from "./http-client/settings.ts";

@@ -1,6 +1,7 @@
 // What every service's process does alike: read the settings, log, trace, run until a signal.
 import type { Registry } from "prom-client";
 import type { Clock, Random } from "./clock.ts";
+import { countBuffersAsHeap } from "./garbage.ts";
 import { composeServices } from "./lifecycle/compose.ts";
 import { runService } from "./lifecycle/run-service.ts";
 import { createLogger } from "./log/create-logger.ts";
@@ -22,28 +23,54 @@ export interface ProcessSurroundings {
   readonly registry: Registry;
 }
 
+/** Sections that several services share, by name. */
+export type SharedSections = Readonly<Record<string, Section>>;
+
 /** Options of {@link serviceMain}. */
-export interface ServiceMainOptions<S extends Section> {
+export interface ServiceMainOptions<S extends Section, Shared extends SharedSections> {
   /** Of the service, as in `service.name` without the prefix `isochrone-`. */
   readonly name: string;
   readonly section: S;
+  /** What it is told beside its own section; the third argument of `create` has their values. @default none */
+  readonly shared?: Shared;
+  /** Whether it keeps hundreds of megabytes, so that collections should be few. @default false */
+  readonly keepsMuch?: boolean;
   /** Usually process.env. ISOCHRONE_CONFIG names the settings file, which services may share. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Several services are started in this order and stopped in reverse. */
   create(
     config: SettingsOf<S>,
     surroundings: ProcessSurroundings,
+    shared: { readonly [K in keyof Shared]: SettingsOf<Shared[K]> },
   ): Promise<readonly Service[]> | readonly Service[];
 }
 
 /** Sections of the services of this product: one file may configure them all. */
-const ALL_SECTIONS = ["probe", "collector", "aggregator", "scheduler"];
+const ALL_SECTIONS = [
+  "probe",
+  "collector",
+  "aggregator",
+  "scheduler",
+  "bus",
+  "annotations",
+  "kubernetes",
+  "access",
+  "networkTopology",
+  "appGroups",
+  "bandwidthResource",
+  "webhook",
+  "planner",
+  "gates",
+  "descheduler",
+];
 
 /**
  * The body of a service's main.ts. Ends the process: 0 after a clean stop, 1 otherwise. Mistakes in the settings are
  * printed as they are, for people; any other failure to start comes with its stack.
  */
-export async function serviceMain<S extends Section>(options: ServiceMainOptions<S>): Promise<void> {
+export async function serviceMain<S extends Section, Shared extends SharedSections = SharedSections>(
+  options: ServiceMainOptions<S, Shared>,
+): Promise<void> {
   try {
     await run(options);
   } catch (error) {
@@ -53,28 +80,32 @@ export async function serviceMain<S extends Section>(options: ServiceMainOptions
   }
 }
 
-async function run<S extends Section>(options: ServiceMainOptions<S>): Promise<void> {
-  const { name, section, env } = options;
-  const ignoreSections = ALL_SECTIONS.filter((other) => other !== section.name);
-  const loaded = loadSettings([serviceSettings, section], {
+async function run<S extends Section, Shared extends SharedSections>(
+  options: ServiceMainOptions<S, Shared>,
+): Promise<void> {
+  const { name, section, env, keepsMuch = false } = options;
+  if (keepsMuch) countBuffersAsHeap();
+  const sharedSections = Object.entries(options.shared ?? {});
+  const sections = [serviceSettings, section, ...sharedSections.map(([, shared]) => shared)];
+  const loaded = loadSettings(sections, {
     env,
     file: env["ISOCHRONE_CONFIG"],
-    ignoreSections,
-  });
-  const { service } = loaded as { readonly service: SettingsOf<typeof serviceSettings> };
-  const config = (loaded as Readonly<Record<string, unknown>>)[section.name] as SettingsOf<S>;
+    ignoreSections: ALL_SECTIONS.filter((other) => !sections.some((known) => known.name === other)),
+  }) as Readonly<Record<string, unknown>>;
+  const service = loaded["service"] as SettingsOf<typeof serviceSettings>;
+  const config = loaded[section.name] as SettingsOf<S>;
+  const shared = Object.fromEntries(sharedSections.map(([key, { name: of }]) => [key, loaded[of]]));
   const logger = createLogger({ service: name, level: service.logLevel, format: service.logFormat });
   const tracing = await startTracing({
     serviceName: `isochrone-${name}`,
     endpoint: tracingEndpoint(service.otlpEndpoint, env),
   });
   const registry = createRegistry({ processMetrics: true });
-  const services = await options.create(config, {
-    clock: systemClock,
-    random: systemRandom,
-    logger,
-    registry,
-  });
+  const services = await options.create(
+    config,
+    { clock: systemClock, random: systemRandom, logger, registry },
+    shared as { readonly [K in keyof Shared]: SettingsOf<Shared[K]> },
+  );
   const tracer: Service = { start: async () => undefined, stop: () => tracing.stop() };
   const named = [tracer, ...services].map((each, index) => ({
     name: index === 0 ? "tracing" : `${name} ${index}`,

@@ -2,7 +2,15 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { metrics } from "@opentelemetry/api";
 import { expect, test } from "vitest";
-import { startTracing, tracingEndpoint, withSpan } from "./tracing.ts";
+import {
+  isTracing,
+  spanContextOf,
+  startMessageSpan,
+  startTracing,
+  TRACEPARENT_HEADER,
+  tracingEndpoint,
+  withSpan,
+} from "./tracing.ts";
 
 test("without an endpoint tracing is off and a span only runs its function", async () => {
   const tracing = await startTracing({ serviceName: "test", endpoint: null });
@@ -56,4 +64,67 @@ test("a receiver that never answers holds stop up to the deadline only, and trac
   }
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
+});
+
+test("without tracing messages carry nothing, and what they carry is not looked at", () => {
+  expect(isTracing()).toBe(false);
+  expect(startMessageSpan("send", {})).toBeNull();
+  expect(spanContextOf({ [TRACEPARENT_HEADER]: `00-${"a".repeat(32)}-${"b".repeat(16)}-01` })).toBeNull();
+});
+
+test("one trace goes from the span that a message was handed in with to what takes it, links included", async () => {
+  const tracing = await startTracing({
+    serviceName: "test",
+    endpoint: "http://127.0.0.1:1",
+    flushDeadlineMs: 50,
+  });
+  expect(isTracing()).toBe(true);
+  const { message, scrape } = await withSpan("scrape", {}, (span) => ({
+    message: startMessageSpan("send", { topic: "t" })!,
+    scrape: span.spanContext(),
+  }));
+  message.end();
+  const parent = spanContextOf({ [TRACEPARENT_HEADER]: message.traceparent });
+  expect(parent).toMatchObject({ traceId: scrape.traceId, traceFlags: scrape.traceFlags, isRemote: true });
+  expect(parent?.spanId).not.toBe(scrape.spanId);
+  const taken = await withSpan(
+    "take",
+    {},
+    (span) => withSpan("inner", {}, (inner) => [span.spanContext(), inner.spanContext()]),
+    { parent },
+  );
+  expect(taken.map(({ traceId }) => traceId)).toEqual([scrape.traceId, scrape.traceId]);
+  const linked = await withSpan("build", {}, (span) => span, { links: [parent!] });
+  expect(linked.spanContext().traceId).not.toBe(scrape.traceId);
+  expect((linked as unknown as { links: { context: unknown }[] }).links).toEqual([
+    expect.objectContaining({ context: parent }),
+  ]);
+  await tracing.stop().catch(() => undefined);
+  await tracing.stop().catch(() => undefined);
+  expect(isTracing()).toBe(false);
+});
+
+test("headers that name no valid span are none", async () => {
+  const tracing = await startTracing({
+    serviceName: "test",
+    endpoint: "http://127.0.0.1:1",
+    flushDeadlineMs: 50,
+  });
+  const trace = "0af7651916cd43dd8448eb211c80319c";
+  const good = `00-${trace}-b7ad6b7169203331-01`;
+  expect(spanContextOf({ [TRACEPARENT_HEADER]: good })).toMatchObject({ traceId: trace, traceFlags: 1 });
+  const bad = [
+    undefined,
+    7,
+    [good],
+    "",
+    `${good} `,
+    good.toUpperCase(),
+    `ff${good.slice(2)}`,
+    `00-${"0".repeat(32)}-b7ad6b7169203331-01`,
+    `00-${trace}-${"0".repeat(16)}-01`,
+    `00-${trace}-b7ad-01`,
+  ];
+  expect(bad.map((value) => spanContextOf({ [TRACEPARENT_HEADER]: value }))).toEqual(bad.map(() => null));
+  await tracing.stop().catch(() => undefined);
 });

@@ -93,6 +93,30 @@ describe("CounterTrack", () => {
     });
   });
 
+  it("takes a restart from a start that becomes known and lies after the last sample", () => {
+    expect(last([0, 1_000, 50], [1_000, 2_000, 80])).toEqual({
+      fromMs: 1_000,
+      toMs: 2_000,
+      delta: 80,
+      reset: true,
+    });
+    expect(last([0, 1_000, 50], [1_500, 2_000, 80])).toMatchObject({ fromMs: 1_500, delta: 80 });
+  });
+
+  it("counts a restart once that its first sample seems to come before", () => {
+    const track = new CounterTrack();
+    track.observe(0, 1_000, 5);
+    // The page's own time of the sample is older than the scrape by which the collector knows the start.
+    expect(track.observe(1_600, 1_500, 0.25)).toMatchObject({ delta: 0.25, reset: true });
+    expect(track.observe(1_600, 2_000, 0.5)).toEqual({
+      fromMs: 1_500,
+      toMs: 2_000,
+      delta: 0.25,
+      reset: false,
+    });
+    expect(track.observe(2_100, 2_500, 0.75)).toMatchObject({ delta: 0.75, reset: true });
+  });
+
   it("takes no restart from a start that is left out once", () => {
     expect(last([500, 1_000, 50], [0, 2_000, 60], [500, 3_000, 75])).toMatchObject({
       delta: 15,

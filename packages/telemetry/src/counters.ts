@@ -24,6 +24,8 @@ export interface CounterTrackOptions {
 export class CounterTrack {
   readonly #maxFirstSpanMs: number;
   #startMs = 0;
+  /** A start that lay after the newest sample that came with it: what it began is counted already, if the value fell. */
+  #earlyStartMs = 0;
   /** 0: no sample yet. */
   #timeMs = 0;
   #value = 0;
@@ -45,6 +47,7 @@ export class CounterTrack {
       this.#timeMs === 0 ? this.#first(knownStartMs, timeMs, value) : this.#next(knownStartMs, timeMs, value);
     // A sample without a start doesn't make us forget the one that we know, unless the counter began anew.
     if (knownStartMs > 0 || increment?.reset === true) this.#startMs = knownStartMs;
+    if (startMs > timeMs) this.#earlyStartMs = startMs;
     this.#timeMs = timeMs;
     this.#value = value;
     return increment;
@@ -56,7 +59,12 @@ export class CounterTrack {
   }
 
   #next(startMs: number, timeMs: number, value: number): Increment {
-    const restarted = startMs > 0 && this.#startMs > 0 && startMs !== this.#startMs;
+    // A start that was not known before is a new one if it lies after what was already counted.
+    const restarted =
+      startMs > 0 &&
+      startMs !== this.#startMs &&
+      startMs !== this.#earlyStartMs &&
+      (this.#startMs > 0 || startMs >= this.#timeMs);
     if (!restarted && value >= this.#value) {
       return { fromMs: this.#timeMs, toMs: timeMs, delta: value - this.#value, reset: false };
     }

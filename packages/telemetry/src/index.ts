@@ -1,6 +1,7 @@
 export { CounterTrack, spreadOverPanes } from "./counters.ts";
 export type { CounterTrackOptions, Increment } from "./counters.ts";
 export { Distribution } from "./distribution.ts";
+export { checkHistogramData } from "./histogram-check.ts";
 export type { Percentiles } from "./distribution.ts";
 export { OTLP_ERROR_CODES, OtlpError } from "./errors.ts";
 export type { OtlpErrorCode } from "./errors.ts";
@@ -8,18 +9,25 @@ export { DOMAIN_MAX, DOMAIN_MIN } from "./exponential-index.ts";
 export { decodeHeaders, encodeHeaders } from "./headers.ts";
 export type { RecordIdentity } from "./headers.ts";
 export {
+  BANDWIDTH_RESULTS,
   HEADERS,
   METHODS,
   OUTCOMES,
   PROBE_ATTRIBUTES,
   PROBE_METRICS,
   RESOURCE_ATTRIBUTES,
+  STATE_TOPICS,
   TOPICS,
 } from "./names.ts";
-export type { Method, Outcome } from "./names.ts";
+export type { BandwidthResult, Method, Outcome } from "./names.ts";
+export { isNodeInterface } from "./interfaces.ts";
+export { AttributeBytes, attributeKey } from "./otlp/attribute-bytes.ts";
+export type { AttributeKey } from "./otlp/attribute-bytes.ts";
+export { equalBytes, hashBytes } from "./otlp/byte-hash.ts";
 export { MetricsDecoder } from "./otlp/decode.ts";
 export type { MetricsDecoderOptions } from "./otlp/decode.ts";
-export { encodeMetrics } from "./otlp/encode.ts";
+export { encodeAttributes, encodeMetrics } from "./otlp/encode.ts";
+export type { EncodedAttributes } from "./otlp/encode.ts";
 export { REFUSALS } from "./otlp/model.ts";
 export type {
   AttributeValue,
@@ -36,6 +44,10 @@ export type {
   Series,
   Temporality,
 } from "./otlp/model.ts";
+export { ATTRIBUTE_FIELDS, RecordWriter } from "./otlp/record-writer.ts";
+export type { MetricShape } from "./otlp/record-writer.ts";
+export { isFailedResponse, reduceAttributes, reductionOf, responseCodeClass } from "./reduction.ts";
+export type { FamilyReduction, KeptLabel, LabelLookup } from "./reduction.ts";
 export { SequenceTracker } from "./sequence-tracker.ts";
 export type { SequenceTrackerOptions } from "./sequence-tracker.ts";
 export { Window } from "./window.ts";

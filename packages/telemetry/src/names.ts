@@ -7,6 +7,16 @@ export const TOPICS = {
   traffic: "isochrone.traffic.v1",
 } as const;
 
+/** Topics of what is drawn from those: they are written and read by aggregators. */
+export const STATE_TOPICS = {
+  /** What each partition added to which pane; key: topic and partition. */
+  pane: "isochrone.pane.v1",
+  /** Last values that outlive the window; compacted, a tombstone when one expires. */
+  graph: "isochrone.graph.v1",
+  /** What could not be used: reason, position and first bytes. */
+  deadLetter: "isochrone.deadletter.v1",
+} as const;
+
 /** OTLP metric names that probes publish. */
 export const PROBE_METRICS = {
   /** Exponential histogram, scale 6, delta, seconds: network round-trip times of one pane. */
@@ -17,6 +27,12 @@ export const PROBE_METRICS = {
   rttVariationCount: "isochrone.probe.rtt.variation.count",
   /** Packets (or transactions) by `outcome`, delta, monotonic. */
   packets: "isochrone.probe.packets",
+  /** Gauge, bit/s: rate that a burst achieved on the wire, headers included. */
+  bandwidth: "isochrone.probe.bandwidth",
+  /** Bandwidth tests by `result`, delta, monotonic. */
+  bandwidthTests: "isochrone.probe.bandwidth.tests",
+  /** Bytes that bandwidth tests put on the wire, delta, monotonic. */
+  bandwidthBytes: "isochrone.probe.bandwidth.bytes",
 } as const;
 
 /** Attributes of a probe's data points. */
@@ -25,6 +41,10 @@ export const PROBE_ATTRIBUTES = {
   method: "method",
   ipFamily: "ip_family",
   outcome: "outcome",
+  /** Of bandwidth: tcp or udp. */
+  transport: "transport",
+  /** Of bandwidth tests: see BANDWIDTH_RESULTS. */
+  result: "result",
 } as const;
 
 /** Resource attributes of what probes and collectors publish. */
@@ -36,8 +56,8 @@ export const RESOURCE_ATTRIBUTES = {
   region: "cloud.region",
 } as const;
 
-/** How a round-trip time was measured. Methods are never merged with each other. */
-export const METHODS = ["icmp", "udp_rr", "tcp_rr"] as const;
+/** How a round-trip time was measured. Methods are never merged with each other. `tcp_connect` is the handshake alone. */
+export const METHODS = ["icmp", "udp_rr", "tcp_rr", "tcp_connect"] as const;
 export type Method = (typeof METHODS)[number];
 
 /**
@@ -55,6 +75,17 @@ export const OUTCOMES = [
   "discarded",
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
+
+/** How a bandwidth test ended. Only `ok` carries a rate. */
+export const BANDWIDTH_RESULTS = [
+  "ok",
+  /** Other traffic was on the way, before or within the burst. */
+  "skipped_busy",
+  /** The node's byte budget of the hour is spent. */
+  "skipped_budget",
+  "error",
+] as const;
+export type BandwidthResult = (typeof BANDWIDTH_RESULTS)[number];
 
 /** Headers of a bus record; the same on memory, HTTP and Kafka (design §4). */
 export const HEADERS = {

@@ -45,7 +45,8 @@ export class Window<P> {
     const found = this.#panes[at - 1];
     if (found?.startMs === startMs) return found.value;
     const value = this.#options.create();
-    this.#panes.splice(at, 0, { startMs, value });
+    if (at === this.#panes.length) this.#panes.push({ startMs, value });
+    else this.#panes.splice(at, 0, { startMs, value });
     this.expire(nowMs);
     return value;
   }

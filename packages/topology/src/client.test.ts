@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { GraphClient, GraphClientError } from "./client.ts";
 import type { GraphClientOptions } from "./client.ts";
 import { SnapshotError } from "./errors.ts";
-import { clusterSnapshot, link, node, workflowSnapshot } from "./testing/builders.ts";
+import { channel, clusterSnapshot, link, node, workflowSnapshot } from "./testing/builders.ts";
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -117,6 +117,47 @@ describe("the cluster graph over HTTP", () => {
   });
 });
 
+describe("changed workflows over HTTP", () => {
+  const listOf = (names: readonly string[], graphs: readonly string[], fields: object): object => ({
+    version: 3,
+    observedAt: "2026-01-01T00:00:00.000Z",
+    id: "epoch-3",
+    workflows: names.map((name) => ({ namespace: "shop", name, workloads: 1, channels: 0, pods: 0 })),
+    graphs: graphs.map((name) => ({ ...workflowSnapshot([], []), namespace: "shop", name })),
+    ...fields,
+  });
+
+  test("are joined from their pages, asked for since the same answer", async () => {
+    const { client, seen } = await clientOf((request, response) =>
+      json(
+        response,
+        request.url!.includes("cursor=p+2")
+          ? listOf(["a", "b", "c"], ["c"], { version: 4, id: "epoch-4", nextCursor: null })
+          : listOf(["a", "b", "c"], ["a"], { nextCursor: "p 2" }),
+      ),
+    );
+    const changes = await client.workflowChanges("epoch-1");
+    expect(changes.graphs.map(({ name }) => name)).toEqual(["a", "c"]);
+    expect(changes.workflows).toHaveLength(3);
+    expect([changes.id, changes.version]).toEqual(["epoch-3", 3]);
+    expect(seen.map(({ url }) => new URL(url!, "http://a").searchParams.get("since"))).toEqual([
+      "epoch-1",
+      "epoch-1",
+    ]);
+  });
+
+  test("of an answer without graphs, with a wrong one, or without an end are refused", async () => {
+    const refusalOf = async (body: object): Promise<unknown> => {
+      const { client } = await clientOf((_, response) => json(response, body), { maxPages: 3 });
+      return client.workflowChanges(null).catch((error: unknown) => error);
+    };
+    expect(await refusalOf(listOf([], [], { graphs: undefined }))).toMatchObject({ code: "malformed" });
+    const wrong = { ...workflowSnapshot([], []), channels: [channel("a", "b", -1)] };
+    expect(await refusalOf(listOf([], [], { graphs: [wrong] }))).toBeInstanceOf(SnapshotError);
+    expect(await refusalOf(listOf([], [], { nextCursor: "again" }))).toMatchObject({ code: "too_large" });
+  });
+});
+
 test("the other documents have their addresses, with names escaped", async () => {
   const answers: Record<string, unknown> = {
     "/api/v1/graph/workflows": { version: 1, observedAt: "x", workflows: [] },
@@ -129,6 +170,7 @@ test("the other documents have their addresses, with names escaped", async () =>
       identity: "127.0.0.1",
       zone: null,
       region: null,
+      signingKeyId: null,
       peers: [],
     },
   };

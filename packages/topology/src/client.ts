@@ -1,25 +1,26 @@
 // A typed reader of the graph API. It validates what it reads, bounds it, and asks only for what has changed.
 import { Compile } from "typebox/compile";
 import { GraphClientError } from "./errors.ts";
-import { DecisionListSchema, ProbePlanSchema, WorkflowListSchema } from "./schema.ts";
-import type {
-  ClusterGraphSnapshot,
-  DecisionList,
-  Link,
-  ProbePlan,
-  WorkflowGraphSnapshot,
-  WorkflowList,
-} from "./schema.ts";
-import { checkSchema, parseClusterGraph, parseWorkflowGraph } from "./validation.ts";
+import { DecisionListSchema } from "./decision-schema.ts";
+import type { DecisionList } from "./decision-schema.ts";
+import { ProbePlanSchema, WorkflowListSchema } from "./schema.ts";
+import type { ClusterGraphSnapshot, Link, ProbePlan, WorkflowGraphSnapshot, WorkflowList } from "./schema.ts";
+import { checkSchema, checkWorkflowRules, parseClusterGraph, parseWorkflowGraph } from "./validation.ts";
 import type { Validator } from "./validation.ts";
 
 export { GraphClientError } from "./errors.ts";
 
+/** What the client asks of `fetch`. */
+export type GraphFetch = (
+  url: string,
+  init: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal },
+) => Promise<Response>;
+
 export interface GraphClientOptions {
   /** Where the API is, e.g. `http://127.0.0.1:8080`. */
   readonly baseUrl: string;
-  /** @default the platform's fetch */
-  readonly fetch?: typeof fetch;
+  /** E.g. one that sends a token. @default the platform's fetch */
+  readonly fetch?: GraphFetch;
   /** Limit of one request, body included, milliseconds. */
   readonly timeoutMs: number;
   /** Limit of one answer's body. @default 64 MiB */
@@ -35,6 +36,19 @@ export interface Fetched<T> {
   readonly value: T;
   /** False when the API said that nothing changed; `value` is then the very object of the answer before. */
   readonly changed: boolean;
+}
+
+/** What has changed of the workflows since an earlier answer. */
+export interface WorkflowChanges {
+  /** To ask with next time. */
+  readonly id: string;
+  readonly version: number;
+  /** When the graphs were built, RFC 3339. */
+  readonly observedAt: string;
+  /** All there are, changed or not. */
+  readonly workflows: WorkflowList["workflows"];
+  /** Those that changed, or that the server can't say of whether they did. */
+  readonly graphs: readonly WorkflowGraphSnapshot[];
 }
 
 export interface DecisionQuery {
@@ -61,7 +75,7 @@ const workflowList = Compile(WorkflowListSchema);
 
 export class GraphClient {
   readonly #base: string;
-  readonly #fetch: typeof fetch;
+  readonly #fetch: GraphFetch;
   readonly #timeoutMs: number;
   readonly #maxBodyBytes: number;
   readonly #maxPages: number;
@@ -102,6 +116,46 @@ export class GraphClient {
       (json) => checked("workflow list", workflowList, json) as WorkflowList,
       signal,
     );
+  }
+
+  /**
+   * The graphs of all workflows that changed since `since`, the id of an answer before; null for all. A server that doesn't know the id (it was
+   * restarted, it is another replica) gives all. Throws GraphClientError, SnapshotError.
+   */
+  async workflowChanges(since: string | null, signal?: AbortSignal): Promise<WorkflowChanges> {
+    const query = new URLSearchParams({ include: "graphs", ...(since === null ? {} : { since }) });
+    const path = (): string => `/api/v1/graph/workflows?${query.toString()}`;
+    const first = await this.#workflowPage(path(), signal);
+    const graphs = [...first.graphs];
+    let cursor = first.nextCursor;
+    for (let page = 1; cursor !== null; page++) {
+      query.set("cursor", cursor);
+      if (page >= this.#maxPages)
+        throw new GraphClientError(
+          "too_large",
+          this.#base + path(),
+          `the workflows have more than ${this.#maxPages} pages`,
+        );
+      const next = await this.#workflowPage(path(), signal);
+      for (const graph of next.graphs) graphs.push(graph);
+      cursor = next.nextCursor;
+    }
+    // What was built while the pages were read has changed since the first page's id.
+    const { id, version, observedAt, workflows } = first;
+    return { id, version, observedAt, workflows, graphs };
+  }
+
+  async #workflowPage(
+    path: string,
+    signal: AbortSignal | undefined,
+  ): Promise<WorkflowChanges & { readonly nextCursor: string | null }> {
+    const { json } = await this.#get(path, null, signal);
+    const list = checked("workflow list", workflowList, json) as WorkflowList;
+    const { id, graphs, nextCursor = null } = list;
+    if (id === undefined || graphs === undefined)
+      throw new GraphClientError("malformed", this.#base + path, "the answer has no graphs");
+    for (const graph of graphs) checkWorkflowRules(graph);
+    return { ...list, id, graphs, nextCursor };
   }
 
   async workflow(

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { ClusterGraph } from "./cluster-graph.ts";
 import type { CostOptions } from "./cost.ts";
 import { clusterSnapshot, deadLink, link, node } from "./testing/builders.ts";
-import type { ClusterNode, Link } from "./schema.ts";
+import type { ClusterNode, CoordinateFit, Link } from "./schema.ts";
 
 const inZone = (name: string, zone: string, region = "r1"): ClusterNode => node(name, { zone, region });
 const graphOf = (nodes: ClusterNode[], links: Link[], options: CostOptions = {}): ClusterGraph =>
@@ -45,6 +45,22 @@ describe("the cost between two nodes", () => {
     expect(graphOf(nodes, links, { methodOrder: ["tcp_rr", "udp_rr"] }).cost("a", "b")).toMatchObject({
       method: "tcp_rr",
     });
+  });
+
+  test("comes by default from the method that the snapshot prefers, else from what is nearest to user traffic", () => {
+    const links = (["tcp_connect", "icmp", "tcp_rr", "udp_rr"] as const).map((method, index) =>
+      link("a", "b", index, { method }),
+    );
+    const nodes = [node("a"), node("b")];
+    const preferring = { ...clusterSnapshot(nodes, links), costMethods: ["icmp" as const] };
+    expect(new ClusterGraph(preferring).cost("a", "b")).toMatchObject({ method: "icmp" });
+    const chosen = [4, 3, 2, 1].map((most) => graphOf(nodes, links.slice(0, most)).cost("a", "b"));
+    expect(chosen).toMatchObject([
+      { method: "udp_rr" },
+      { method: "tcp_rr" },
+      { method: "icmp" },
+      { method: "tcp_connect" },
+    ]);
   });
 
   test("comes from a method that answers when another one is blocked", () => {
@@ -113,6 +129,51 @@ describe("a pair that was probed and never answered", () => {
     expect(graphOf([node("a"), node("b")], [declared, deadLink("a", "b")]).cost("a", "b")).toMatchObject({
       known: false,
     });
+  });
+});
+
+describe("estimates by published coordinates", () => {
+  const fit: CoordinateFit = {
+    fittedAt: "2026-01-01T00:00:00.000Z",
+    ageSeconds: 20,
+    pairs: 6,
+    medianRelativeError: 0.1,
+    p90RelativeError: 0.25,
+  };
+  const nodes = [
+    node("a", { coordinate: [0, 0, 1] }),
+    node("b", { coordinate: [3, 4, 2] }),
+    node("c", { coordinate: null }),
+    node("d", { coordinate: [0, 1] }),
+  ];
+  const graphWith = (coordinates: CoordinateFit | null, links: Link[] = [], options: CostOptions = {}) =>
+    new ClusterGraph({ ...clusterSnapshot(nodes, links), coordinates }, options);
+
+  test("are distance and both heights, with the fit's age and an error", () => {
+    expect(graphWith(fit).cost("a", "b")).toEqual({
+      known: true,
+      ms: 8,
+      origin: "estimated",
+      method: null,
+      ageSeconds: 20,
+      errorMs: 2,
+    });
+    expect(graphWith(fit).costMsById(0, 1)).toBe(8);
+    expect(graphWith({ ...fit, p90RelativeError: null }).cost("a", "b")).toMatchObject({ errorMs: null });
+  });
+
+  test("give way to a measured link, and don't reach a pair that never answers", () => {
+    expect(graphWith(fit, [link("a", "b", 30)]).cost("a", "b")).toMatchObject({ ms: 30, origin: "measured" });
+    expect(graphWith(fit, [deadLink("a", "b")]).cost("a", "b")).toMatchObject({ reason: "unreachable" });
+  });
+
+  test("are not made of coordinates that are missing, of another kind, too old, or of unknown age", () => {
+    expect(graphWith(fit).cost("a", "c")).toMatchObject({ known: false });
+    expect(graphWith(fit).cost("a", "d")).toMatchObject({ known: false });
+    expect(graphWith({ ...fit, ageSeconds: 91 }).cost("a", "b")).toMatchObject({ known: false });
+    expect(graphWith(fit, [], { snapshotAgeSeconds: 71 }).cost("a", "b")).toMatchObject({ known: false });
+    expect(graphWith(null).cost("a", "b")).toMatchObject({ known: false });
+    expect(graphOf(nodes, []).cost("a", "b")).toMatchObject({ known: false });
   });
 });
 

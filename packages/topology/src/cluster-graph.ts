@@ -1,12 +1,12 @@
-import { METHODS } from "@isochrone/telemetry";
 import { AreaSummaries, regionOf, zoneOf } from "./area-summary.ts";
 import type { AreaSummary } from "./area-summary.ts";
-import { STALE_AFTER_WINDOWS } from "./cost.ts";
-import type { Cost, CostOptions, DeclaredAreaCosts, UnknownReason } from "./cost.ts";
+import { coordinateEstimator, DEFAULT_METHOD_ORDER, STALE_AFTER_WINDOWS } from "./cost.ts";
+import type { Cost, CostEstimator, CostOptions, DeclaredAreaCosts, UnknownReason } from "./cost.ts";
+import { declaredAreaCosts } from "./declared-costs.ts";
 import { hasFigure, LinkTable, PAIR_STATE, pairRecords } from "./link-table.ts";
 import type { PairState } from "./link-table.ts";
 import { NameIndex } from "./name-index.ts";
-import type { ClusterGraphSnapshot, ClusterNode } from "./schema.ts";
+import type { ClusterGraphSnapshot, ClusterNode, CoordinateFit, Link } from "./schema.ts";
 import { median } from "./statistics.ts";
 import { parseClusterGraph } from "./validation.ts";
 
@@ -39,6 +39,8 @@ export class ClusterGraph {
   readonly #ids: NameIndex;
   readonly #table: LinkTable;
   readonly #estimate: NonNullable<CostOptions["estimate"]>;
+  /** When the snapshot was taken. */
+  readonly #coordinateAgeSeconds: number;
   readonly #declared: DeclaredAreaCosts | null;
   readonly #names: readonly string[];
   /** By id (one more for the first name): which id came next the last time. */
@@ -62,15 +64,17 @@ export class ClusterGraph {
     this.#follower[snapshot.nodes.length] = 0;
     this.#ids = new NameIndex(this.#names);
     const { pairs, ignored } = pairRecords(snapshot.links, (name) => this.idOf(name), {
-      methodOrder: options.methodOrder ?? METHODS,
+      methodOrder: options.methodOrder ?? snapshot.costMethods ?? DEFAULT_METHOD_ORDER,
       ipFamilyOrder: options.ipFamilyOrder ?? [4, 6],
       maxAgeSeconds: this.maxAgeSeconds,
       snapshotAgeSeconds: this.snapshotAgeSeconds,
     });
     this.ignoredLinks = ignored;
     this.#table = new LinkTable(snapshot.nodes.length, pairs);
-    this.#estimate = options.estimate ?? (() => null);
-    this.#declared = options.declared ?? null;
+    this.#coordinateAgeSeconds = snapshot.coordinates?.ageSeconds ?? 0;
+    this.#estimate = options.estimate ?? this.#publishedEstimator(snapshot.coordinates ?? null);
+    const { declaredCosts = null } = snapshot;
+    this.#declared = options.declared ?? (declaredCosts === null ? null : declaredAreaCosts(declaredCosts));
   }
 
   /** From JSON of unknown quality. Throws SnapshotError, which names path, rule and value. */
@@ -169,6 +173,29 @@ export class ClusterGraph {
     return this.#column(this.#columnsFrom, from, (to) => this.costMsById(from, to));
   }
 
+  /** What is known of the bandwidth from one node to another, bits per second, by node ids; null where nothing links them. */
+  bandwidthById(from: number, to: number): Link["bandwidthBitsPerSecond"] | null {
+    const at = this.#table.find(from, to);
+    return at < 0 ? null : this.#table.link(at).bandwidthBitsPerSecond;
+  }
+
+  /** What somebody declared between zones and regions; null without any. */
+  get declaredAreas(): DeclaredAreaCosts | null {
+    return this.#declared;
+  }
+
+  /** Median of the measured costs between the zones of two nodes, both directions together, ms; null where nobody measured any. */
+  zoneCostMsById(a: number, b: number): number | null {
+    this.#zones ??= new AreaSummaries(this.nodes, this.#table, zoneOf);
+    return this.#zones.between(a, b)?.ms ?? null;
+  }
+
+  /** The same between their regions. */
+  regionCostMsById(a: number, b: number): number | null {
+    this.#regions ??= new AreaSummaries(this.nodes, this.#table, regionOf);
+    return this.#regions.between(a, b)?.ms ?? null;
+  }
+
   /** Makes the summaries that look-ups would otherwise make when they first need them. */
   prepare(): void {
     this.available("cpuMillicores");
@@ -186,6 +213,12 @@ export class ClusterGraph {
   /** The highest cost of a pair with a link of its own; null when there is none. What scoring pays for an unreachable pair. */
   worstKnownCost(): number | null {
     return this.#known().worst;
+  }
+
+  /** Coordinates that are too old, or of unknown age, estimate nothing. */
+  #publishedEstimator(fit: CoordinateFit | null): CostEstimator {
+    const fresh = fit !== null && fit.ageSeconds + this.snapshotAgeSeconds <= this.maxAgeSeconds;
+    return fresh ? coordinateEstimator(fit) : () => null;
   }
 
   #column(kept: Map<number, Float64Array>, id: number, costMs: (other: number) => number): Float64Array {
@@ -231,12 +264,15 @@ export class ClusterGraph {
   #fallback(from: number, to: number): (Cost & { known: true }) | null {
     const a = this.nodes[from]!;
     const b = this.nodes[to]!;
-    const declared = this.#declared === null ? null : declaredCost(this.#declared, a, b);
+    const declared = this.#declared === null ? null : declaredMs(this.#declared, a, b);
     if (declared !== null) {
       return { known: true, ms: declared, origin: "declared", method: null, ageSeconds: null, errorMs: null };
     }
     const estimate = a.coordinate !== null && b.coordinate !== null ? this.#estimate(a, b) : null;
-    if (estimate !== null) return estimated({ ...estimate, ageSeconds: this.snapshotAgeSeconds });
+    if (estimate !== null) {
+      const { ms, errorMs } = estimate;
+      return estimated({ ms, errorMs, ageSeconds: this.#coordinateAgeSeconds });
+    }
     this.#zones ??= new AreaSummaries(this.nodes, this.#table, zoneOf);
     const zones = this.#zones.between(from, to);
     if (zones !== undefined) return estimated(zones);
@@ -246,8 +282,9 @@ export class ClusterGraph {
   }
 }
 
-function estimated(summary: AreaSummary): Cost & { known: true } {
-  return { known: true, origin: "estimated", method: null, ...summary };
+/** Field by field: a spread would take most of the time that a column takes. */
+function estimated({ ms, ageSeconds, errorMs }: AreaSummary): Cost & { known: true } {
+  return { known: true, ms, origin: "estimated", method: null, ageSeconds, errorMs };
 }
 
 function reasonOf(state: PairState): UnknownReason {
@@ -255,6 +292,11 @@ function reasonOf(state: PairState): UnknownReason {
 }
 
 /** Zones are compared within a region, regions otherwise, as the NetworkTopology resource means them. */
+function declaredMs(declared: DeclaredAreaCosts, a: ClusterNode, b: ClusterNode): number | null {
+  const cost = declaredCost(declared, a, b);
+  return cost === null ? null : cost * (declared.unitMs ?? 1);
+}
+
 function declaredCost(
   { zones, regions, sameZone }: DeclaredAreaCosts,
   a: ClusterNode,

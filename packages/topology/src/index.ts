@@ -1,5 +1,25 @@
+export {
+  ANNOTATION_NAMES,
+  DEFAULT_ANNOTATION_PREFIX,
+  DEFAULT_ANNOTATION_PREFIXES,
+  isNodeAnnotation,
+  isWorkloadAnnotation,
+} from "./annotations/names.ts";
+export type { AnnotatedPeer } from "./annotations/names.ts";
+export { readNodeAnnotations, readWorkloadAnnotations } from "./annotations/read.ts";
+export type {
+  AnnotationFault,
+  RawAnnotations,
+  ReadNodeAnnotations,
+  ReadTraffic,
+  ReadWorkloadAnnotations,
+} from "./annotations/read.ts";
+export { annotatedCluster, ANNOTATIONS_STALE_AFTER_SECONDS } from "./annotations/snapshot.ts";
+export type { AnnotatedCluster, AnnotatedClusterOptions, AnnotatedNode } from "./annotations/snapshot.ts";
+export { writeNodeAnnotations, writeWorkloadAnnotations } from "./annotations/write.ts";
+export type { AnnotationTexts, NodeFigures, WorkloadFigures } from "./annotations/write.ts";
 export { ClusterGraph, UNKNOWN_COST, UNREACHABLE_COST } from "./cluster-graph.ts";
-export { STALE_AFTER_WINDOWS } from "./cost.ts";
+export { coordinateEstimator, DEFAULT_METHOD_ORDER, STALE_AFTER_WINDOWS } from "./cost.ts";
 export type {
   Cost,
   CostEstimator,
@@ -9,15 +29,26 @@ export type {
   UnknownCost,
   UnknownReason,
 } from "./cost.ts";
+export { declaredAreaCosts, readNetworkTopology } from "./declared-costs.ts";
+export type { DeclarationFault, ReadNetworkTopology } from "./declared-costs.ts";
+export {
+  CandidateSchema,
+  DecisionKindSchema,
+  DecisionListSchema,
+  DecisionSchema,
+} from "./decision-schema.ts";
+export type { Candidate, Decision, DecisionKind, DecisionList } from "./decision-schema.ts";
 export { GraphClientError, SnapshotError, TOPOLOGY_ERROR_CODES, TopologyError } from "./errors.ts";
 export type { TopologyErrorCode } from "./errors.ts";
 export {
-  CandidateSchema,
+  BandwidthLeaseAnswerSchema,
+  BandwidthLeaseRequestSchema,
+  BandwidthLeaseSchema,
   ChannelSchema,
   ClusterGraphSchema,
   ClusterNodeSchema,
-  DecisionListSchema,
-  DecisionSchema,
+  CoordinateFitSchema,
+  DeclaredCostsSchema,
   GraphEventSchema,
   LinkSchema,
   MethodSchema,
@@ -26,17 +57,21 @@ export {
   ProbePeerSchema,
   ProbePlanSchema,
   ProblemSchema,
+  RoutingSchema,
+  RoutingScopeSchema,
   WorkflowGraphSchema,
   WorkflowListSchema,
   WorkloadSchema,
 } from "./schema.ts";
 export type {
-  Candidate,
+  BandwidthLease,
+  BandwidthLeaseAnswer,
+  BandwidthLeaseRequest,
   Channel,
   ClusterGraphSnapshot,
   ClusterNode,
-  Decision,
-  DecisionList,
+  CoordinateFit,
+  DeclaredCosts,
   GraphEvent,
   Link,
   Origin,
@@ -44,10 +79,15 @@ export type {
   ProbePeer,
   ProbePlan,
   Problem,
+  Routing,
+  RoutingScope,
   WorkflowGraphSnapshot,
   WorkflowList,
   Workload,
 } from "./schema.ts";
+export { parseQuantity } from "./quantity.ts";
+export { seeded } from "./seeded.ts";
+export type { Draw } from "./seeded.ts";
 export { median } from "./statistics.ts";
 export { parseClusterGraph, parseWorkflowGraph } from "./validation.ts";
 export { WorkflowGraph } from "./workflow-graph.ts";

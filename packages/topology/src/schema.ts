@@ -3,8 +3,10 @@
 import { Type, type Static } from "typebox";
 import { METHODS } from "@isochrone/telemetry";
 
-const NullableNumber = (description: string) => Type.Union([Type.Number(), Type.Null()], { description });
-const NullableString = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+export const NullableNumber = (description: string) =>
+  Type.Union([Type.Number(), Type.Null()], { description });
+export const NullableString = (description: string) =>
+  Type.Union([Type.String(), Type.Null()], { description });
 const Milliseconds = (description: string) => NullableNumber(`${description}, milliseconds`);
 
 // Literals one by one: the static type of a mapped array would be never.
@@ -12,6 +14,7 @@ export const MethodSchema = Type.Union([
   Type.Literal(METHODS[0]),
   Type.Literal(METHODS[1]),
   Type.Literal(METHODS[2]),
+  Type.Literal(METHODS[3]),
 ]);
 
 export const OriginSchema = Type.Union([
@@ -32,8 +35,17 @@ export const ClusterNodeSchema = Type.Object(
     allocatableMemoryBytes: NullableNumber("allocatable memory, bytes"),
     availableCpuMillicores: NullableNumber("allocatable less measured use; null while the use isn't known"),
     availableMemoryBytes: NullableNumber("allocatable less measured working set; null while it isn't known"),
+    networkCapacityBitsPerSecond: Type.Optional(
+      NullableNumber("capacity of the node's network interfaces as its object declares it, bits per second"),
+    ),
+    networkReceiveBitsPerSecond: Type.Optional(
+      NullableNumber("measured mean over the window on the node's own interfaces, bits per second"),
+    ),
+    networkTransmitBitsPerSecond: Type.Optional(
+      NullableNumber("measured mean over the window on the node's own interfaces, bits per second"),
+    ),
     coordinate: Type.Union([Type.Array(Type.Number()), Type.Null()], {
-      description: "network coordinate; null until fitted",
+      description: "network coordinate [x..., height], milliseconds; null until fitted",
     }),
     usageAgeSeconds: NullableNumber("age of the newest usage sample"),
   },
@@ -58,12 +70,30 @@ export const LinkSchema = Type.Object(
     ),
     jitterMs: Milliseconds("mean |RTT_i - RTT_(i-1)|"),
     bandwidthBitsPerSecond: Type.Object({
-      capacity: NullableNumber("bits per second"),
-      achieved: NullableNumber("bits per second"),
-      available: NullableNumber("measured headroom, bits per second"),
+      capacity: NullableNumber("bits per second; where it comes from: bandwidthCapacityOrigin"),
+      achieved: NullableNumber(
+        "what the newest burst got through, bits per second: capacity is at least that",
+      ),
+      available: NullableNumber(
+        "capacity less the measured use of the nodes' interfaces, the tighter of both ends, bits per second",
+      ),
     }),
+    bandwidthCapacityOrigin: Type.Optional(
+      Type.Union([Type.Literal("declared"), Type.Literal("measured"), Type.Null()], {
+        description:
+          "declared: by both nodes' objects; measured: the best burst of a long time. It and the next two are absent where no bandwidth is known",
+      }),
+    ),
+    bandwidthTransport: Type.Optional(
+      Type.Union([Type.Literal("tcp"), Type.Literal("udp"), Type.Null()], {
+        description: "what the burst behind bandwidthBitsPerSecond.achieved was sent by",
+      }),
+    ),
+    bandwidthObservedAt: Type.Optional(NullableString("time of that burst, RFC 3339")),
     costMs: Milliseconds("what placement pays for this link; null = unknown"),
-    errorMs: Milliseconds("uncertainty of costMs; 0 for measured links is never claimed, null = not known"),
+    errorMs: Milliseconds(
+      "uncertainty of costMs, of an estimate half the width of its 90 % interval; 0 for measured links is never claimed, null = not known",
+    ),
     origin: OriginSchema,
     provisional: Type.Boolean({ description: "the window isn't full yet" }),
     ageSeconds: NullableNumber("age of the newest sample"),
@@ -72,11 +102,55 @@ export const LinkSchema = Type.Object(
   { $id: "Link" },
 );
 
+/** How the nodes' coordinates came about, and how far they can be trusted. */
+export const CoordinateFitSchema = Type.Object(
+  {
+    fittedAt: Type.String({ description: "time of the samples, RFC 3339" }),
+    ageSeconds: Type.Number({ description: "age of the samples when the graph was built" }),
+    pairs: Type.Integer({ description: "measured ordered pairs that it was fitted to" }),
+    medianRelativeError: NullableNumber(
+      "median of |estimate - measured| / measured over measured pairs that the fit was not shown; null = not known",
+    ),
+    p90RelativeError: NullableNumber("90 % of those pairs have no larger one"),
+  },
+  { $id: "CoordinateFit" },
+);
+
+const DeclaredPairsSchema = Type.Array(
+  Type.Object({
+    from: Type.String(),
+    to: Type.String(),
+    cost: Type.Number({ minimum: 0, description: "in the declaration's own unit" }),
+  }),
+);
+
+/** Costs that a NetworkTopology (KEP-260) declares. */
+export const DeclaredCostsSchema = Type.Object(
+  {
+    source: Type.String({ description: "object and weights that they are from" }),
+    unitMs: Type.Number({ exclusiveMinimum: 0, description: "milliseconds that a cost of 1 stands for" }),
+    zones: DeclaredPairsSchema,
+    regions: DeclaredPairsSchema,
+  },
+  { $id: "DeclaredCosts" },
+);
+
 export const ClusterGraphSchema = Type.Object(
   {
     version: Type.Integer({ description: "grows by one with each published graph of this replica" }),
     observedAt: Type.String({ description: "when the graph was built, RFC 3339" }),
     windowSeconds: Type.Number(),
+    costMethods: Type.Optional(
+      Type.Array(MethodSchema, { description: "methods that costs come from, the preferred one first" }),
+    ),
+    coordinates: Type.Optional(
+      Type.Union([CoordinateFitSchema, Type.Null()], { description: "null while nodes have no coordinates" }),
+    ),
+    declaredCosts: Type.Optional(
+      Type.Union([DeclaredCostsSchema, Type.Null()], {
+        description: "costs between zones and regions that somebody declared; absent: none are read",
+      }),
+    ),
     nodes: Type.Array(ClusterNodeSchema),
     links: Type.Array(LinkSchema),
     nextCursor: Type.Optional(
@@ -87,7 +161,18 @@ export const ClusterGraphSchema = Type.Object(
 );
 
 export const PodPlacementSchema = Type.Object(
-  { name: Type.String(), node: NullableString("null while not bound") },
+  {
+    name: Type.String(),
+    node: NullableString("null while not bound"),
+    ingressLimitBitsPerSecond: Type.Optional(
+      Type.Number({
+        description: "limit of what it receives, as annotated for the CNI, bits per second; absent: none",
+      }),
+    ),
+    egressLimitBitsPerSecond: Type.Optional(
+      Type.Number({ description: "limit of what it sends, likewise, bits per second; absent: none" }),
+    ),
+  },
   { $id: "PodPlacement" },
 );
 
@@ -105,6 +190,17 @@ export const WorkloadSchema = Type.Object(
   { $id: "Workload" },
 );
 
+/** To which of the target's replicas a caller's traffic goes. */
+export const RoutingSchema = Type.Union([Type.Literal("spread"), Type.Literal("nearest")], {
+  description: "spread (also when absent): evenly to all; nearest: to those nearest to the caller",
+});
+
+export const RoutingScopeSchema = Type.Union([
+  Type.Literal("node"),
+  Type.Literal("zone"),
+  Type.Literal("region"),
+]);
+
 export const ChannelSchema = Type.Object(
   {
     source: Type.String({ description: "workload" }),
@@ -117,6 +213,17 @@ export const ChannelSchema = Type.Object(
     priority: NullableNumber("declared priority"),
     maxNetworkCost: NullableNumber("declared limit of the network cost"),
     minBandwidthBitsPerSecond: NullableNumber("declared need"),
+    relationshipType: Type.Optional(
+      NullableString("declared type, such as HTTPRoute; it gives the priority where none is declared"),
+    ),
+    routing: Type.Optional(RoutingSchema),
+    routingScopes: Type.Optional(
+      Type.Array(RoutingScopeSchema, {
+        uniqueItems: true,
+        description:
+          "with routing nearest: where a nearer replica is preferred; absent: on the node, in the zone, in the region",
+      }),
+    ),
     origin: Type.Union([Type.Literal("observed"), Type.Literal("declared")]),
     ageSeconds: NullableNumber("age of the newest sample"),
   },
@@ -148,6 +255,19 @@ export const WorkflowListSchema = Type.Object(
         pods: Type.Integer(),
       }),
     ),
+    id: Type.Optional(
+      Type.String({
+        description: "include=graphs: what to ask `since` next time. Of one life of one replica",
+      }),
+    ),
+    graphs: Type.Optional(
+      Type.Array(WorkflowGraphSchema, {
+        description: "include=graphs: the graphs that changed, in the list's order; without `since` all",
+      }),
+    ),
+    nextCursor: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], { description: "include=graphs: where the next page begins" }),
+    ),
   },
   { $id: "WorkflowList" },
 );
@@ -162,6 +282,9 @@ export const ProbePeerSchema = Type.Object(
     identity: Type.String({ description: "the peer's own IP address" }),
     udpPort: Type.Integer({ minimum: 1, maximum: 65535 }),
     tcpPort: Type.Integer({ minimum: 1, maximum: 65535 }),
+    bandwidthPort: Type.Union([Type.Integer({ minimum: 1, maximum: 65535 }), Type.Null()], {
+      description: "where bursts are taken; null = nowhere",
+    }),
   },
   { $id: "ProbePeer" },
 );
@@ -173,9 +296,37 @@ export const ProbePlanSchema = Type.Object(
     identity: Type.String({ description: "this node's own IP address" }),
     zone: NullableString("zone"),
     region: NullableString("region"),
+    signingKeyId: Type.Union([Type.Integer({ minimum: 1, maximum: 65535 }), Type.Null()], {
+      description: "the key of packet authentication that signs; null = as the probe's settings say",
+    }),
     peers: Type.Array(ProbePeerSchema),
   },
   { $id: "ProbePlan" },
+);
+
+/** Who asks for a bandwidth test. */
+export const BandwidthLeaseRequestSchema = Type.Object(
+  { node: Type.String({ minLength: 1, maxLength: 253, description: "the node that wants to test" }) },
+  { $id: "BandwidthLeaseRequest", additionalProperties: false },
+);
+
+/** The permission to test one way of the network; at most one per node and per pair of zones is out at a time. */
+export const BandwidthLeaseSchema = Type.Object(
+  {
+    id: Type.String({ description: "give it back by DELETE with this id" }),
+    target: Type.String({ description: "the peer to test" }),
+    expiresInMs: Type.Number({ description: "ends by itself after so long, milliseconds" }),
+    maxBytes: Type.Integer({ description: "bytes that the test may put on the wire" }),
+  },
+  { $id: "BandwidthLease" },
+);
+
+export const BandwidthLeaseAnswerSchema = Type.Object(
+  {
+    lease: Type.Union([BandwidthLeaseSchema, Type.Null()], { description: "null = not now" }),
+    retryAfterMs: Type.Number({ description: "asking again before is in vain, milliseconds" }),
+  },
+  { $id: "BandwidthLeaseAnswer" },
 );
 
 /** RFC 9457. */
@@ -212,61 +363,23 @@ export const GraphEventSchema = Type.Object(
   { $id: "GraphEvent" },
 );
 
-/** One candidate of a decision: `raw` in the strategy's own unit, `score` 0 to 100. */
-export const CandidateSchema = Type.Object(
-  {
-    name: Type.String(),
-    feasible: Type.Boolean(),
-    reason: NullableString("why it isn't feasible"),
-    raw: NullableNumber("the strategy's own unit; null for nodes that can't be scored"),
-    score: Type.Number({ minimum: 0, maximum: 100 }),
-    parts: Type.Record(Type.String(), NullableNumber("a part of the score, in its own unit")),
-  },
-  { $id: "Candidate" },
-);
-
-export const DecisionSchema = Type.Object(
-  {
-    id: Type.String(),
-    at: Type.String({ description: "RFC 3339" }),
-    pod: Type.Object({ namespace: Type.String(), name: Type.String() }),
-    workflow: NullableString("namespace/name"),
-    workload: NullableString("workload"),
-    strategy: Type.String(),
-    mode: Type.String(),
-    /** Versions and ages of the graphs used; null = not available, so its part was neutral. */
-    inputs: Type.Object({
-      clusterVersion: NullableNumber("cluster graph"),
-      clusterAgeSeconds: NullableNumber("age"),
-      workflowVersion: NullableNumber("workflow graph"),
-      workflowAgeSeconds: NullableNumber("age"),
-    }),
-    /** Words: which part decided, and which parts were neutral and why. */
-    explanation: Type.Array(Type.String()),
-    best: NullableString("node with the highest score"),
-    candidates: Type.Array(CandidateSchema),
-  },
-  { $id: "Decision" },
-);
-
-export const DecisionListSchema = Type.Object(
-  { decisions: Type.Array(DecisionSchema) },
-  { $id: "DecisionList" },
-);
-
 export type Origin = Static<typeof OriginSchema>;
 export type ClusterNode = Static<typeof ClusterNodeSchema>;
 export type Link = Static<typeof LinkSchema>;
+export type CoordinateFit = Static<typeof CoordinateFitSchema>;
+export type DeclaredCosts = Static<typeof DeclaredCostsSchema>;
 export type ClusterGraphSnapshot = Static<typeof ClusterGraphSchema>;
 export type PodPlacement = Static<typeof PodPlacementSchema>;
 export type Workload = Static<typeof WorkloadSchema>;
 export type Channel = Static<typeof ChannelSchema>;
+export type Routing = Static<typeof RoutingSchema>;
+export type RoutingScope = Static<typeof RoutingScopeSchema>;
 export type WorkflowGraphSnapshot = Static<typeof WorkflowGraphSchema>;
 export type WorkflowList = Static<typeof WorkflowListSchema>;
 export type ProbePeer = Static<typeof ProbePeerSchema>;
 export type ProbePlan = Static<typeof ProbePlanSchema>;
+export type BandwidthLease = Static<typeof BandwidthLeaseSchema>;
+export type BandwidthLeaseAnswer = Static<typeof BandwidthLeaseAnswerSchema>;
+export type BandwidthLeaseRequest = Static<typeof BandwidthLeaseRequestSchema>;
 export type Problem = Static<typeof ProblemSchema>;
 export type GraphEvent = Static<typeof GraphEventSchema>;
-export type Candidate = Static<typeof CandidateSchema>;
-export type Decision = Static<typeof DecisionSchema>;
-export type DecisionList = Static<typeof DecisionListSchema>;

@@ -20,6 +20,9 @@ export function parseClusterGraph(json: unknown): ClusterGraphSnapshot {
   checkSchema("cluster graph", clusterValidator, json);
   const snapshot = json as ClusterGraphSnapshot;
   checkUnique("cluster graph", "nodes", snapshot.nodes);
+  const { ageSeconds = null, p90RelativeError = null } = snapshot.coordinates ?? {};
+  checkNotNegative("cluster graph", "coordinates.ageSeconds", ageSeconds);
+  checkNotNegative("cluster graph", "coordinates.p90RelativeError", p90RelativeError);
   for (const [index, node] of snapshot.nodes.entries()) {
     checkNotNegative("cluster graph", `nodes[${index}].usageAgeSeconds`, node.usageAgeSeconds);
   }
@@ -28,6 +31,10 @@ export function parseClusterGraph(json: unknown): ClusterGraphSnapshot {
     checkNotNegative("cluster graph", `${path}.costMs`, link.costMs);
     checkNotNegative("cluster graph", `${path}.errorMs`, link.errorMs);
     checkNotNegative("cluster graph", `${path}.ageSeconds`, link.ageSeconds);
+    const { capacity, achieved, available } = link.bandwidthBitsPerSecond;
+    checkNotNegative("cluster graph", `${path}.bandwidthBitsPerSecond.capacity`, capacity);
+    checkNotNegative("cluster graph", `${path}.bandwidthBitsPerSecond.achieved`, achieved);
+    checkNotNegative("cluster graph", `${path}.bandwidthBitsPerSecond.available`, available);
     checkRatio("cluster graph", `${path}.lossRatio`, link.lossRatio);
   }
   return snapshot;
@@ -38,6 +45,12 @@ export function parseWorkflowGraph(json: unknown): WorkflowGraphSnapshot {
   workflowValidator ??= Compile(WorkflowGraphSchema);
   checkSchema("workflow graph", workflowValidator, json);
   const snapshot = json as WorkflowGraphSnapshot;
+  checkWorkflowRules(snapshot);
+  return snapshot;
+}
+
+/** What the schema can't say. Throws SnapshotError. */
+export function checkWorkflowRules(snapshot: WorkflowGraphSnapshot): void {
   for (const [index, workload] of snapshot.workloads.entries()) {
     const path = `workloads[${index}]`;
     checkNotNegative("workflow graph", `${path}.cpuMillicores`, workload.cpuMillicores);
@@ -48,9 +61,14 @@ export function parseWorkflowGraph(json: unknown): WorkflowGraphSnapshot {
     const path = `channels[${index}]`;
     checkNotNegative("workflow graph", `${path}.bytesPerSecond`, channel.bytesPerSecond);
     checkNotNegative("workflow graph", `${path}.requestsPerSecond`, channel.requestsPerSecond);
+    checkNotNegative("workflow graph", `${path}.priority`, channel.priority);
     checkNotNegative("workflow graph", `${path}.maxNetworkCost`, channel.maxNetworkCost);
+    checkNotNegative(
+      "workflow graph",
+      `${path}.minBandwidthBitsPerSecond`,
+      channel.minBandwidthBitsPerSecond,
+    );
   }
-  return snapshot;
 }
 
 /** Throws SnapshotError for the first rule that the document breaks. */

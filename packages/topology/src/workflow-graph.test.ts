@@ -31,3 +31,14 @@ test("a workload of the workflow's own namespace wins over one of the same name 
   expect(graph.workload("web")?.namespace).toBe("shop");
   expect(graph.workload("internet")).toBeUndefined();
 });
+
+test("a graph that is seen again differs in version and time alone", () => {
+  const later = graph.seenAgain(9, "2026-01-01T00:01:00.000Z");
+  expect([later.version, later.observedAt]).toEqual([9, "2026-01-01T00:01:00.000Z"]);
+  expect([later.namespace, later.name]).toEqual([graph.namespace, graph.name]);
+  expect(later.workloads).toBe(graph.workloads);
+  expect(later.channelsFrom("web")).toBe(graph.channelsFrom("web"));
+  expect([...later.peersOf("api")]).toEqual(["web"]);
+  expect(later.podsOn("n1")).toEqual(graph.podsOn("n1"));
+  expect(graph.version).not.toBe(9);
+});

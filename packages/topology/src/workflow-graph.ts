@@ -18,36 +18,17 @@ export class WorkflowGraph {
   readonly name: string;
   readonly workloads: readonly Workload[];
   readonly channels: readonly Channel[];
-  readonly #byName = new Map<string, Workload>();
-  readonly #from = new Map<string, Channel[]>();
-  readonly #to = new Map<string, Channel[]>();
-  readonly #replicas = new Map<string, ReadonlyMap<string, string | null>>();
-  readonly #peers = new Map<string, ReadonlySet<string>>();
-  readonly #nodeByPod = new Map<string, string>();
-  readonly #podsByNode = new Map<string, PodOfWorkload[]>();
+  readonly #index: WorkflowIndex;
 
-  constructor(snapshot: WorkflowGraphSnapshot) {
+  /** @param same a graph of the same workloads and channels, whose indexes serve this one too */
+  constructor(snapshot: WorkflowGraphSnapshot, same?: WorkflowGraph) {
     this.version = snapshot.version;
     this.observedAt = snapshot.observedAt;
     this.namespace = snapshot.namespace;
     this.name = snapshot.name;
     this.workloads = snapshot.workloads;
     this.channels = snapshot.channels;
-    for (const workload of snapshot.workloads) {
-      // The workflow's own namespace wins over an equal name in another one: channels carry names only.
-      if (!this.#byName.has(workload.name) || workload.namespace === snapshot.namespace) {
-        this.#byName.set(workload.name, workload);
-      }
-      for (const pod of workload.pods) {
-        if (pod.node === null) continue;
-        append(this.#podsByNode, pod.node, { workload: workload.name, name: pod.name });
-        this.#nodeByPod.set(podKey(workload.namespace, pod.name), pod.node);
-      }
-    }
-    for (const channel of snapshot.channels) {
-      append(this.#from, channel.source, channel);
-      append(this.#to, channel.target, channel);
-    }
+    this.#index = same === undefined ? indexOf(snapshot) : same.#index;
   }
 
   /** From JSON of unknown quality. Throws SnapshotError, which names path, rule and value. */
@@ -55,51 +36,91 @@ export class WorkflowGraph {
     return new WorkflowGraph(parseWorkflowGraph(json));
   }
 
+  /** The same, as a later version that changed nothing of it shows it. */
+  seenAgain(version: number, observedAt: string): WorkflowGraph {
+    const { namespace, name, workloads, channels } = this;
+    const snapshot = { version, observedAt, namespace, name, workloads, channels };
+    return new WorkflowGraph(snapshot as WorkflowGraphSnapshot, this);
+  }
+
   workload(name: string): Workload | undefined {
-    return this.#byName.get(name);
+    return this.#index.byName.get(name);
   }
 
   /** Channels that the workload starts. */
   channelsFrom(workload: string): readonly Channel[] {
-    return this.#from.get(workload) ?? NONE;
+    return this.#index.from.get(workload) ?? NONE;
   }
 
   /** Channels that lead to the workload. */
   channelsTo(workload: string): readonly Channel[] {
-    return this.#to.get(workload) ?? NONE;
+    return this.#index.to.get(workload) ?? NONE;
   }
 
   /** The workload's pods and their nodes, by pod name; the node is null before a pod is bound. */
   replicas(workload: string): ReadonlyMap<string, string | null> {
-    let replicas = this.#replicas.get(workload);
+    let replicas = this.#index.replicas.get(workload);
     if (replicas === undefined) {
-      replicas = new Map(this.#byName.get(workload)?.pods.map(({ name, node }) => [name, node]));
-      this.#replicas.set(workload, replicas);
+      replicas = new Map(this.#index.byName.get(workload)?.pods.map(({ name, node }) => [name, node]));
+      this.#index.replicas.set(workload, replicas);
     }
     return replicas;
   }
 
   /** Workloads at the other ends of the workload's channels; itself, if it has a channel to itself. */
   peersOf(workload: string): ReadonlySet<string> {
-    let peers = this.#peers.get(workload);
+    let peers = this.#index.peers.get(workload);
     if (peers === undefined) {
       peers = new Set([
         ...this.channelsFrom(workload).map(({ target }) => target),
         ...this.channelsTo(workload).map(({ source }) => source),
       ]);
-      this.#peers.set(workload, peers);
+      this.#index.peers.set(workload, peers);
     }
     return peers;
   }
 
   /** The node that the pod of that name is on; undefined when the graph shows it on none. */
   nodeOf(namespace: string, pod: string): string | undefined {
-    return this.#nodeByPod.get(podKey(namespace, pod));
+    return this.#index.nodeByPod.get(podKey(namespace, pod));
   }
 
   podsOn(node: string): readonly PodOfWorkload[] {
-    return this.#podsByNode.get(node) ?? NONE;
+    return this.#index.podsByNode.get(node) ?? NONE;
   }
+}
+
+interface WorkflowIndex {
+  readonly byName: Map<string, Workload>;
+  readonly from: Map<string, Channel[]>;
+  readonly to: Map<string, Channel[]>;
+  /** Made when first asked for, as the next. */
+  readonly replicas: Map<string, ReadonlyMap<string, string | null>>;
+  readonly peers: Map<string, ReadonlySet<string>>;
+  readonly nodeByPod: Map<string, string>;
+  readonly podsByNode: Map<string, PodOfWorkload[]>;
+}
+
+function indexOf({ namespace, workloads, channels }: WorkflowGraphSnapshot): WorkflowIndex {
+  const byName = new Map<string, Workload>();
+  const nodeByPod = new Map<string, string>();
+  const podsByNode = new Map<string, PodOfWorkload[]>();
+  for (const workload of workloads) {
+    // The workflow's own namespace wins over an equal name in another one: channels carry names only.
+    if (!byName.has(workload.name) || workload.namespace === namespace) byName.set(workload.name, workload);
+    for (const pod of workload.pods) {
+      if (pod.node === null) continue;
+      append(podsByNode, pod.node, { workload: workload.name, name: pod.name });
+      nodeByPod.set(podKey(workload.namespace, pod.name), pod.node);
+    }
+  }
+  const from = new Map<string, Channel[]>();
+  const to = new Map<string, Channel[]>();
+  for (const channel of channels) {
+    append(from, channel.source, channel);
+    append(to, channel.target, channel);
+  }
+  return { byName, from, to, replicas: new Map(), peers: new Map(), nodeByPod, podsByNode };
 }
 
 function podKey(namespace: string, pod: string): string {

@@ -111,6 +111,11 @@ class InProcessBus implements MemoryBus {
     for (const log of parts.keys()) log.trim(this.#floor(log) ?? log.end);
   }
 
+  async partitionCount(topic: string): Promise<number> {
+    if (this.#closing) throw closedError();
+    return this.#logsOf(topic).length;
+  }
+
   async subscribe(options: SubscribeOptions): Promise<Subscription> {
     if (this.#closing) throw closedError();
     if (options.topics.length === 0)

@@ -4,13 +4,13 @@ import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { DeploymentController } from "./controllers/deployments.ts";
 import { endpointsOf } from "./controllers/endpoints.ts";
 import { NotReadyError } from "./errors.ts";
+import { createObjects, removeObjects } from "./workflow-objects.ts";
 import { Kubelet } from "./kubelet/kubelet.ts";
 import type { ReceiverCount } from "./kubelet/ledger.ts";
 import { RUNNER_DEFAULTS } from "./kubelet/pod-runner.ts";
 import type { RunnerOptions } from "./kubelet/pod-runner.ts";
 import { LoadGenerator } from "./load/generator.ts";
 import type { EndToEnd } from "./load/protocol.ts";
-import { copyObjects } from "./manifest/check.ts";
 import type { WorkflowManifest } from "./manifest/model.ts";
 import { CADVISOR_PATH, PUBLISHED } from "./names.ts";
 import type { PodNetwork, Site } from "./ports.ts";
@@ -26,6 +26,11 @@ export interface LabClusterOptions {
   readonly store: ClusterStore;
   readonly network: PodNetwork;
   readonly sites: readonly Site[];
+  /**
+   * `stand-in`: the store is nobody else's; nodes are registered in it, and controller and scheduler are ours. `real`: it is an API server
+   * whose controllers and scheduler act; its nodes stand for the sites, and only the workflow's namespace is looked at. @default "stand-in"
+   */
+  readonly controlPlane?: "stand-in" | "real";
   readonly manifest: WorkflowManifest;
   readonly clock: Clock;
   readonly random: Random;
@@ -61,8 +66,7 @@ const SETTLE_MS = 500;
 export class LabCluster {
   readonly #options: LabClusterOptions;
   readonly #kubelets: Kubelet[];
-  readonly #controller: DeploymentController;
-  readonly #scheduler: Scheduler;
+  readonly #controllers: { readonly deployments: DeploymentController; readonly scheduler: Scheduler } | null;
   readonly #informers: Readonly<
     Record<"pods" | "services" | "nodes" | "deployments" | "replicaSets", Informer>
   >;
@@ -72,9 +76,12 @@ export class LabCluster {
   #stopped: Promise<void> | null = null;
 
   private constructor(options: LabClusterOptions) {
-    const { store, clock, random, logger, placement = "score" } = options;
+    const { store, clock, random, logger } = options;
     this.#options = options;
-    const informer = (kind: KindRef): Informer => createInformer({ store, kind, clock, random, logger });
+    const isReal = options.controlPlane === "real";
+    const within = isReal ? { namespace: options.manifest.namespace } : {};
+    const informer = (kind: KindRef): Informer =>
+      createInformer({ store, kind, clock, random, logger, ...(kind === KINDS.node ? {} : within) });
     this.#informers = {
       pods: informer(KINDS.pod),
       services: informer(KINDS.service),
@@ -82,16 +89,8 @@ export class LabCluster {
       deployments: informer(KINDS.deployment),
       replicaSets: informer(KINDS.replicaSet),
     };
-    const { pods, services, nodes, deployments, replicaSets } = this.#informers;
-    this.#controller = new DeploymentController({
-      store,
-      informers: [deployments, replicaSets, pods],
-      clock,
-      random,
-      logger,
-    });
-    this.#scheduler = new Scheduler({ store, pods, nodes, placement, clock, random, logger });
-    if (options.extender !== undefined) this.#scheduler.setExtender(options.extender);
+    this.#controllers = isReal ? null : this.#createControllers();
+    const { pods, services } = this.#informers;
     const onRestart = (pod: string): void =>
       logger.warn("container ended by itself, starting it again", { pod });
     const runner = { ...RUNNER_DEFAULTS, ...options.pods };
@@ -107,16 +106,26 @@ export class LabCluster {
           pods,
           services,
           options: runner,
+          registersNode: !isReal,
           onRestart,
         }),
     );
+  }
+
+  #createControllers() {
+    const { store, placement = "score", extender, clock, random, logger } = this.#options;
+    const { pods, nodes, deployments, replicaSets } = this.#informers;
+    const scheduler = new Scheduler({ store, pods, nodes, placement, clock, random, logger });
+    if (extender !== undefined) scheduler.setExtender(extender);
+    const informers = [deployments, replicaSets, pods];
+    return { scheduler, deployments: new DeploymentController({ store, informers, clock, random, logger }) };
   }
 
   /** Applies the manifest, registers the nodes and starts everything. Pods come up afterwards: see `waitReady`. */
   static async start(options: LabClusterOptions): Promise<LabCluster> {
     checkSites(options.sites);
     // Before the informers list: a pod must not start before its service is known.
-    for (const object of copyObjects(options.manifest)) await options.store.create(object);
+    await createObjects(options);
     const cluster = new LabCluster(options);
     try {
       await cluster.#start();
@@ -131,8 +140,8 @@ export class LabCluster {
     const { clock, requestsPerSecond = 5 } = this.#options;
     await Promise.all(Object.values(this.#informers).map((informer) => informer.synced(this.#stop.signal)));
     for (const kubelet of this.#kubelets) await kubelet.start();
-    this.#controller.start();
-    this.#scheduler.start();
+    this.#controllers?.deployments.start();
+    this.#controllers?.scheduler.start();
     if (requestsPerSecond > 0) this.#load = new LoadGenerator(requestsPerSecond, clock);
     this.#informers.pods.onChange(() => this.#pushEntry());
     this.#pushEntry();
@@ -196,9 +205,9 @@ export class LabCluster {
     return new Map(this.#load?.pid === undefined ? named : [...named, ["load", this.#load.pid]]);
   }
 
-  /** Has the scheduler ask an extender from now on, and place by score; null takes it away again. */
+  /** Has the scheduler ask an extender from now on, and place by score; null takes it away again. A real one reads its own configuration. */
   setExtender(config: ExtenderConfig | null): void {
-    this.#scheduler.setExtender(config);
+    this.#controllers?.scheduler.setExtender(config);
   }
 
   /** Places every pod of the workflow anew, callers before callees, one at a time. Throws NotReadyError when one doesn't come up. */
@@ -211,7 +220,7 @@ export class LabCluster {
     );
   }
 
-  /** Ends all children; the store keeps its objects. */
+  /** Ends all children; the store keeps its objects, but for those that were created in a real cluster. */
   stop(): Promise<void> {
     this.#stopped ??= this.#end();
     return this.#stopped;
@@ -219,7 +228,9 @@ export class LabCluster {
 
   async #end(): Promise<void> {
     this.#stop.abort();
-    await Promise.all([this.#scheduler.stop(), this.#controller.stop(), this.#load?.stop()]);
+    const { scheduler, deployments } = this.#controllers ?? {};
+    await Promise.all([scheduler?.stop(), deployments?.stop(), this.#load?.stop()]);
+    await removeObjects(this.#options);
     await Promise.all(this.#kubelets.map((kubelet) => kubelet.stop()));
     await Promise.all(Object.values(this.#informers).map((informer) => informer.stop()));
   }

@@ -10,7 +10,7 @@ import { NetworkError } from "./errors.ts";
 import { LinkTable } from "./link-table.ts";
 import type { LinkChange, LinkMatrix, LinkSettings } from "./links.ts";
 import { RECORD_DEPTH_MS, type PairRecord, type Protocol } from "./record.ts";
-import { downError, RelayProcess } from "./relay-process.ts";
+import { downError, spawnRelay, type RelayProcess } from "./relay-process.ts";
 import type { ExposePlan } from "./relay/messages.ts";
 
 export interface EmulatedNetworkOptions {
@@ -206,8 +206,9 @@ export class EmulatedNetwork {
   async restartRelay(): Promise<void> {
     if (this.#stopped) throw new NetworkError("relay_down", "a stopped network can't be restarted");
     await this.#endRelay();
-    const relay = await RelayProcess.spawn(this.#logger, (ended, reason) => {
-      if (this.#relay !== ended) return;
+    const relay: RelayProcess = await spawnRelay(this.#logger, (reason) => {
+      // Null, or another one: it was ended on purpose, or never came up.
+      if (this.#relay === null || this.#relay !== relay) return;
       this.#relay = null;
       this.#logger.error("relay down", { reason });
       for (const listener of this.#downListeners) listener(reason);

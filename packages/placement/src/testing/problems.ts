@@ -123,9 +123,12 @@ export function problem(
 
 /**
  * The example that the tests work by hand. p uses 500 m and 200 MB; q runs on n2, r on n3; p sends q 1,000 B/s, r sends p 500 B/s.
- * Costs: n1-n2 10 ms, n1-n3 40 ms, n2-n3 25 ms.
+ * Costs: n1-n2 10 ms, n1-n3 40 ms, n2-n3 25 ms. Other channels may take the place of these two.
  */
-export function handWorked(fields: Partial<PlacementProblem> = {}): PlacementProblem {
+export function handWorked(
+  fields: Partial<PlacementProblem> = {},
+  channels: Channel[] = [channel("p", "q", 1_000), channel("r", "p", 500)],
+): PlacementProblem {
   return problem(
     [node("n1", 2_000, 1e9), node("n2", 1_000, 6e8), node("n3", 500, 2e8)],
     links(["n1", "n2", 10], ["n1", "n3", 40], ["n2", "n3", 25]),
@@ -134,7 +137,7 @@ export function handWorked(fields: Partial<PlacementProblem> = {}): PlacementPro
       workload("q", { cpu: 1, memory: 1 }, { "q-1": "n2" }),
       workload("r", { cpu: 1, memory: 1 }, { "r-1": "n3" }),
     ],
-    [channel("p", "q", 1_000), channel("r", "p", 500)],
+    channels,
     fields,
   );
 }

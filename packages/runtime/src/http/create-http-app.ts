@@ -5,9 +5,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
 import type { Logger } from "../log.ts";
 import { installErrorHandling } from "./errors.ts";
+import { installGates, type RequestGate } from "./gate.ts";
 import { installHttpMetrics } from "./http-metrics.ts";
 import type { HttpMetrics } from "./http-metrics.ts";
 import { problem, sendProblem } from "./problem.ts";
+import { ServerTls, type ServerTlsOptions } from "./server-tls.ts";
 import { installValidation } from "./validation.ts";
 
 /** Whether a service can take work, and why not. */
@@ -38,6 +40,12 @@ export interface HttpAppOptions {
   readonly keepAliveTimeoutMs?: number;
   /** How long `close` waits for answers in flight before it cuts their connections. @default 5000 */
   readonly closeDeadlineMs?: number;
+  /** Serves TLS 1.2 and above only, by certificates that are read again when their files change. @default plain text */
+  readonly tls?: ServerTlsOptions | undefined;
+  /** Says who may ask for what; health is open in any case. @default everyone, everything */
+  readonly gate?: RequestGate | undefined;
+  /** Whether /metrics is open even though there is a gate, or clients need certificates. @default true */
+  readonly isMetricsOpen?: boolean;
 }
 
 /** A fastify instance whose routes take their types from typebox schemas. */
@@ -55,10 +63,12 @@ const OWN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics
 /** A server, not listening yet, with errors, health, readiness, metrics and limits in place. */
 export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
   const requestTimeoutMs = options.requestTimeoutMs ?? 30_000;
+  const tls = options.tls === undefined ? null : await ServerTls.load(options.tls, options);
+  // node looks for late requests this often; its own default of 30 s would let them stay much longer
+  const server = { connectionsCheckingInterval: Math.min(5000, Math.ceil(requestTimeoutMs / 2)) };
   const app = fastify({
     logger: false,
-    // node looks for late requests this often; its own default of 30 s would let them stay much longer
-    http: { connectionsCheckingInterval: Math.min(5000, Math.ceil(requestTimeoutMs / 2)) },
+    ...(tls === null ? { http: server } : { https: { ...server, ...tls.serverOptions } as unknown as null }),
     bodyLimit: options.bodyLimitBytes,
     requestTimeout: requestTimeoutMs,
     handlerTimeout: options.handlerTimeoutMs ?? 30_000,
@@ -74,6 +84,11 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
   installErrorHandling(plain, options.logger);
   const metrics = installHttpMetrics(plain, options.name, options.registry);
   installOverloadGuard(plain, options.maxConcurrentRequests ?? 512, metrics);
+  installGates(
+    plain,
+    [tls?.gate, options.gate].filter((gate) => gate !== undefined && gate !== null),
+  );
+  tls?.install(plain);
   installClose(plain, options.closeDeadlineMs ?? 5000);
   if (options.openapi) await installOpenapi(plain, options.openapi);
   installOwnRoutes(plain, options);
@@ -88,7 +103,8 @@ function installOwnRoutes(app: FastifyInstance, options: HttpAppOptions): void {
     const state = await options.ready();
     return reply.code(state.ready ? 200 : 503).send({ ready: state.ready, reasons: state.reasons });
   });
-  app.get("/metrics", hidden, async (_request, reply) => {
+  const metrics = { ...hidden, config: { isOpen: options.isMetricsOpen ?? true } };
+  app.get("/metrics", metrics, async (_request, reply) => {
     return reply.type(registry.contentType).send(await registry.metrics());
   });
 }

@@ -58,7 +58,7 @@ export function installHttpMetrics(app: FastifyInstance, server: string, registr
   return { rejected: () => rejected.inc({ server }), inFlight: (count) => inFlight.set({ server }, count) };
 }
 
-// Two servers of one process may share a registry; the label tells them apart.
-function reuse<M>(registry: Registry, name: string, create: () => M): M {
+/** Two servers of one process may share a registry; the label tells them apart. */
+export function reuse<M>(registry: Registry, name: string, create: () => M): M {
   return (registry.getSingleMetric(name) as M | undefined) ?? create();
 }

@@ -1,6 +1,9 @@
 export { createHttpApp } from "./create-http-app.ts";
 export type { HttpApp, HttpAppOptions, Readiness } from "./create-http-app.ts";
+export type { GateRequest, Refusal, RequestGate } from "./gate.ts";
 export { listen } from "./listen.ts";
 export type { ListenAddress } from "./listen.ts";
 export { HttpError, problem, sendProblem } from "./problem.ts";
 export type { FieldMistake, Problem } from "./problem.ts";
+export type { ServerTlsOptions } from "./server-tls.ts";
+export { SERVER_TLS_SETTINGS, serverTlsOf, serverTlsRules } from "./tls-settings.ts";

@@ -1,11 +1,12 @@
 import type { AddressInfo } from "node:net";
+import { Server as TlsServer } from "node:tls";
 import { ListenError } from "../errors.ts";
 
 /** Where a server listens. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
-  /** http://host:port, ready for a client */
+  /** http://host:port, or https://, ready for a client */
   readonly url: string;
 }
 
@@ -32,7 +33,8 @@ export async function listen(
   const address = app.server.address();
   const bound = typeof address === "object" && address !== null ? address.port : port;
   const name = host.includes(":") ? `[${host}]` : host;
-  return { host, port: bound, url: `http://${name}:${bound}` };
+  const scheme = app.server instanceof TlsServer ? "https" : "http";
+  return { host, port: bound, url: `${scheme}://${name}:${bound}` };
 }
 
 const REASONS: Readonly<Record<string, string>> = {

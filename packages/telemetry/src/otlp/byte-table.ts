@@ -1,10 +1,11 @@
 // A bounded hash table whose keys are byte ranges of somebody else's buffer. Looking up copies and allocates nothing.
+import { equalBytes, hashBytes } from "./byte-hash.ts";
+import { FieldSet } from "./field-set.ts";
+import { FIRST_SLOTS, NO_SLOT, SlotIndex } from "./slot-index.ts";
 
 const CHUNK_BYTES = 8_192;
 /** Longer keys get a buffer of their own: a chunk lives as long as any key in it. */
 const OWN_BUFFER_BYTES = CHUNK_BYTES / 4;
-const FIRST_SLOTS = 64;
-const NONE = -1;
 
 /** Bytes to look up, wherever they lie. */
 export interface KeyRange {
@@ -14,6 +15,10 @@ export interface KeyRange {
   readonly start: number;
   readonly end: number;
 }
+
+/** Fields of keys that are looked for in another order. */
+const sought = new FieldSet();
+const stored = new FieldSet();
 
 /** Where a stored copy of a key lies. */
 export interface KeyCopy {
@@ -26,6 +31,9 @@ export interface KeyCopy {
  * Values by (owner, part, range of bytes), least recently used evicted. Slots are numbers, and their links are typed arrays:
  * a touch moves no object, so that the garbage collector has nothing to trace. Owner and part are 32-bit integers that
  * distinguish keys of equal bytes.
+ *
+ * A table whose keys are fields one after the other can find one whose fields come in another order, too. That takes no second entry: the key
+ * is kept in the order in which it came last.
  */
 export class ByteTable<T> {
   readonly #capacity: number;
@@ -38,22 +46,25 @@ export class ByteTable<T> {
   #views: DataView[] = [];
   #owners = new Int32Array(FIRST_SLOTS);
   #parts = new Int32Array(FIRST_SLOTS);
-  #hashes = new Int32Array(FIRST_SLOTS);
-  #next = new Int32Array(FIRST_SLOTS);
+  readonly #index = new SlotIndex();
+  readonly #sets: SlotIndex | null;
   #older = new Int32Array(FIRST_SLOTS);
   #newer = new Int32Array(FIRST_SLOTS);
-  #buckets = new Int32Array(FIRST_SLOTS).fill(NONE);
-  #newest = NONE;
-  #oldest = NONE;
+  #newest = NO_SLOT;
+  #oldest = NO_SLOT;
 
   #chunk = Buffer.alloc(0);
   #chunkView = viewOf(this.#chunk);
   #chunkUsed = 0;
 
-  /** @param seed makes collisions unpredictable for who doesn't know it */
-  constructor(capacity: number, seed: number) {
+  /**
+   * @param seed makes collisions unpredictable for who doesn't know it
+   * @param keys `fields` for a table that is filled by findInAnyOrderOrAdd alone
+   */
+  constructor(capacity: number, seed: number, keys: "bytes" | "fields" = "bytes") {
     this.#capacity = capacity;
     this.#seed = seed;
+    this.#sets = keys === "fields" ? new SlotIndex() : null;
   }
 
   get size(): number {
@@ -67,18 +78,55 @@ export class ByteTable<T> {
   /** The value of the key, which becomes the most recently used one. */
   find(owner: number, part: number, key: KeyRange): T | undefined {
     const hash = hashKey(key, owner, part, this.#seed);
-    for (
-      let slot = this.#buckets[hash & (this.#buckets.length - 1)]!;
-      slot !== NONE;
-      slot = this.#next[slot]!
-    ) {
-      if (this.#hashes[slot] !== hash || this.#owners[slot] !== owner || this.#parts[slot] !== part) continue;
-      const copy = this.#copies[slot]!;
-      if (!equalBytes(key, copy, this.#views[slot]!)) continue;
+    const index = this.#index;
+    for (let slot = index.first(hash); slot !== NO_SLOT; slot = index.after(slot)) {
+      if (index.hashOf(slot) !== hash || this.#owners[slot] !== owner || this.#parts[slot] !== part) continue;
+      const { start, end } = this.#copies[slot]!;
+      const length = key.end - key.start;
+      if (end - start !== length) continue;
+      if (!equalBytes(key.view, key.start, this.#views[slot]!, start, length)) continue;
       if (slot !== this.#newest) this.#touch(slot);
       return this.#values[slot]!;
     }
     return undefined;
+  }
+
+  /** As `add`, of a table of fields, unless there is a key with the same fields in another order. */
+  findInAnyOrderOrAdd(owner: number, part: number, key: KeyRange, create: (copy: KeyCopy) => T): T {
+    const sets = this.#sets;
+    if (sets === null) throw new Error("a table of bytes knows nothing of fields");
+    sought.read(key, this.#seed);
+    const setHash = sought.hash ^ Math.imul(owner, 0x9e3779b1) ^ Math.imul(part, 0x85ebca77);
+    const slot = this.#findSought(sets, setHash, owner, part, key.end - key.start);
+    // They must not keep a record alive.
+    sought.release();
+    stored.release();
+    if (slot !== NO_SLOT) return this.#reorder(slot, key);
+    const value = this.add(owner, part, key, create);
+    sets.link(this.#newest, setHash);
+    return value;
+  }
+
+  /** What comes in another order from now on is found by its bytes again: as many, because they are the same fields. */
+  #reorder(slot: number, key: KeyRange): T {
+    const { bytes, start } = this.#copies[slot]!;
+    bytes.set(key.bytes.subarray(key.start, key.end), start);
+    this.#index.unlink(slot);
+    this.#index.link(slot, hashKey(key, this.#owners[slot]!, this.#parts[slot]!, this.#seed));
+    if (slot !== this.#newest) this.#touch(slot);
+    return this.#values[slot]!;
+  }
+
+  #findSought(sets: SlotIndex, hash: number, owner: number, part: number, length: number): number {
+    let slot = sets.first(hash);
+    for (; slot !== NO_SLOT; slot = sets.after(slot)) {
+      if (sets.hashOf(slot) !== hash || this.#owners[slot] !== owner || this.#parts[slot] !== part) continue;
+      const { bytes, start, end } = this.#copies[slot]!;
+      if (end - start !== length) continue;
+      stored.read({ bytes, view: this.#views[slot]!, start, end }, this.#seed);
+      if (stored.hasTheFieldsOf(sought)) break;
+    }
+    return slot;
   }
 
   /** Adds what `create` makes of the stored copy of a key that `find` did not find. When `create` throws, nothing changes. */
@@ -95,10 +143,7 @@ export class ByteTable<T> {
     this.#views[slot] = view;
     this.#owners[slot] = owner;
     this.#parts[slot] = part;
-    this.#hashes[slot] = hash;
-    const bucket = hash & (this.#buckets.length - 1);
-    this.#next[slot] = this.#buckets[bucket]!;
-    this.#buckets[bucket] = slot;
+    this.#index.link(slot, hash);
     this.#linkNewest(slot);
     return value;
   }
@@ -116,20 +161,15 @@ export class ByteTable<T> {
   }
 
   #freshSlot(): number {
-    if (this.#size === this.#hashes.length) this.#grow();
+    if (this.#size === this.#owners.length) this.#grow();
     return this.#size++;
   }
 
   #evictOldest(): number {
     const slot = this.#oldest;
     this.#unlink(slot);
-    const bucket = this.#hashes[slot]! & (this.#buckets.length - 1);
-    if (this.#buckets[bucket] === slot) this.#buckets[bucket] = this.#next[slot]!;
-    else {
-      let before = this.#buckets[bucket]!;
-      while (this.#next[before] !== slot) before = this.#next[before]!;
-      this.#next[before] = this.#next[slot]!;
-    }
+    this.#index.unlink(slot);
+    this.#sets?.unlink(slot);
     this.#evictions++;
     return slot;
   }
@@ -142,34 +182,28 @@ export class ByteTable<T> {
   #unlink(slot: number): void {
     const older = this.#older[slot]!;
     const newer = this.#newer[slot]!;
-    if (older === NONE) this.#oldest = newer;
+    if (older === NO_SLOT) this.#oldest = newer;
     else this.#newer[older] = newer;
-    if (newer === NONE) this.#newest = older;
+    if (newer === NO_SLOT) this.#newest = older;
     else this.#older[newer] = older;
   }
 
   #linkNewest(slot: number): void {
     this.#older[slot] = this.#newest;
-    this.#newer[slot] = NONE;
-    if (this.#newest === NONE) this.#oldest = slot;
+    this.#newer[slot] = NO_SLOT;
+    if (this.#newest === NO_SLOT) this.#oldest = slot;
     else this.#newer[this.#newest] = slot;
     this.#newest = slot;
   }
 
   #grow(): void {
-    const length = this.#hashes.length * 2;
+    const length = this.#owners.length * 2;
     this.#owners = resized(this.#owners, length);
     this.#parts = resized(this.#parts, length);
-    this.#hashes = resized(this.#hashes, length);
-    this.#next = new Int32Array(length);
     this.#older = resized(this.#older, length);
     this.#newer = resized(this.#newer, length);
-    this.#buckets = new Int32Array(length).fill(NONE);
-    for (let slot = 0; slot < this.#size; slot++) {
-      const bucket = this.#hashes[slot]! & (length - 1);
-      this.#next[slot] = this.#buckets[bucket]!;
-      this.#buckets[bucket] = slot;
-    }
+    this.#index.grow(length, this.#size);
+    this.#sets?.grow(length, this.#size);
   }
 }
 
@@ -183,38 +217,6 @@ function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** MurmurHash3 (32 bit) over words, with its tail and finaliser. */
-function hashKey(key: KeyRange, owner: number, part: number, seed: number): number {
-  const { view, start, end } = key;
-  let hash = Math.imul(owner ^ seed, 0x9e3779b1) ^ Math.imul(part, 0x85ebca77);
-  let at = start;
-  for (; at + 4 <= end; at += 4) {
-    const word = Math.imul(view.getInt32(at, true), 0xcc9e2d51);
-    hash ^= Math.imul((word << 15) | (word >>> 17), 0x1b873593);
-    hash = Math.imul((hash << 13) | (hash >>> 19), 5) + 0xe6546b64;
-  }
-  let tail = 0;
-  for (let shift = 0; at < end; at++, shift += 8) tail |= view.getUint8(at) << shift;
-  tail = Math.imul(tail, 0xcc9e2d51);
-  hash ^= Math.imul((tail << 15) | (tail >>> 17), 0x1b873593);
-  hash ^= end - start;
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) | 0;
-}
-
-function equalBytes(key: KeyRange, copy: KeyCopy, b: DataView): boolean {
-  const a = key.view;
-  const aStart = key.start;
-  const bStart = copy.start;
-  const length = key.end - aStart;
-  if (length !== copy.end - bStart) return false;
-  let at = 0;
-  for (; at + 4 <= length; at += 4) {
-    if (a.getInt32(aStart + at, true) !== b.getInt32(bStart + at, true)) return false;
-  }
-  for (; at < length; at++) {
-    if (a.getUint8(aStart + at) !== b.getUint8(bStart + at)) return false;
-  }
-  return true;
+function hashKey({ view, start, end }: KeyRange, owner: number, part: number, seed: number): number {
+  return hashBytes(view, start, end, Math.imul(owner ^ seed, 0x9e3779b1) ^ Math.imul(part, 0x85ebca77));
 }

@@ -1,6 +1,7 @@
 import type {
   AttributeValue,
   Attributes,
+  ExponentialHistogramData,
   ExponentialHistogramPoint,
   HistogramPoint,
   Metric,
@@ -13,34 +14,71 @@ import { WireWriter } from "./writer.ts";
 // Field numbers are those of opentelemetry-proto 1.x; fields are written in ascending order, and defaults are left out,
 // as the reference encoders do, so that equal batches are equal bytes everywhere.
 
-const TEMPORALITY: Readonly<Record<Temporality, number>> = { delta: 1, cumulative: 2 };
+export const TEMPORALITY_CODES: Readonly<Record<Temporality, number>> = { delta: 1, cumulative: 2 };
 
 /**
  * The bytes of an ExportMetricsServiceRequest with one resource and one scope.
  * @throws OtlpError `unencodable` for counts that aren't safe integers, integer values beyond 2^53, times out of fixed64
  */
 export function encodeMetrics(batch: MetricsBatch): Uint8Array {
-  const writer = new WireWriter();
+  const writer = spare ?? new WireWriter();
+  spare = null;
+  writer.clear();
+  const open = beginScope(writer, batch);
+  for (const metric of batch.metrics) writeMetric(writer, metric);
+  endScope(writer, open);
+  const bytes = writer.finish();
+  if (bytes.length <= MAX_SPARE_BYTES) spare = writer;
+  return bytes;
+}
+
+/** Its buffer has grown to what batches need; null while it is in use, and after one that was out of the ordinary. */
+let spare: WireWriter | null = null;
+const MAX_SPARE_BYTES = 1024 * 1024;
+
+/** Attribute fields of a point, encoded by AttributeBytes or encodeAttributes with the field number of the kind of point. */
+export interface EncodedAttributes {
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Messages that are being written. */
+export interface OpenScope {
+  readonly resourceMetrics: number;
+  readonly scopeMetrics: number;
+}
+
+/** Begins a record with one resource and one scope, to which metrics may be added. */
+export function beginScope(writer: WireWriter, head: Pick<MetricsBatch, "resource" | "scope">): OpenScope {
   const resourceMetrics = writer.begin(1);
   const resource = writer.begin(1);
-  writeAttributes(writer, 1, batch.resource);
+  writeAttributes(writer, 1, head.resource);
   writer.end(resource);
   const scopeMetrics = writer.begin(2);
   const scope = writer.begin(1);
-  writeText(writer, 1, batch.scope.name);
-  writeText(writer, 2, batch.scope.version);
+  writeText(writer, 1, head.scope.name);
+  writeText(writer, 2, head.scope.version);
   writer.end(scope);
-  for (const metric of batch.metrics) writeMetric(writer, metric);
-  writer.end(scopeMetrics);
-  writer.end(resourceMetrics);
-  return writer.finish();
+  return { resourceMetrics, scopeMetrics };
+}
+
+export function endScope(writer: WireWriter, open: OpenScope): void {
+  writer.end(open.scopeMetrics);
+  writer.end(open.resourceMetrics);
+}
+
+/** Begins a Metric with its head; its data follows. */
+export function beginMetric(writer: WireWriter, head: Pick<Metric, "name" | "unit" | "description">): number {
+  const start = writer.begin(2);
+  writeText(writer, 1, head.name);
+  writeText(writer, 2, head.description);
+  writeText(writer, 3, head.unit);
+  return start;
 }
 
 function writeMetric(writer: WireWriter, metric: Metric): void {
-  const start = writer.begin(2);
-  writeText(writer, 1, metric.name);
-  writeText(writer, 2, metric.description);
-  writeText(writer, 3, metric.unit);
+  const start = beginMetric(writer, metric);
   writeData(writer, metric);
   writer.end(start);
 }
@@ -55,18 +93,18 @@ function writeData(writer: WireWriter, metric: Metric): void {
     case "sum":
       start = writer.begin(7);
       for (const point of metric.points) writeNumber(writer, point);
-      writer.uint(2, TEMPORALITY[metric.temporality]);
+      writer.uint(2, TEMPORALITY_CODES[metric.temporality]);
       if (metric.monotonic) writer.uint(3, 1);
       break;
     case "histogram":
       start = writer.begin(9);
       for (const point of metric.points) writeHistogram(writer, point);
-      writer.uint(2, TEMPORALITY[metric.temporality]);
+      writer.uint(2, TEMPORALITY_CODES[metric.temporality]);
       break;
     case "exponentialHistogram":
       start = writer.begin(10);
       for (const point of metric.points) writeExponentialHistogram(writer, point);
-      writer.uint(2, TEMPORALITY[metric.temporality]);
+      writer.uint(2, TEMPORALITY_CODES[metric.temporality]);
       break;
   }
   writer.end(start);
@@ -95,11 +133,21 @@ function writeHistogram(writer: WireWriter, point: HistogramPoint): void {
 }
 
 function writeExponentialHistogram(writer: WireWriter, point: ExponentialHistogramPoint): void {
-  const { data } = point;
   const start = writer.begin(1);
   writeAttributes(writer, 1, point.attributes);
-  writer.time(2, point.startMs ?? 0);
-  writer.time(3, point.timeMs);
+  writeExponentialData(writer, point.startMs ?? 0, point.timeMs, point.data);
+  writer.end(start);
+}
+
+/** All of an ExponentialHistogramDataPoint that comes after its attributes. */
+export function writeExponentialData(
+  writer: WireWriter,
+  startMs: number,
+  timeMs: number,
+  data: ExponentialHistogramData,
+): void {
+  writer.time(2, startMs);
+  writer.time(3, timeMs);
   if (data.count !== 0) writer.fixed64(4, data.count);
   writer.double(5, data.sum);
   if (data.scale !== 0) writer.sint(6, data.scale);
@@ -110,7 +158,23 @@ function writeExponentialHistogram(writer: WireWriter, point: ExponentialHistogr
   writer.end(positive);
   writer.double(12, data.min);
   writer.double(13, data.max);
-  writer.end(start);
+}
+
+/**
+ * Attribute fields for points that are written with them again and again. They are in the order of their bytes, which readers know a series
+ * by soonest.
+ * @param field number of the field `attributes` in the points' message
+ */
+export function encodeAttributes(field: number, attributes: Attributes): EncodedAttributes {
+  const writer = spare ?? new WireWriter();
+  const pairs = Object.keys(attributes).map((key) => {
+    writer.clear();
+    writeAttributes(writer, field, { [key]: attributes[key]! });
+    return writer.finish();
+  });
+  spare = writer;
+  const bytes = Buffer.concat(pairs.sort((a, b) => Buffer.compare(a, b)));
+  return { bytes, start: 0, end: bytes.length };
 }
 
 function writeAttributes(writer: WireWriter, field: number, attributes: Attributes): void {

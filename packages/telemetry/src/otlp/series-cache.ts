@@ -101,7 +101,7 @@ export class SeriesCache {
   constructor(options: SeriesCacheOptions) {
     this.#resources = new ByteTable(options.maxResources, options.seed);
     this.#heads = new ByteTable(options.maxHeads, options.seed);
-    this.#series = new ByteTable(options.maxSeries, options.seed);
+    this.#series = new ByteTable(options.maxSeries, options.seed, "fields");
   }
 
   get size(): number {
@@ -133,7 +133,8 @@ export class SeriesCache {
     const known = this.#series.find(resource.id, head.id, key);
     if (known !== undefined) return known;
     checkAttributes(key.bytes, key.start, key.end, field);
-    return this.#series.add(resource.id, head.id, key, (copy) => {
+    // Attributes have no order: some senders write the same ones in another order each time.
+    return this.#series.findInAnyOrderOrAdd(resource.id, head.id, key, (copy) => {
       return new SeriesEntry(this.#seriesIds++, head, resource, copy, field);
     });
   }

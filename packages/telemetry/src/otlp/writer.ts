@@ -22,6 +22,23 @@ export class WireWriter {
     return this.#bytes.slice(0, this.#at);
   }
 
+  /** Bytes written so far. */
+  get size(): number {
+    return this.#at;
+  }
+
+  /** Forgets what was written; the buffer is kept. */
+  clear(): void {
+    this.#at = 0;
+  }
+
+  /** Fields that are encoded already. */
+  raw(bytes: Uint8Array, start: number, end: number): void {
+    this.#reserve(end - start);
+    this.#bytes.set(end - start === bytes.length ? bytes : bytes.subarray(start, end), this.#at);
+    this.#at += end - start;
+  }
+
   /** Begins an embedded message; `end` wants the returned position. */
   begin(field: number): number {
     this.#tag(field, WIRE_BYTES);
@@ -38,8 +55,9 @@ export class WireWriter {
       this.#reserve(extra);
       this.#bytes.copyWithin(start + extra, start, this.#at);
     }
+    // There is room: nothing may be reserved here, because a buffer that grows keeps only what lies before #at.
     this.#at = start - 1;
-    this.#varint(length);
+    this.#putVarint(length);
     this.#at += length;
   }
 
@@ -163,6 +181,11 @@ export class WireWriter {
 
   #varint(value: number): void {
     this.#reserve(10);
+    this.#putVarint(value);
+  }
+
+  /** Without a look at whether there is room. */
+  #putVarint(value: number): void {
     let rest = value;
     while (rest > 0x7f) {
       this.#bytes[this.#at++] = (rest % 128) | 0x80;

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { pause } from "@isochrone/runtime";
-import { BusError } from "../../errors.ts";
+import { BusError, isPostponed } from "../../errors.ts";
 import type { Batch, BusRecord } from "../../port.ts";
 import type { GroupPosition, MemberDeps } from "./member.ts";
 import type { Bounds, PartitionLog } from "./partition-log.ts";
@@ -91,6 +91,7 @@ export class PartitionReader {
       topic,
       partition,
       records,
+      endOffset: this.log.end,
       // Async, so that a refusal is a rejection and never a throw at the call.
       commit: async (nextOffset = end) => this.#commit(nextOffset, end),
     };
@@ -115,13 +116,14 @@ export class PartitionReader {
   /** Goes back to the batch's begin, or to what of it was committed before the throw. */
   async #pauseAfter(error: unknown, first: BusRecord): Promise<void> {
     const { position, group, deps } = this.#options;
-    deps.logger?.warnOnce(`bus:${group}:${first.topic}`, "bus handler failed, batch comes again", {
-      group,
-      topic: first.topic,
-      partition: first.partition,
-      offset: first.offset,
-      error,
-    });
+    if (!isPostponed(error))
+      deps.logger?.warnOnce(`bus:${group}:${first.topic}`, "bus handler failed, batch comes again", {
+        group,
+        topic: first.topic,
+        partition: first.partition,
+        offset: first.offset,
+        error,
+      });
     this.#next = Math.max(first.offset, position.committed);
     await pause(deps.clock, deps.redeliveryDelayMs, this.signal);
   }

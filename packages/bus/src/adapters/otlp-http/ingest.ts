@@ -1,4 +1,5 @@
 import { decodeHeaders, HEADERS, TOPICS } from "@isochrone/telemetry";
+import { TRACEPARENT_HEADER } from "@isochrone/runtime/tracing";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
@@ -53,7 +54,14 @@ export interface IngestHost {
 const PROTOBUF = "application/x-protobuf";
 const MAX_HEADER_CHARACTERS = 256;
 const DEFAULT_RETRY_AFTER_MS = 1_000;
-const RECORD_HEADERS = [HEADERS.source, HEADERS.epoch, HEADERS.sequence, HEADERS.sentAt, DROPPED_HEADER];
+const RECORD_HEADERS = [
+  HEADERS.source,
+  HEADERS.epoch,
+  HEADERS.sequence,
+  HEADERS.sentAt,
+  DROPPED_HEADER,
+  TRACEPARENT_HEADER,
+];
 /** google.rpc.Code of the statuses in use. */
 const RPC_CODES: Readonly<Record<number, number>> = { 400: 3, 401: 16, 413: 3, 415: 3, 429: 8, 503: 14 };
 

@@ -1,4 +1,6 @@
 import { HEADERS } from "@isochrone/telemetry";
+import type { Fetch } from "@isochrone/runtime";
+import { TRACEPARENT_HEADER } from "@isochrone/runtime/tracing";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 
@@ -19,6 +21,8 @@ export interface OtlpHttpPublisherOptions {
   readonly gzipMinBytes?: number;
   /** Asked before every request, so that a rotated token is picked up; null sends none. */
   readonly token?: () => string | null | Promise<string | null>;
+  /** E.g. one that sends a token of its own. @default the platform's fetch */
+  readonly fetch?: Fetch;
   /** Hears of what the receiver did not take. */
   readonly onPartialSuccess?: (partial: PartialSuccess) => void;
 }
@@ -81,7 +85,8 @@ export class OtlpHttpPublisher implements Publisher {
     }
     const timeout = AbortSignal.timeout(this.#timeoutMs);
     try {
-      const response = await fetch(this.#options.url, {
+      const post: Fetch = this.#options.fetch ?? fetch;
+      const response = await post(this.#options.url, {
         method: "POST",
         headers,
         body: new Uint8Array(body),
@@ -97,7 +102,7 @@ export class OtlpHttpPublisher implements Publisher {
   #headersOf(topic: string, record: OutgoingRecord): Record<string, string> {
     const headers: Record<string, string> = { [HEADERS.contentType]: "application/x-protobuf" };
     for (const [name, value] of Object.entries(record.headers)) {
-      if (!name.startsWith("isochrone-")) continue;
+      if (!name.startsWith("isochrone-") && name !== TRACEPARENT_HEADER) continue;
       if (!HEADER_VALUE.test(value))
         throw new BusError(
           "rejected",

@@ -29,6 +29,8 @@ const STRING_VALUE = 1;
 const TOPIC_OF_PREFIX: readonly (readonly [prefix: string, topic: string])[] = [
   ["isochrone.probe.", TOPICS.probe],
   ["istio_", TOPICS.traffic],
+  ["traces_service_graph_", TOPICS.traffic],
+  ["hubble_", TOPICS.traffic],
 ];
 
 /**

@@ -1,9 +1,11 @@
 import { pause } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
 
+import { detailed } from "../../detail.ts";
 import { StoreError } from "../../errors.ts";
+import { matchesFields } from "../../fields.ts";
 import { cloneJson } from "../../json.ts";
-import type { KindRef, KubernetesObject, WatchEvent } from "../../port.ts";
+import type { Detail, FieldSelector, KindRef, KubernetesObject, WatchEvent } from "../../port.ts";
 
 /** One write. Versions are dense: every write has the version after its predecessor's. */
 interface Change {
@@ -11,9 +13,10 @@ interface Change {
   readonly object: KubernetesObject;
 }
 
-export interface WatchRequest {
+export interface WatchRequest extends Detail {
   readonly resourceVersion: string;
   readonly namespace?: string;
+  readonly fields?: FieldSelector;
   readonly signal: AbortSignal;
 }
 
@@ -50,7 +53,7 @@ export class History {
 
   /** Changes of one kind after a version, each a copy; ends with the signal. */
   async *watch(kind: KindRef, request: WatchRequest): AsyncGenerator<WatchEvent> {
-    const { namespace, signal } = request;
+    const { signal } = request;
     let cursor = parseVersion(request.resourceVersion);
     let reported = cursor;
     const pacer = new Pacer(this.#clock, this.#bookmarkIntervalMs, signal);
@@ -62,9 +65,9 @@ export class History {
         if (cursor < this.#version) {
           cursor += 1;
           const change = this.#ring[cursor % this.#limit];
-          if (!change || !matches(change.object, kind, namespace)) continue;
+          if (!change || !matches(change.object, kind, request)) continue;
           reported = cursor;
-          yield { type: change.type, object: cloneJson(change.object) };
+          yield { type: change.type, object: detailed(cloneJson(change.object), request) };
         } else if (reported < cursor && pacer.takeBookmark()) {
           reported = cursor;
           yield { type: "bookmark", resourceVersion: String(cursor) };
@@ -144,8 +147,9 @@ class Pacer {
   }
 }
 
-function matches(object: KubernetesObject, kind: KindRef, namespace: string | undefined): boolean {
+function matches(object: KubernetesObject, kind: KindRef, { namespace, fields = {} }: WatchRequest): boolean {
   if (object.kind !== kind.kind || object.apiVersion !== kind.apiVersion) return false;
+  if (!matchesFields(fields, object)) return false;
   return (
     namespace === undefined ||
     object.metadata.namespace === undefined ||

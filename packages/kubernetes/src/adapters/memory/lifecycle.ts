@@ -4,6 +4,7 @@ import { withConditions } from "../../conditions.ts";
 import { StoreError } from "../../errors.ts";
 import { timestamp } from "../../objects.ts";
 import type { KubernetesObject, ObjectMeta } from "../../port.ts";
+import { isBuiltIn } from "./kinds.ts";
 
 /** The API server's default for pods that don't say. */
 const DEFAULT_GRACE_SECONDS = 30;
@@ -20,9 +21,11 @@ const SERVER_SET = [
 
 /** A new object with its server-set metadata; `object` is a private copy. */
 export function newObject(object: KubernetesObject, uid: string, nowMs: number): KubernetesObject {
-  const metadata = { ...object.metadata };
-  for (const field of SERVER_SET) delete metadata[field];
-  return { ...object, metadata: { ...metadata, uid, generation: 1, creationTimestamp: timestamp(nowMs) } };
+  const { metadata, ...rest } = unstamped(object);
+  return {
+    ...rest,
+    metadata: { ...metadata, uid, generation: 1, creationTimestamp: timestamp(nowMs) },
+  };
 }
 
 /** What replaces `stored`: the caller's content, the store's metadata. `next` is a private copy. Throws what the API server forbids. */
@@ -31,14 +34,21 @@ export function replacement(stored: KubernetesObject, next: KubernetesObject): K
   for (const field of SERVER_SET) {
     if (stored.metadata[field] !== undefined) Object.assign(kept, { [field]: stored.metadata[field] });
   }
-  const metadata = { ...next.metadata };
-  for (const field of SERVER_SET) delete metadata[field];
-  const merged = { ...next, metadata: { ...metadata, ...kept } };
+  const caller = unstamped(next);
+  const merged: KubernetesObject = { ...caller, metadata: { ...caller.metadata, ...kept } };
   forbidRebinding(stored, merged);
   forbidNewFinalizers(stored, merged);
-  if (!isDeepStrictEqual(stored.spec, merged.spec))
+  if (!isDeepStrictEqual(intent(stored), intent(merged)))
     merged.metadata.generation = (stored.metadata.generation ?? 0) + 1;
   return merged;
+}
+
+/** The object without what only the store sets, managedFields included. */
+export function unstamped(object: KubernetesObject): KubernetesObject {
+  const metadata: ObjectMeta & { managedFields?: unknown } = { ...object.metadata };
+  for (const field of SERVER_SET) delete metadata[field];
+  delete metadata.managedFields;
+  return { ...object, metadata };
 }
 
 /** The pod with its node, as the binding subresource leaves it. */
@@ -109,6 +119,11 @@ function graceSeconds(object: KubernetesObject, requested: number | undefined): 
   if (requested !== undefined) return requested;
   const own = object.spec["terminationGracePeriodSeconds"];
   return typeof own === "number" && own >= 0 ? Math.floor(own) : DEFAULT_GRACE_SECONDS;
+}
+
+/** What a change of raises the generation: the spec; of a custom resource without a status subresource everything but metadata. */
+function intent(object: KubernetesObject): unknown {
+  return isBuiltIn(object) ? object.spec : { ...object, metadata: null };
 }
 
 function forbidRebinding(stored: KubernetesObject, next: KubernetesObject): void {

@@ -69,7 +69,11 @@ describe("the deployment controller", () => {
   it("replaces a failed pod", async () => {
     const store = await setUp();
     const [old] = await podsOf(store, "c", 1);
-    await store.patch(ref(KINDS.pod, old!.metadata.name), { status: { phase: "Failed" } });
+    await store.patch(
+      ref(KINDS.pod, old!.metadata.name),
+      { status: { phase: "Failed" } },
+      { subresource: "status" },
+    );
     await vi.waitFor(async () =>
       expect((await podsOf(store, "c", 1))[0]!.metadata.name).not.toBe(old!.metadata.name),
     );

@@ -121,7 +121,7 @@ export class DeploymentController {
   async #patchStatus(object: KubernetesObject, status: Record<string, number>): Promise<void> {
     const same = Object.entries(status).every(([key, value]) => object.status?.[key] === value);
     if (same) return;
-    await this.#store.patch(refOf(object), { status }).catch(ignoreNotFound);
+    await this.#store.patch(refOf(object), { status }, { subresource: "status" }).catch(ignoreNotFound);
   }
 
   async #delete(pod: KubernetesObject): Promise<void> {

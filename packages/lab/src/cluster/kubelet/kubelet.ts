@@ -29,6 +29,8 @@ export interface KubeletDependencies {
   readonly pods: Informer;
   readonly services: Informer;
   readonly options: RunnerOptions;
+  /** False: the node is there already, and whoever made it keeps its status; only where this kubelet is reached is written. */
+  readonly registersNode: boolean;
   onRestart(pod: string): void;
 }
 
@@ -68,17 +70,33 @@ export class Kubelet {
 
   /** Serves the usage page, registers the node and begins to follow its pods. */
   async start(): Promise<void> {
-    const { site, store, clock, pods, services } = this.#deps;
+    const { pods, services } = this.#deps;
     this.#server = createServer((incoming, outgoing) => this.#serve(incoming, outgoing));
     await once(this.#server.listen(0, this.address.host), "listening");
-    const node = nodeObject(site, this.address.host, this.address.port, clock.now());
-    await store.create(node).catch(async (error: unknown) => {
-      if (!isStoreError(error, "already_exists")) throw error;
-      await store.patch({ ...KINDS.node, name: site.name }, { ...node });
-    });
+    await this.#register();
     pods.onChange(() => this.#reconciler.trigger());
     services.onChange(() => this.#reconciler.trigger());
     this.#reconciler.start();
+  }
+
+  async #register(): Promise<void> {
+    const { site, store, clock, registersNode } = this.#deps;
+    const { host, port } = this.address;
+    const ref = { ...KINDS.node, name: site.name };
+    const node = nodeObject(site, host, port, clock.now());
+    if (!registersNode) {
+      await store.patch(ref, { metadata: { annotations: node.metadata.annotations } });
+      const { addresses } = node.status as { addresses: unknown };
+      await store.patch(ref, { status: { addresses } }, { subresource: "status" });
+      return;
+    }
+    try {
+      await store.create(node);
+    } catch (error) {
+      if (!isStoreError(error, "already_exists")) throw error;
+      await store.patch(ref, { ...node });
+      await store.patch(ref, { status: node.status }, { subresource: "status" });
+    }
   }
 
   async stop(): Promise<void> {

@@ -231,15 +231,13 @@ export class PodRunner {
     const status = ready ? "True" : "False";
     const address = network.nodeAddress(node);
     const container = podSpec(pod).containers?.[0];
+    const annotations = {
+      [PUBLISHED.port]: String(this.#ports.port),
+      [PUBLISHED.scrape]: "true",
+      [PUBLISHED.scrapePort]: String(this.#ports.metricsPort),
+      [PUBLISHED.scrapePath]: SIDECAR_METRICS_PATH,
+    };
     const patch = {
-      metadata: {
-        annotations: {
-          [PUBLISHED.port]: String(this.#ports.port),
-          [PUBLISHED.scrape]: "true",
-          [PUBLISHED.scrapePort]: String(this.#ports.metricsPort),
-          [PUBLISHED.scrapePath]: SIDECAR_METRICS_PATH,
-        },
-      },
       status: {
         phase: "Running",
         hostIP: address,
@@ -275,7 +273,8 @@ export class PodRunner {
         ],
       },
     };
-    await store.patch(this.#ref, patch).catch(ignoreNotFound);
+    await store.patch(this.#ref, { metadata: { annotations } }).catch(ignoreNotFound);
+    await store.patch(this.#ref, patch, { subresource: "status" }).catch(ignoreNotFound);
   }
 
   async #deletePod(): Promise<void> {

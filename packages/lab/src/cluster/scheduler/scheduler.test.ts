@@ -201,7 +201,11 @@ describe("the scheduler alone", () => {
     expect(await refusal(store, "big")).toBe(
       "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu.",
     );
-    await store.patch({ ...KINDS.node, name: "n2" }, { status: { allocatable: { cpu: "8" } } });
+    await store.patch(
+      { ...KINDS.node, name: "n2" },
+      { status: { allocatable: { cpu: "8" } } },
+      { subresource: "status" },
+    );
     await vi.waitFor(async () => expect(podView((await get(store, "big"))!).node).toBe("n2"), {
       timeout: 5_000,
     });

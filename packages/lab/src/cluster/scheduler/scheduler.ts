@@ -220,7 +220,7 @@ export class Scheduler {
     const condition = { type: "PodScheduled", status: "False", reason: "Unschedulable", message };
     const conditions = withConditions(pod, [condition], timestamp(this.#clock.now()));
     const ref = { ...KINDS.pod, namespace: pod.metadata.namespace ?? "default", name: pod.metadata.name };
-    await this.#store.patch(ref, { status: { conditions } });
+    await this.#store.patch(ref, { status: { conditions } }, { subresource: "status" });
   }
 }
 

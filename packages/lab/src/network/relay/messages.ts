@@ -1,3 +1,4 @@
+import type { CallMessage } from "../../child/call-process.ts";
 import type { LinkMatrix, LinkSettings } from "../links.ts";
 import type { Protocol, TrafficRecord } from "../record.ts";
 
@@ -56,9 +57,12 @@ export interface RelayRequest<C extends RelayCall = RelayCall> {
   readonly arguments: RelayCalls[C]["arguments"];
 }
 
-/** Relay to parent: it is up, an answer, or something that its log should say. */
-export type RelayMessage =
-  | { readonly kind: "ready" }
-  | { readonly kind: "result"; readonly id: number; readonly result: unknown }
-  | { readonly kind: "failure"; readonly id: number; readonly message: string }
-  | { readonly kind: "fault"; readonly event: string; readonly message: string };
+/** Something that the parent's log should say. */
+export interface RelayFault {
+  readonly kind: "fault";
+  readonly event: string;
+  readonly message: string;
+}
+
+/** Relay to parent. */
+export type RelayMessage = CallMessage | RelayFault;

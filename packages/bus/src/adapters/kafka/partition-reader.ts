@@ -1,0 +1,240 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+import { pause } from "@isochrone/runtime";
+import type { Clock, Logger } from "@isochrone/runtime";
+
+import { BusError, isPostponed } from "../../errors.ts";
+import type { Batch, BusRecord, TopicPartition } from "../../port.ts";
+import type { Fetched, FetchedRecord, Position } from "./client.ts";
+import { unpackBatch } from "./record-batches.ts";
+import type { PackedBatch } from "./record-batches.ts";
+import { partitionKey, sizeOf, toBus } from "./records.ts";
+
+/** How much goes to one handler call. */
+export interface BatchBounds {
+  readonly records: number;
+  readonly bytes: number;
+}
+
+export interface ReaderOptions {
+  readonly partition: TopicPartition;
+  readonly group: string;
+  readonly bounds: BatchBounds;
+  readonly onBatch: (batch: Batch) => Promise<void>;
+  readonly commit: (offset: number) => Promise<void>;
+  /** A batch that can't be read is passed over. */
+  readonly onUnreadable: (batch: PackedBatch, reason: string) => void;
+  /** Records were taken out of the buffer. */
+  readonly onTaken: () => void;
+  readonly clock: Clock;
+  readonly logger: Logger | undefined;
+  /** Pause before a batch whose handler threw comes again. */
+  readonly redeliveryDelayMs: number;
+}
+
+/**
+ * Delivers one partition to one member: what was fetched waits here, and goes to the handler one batch at a time, again after a throw. It
+ * waits packed, but for the batch that is being taken from: records may take fifty times the room.
+ */
+export class PartitionReader {
+  readonly #options: ReaderOptions;
+  readonly #stop = new AbortController();
+  readonly #begun = Promise.withResolvers<void>();
+  readonly #done: Promise<void>;
+  #wake: () => void = () => undefined;
+  #packed: PackedBatch[] = [];
+  /** Of the batch before #packed. */
+  #records: readonly FetchedRecord[] = [];
+  /** Index in #records of the first one not yet taken. */
+  #head = 0;
+  #bufferedBytes = 0;
+  #endOffset: number | null = null;
+  #nextOffset = 0;
+  #committed = -1;
+  #released = false;
+  /** Whether fetching is paused; kept here for the subscription, which decides. */
+  paused = false;
+
+  constructor(options: ReaderOptions) {
+    this.#options = options;
+    this.#done = this.#run();
+  }
+
+  get partition(): TopicPartition {
+    return this.#options.partition;
+  }
+
+  /** Aborts when reading is to end. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  get bufferedBytes(): number {
+    return this.#bufferedBytes;
+  }
+
+  /** How full the buffer is, 1 and more meaning: fetch no more. */
+  get fill(): number {
+    return this.#bufferedBytes / this.#options.bounds.bytes;
+  }
+
+  /** Lets delivery start (or, after `stop`, end). */
+  begin(position?: Position): void {
+    if (position) {
+      this.#committed = position.committed ?? -1;
+      this.#endOffset = position.endOffset;
+    }
+    this.#begun.resolve();
+  }
+
+  /** Takes what was fetched. */
+  put({ batches, endOffset }: Fetched): void {
+    this.#endOffset = endOffset ?? this.#endOffset;
+    const first = batches[0];
+    if (first === undefined || this.signal.aborted) return;
+    // The topic was made anew, or lost its end: what was committed means nothing any more.
+    if (first.from < this.#nextOffset) this.#committed = Math.min(this.#committed, first.from);
+    for (const batch of batches) {
+      this.#packed.push(batch);
+      this.#bufferedBytes += batch.bytes.byteLength;
+    }
+    this.#nextOffset = (batches.at(-1)?.to ?? 0) + 1;
+    this.#wake();
+  }
+
+  /** Resolves when no handler runs any more. Commits stay possible until `release`. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#wake();
+    this.#packed = [];
+    this.#dropUnpacked();
+    this.#bufferedBytes = 0;
+    await this.#done;
+  }
+
+  /** From here on the partition belongs to another member. */
+  release(): void {
+    this.#released = true;
+  }
+
+  async #run(): Promise<void> {
+    await this.#begun.promise;
+    while (!this.signal.aborted) {
+      const records = this.#take();
+      if (records.length === 0) await this.#somethingNew();
+      else await this.#deliver(records);
+    }
+  }
+
+  /** Hands the batch over until the handler has taken it, or what it did not commit of it. */
+  async #deliver(batch: readonly BusRecord[]): Promise<void> {
+    let records = batch;
+    while (records.length > 0 && !this.signal.aborted) {
+      try {
+        await this.#options.onBatch(this.#batchOf(records));
+        records = [];
+      } catch (error) {
+        records = await this.#afterFailure(error, records);
+      }
+      // A turn of the event loop between batches: a quick handler on a long backlog must not starve timers and sockets.
+      await nextTurn();
+    }
+  }
+
+  #take(): BusRecord[] {
+    const { bounds, partition, onTaken } = this.#options;
+    const taken: BusRecord[] = [];
+    const before = this.#bufferedBytes;
+    let bytes = 0;
+    while (taken.length < bounds.records) {
+      const next = this.#next();
+      if (next === undefined) break;
+      const size = sizeOf(next);
+      if (taken.length > 0 && bytes + size > bounds.bytes) break;
+      bytes += size;
+      this.#bufferedBytes -= size;
+      this.#head += 1;
+      taken.push(toBus(partition, next));
+    }
+    // What has been handed over is not held any longer.
+    if (this.#head === this.#records.length) this.#dropUnpacked();
+    if (this.#bufferedBytes !== before) onTaken();
+    return taken;
+  }
+
+  /** The first record not yet taken, unpacking as many batches as it needs. */
+  #next(): FetchedRecord | undefined {
+    while (this.#head === this.#records.length) {
+      const batch = this.#packed.shift();
+      this.#dropUnpacked();
+      if (batch === undefined) return undefined;
+      this.#records = this.#unpacked(batch);
+      this.#bufferedBytes -= batch.bytes.byteLength;
+      for (const record of this.#records) this.#bufferedBytes += sizeOf(record);
+    }
+    return this.#records[this.#head];
+  }
+
+  #dropUnpacked(): void {
+    this.#records = [];
+    this.#head = 0;
+  }
+
+  #unpacked(batch: PackedBatch): readonly FetchedRecord[] {
+    try {
+      return unpackBatch(batch);
+    } catch (error) {
+      this.#options.onUnreadable(batch, error instanceof Error ? error.message : String(error));
+      return [];
+    }
+  }
+
+  #batchOf(records: readonly BusRecord[]): Batch {
+    const { topic, partition } = this.partition;
+    const end = (records.at(-1)?.offset ?? 0) + 1;
+    return {
+      topic,
+      partition,
+      records,
+      endOffset: this.#endOffset === null ? null : Math.max(this.#endOffset, end),
+      commit: (nextOffset = end) => this.#commit(nextOffset, end),
+    };
+  }
+
+  async #commit(nextOffset: number, end: number): Promise<void> {
+    const { group, commit } = this.#options;
+    const where = partitionKey(this.partition);
+    if (this.#released)
+      throw new BusError("not_assigned", `${where} was handed over to another member of group ${group}`);
+    if (!Number.isSafeInteger(nextOffset) || nextOffset < 0 || nextOffset > end) {
+      throw new BusError(
+        "invalid_offset",
+        `commit on ${where} must be a whole number from 0 to ${end}, got ${nextOffset}`,
+      );
+    }
+    if (nextOffset <= this.#committed) return;
+    await commit(nextOffset);
+    this.#committed = Math.max(this.#committed, nextOffset);
+  }
+
+  /** After a pause, what of the batch is to come again: all that was not committed. */
+  async #afterFailure(error: unknown, records: readonly BusRecord[]): Promise<readonly BusRecord[]> {
+    const { group, logger, clock, redeliveryDelayMs, partition } = this.#options;
+    if (!isPostponed(error))
+      logger?.warnOnce(`bus:${group}:${partition.topic}`, "bus handler failed, batch comes again", {
+        group,
+        ...partition,
+        offset: records[0]?.offset,
+        error,
+      });
+    await pause(clock, redeliveryDelayMs, this.signal);
+    return records.filter(({ offset }) => offset >= this.#committed);
+  }
+
+  async #somethingNew(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    if (this.signal.aborted || this.#packed.length > 0) resolve();
+    await promise;
+  }
+}

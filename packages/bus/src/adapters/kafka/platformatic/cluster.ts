@@ -1,0 +1,266 @@
+import { isIP } from "node:net";
+
+import {
+  apiVersionsV3,
+  ConnectionPool,
+  FindCoordinatorKeyTypes,
+  findCoordinatorV4,
+  listOffsetsV9,
+  metadataV12,
+  protocolErrorsCodesById,
+} from "@platformatic/kafka";
+import type { BaseOptions, Broker, Connection } from "@platformatic/kafka";
+
+import type { TopicPartition } from "../../../port.ts";
+import type { PartitionOffset } from "../client.ts";
+import type { BusError } from "../../../errors.ts";
+import { brokerError, kafkaError } from "../kafka-errors.ts";
+import { parseBroker, tlsOptions } from "../options.ts";
+import type { KafkaClientOptions } from "../options.ts";
+import { byTopic } from "../records.ts";
+import { TopicCache } from "../topic-cache.ts";
+import { brokerErrorName, mapError, responseIn } from "./errors.ts";
+
+/** A topic as the last metadata had it. */
+export interface TopicMetadata {
+  readonly id: string;
+  /** Node that leads each partition, by its number; NO_LEADER while there is none. */
+  readonly leaders: readonly number[];
+  /** Replicas of the partition that has the fewest. */
+  readonly replicas: number;
+}
+
+/** What Kafka takes for "the oldest" and "the end" when asked for an offset. */
+export const EARLIEST = -2n;
+export const LATEST = -1n;
+export const NO_LEADER = -1;
+
+/** Names itself so when it asks brokers for their versions. */
+const SOFTWARE = { name: "isochrone", version: "1" };
+
+/** Who the brokers are, who leads what, and connections to them. */
+export class Cluster {
+  readonly #options: KafkaClientOptions;
+  readonly #requests: ConnectionPool;
+  /** Fetches wait at the broker: they have connections of their own. */
+  readonly #fetches: ConnectionPool;
+  /** So do records, whose acknowledgement may take a while: heartbeats must not queue behind them. */
+  readonly #produces: ConnectionPool;
+  /** As the last metadata had them, by node. */
+  #brokers = new Map<number, Broker>();
+  readonly #topics: TopicCache<TopicMetadata>;
+  /** Which broker is asked first: another one after each failure, as one may hang. */
+  #turn = 0;
+
+  constructor(options: KafkaClientOptions) {
+    this.#options = options;
+    this.#topics = new TopicCache(options, (topic) => this.#learn(topic));
+    this.#requests = newPool(options);
+    this.#fetches = newPool(options);
+    this.#produces = newPool(options);
+  }
+
+  async topic(topic: string, maxAgeMs?: number): Promise<TopicMetadata> {
+    return await this.#topics.get(topic, maxAgeMs);
+  }
+
+  async brokerCount(): Promise<number> {
+    try {
+      return (await this.#askFor([])).brokers.length;
+    } catch (error) {
+      throw this.#failed(error, "asking for the brokers");
+    }
+  }
+
+  /** Whether the brokers have an API in this version. */
+  async supports(apiName: string, version: number): Promise<boolean> {
+    try {
+      const connection = await this.anyBroker();
+      const { apiKeys } = await apiVersionsV3.api.async(connection, SOFTWARE.name, SOFTWARE.version);
+      return apiKeys.some(({ name, maxVersion }) => name === apiName && maxVersion >= version);
+    } catch (error) {
+      throw this.#failed(error, "asking a broker for its versions");
+    }
+  }
+
+  async coordinator(group: string): Promise<Broker> {
+    const doing = `looking for the coordinator of group ${group}`;
+    try {
+      const connection = await this.anyBroker();
+      const { coordinators } = await findCoordinatorV4.api.async(connection, FindCoordinatorKeyTypes.GROUP, [
+        group,
+      ]);
+      const found = coordinators[0];
+      if (!found) throw kafkaError("unavailable", `${doing} failed: the brokers know none`);
+      return { host: found.host, port: found.port };
+    } catch (error) {
+      throw this.#failed(error, doing);
+    }
+  }
+
+  /** A connection for requests that are answered at once. */
+  async connection(broker: Broker): Promise<Connection> {
+    return await this.#requests.get(broker);
+  }
+
+  /** A connection for fetches, which wait at the broker. */
+  async fetchConnection(nodeId: number): Promise<Connection> {
+    return await this.#fetches.get(this.#brokerOf(nodeId));
+  }
+
+  /** A connection for records. */
+  async produceConnection(nodeId: number): Promise<Connection> {
+    return await this.#produces.get(this.#brokerOf(nodeId));
+  }
+
+  /** Those learned of after the configured ones, which may be gone or only a door to the others. */
+  async anyBroker(): Promise<Connection> {
+    const brokers = [...this.#options.brokers.map(parseBroker), ...this.#brokers.values()];
+    const turn = this.#turn % brokers.length;
+    return await this.#requests.getFirstAvailable([...brokers.slice(turn), ...brokers.slice(0, turn)]);
+  }
+
+  /** Offsets of partitions at EARLIEST or LATEST, asked of their leaders. */
+  async offsets(partitions: readonly TopicPartition[], at: bigint): Promise<PartitionOffset[]> {
+    try {
+      const byLeader = new Map<number, TopicPartition[]>();
+      for (const partition of partitions) {
+        const leader = await this.leaderOf(partition);
+        byLeader.set(leader, [...(byLeader.get(leader) ?? []), partition]);
+      }
+      const found = await Promise.all(
+        [...byLeader].map(([leader, wanted]) => this.#offsetsOf(leader, wanted, at)),
+      );
+      return found.flat();
+    } catch (error) {
+      for (const { topic } of partitions) this.forget(topic);
+      throw mapError(error, "asking for offsets");
+    }
+  }
+
+  async leaderOf({ topic, partition }: TopicPartition): Promise<number> {
+    const { leaders } = await this.topic(topic);
+    const leader = leaders[partition] ?? NO_LEADER;
+    if (leader !== NO_LEADER) return leader;
+    this.forget(topic);
+    throw kafkaError("unavailable", `${topic}/${partition} has no leader at present`);
+  }
+
+  /** What is known of the topic's leaders turned out wrong: the next question goes to the brokers. */
+  forget(topic: string): void {
+    this.#topics.forget(topic);
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled([this.#requests.close(), this.#fetches.close(), this.#produces.close()]);
+  }
+
+  async #learn(topic: string): Promise<TopicMetadata> {
+    const doing = `asking for the partitions of ${topic}`;
+    try {
+      const answer = await this.#askFor([topic]);
+      this.#brokers = new Map(answer.brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }]));
+      const found = answer.topics[0];
+      if (found?.errorCode !== 0) {
+        const name = protocolErrorsCodesById[found?.errorCode ?? -1] ?? "nothing";
+        throw brokerError(name, doing, undefined);
+      }
+      const partitions = found.partitions.toSorted((a, b) => a.partitionIndex - b.partitionIndex);
+      return {
+        id: found.topicId,
+        leaders: partitions.map(({ leaderId }) => leaderId),
+        replicas: Math.min(...partitions.map(({ replicaNodes }) => replicaNodes.length)),
+      };
+    } catch (error) {
+      throw this.#failed(error, doing);
+    }
+  }
+
+  /** The library throws when any partition has no leader just now; the answer is good all the same. */
+  async #askFor(topics: string[]): Promise<metadataV12.MetadataResponse> {
+    const connection = await this.anyBroker();
+    try {
+      return await metadataV12.api.async(connection, topics, false, false);
+    } catch (error) {
+      const response = responseIn(error) as metadataV12.MetadataResponse | null;
+      if (response === null) throw error;
+      return response;
+    }
+  }
+
+  async #offsetsOf(
+    leader: number,
+    partitions: readonly TopicPartition[],
+    timestamp: bigint,
+  ): Promise<PartitionOffset[]> {
+    const topics = byTopic(partitions, ({ partition }) => ({
+      partitionIndex: partition,
+      currentLeaderEpoch: -1,
+      timestamp,
+    })).map(({ topic, partitions: wanted }) => ({ name: topic, partitions: wanted }));
+    const connection = await this.connection(this.#brokerOf(leader));
+    const answer = await listOffsetsV9.api.async(connection, -1, 0, topics);
+    return answer.topics.flatMap(({ name, partitions }) =>
+      partitions.map(({ partitionIndex, offset }) => ({
+        topic: name,
+        partition: partitionIndex,
+        offset: Number(offset),
+      })),
+    );
+  }
+
+  #brokerOf(nodeId: number): Broker {
+    const broker = this.#brokers.get(nodeId);
+    if (broker) return broker;
+    throw kafkaError("unavailable", `broker ${nodeId} is not known at present`);
+  }
+
+  #failed(error: unknown, doing: string): BusError {
+    if (brokerErrorName(error) === null) this.#turn += 1;
+    return mapError(error, doing);
+  }
+}
+
+/** Connections that nobody listens to would bring the process down with a late error of their sockets. */
+function newPool(options: KafkaClientOptions): ConnectionPool {
+  const pool = new ConnectionPool(options.clientId, libraryOptions(options));
+  pool.on("connecting", ({ connection }) => connection.on("error", () => undefined));
+  return pool;
+}
+
+/** The library's form of the options; the bus does the waiting between tries, except where the library must. */
+export function libraryOptions(options: KafkaClientOptions): BaseOptions {
+  const { clientId, brokers, tls, sasl } = options;
+  return {
+    clientId,
+    bootstrapBrokers: [...brokers],
+    connectTimeout: options.connectTimeoutMs,
+    requestTimeout: options.requestTimeoutMs,
+    timeout: options.requestTimeoutMs,
+    metadataMaxAge: options.metadataMaxAgeMs,
+    retries: 0,
+    autocreateTopics: false,
+    // A server name is for hosts that have one: Node refuses an address there.
+    ...(tls
+      ? {
+          tls: tlsOptions(tls),
+          tlsServerName: brokers.every((broker) => isIP(parseBroker(broker).host) === 0),
+        }
+      : {}),
+    ...(sasl
+      ? {
+          sasl: {
+            mechanism: SASL[sasl.mechanism],
+            username: sasl.username,
+            password: () => sasl.password.reveal(),
+          },
+        }
+      : {}),
+  };
+}
+
+const SASL = {
+  plain: "PLAIN",
+  "scram-sha-256": "SCRAM-SHA-256",
+  "scram-sha-512": "SCRAM-SHA-512",
+} as const;

@@ -1,0 +1,62 @@
+import { createAPI, fetchV17 } from "@platformatic/kafka";
+import type { Reader } from "@platformatic/kafka";
+
+import type { Aborted } from "../record-batches.ts";
+
+/** What a broker gave of one partition, its batches as they came. */
+export interface PartitionAnswer {
+  readonly topicId: string;
+  readonly partition: number;
+  readonly errorCode: number;
+  readonly highWatermark: number;
+  readonly batches: Buffer;
+  readonly aborted: readonly Aborted[];
+}
+
+export interface FetchAnswer {
+  readonly errorCode: number;
+  readonly partitions: readonly PartitionAnswer[];
+}
+
+const FETCH = 1;
+const VERSION = 17;
+
+/**
+ * A fetch that leaves batches packed and errors in their places. The library's own unpacks everything at once, of any size, and
+ * throws all of it away when one batch can't be read.
+ */
+export const fetchApi = createAPI<fetchV17.FetchRequest, FetchAnswer>(
+  FETCH,
+  VERSION,
+  fetchV17.createRequest,
+  parseAnswer,
+);
+
+function parseAnswer(_correlationId: number, _apiKey: number, _version: number, reader: Reader): FetchAnswer {
+  reader.readInt32();
+  const errorCode = reader.readInt16();
+  reader.readInt32();
+  const topics = reader.readArray((reader) => {
+    const topicId = reader.readUUID();
+    return reader.readArray((reader) => readPartition(topicId, reader));
+  });
+  return { errorCode, partitions: topics.flat() };
+}
+
+function readPartition(topicId: string, reader: Reader): PartitionAnswer {
+  const partition = reader.readInt32();
+  const errorCode = reader.readInt16();
+  const highWatermark = Number(reader.readInt64());
+  // Last stable offset and begin of the log.
+  reader.skip(16);
+  const aborted = reader.readNullableArray((reader) => ({
+    producerId: reader.readInt64(),
+    firstOffset: Number(reader.readInt64()),
+  }));
+  // Preferred replica.
+  reader.skip(4);
+  const size = Math.max(0, reader.readUnsignedVarInt() - 1);
+  const batches = reader.buffer.slice(reader.position, reader.position + size);
+  reader.skip(size);
+  return { topicId, partition, errorCode, highWatermark, batches, aborted: aborted ?? [] };
+}

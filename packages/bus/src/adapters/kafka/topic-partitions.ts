@@ -1,0 +1,80 @@
+import { BusError } from "../../errors.ts";
+import type { KafkaClient } from "./client.ts";
+import { isRefusal } from "./kafka-errors.ts";
+import type { KafkaClientOptions } from "./options.ts";
+import { retryDelayMs } from "./retry-delay.ts";
+
+/** How long it is remembered that there is no such topic: somebody may be about to make it. Other refusals say themselves for how long. */
+const UNKNOWN_TOPIC_MEMORY_MS = 1_000;
+/** A topic just made is unknown to some brokers for a moment: only the last of these answers counts. */
+const UNKNOWN_TOPIC_ATTEMPTS = 4;
+
+interface Known {
+  readonly partitions: number;
+  readonly learnedAtMs: number;
+}
+
+/** How many partitions each topic has. What was known once is answered at once, and learned anew in the background. */
+export class TopicPartitions {
+  readonly #client: KafkaClient;
+  readonly #options: KafkaClientOptions;
+  readonly #known = new Map<string, Known>();
+  readonly #refused = new Map<string, { readonly error: BusError; readonly untilMs: number }>();
+  readonly #asking = new Map<string, Promise<number>>();
+
+  constructor(client: KafkaClient, options: KafkaClientOptions) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  /** All who wait for one topic are answered in the order of their calls. */
+  async count(topic: string): Promise<number> {
+    const nowMs = this.#options.clock.monotonic();
+    const known = this.#known.get(topic);
+    if (known === undefined) return await this.#shared(topic, nowMs);
+    // What is known stays good while brokers are away: whoever needs them will say so.
+    if (nowMs - known.learnedAtMs > this.#options.metadataMaxAgeMs)
+      void this.#shared(topic, nowMs).catch(() => undefined);
+    return known.partitions;
+  }
+
+  #shared(topic: string, nowMs: number): Promise<number> {
+    const refused = this.#refused.get(topic);
+    if (refused !== undefined && nowMs < refused.untilMs) return Promise.reject(refused.error);
+    const asking = this.#asking.get(topic) ?? this.#learn(topic);
+    this.#asking.set(topic, asking);
+    return asking;
+  }
+
+  async #learn(topic: string): Promise<number> {
+    const { clock } = this.#options;
+    try {
+      const partitions = await this.#ask(topic);
+      this.#known.set(topic, { partitions, learnedAtMs: clock.monotonic() });
+      return partitions;
+    } catch (error) {
+      if (error instanceof BusError && isRefusal(error))
+        this.#refused.set(topic, { error, untilMs: clock.monotonic() + memoryMs(error) });
+      throw error;
+    } finally {
+      this.#asking.delete(topic);
+    }
+  }
+
+  async #ask(topic: string): Promise<number> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#client.partitionCount(topic);
+      } catch (error) {
+        const unknown = error instanceof BusError && error.code === "unknown_topic";
+        if (!unknown || attempt === UNKNOWN_TOPIC_ATTEMPTS) throw error;
+        await this.#options.clock.sleep(retryDelayMs(this.#options, attempt));
+      }
+    }
+  }
+}
+
+/** A publisher in a hurry is not to hammer the brokers. */
+function memoryMs({ code, retryAfterMs }: BusError): number {
+  return code === "unknown_topic" ? UNKNOWN_TOPIC_MEMORY_MS : (retryAfterMs ?? 0);
+}

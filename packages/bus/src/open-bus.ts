@@ -1,0 +1,222 @@
+// What a service's main.ts opens, by the settings of the section `bus`. Adapters are imported when they are chosen, so that an image
+// loads one Kafka client at most, and none when it posts its records.
+import { readFileSync } from "node:fs";
+
+import { Secret, SettingsError } from "@isochrone/runtime";
+import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+import { Gauge, type Registry } from "prom-client";
+
+import type { KafkaBusOptions, KafkaSasl, KafkaTls } from "./adapters/kafka/index.ts";
+import type { TopicDeviation } from "./adapters/kafka/topics-check.ts";
+import type { MemoryBusOptions } from "./adapters/memory.ts";
+import type { OtlpHttpPublisherOptions } from "./adapters/otlp-http/publisher.ts";
+import type { Bus, Publisher } from "./port.ts";
+import type { BusSettings } from "./settings.ts";
+
+export { ensureTopics, verifyTopics } from "./adapters/kafka/topics-check.ts";
+export type { TopicAdmin, TopicDeviation, TopicReport } from "./adapters/kafka/topics-check.ts";
+export { topicSpecs } from "./adapters/kafka/topics.ts";
+export type { TopicChoices, TopicSetting, TopicSpec } from "./adapters/kafka/topics.ts";
+
+export interface BusSurroundings {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly registry: Registry;
+}
+
+export interface PublisherSurroundings extends BusSurroundings {
+  /** Where records are posted without Kafka: its url is `/v1/metrics` of the aggregator. */
+  readonly otlpHttp: OtlpHttpPublisherOptions;
+}
+
+export interface AggregatorBusSurroundings extends BusSurroundings {
+  /** The bus inside the process, without Kafka. */
+  readonly memory: Omit<MemoryBusOptions, "clock" | "logger">;
+  /** Of the aggregator: what its topics must keep for one that starts, whatever `bus.paneRetentionMs` says. */
+  readonly windowMs?: number;
+}
+
+/** `service` closes it; of all that use the bus it comes first in the order of starting, and so is closed last. */
+export interface Opened<B> {
+  readonly bus: B;
+  readonly service: Service;
+}
+
+/** The window that a replica shows when it starts, the one that it may take to read it, and one to spare. */
+const WINDOWS_KEPT = 3;
+/** The first look at the topics may take this long before the service goes on without it. */
+const TOPICS_PATIENCE_MS = 10_000;
+
+/** What probes and collectors publish on. Needs no broker to be there. */
+export async function openPublisher(
+  settings: BusSettings,
+  surroundings: PublisherSurroundings,
+): Promise<Opened<Publisher>> {
+  if (settings.kind === "kafka") {
+    const { createKafkaBus } = await import("./adapters/kafka/index.ts");
+    const bus = createKafkaBus(kafkaOptions(settings, surroundings));
+    return { bus, service: closing(() => bus.close()) };
+  }
+  const { OtlpHttpPublisher } = await import("./adapters/otlp-http/publisher.ts");
+  return { bus: new OtlpHttpPublisher(surroundings.otlpHttp), service: closing(async () => undefined) };
+}
+
+/** The aggregator's bus. With Kafka its service also looks after the topics, and start waits for the first look, but not for long. */
+export async function openBus(
+  settings: BusSettings,
+  surroundings: AggregatorBusSurroundings,
+): Promise<Opened<Bus>> {
+  const { clock, logger, memory } = surroundings;
+  if (settings.kind === "kafka") return await openKafka(settings, surroundings);
+  const { createMemoryBus } = await import("./adapters/memory.ts");
+  const bus = createMemoryBus({ ...memory, clock, logger });
+  return { bus, service: closing(() => bus.close()) };
+}
+
+/** The options of a Kafka bus, with the files that the settings name, which count as they are at each connection. Throws SettingsError for one that can't be read. */
+export function kafkaOptions(
+  settings: BusSettings,
+  { clock, random, logger }: Pick<BusSurroundings, "clock" | "random" | "logger">,
+): KafkaBusOptions {
+  const { client, brokers, clientId, compression, requestTimeoutMs } = settings;
+  const tls = tlsOf(settings, logger);
+  const sasl = saslOf(settings, logger);
+  return {
+    client,
+    brokers,
+    clientId,
+    compression,
+    requestTimeoutMs,
+    clock,
+    random,
+    logger,
+    ...(tls === null ? {} : { tls }),
+    ...(sasl === null ? {} : { sasl }),
+  };
+}
+
+async function openKafka(
+  settings: BusSettings,
+  surroundings: Omit<AggregatorBusSurroundings, "memory">,
+): Promise<Opened<Bus>> {
+  const [{ connectKafka, createKafkaBus }, { TopicKeeper }, { topicSpecs }] = await Promise.all([
+    import("./adapters/kafka/index.ts"),
+    import("./adapters/kafka/topics-keeper.ts"),
+    import("./adapters/kafka/topics.ts"),
+  ]);
+  const { clock, logger, registry, windowMs = 0 } = surroundings;
+  const options = kafkaOptions(settings, surroundings);
+  const bus = createKafkaBus(options);
+  const admin = await connectKafka(options);
+  const paneRetentionMs = Math.max(settings.paneRetentionMs, WINDOWS_KEPT * windowMs);
+  const specs = topicSpecs({ ...settings, paneRetentionMs });
+  const { createTopics: create } = settings;
+  const onChecked = deviationsMetric(registry);
+  const keeper = new TopicKeeper({ admin, specs, create, clock, logger, onChecked });
+  return {
+    bus,
+    service: {
+      async start(): Promise<void> {
+        const patience = new AbortController();
+        const late = clock.sleep(TOPICS_PATIENCE_MS, patience.signal).catch(() => undefined);
+        await Promise.race([keeper.start(), late]);
+        patience.abort();
+      },
+      async stop(): Promise<void> {
+        // The admin's connections first: the keeper may be waiting for an answer.
+        await admin.close();
+        await keeper.stop();
+        await bus.close();
+      },
+    },
+  };
+}
+
+/** Shows what the last look found: a series per deviation, gone when it is mended. */
+function deviationsMetric(registry: Registry): (deviations: readonly TopicDeviation[]) => void {
+  const gauge = new Gauge({
+    name: "isochrone_kafka_topic_deviations",
+    help: "1 for each setting of a Kafka topic that is not as it should be.",
+    labelNames: ["topic", "setting", "severity"],
+    registers: [registry],
+  });
+  return (deviations) => {
+    gauge.reset();
+    for (const { topic, setting, severity } of deviations) gauge.set({ topic, setting, severity }, 1);
+  };
+}
+
+function closing(close: () => Promise<void>): Service {
+  return { start: async () => undefined, stop: close };
+}
+
+function tlsOf({ tls, caFile, certFile, keyFile }: BusSettings, logger: Logger): KafkaTls | null {
+  if (!tls) return null;
+  const ca = caFile === null ? undefined : new LiveFile("bus.caFile", caFile, logger);
+  const cert = certFile === null ? undefined : new LiveFile("bus.certFile", certFile, logger);
+  const key = keyFile === null ? undefined : new LiveFile("bus.keyFile", keyFile, logger);
+  return {
+    get ca() {
+      return ca?.content;
+    },
+    get cert() {
+      return cert?.content;
+    },
+    get key() {
+      return key === undefined ? undefined : new Secret(key.content);
+    },
+  };
+}
+
+function saslOf(
+  { saslMechanism: mechanism, saslUsername: username, saslPasswordFile }: BusSettings,
+  logger: Logger,
+): KafkaSasl | null {
+  if (mechanism === null || username === null || saslPasswordFile === null) return null;
+  const file = new LiveFile("bus.saslPasswordFile", saslPasswordFile, logger);
+  return {
+    mechanism,
+    username,
+    get password() {
+      return new Secret(file.content.replace(/\r?\n$/, ""));
+    },
+  };
+}
+
+/** A file that others replace. It must be there at the start; when it is gone later, what it said last holds. */
+class LiveFile {
+  readonly #name: string;
+  readonly #path: string;
+  readonly #logger: Logger;
+  #last: string;
+
+  constructor(name: string, path: string, logger: Logger) {
+    this.#name = name;
+    this.#path = path;
+    this.#logger = logger;
+    this.#last = contentOf(name, path);
+  }
+
+  get content(): string {
+    try {
+      const content = contentOf(this.#name, this.#path);
+      // In the middle of being written.
+      if (content !== "") this.#last = content;
+    } catch (error) {
+      this.#logger.warnOnce(this.#name, "a file for Kafka can't be read any more; what it said holds", {
+        error,
+      });
+    }
+    return this.#last;
+  }
+}
+
+function contentOf(name: string, path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SettingsError([`${name} must name a file that can be read, got ${path}: ${reason}`], error);
+  }
+}

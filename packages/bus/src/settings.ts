@@ -1,0 +1,170 @@
+import {
+  duration,
+  flag,
+  integer,
+  list,
+  oneOf,
+  section,
+  text,
+  type Section,
+  type SettingsOf,
+} from "@isochrone/runtime";
+
+const table = {
+  kind: oneOf(["otlp-http", "kafka"], {
+    default: "otlp-http",
+    description:
+      "What carries measurements. otlp-http: probes and collectors post them to the one aggregator, which needs no broker; kafka: they publish to Kafka, and aggregators share the work.",
+  }),
+  brokers: list({
+    default: [],
+    pattern: /(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?):\d{1,5}/,
+    patternRule: "must hold only addresses such as kafka-0.kafka:9092",
+    maxItems: 100,
+    description: "Kafka brokers to begin with, host:port; the others are learned from them.",
+  }),
+  client: oneOf(["platformatic", "kafkajs"], {
+    default: "platformatic",
+    description: "Kafka client library; only the chosen one is loaded.",
+  }),
+  clientId: text({
+    default: "isochrone",
+    pattern: /[A-Za-z0-9._-]+/,
+    patternRule: "must be letters, digits, dots, dashes and underscores",
+    maxLength: 200,
+    description: "Name that brokers see in their logs, metrics and quotas.",
+  }),
+  tls: flag({ default: false, description: "Talk TLS with the brokers, and verify their certificates." }),
+  caFile: text({
+    default: null,
+    description:
+      "PEM file of the authorities that brokers' certificates may come from; without it the system's. Like the next two read again for each connection.",
+  }),
+  certFile: text({
+    default: null,
+    description:
+      "PEM file of the client's own certificate, for mutual TLS; like the other two read again for each connection.",
+  }),
+  keyFile: text({ default: null, description: "PEM file of that certificate's key." }),
+  saslMechanism: oneOf(["scram-sha-256", "scram-sha-512", "plain"], {
+    default: null,
+    description:
+      "How to authenticate with a name and a password; without it there is no such authentication.",
+  }),
+  saslUsername: text({ default: null, description: "Name to authenticate with." }),
+  saslPasswordFile: text({
+    default: null,
+    description: "File that holds the password; read again for each connection.",
+  }),
+  compression: oneOf(["none", "gzip", "lz4", "zstd"], {
+    default: "lz4",
+    description: "How batches are compressed; zstd makes the smallest, lz4 costs the least CPU.",
+  }),
+  createTopics: flag({
+    default: true,
+    description: "The aggregator makes the topics that are missing. Without it, it says which are.",
+  }),
+  replicationFactor: integer({
+    default: 3,
+    min: 1,
+    max: 15,
+    description:
+      "Brokers that hold a copy of each partition. Below 3 a broker that is lost stops the bus (2), or takes data with it (1).",
+  }),
+  partitions: integer({
+    default: 24,
+    min: 1,
+    max: 10_000,
+    description: "Partitions of a topic that is made: most aggregators that can share the work.",
+  }),
+  inputRetentionMs: duration({
+    default: 3_600_000,
+    min: 60_000,
+    description: "How long Kafka keeps measurements; the aggregators need no more than their window.",
+  }),
+  paneRetentionMs: duration({
+    default: 900_000,
+    min: 60_000,
+    description:
+      "How long Kafka keeps what aggregators tell each other, which one that starts reads from the beginning; never less than three times aggregator.windowMs.",
+  }),
+  requestTimeoutMs: duration({
+    default: 10_000,
+    min: 100,
+    max: 300_000,
+    description: "How long a broker may take for an answer.",
+  }),
+};
+
+type Values = {
+  readonly kind: string;
+  readonly brokers: readonly string[];
+  readonly tls: boolean;
+  readonly caFile: string | null;
+  readonly certFile: string | null;
+  readonly keyFile: string | null;
+  readonly saslMechanism: string | null;
+  readonly saslUsername: string | null;
+  readonly saslPasswordFile: string | null;
+};
+
+/** How a service is connected with the others. */
+export const busSettings: Section<"bus", typeof table> = section("bus", table, {
+  description:
+    "What carries measurements from probes and collectors to the aggregators; the same for all services.",
+  rules: [
+    ({ kind, brokers }) =>
+      kind === "kafka" && brokers.length === 0
+        ? "bus.brokers must name at least one broker when bus.kind is kafka, got none"
+        : null,
+    ({ brokers }) => portMistake(brokers),
+    ({ certFile, keyFile }) => pairMistake("bus.certFile", certFile, "bus.keyFile", keyFile),
+    (values) => tlsMistake(values),
+    (values) => saslMistake(values),
+  ],
+});
+
+/** Values of {@link busSettings}. */
+export type BusSettings = SettingsOf<typeof busSettings>;
+
+const MAX_PORT = 65_535;
+
+function portMistake(brokers: readonly string[]): string | null {
+  const wrong = brokers.find((broker) => {
+    const port = Number(broker.slice(broker.lastIndexOf(":") + 1));
+    return port < 1 || port > MAX_PORT;
+  });
+  return wrong === undefined ? null : `bus.brokers must have ports of 1 to ${MAX_PORT}, got ${wrong}`;
+}
+
+function tlsMistake(values: Values): string | null {
+  if (values.tls) return null;
+  const files = ["caFile", "certFile", "keyFile"] as const;
+  const given = files.find((name) => values[name] !== null);
+  if (given !== undefined) return `bus.${given} must not be set without bus.tls, got ${values[given]}`;
+  return values.saslMechanism === "plain"
+    ? "bus.saslMechanism must not be plain without bus.tls: the password would go over the wire as it is"
+    : null;
+}
+
+function saslMistake({ saslMechanism, saslUsername, saslPasswordFile }: Values): string | null {
+  const missing = saslUsername === null ? "saslUsername" : "saslPasswordFile";
+  if (saslMechanism !== null) {
+    return saslUsername === null || saslPasswordFile === null
+      ? `bus.${missing} must be set when bus.saslMechanism is ${saslMechanism}, got none`
+      : null;
+  }
+  if (saslUsername === null && saslPasswordFile === null) return null;
+  return "bus.saslMechanism must be set when bus.saslUsername or bus.saslPasswordFile is, got none";
+}
+
+function pairMistake(
+  name: string,
+  value: string | null,
+  otherName: string,
+  other: string | null,
+): string | null {
+  if ((value === null) === (other === null)) return null;
+  const [given, missing] = value === null ? [otherName, name] : [name, otherName];
+  return `${missing} must be set together with ${given}, got none`;
+}

@@ -1,0 +1,43 @@
+// Classic BPF, the language of socket filters (linux/filter.h): the same numbers on every architecture.
+
+/** One instruction: what to do, where to go on when a comparison holds or not (instructions ahead), and its operand. */
+export interface FilterInstruction {
+  readonly code: number;
+  readonly ifTrue?: number;
+  readonly ifFalse?: number;
+  readonly value: number;
+}
+
+/** Codes of instructions. A is the accumulator, X the index register; packet offsets count from the transport header. */
+export const BPF = {
+  /** A = the packet's length, transport header included. */
+  LOAD_LENGTH: 0x80,
+  /** A = a big-endian word or half-word at an offset. */
+  LOAD_WORD: 0x20,
+  LOAD_HALF: 0x28,
+  ADD: 0x04,
+  A_TO_X: 0x07,
+  JUMP_IF_EQUAL: 0x15,
+  JUMP_IF_GREATER: 0x25,
+  JUMP_IF_AT_LEAST: 0x35,
+  JUMP_IF_EQUALS_X: 0x1d,
+  /** Ends: so many bytes of the packet are let through; 0 drops it. */
+  RETURN: 0x06,
+} as const;
+
+/** Bytes of a struct sock_filter: code (2), jumps (1 each), operand (4). */
+const INSTRUCTION_BYTES = 8;
+
+/** The program as the kernel reads it, in the byte order of little-endian machines. */
+export function filterProgram(instructions: readonly FilterInstruction[]): Uint8Array {
+  const bytes = new Uint8Array(instructions.length * INSTRUCTION_BYTES);
+  const view = new DataView(bytes.buffer);
+  for (const [i, { code, ifTrue = 0, ifFalse = 0, value }] of instructions.entries()) {
+    const at = i * INSTRUCTION_BYTES;
+    view.setUint16(at, code, true);
+    view.setUint8(at + 2, ifTrue);
+    view.setUint8(at + 3, ifFalse);
+    view.setUint32(at + 4, value >>> 0, true);
+  }
+  return bytes;
+}

@@ -1,0 +1,209 @@
+// The system calls of sockets, through koffi: no compiled code of ours. Struct layouts are those of 64-bit little-endian Linux.
+import { endianness } from "node:os";
+import type koffiModule from "koffi";
+import { SYS } from "./sys.ts";
+
+type Koffi = typeof koffiModule;
+
+/** Memory that the kernel reads and writes, seen from here. */
+export interface Block {
+  readonly pointer: unknown;
+  readonly address: bigint;
+  readonly bytes: Buffer;
+  readonly view: DataView;
+}
+
+/**
+ * libc as sockets need it. Calls return what the C function returns, -1 for an error whose name `lastError` gives; none of them
+ * throws. File descriptors belong to the caller.
+ */
+export interface Libc {
+  /** Zeroed memory that lives until it is freed. */
+  block(bytes: number): Block;
+  /** The block, and every view of it, must not be touched afterwards. */
+  free(block: Block): void;
+  socket(family: number, type: number, protocol: number): number;
+  close(fd: number): void;
+  bind(fd: number, address: Block, bytes: number): number;
+  connect(fd: number, address: Block, bytes: number): number;
+  listen(fd: number, backlog: number): number;
+  accept(fd: number, address: Block, length: Block, flags: number): number;
+  shutdown(fd: number, how: number): number;
+  localAddress(fd: number, address: Block, length: Block): number;
+  setOption(fd: number, level: number, name: number, value: Block, bytes: number): number;
+  getOption(fd: number, level: number, name: number, value: Block, length: Block): number;
+  send(fd: number, data: Block, offset: number, bytes: number, flags: number): number;
+  sendTo(
+    fd: number,
+    data: Block,
+    offset: number,
+    bytes: number,
+    address: Block,
+    addressBytes: number,
+  ): number;
+  receive(fd: number, data: Block, bytes: number, flags: number): number;
+  /** `messages`: an array of struct mmsghdr. */
+  sendMessages(fd: number, messages: Block, count: number, flags: number): number;
+  receiveMessages(fd: number, messages: Block, count: number, flags: number): number;
+  /** `timeout` is a timespec. */
+  poll(descriptors: Block, count: number, timeout: Block): number;
+  /** Bytes read from a descriptor that isn't a socket; -1 for an error. */
+  read(fd: number, into: Block, bytes: number): number;
+  /** A counter that wakes pollers when another thread writes 8 bytes to it (eventfd(2)); non-blocking. */
+  eventCounter(): number;
+  /** File descriptor of the file, or -1. `flags` as of open(2). */
+  open(path: string, flags: number): number;
+  /** Moves the calling thread into the network namespace behind the descriptor. */
+  setNetworkNamespace(fd: number): number;
+  /** `argument` is what the request reads and writes, e.g. a struct ifreq. */
+  ioctl(fd: number, request: number, argument: Block): number;
+  /** Puts the calling thread before all ordinary ones (SCHED_FIFO), 1 to 99; it must sleep, or it starves its core. */
+  setRealtimePriority(priority: number): number;
+  /** Lets another thread have the processor that waits for this one; returns at once when none does. */
+  yieldProcessor(): void;
+  interfaceIndex(name: string): number;
+  /** Time of a clock in ns since the base of {@link kernelTimeBase}. */
+  clock(id: number): number;
+  /** The system's name (EPERM) or number of the last error. */
+  lastError(): string;
+  /** The same for a number, e.g. of a socket's pending error. */
+  errorName(errno: number): string;
+}
+
+const CLONE_NEWNET = 0x40000000;
+const SCHED_FIFO = 1;
+
+/**
+ * Kernel times are held as numbers of nanoseconds since this second (of CLOCK_REALTIME): exact to the nanosecond for a hundred
+ * days of running, which a count since 1970 wouldn't be.
+ */
+export const kernelTimeBase = Math.floor(Date.now() / 1000);
+
+/** True where {@link loadLibc} can serve. */
+export function isLibcSupported(): boolean {
+  const { platform, arch } = process;
+  return platform === "linux" && (arch === "x64" || arch === "arm64") && endianness() === "LE";
+}
+
+let loaded: Promise<Libc> | null = null;
+
+/** Loads libc, once per thread. Rejects with the reason where that can't work. */
+export function loadLibc(): Promise<Libc> {
+  loaded ??= load();
+  return loaded;
+}
+
+async function load(): Promise<Libc> {
+  if (!isLibcSupported()) {
+    const { platform, arch } = process;
+    throw new Error(`kernel sockets need 64-bit little-endian Linux, this is ${platform} ${arch}`);
+  }
+  const { default: koffi } = await import("koffi");
+  const lib = koffi.load(null);
+  const socket = lib.func("int socket(int, int, int)");
+  const close = lib.func("int close(int)");
+  const bind = lib.func("int bind(int, void *, uint32_t)");
+  const connect = lib.func("int connect(int, void *, uint32_t)");
+  const listen = lib.func("int listen(int, int)");
+  const accept4 = lib.func("int accept4(int, void *, void *, int)");
+  const shutdown = lib.func("int shutdown(int, int)");
+  const getsockname = lib.func("int getsockname(int, void *, void *)");
+  const setsockopt = lib.func("int setsockopt(int, int, int, void *, uint32_t)");
+  const getsockopt = lib.func("int getsockopt(int, int, int, void *, void *)");
+  const send = lib.func("intptr_t send(int, uintptr_t, uintptr_t, int)");
+  const sendto = lib.func("intptr_t sendto(int, uintptr_t, uintptr_t, int, void *, uint32_t)");
+  const recv = lib.func("intptr_t recv(int, void *, uintptr_t, int)");
+  const sendmmsg = lib.func("int sendmmsg(int, void *, uint32_t, int)");
+  const recvmmsg = lib.func("int recvmmsg(int, void *, uint32_t, int, void *)");
+  const ppoll = lib.func("int ppoll(void *, uint64_t, void *, void *)");
+  const read = lib.func("intptr_t read(int, void *, uintptr_t)");
+  const eventfd = lib.func("int eventfd(uint32_t, int)");
+  const open = lib.func("int open(const char *, int)");
+  const setns = lib.func("int setns(int, int)");
+  const schedYield = lib.func("int sched_yield()");
+  const ifNameToIndex = lib.func("uint32_t if_nametoindex(const char *)");
+  const clockGetTime = lib.func("int clock_gettime(int, void *)");
+  const names = errorNames(koffi.os.errno);
+  const block = (length: number): Block => allocate(koffi, length);
+  const now = block(16);
+  return {
+    block,
+    free: (gone) => koffi.free(gone.pointer),
+    socket: (family, type, protocol) => Number(socket(family, type, protocol)),
+    close: (fd) => void close(fd),
+    bind: (fd, address, bytes) => Number(bind(fd, address.pointer, bytes)),
+    connect: (fd, address, bytes) => Number(connect(fd, address.pointer, bytes)),
+    listen: (fd, backlog) => Number(listen(fd, backlog)),
+    accept: (fd, address, length, flags) => Number(accept4(fd, address.pointer, length.pointer, flags)),
+    shutdown: (fd, how) => Number(shutdown(fd, how)),
+    localAddress: (fd, address, length) => Number(getsockname(fd, address.pointer, length.pointer)),
+    setOption: (fd, level, name, value, bytes) => Number(setsockopt(fd, level, name, value.pointer, bytes)),
+    getOption: (fd, level, name, value, length) =>
+      Number(getsockopt(fd, level, name, value.pointer, length.pointer)),
+    send: (fd, data, offset, bytes, flags) =>
+      Number(send(fd, Number(data.address) + offset, bytes, flags | SYS.MSG_NOSIGNAL)),
+    sendTo: (fd, data, offset, bytes, address, addressBytes) =>
+      Number(
+        sendto(fd, data.address + BigInt(offset), bytes, SYS.MSG_NOSIGNAL, address.pointer, addressBytes),
+      ),
+    receive: (fd, data, bytes, flags) => Number(recv(fd, data.pointer, bytes, flags)),
+    sendMessages: (fd, messages, count, flags) =>
+      Number(sendmmsg(fd, messages.pointer, count, flags | SYS.MSG_NOSIGNAL)),
+    receiveMessages: (fd, messages, count, flags) =>
+      Number(recvmmsg(fd, messages.pointer, count, flags, null)),
+    poll: (descriptors, count, timeout) => Number(ppoll(descriptors.pointer, count, timeout.pointer, null)),
+    read: (fd, into, bytes) => Number(read(fd, into.pointer, bytes)),
+    eventCounter: () => Number(eventfd(0, SYS.SOCK_CLOEXEC | SYS.SOCK_NONBLOCK)),
+    open: (path, flags) => Number(open(path, flags)),
+    setNetworkNamespace: (fd) => Number(setns(fd, CLONE_NEWNET)),
+    ...rareCalls(lib, now),
+    yieldProcessor: () => void schedYield(),
+    interfaceIndex: (name) => Number(ifNameToIndex(name)),
+    clock(id) {
+      clockGetTime(id, now.pointer);
+      return toKernelTime(now.view, 0, id === SYS.CLOCK_REALTIME ? kernelTimeBase : 0);
+    },
+    errorName: (errno) => names.get(errno) ?? `errno_${errno}`,
+    lastError: () => {
+      const errno = koffi.errno();
+      return names.get(errno) ?? `errno_${errno}`;
+    },
+  };
+}
+
+/** `scratch`: 4 bytes for arguments. */
+function rareCalls(
+  lib: ReturnType<Koffi["load"]>,
+  scratch: Block,
+): Pick<Libc, "ioctl" | "setRealtimePriority"> {
+  const ioctl = lib.func("int ioctl(int, uint64_t, void *)");
+  const schedSetScheduler = lib.func("int sched_setscheduler(int, int, void *)");
+  return {
+    ioctl: (fd, request, argument) => Number(ioctl(fd, request, argument.pointer)),
+    setRealtimePriority(priority) {
+      scratch.view.setInt32(0, priority, true);
+      return Number(schedSetScheduler(0, SCHED_FIFO, scratch.pointer));
+    },
+  };
+}
+
+function allocate(koffi: Koffi, length: number): Block {
+  const pointer: unknown = koffi.alloc("uint8_t", length);
+  const bytes = Buffer.from(koffi.view(pointer, length));
+  bytes.fill(0);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, length);
+  return { pointer, address: koffi.address(pointer), bytes, view };
+}
+
+/** Names of error numbers. Aliases share a number; the first name in the alphabet is the usual one (EAGAIN, not EWOULDBLOCK). */
+function errorNames(errno: Readonly<Record<string, number>>): Map<number, string> {
+  const byName = Object.entries(errno).sort(([a], [b]) => (a < b ? 1 : -1));
+  return new Map(byName.map(([name, value]) => [value, name]));
+}
+
+/** Reads a struct timespec as ns since `baseSeconds`. */
+export function toKernelTime(view: DataView, offset: number, baseSeconds: number = kernelTimeBase): number {
+  // Seconds fit in 48 bits for millions of years; bigint would cost an allocation per packet.
+  const seconds = view.getInt16(offset + 4, true) * 0x1_0000_0000 + view.getUint32(offset, true);
+  return (seconds - baseSeconds) * 1e9 + view.getUint32(offset + 8, true);
+}

@@ -1,0 +1,234 @@
+import { SOCKADDR_BYTES, ipOf, portOf, socketAddress, type SocketAddress } from "./address.ts";
+import { filterProgram, type FilterInstruction } from "./filter.ts";
+import type { Block, Libc } from "./libc.ts";
+import { SYS, TIMESTAMPING } from "./sys.ts";
+
+const SOCKADDR_LL_BYTES = 20;
+
+/** A system call that failed: which, and the system's name of the error. */
+export class SystemCallError extends Error {
+  /** E.g. EADDRINUSE. */
+  readonly code: string;
+
+  constructor(call: string, code: string) {
+    super(`${call}: ${code}`);
+    this.code = code;
+  }
+}
+
+export interface SocketKind {
+  /** SYS.AF_INET, AF_INET6 or AF_PACKET. */
+  readonly family: number;
+  /** SYS.SOCK_DGRAM, SOCK_RAW or SOCK_STREAM. */
+  readonly type: number;
+  readonly protocol: number;
+}
+
+/** struct sock_fprog: the number of instructions, padding, their address. */
+const FILTER_HEAD_BYTES = 16;
+/** SO_MEMINFO: nine numbers of 4 bytes; the last counts drops. */
+const MEMORY_INFO_BYTES = 36;
+const MEMORY_INFO_DROPS = 32;
+
+/** Parts of struct tcp_info (linux/tcp.h). */
+export interface TcpInfo {
+  /** Smoothed round-trip time, microseconds; right after the handshake it is the handshake's. */
+  readonly rttUs: number;
+  /** Segments sent again, the SYN included. */
+  readonly retransmits: number;
+}
+
+const TCP_INFO_BYTES = 104;
+const TCP_INFO_RTT = 68;
+const TCP_INFO_TOTAL_RETRANS = 100;
+
+/** A socket of the kernel's, non-blocking. It is not watched by Node: whoever has it polls. */
+export class KernelSocket {
+  readonly fd: number;
+  readonly #libc: Libc;
+  readonly #word: Block;
+  #closed = false;
+  #stamping = 0;
+
+  /** @throws SystemCallError */
+  static open(libc: Libc, { family, type, protocol }: SocketKind): KernelSocket {
+    const fd = libc.socket(family, type | SYS.SOCK_CLOEXEC | SYS.SOCK_NONBLOCK, protocol);
+    if (fd < 0) throw new SystemCallError("socket", libc.lastError());
+    return new KernelSocket(libc, fd);
+  }
+
+  /** Takes over an open descriptor, e.g. an accepted connection. */
+  constructor(libc: Libc, fd: number) {
+    this.fd = fd;
+    this.#libc = libc;
+    this.#word = libc.block(4);
+  }
+
+  /** @throws SystemCallError */
+  bind(ip: string, port: number): void {
+    this.#withAddress(ip, port, "bind", (address) => this.#libc.bind(this.fd, address.block, address.bytes));
+  }
+
+  /**
+   * Of a packet socket: takes only frames of this interface and of this protocol (SYS.ETH_P_ALL: all), which must not have been
+   * given to `open`, or frames of other interfaces come in between. Sends without an address leave by the interface.
+   * @throws SystemCallError; ENODEV: no such interface in the thread's network namespace
+   */
+  bindInterface(name: string, protocol: number): void {
+    const index = this.#libc.interfaceIndex(name);
+    if (index === 0) throw new SystemCallError(`bind interface ${name}`, this.#libc.lastError());
+    const address = this.#libc.block(SOCKADDR_LL_BYTES);
+    address.view.setUint16(0, SYS.AF_PACKET, true);
+    address.view.setUint16(2, protocol);
+    address.view.setInt32(4, index, true);
+    const result = this.#libc.bind(this.fd, address, SOCKADDR_LL_BYTES);
+    const code = result < 0 ? this.#libc.lastError() : "";
+    this.#libc.free(address);
+    if (result < 0) throw new SystemCallError(`bind interface ${name}`, code);
+  }
+
+  /** @throws SystemCallError; EINPROGRESS of a stream socket is no error, but true: it is connecting. */
+  connect(ip: string, port: number): boolean {
+    let connecting = false;
+    this.#withAddress(ip, port, "connect", (address) => {
+      const result = this.#libc.connect(this.fd, address.block, address.bytes);
+      connecting = result < 0 && this.#libc.lastError() === "EINPROGRESS";
+      return connecting ? 0 : result;
+    });
+    return connecting;
+  }
+
+  /** The kernel's own stamps of arrivals, and with `sends` of departures too (they come through the error queue, numbered from 0). */
+  enableTimestamps({ sends }: { readonly sends: boolean }): boolean {
+    const { RX_SOFTWARE, SOFTWARE, TX_SOFTWARE, OPT_ID, OPT_CMSG, OPT_TSONLY } = TIMESTAMPING;
+    this.#stamping = RX_SOFTWARE | SOFTWARE | (sends ? TX_SOFTWARE | OPT_ID | OPT_CMSG | OPT_TSONLY : 0);
+    return this.setOption(SYS.SOL_SOCKET, SYS.SO_TIMESTAMPING, this.#stamping);
+  }
+
+  /** Numbers sends from 0 again: after a refused send nobody knows whether it used up a number. */
+  restartNumbering(): void {
+    this.setOption(SYS.SOL_SOCKET, SYS.SO_TIMESTAMPING, 0);
+    this.setOption(SYS.SOL_SOCKET, SYS.SO_TIMESTAMPING, this.#stamping);
+  }
+
+  /** False: refused, why is in `libc.lastError()`. */
+  setOption(level: number, name: number, value: number): boolean {
+    this.#word.view.setUint32(0, value >>> 0, true);
+    return this.#libc.setOption(this.fd, level, name, this.#word, 4) === 0;
+  }
+
+  /** Options that aren't one number, e.g. filters. */
+  setOptionBytes(level: number, name: number, value: Block, bytes: number): boolean {
+    return this.#libc.setOption(this.fd, level, name, value, bytes) === 0;
+  }
+
+  /** Fills `into` with the option's value; the number of bytes, or -1. */
+  getOptionBytes(level: number, name: number, into: Block): number {
+    this.#word.view.setUint32(0, into.view.byteLength, true);
+    const result = this.#libc.getOption(this.fd, level, name, into, this.#word);
+    return result < 0 ? -1 : this.#word.view.getUint32(0, true);
+  }
+
+  /** Number value of an option; -1 when refused. */
+  getOption(level: number, name: number): number {
+    const value = this.#libc.block(4);
+    const read = this.getOptionBytes(level, name, value);
+    const number = read < 0 ? -1 : value.view.getInt32(0, true);
+    this.#libc.free(value);
+    return number;
+  }
+
+  /** Lets the kernel drop what the program (classic BPF) refuses, before it takes room in the queue. False: refused. */
+  attachFilter(program: readonly FilterInstruction[]): boolean {
+    return this.#attach(SYS.SO_ATTACH_FILTER, program);
+  }
+
+  /**
+   * Lets the kernel choose which of the sockets that share this one's port (SO_REUSEPORT) gets a packet: the program returns its
+   * number, in the order in which they were bound. Offsets of the program count from the payload. False: refused.
+   */
+  attachSteering(program: readonly FilterInstruction[]): boolean {
+    return this.#attach(SYS.SO_ATTACH_REUSEPORT_CBPF, program);
+  }
+
+  /** Asks for room for received packets: beyond the system's bound where this process may, else up to it. Returns what it got. */
+  setReceiveBuffer(bytes: number): number {
+    if (!this.setOption(SYS.SOL_SOCKET, SYS.SO_RCVBUFFORCE, bytes)) {
+      this.setOption(SYS.SOL_SOCKET, SYS.SO_RCVBUF, bytes);
+    }
+    return this.getOption(SYS.SOL_SOCKET, SYS.SO_RCVBUF);
+  }
+
+  /** Packets that the kernel dropped at this socket so far, by its filter or for want of room (wraps at 2^32); -1: it doesn't say. */
+  drops(): number {
+    const info = this.#libc.block(MEMORY_INFO_BYTES);
+    const read = this.getOptionBytes(SYS.SOL_SOCKET, SYS.SO_MEMINFO, info);
+    const drops = read < MEMORY_INFO_BYTES ? -1 : info.view.getUint32(MEMORY_INFO_DROPS, true);
+    this.#libc.free(info);
+    return drops;
+  }
+
+  /** What the kernel says of a TCP connection; null when it says nothing. */
+  tcpInfo(): TcpInfo | null {
+    const info = this.#libc.block(TCP_INFO_BYTES);
+    const read = this.getOptionBytes(SYS.IPPROTO_TCP, SYS.TCP_INFO, info);
+    const { view } = info;
+    const known: TcpInfo = {
+      rttUs: view.getUint32(TCP_INFO_RTT, true),
+      retransmits: view.getUint32(TCP_INFO_TOTAL_RETRANS, true),
+    };
+    this.#libc.free(info);
+    return read < TCP_INFO_BYTES ? null : known;
+  }
+
+  /** Makes `close` end a connection with a reset, which leaves no TIME_WAIT at either end; what isn't sent yet is thrown away. */
+  resetOnClose(): boolean {
+    const linger = this.#libc.block(8);
+    linger.view.setInt32(0, 1, true);
+    const set = this.setOptionBytes(SYS.SOL_SOCKET, SYS.SO_LINGER, linger, 8);
+    this.#libc.free(linger);
+    return set;
+  }
+
+  /** Takes the pending error of the socket (SO_ERROR): 0, or an errno. */
+  takeError(): number {
+    return this.getOption(SYS.SOL_SOCKET, SYS.SO_ERROR);
+  }
+
+  /** Where the socket is bound. @throws SystemCallError */
+  localAddress(): { readonly ip: string; readonly port: number } {
+    const address = this.#libc.block(SOCKADDR_BYTES);
+    this.#word.view.setUint32(0, SOCKADDR_BYTES, true);
+    const result = this.#libc.localAddress(this.fd, address, this.#word);
+    const bound = { ip: ipOf(address.view, 0), port: portOf(address.view, 0) };
+    this.#libc.free(address);
+    if (result < 0) throw new SystemCallError("getsockname", this.#libc.lastError());
+    return bound;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#libc.close(this.fd);
+    this.#libc.free(this.#word);
+  }
+
+  #attach(option: number, program: readonly FilterInstruction[]): boolean {
+    const code = filterProgram(program);
+    const memory = this.#libc.block(FILTER_HEAD_BYTES + code.length);
+    memory.bytes.set(code, FILTER_HEAD_BYTES);
+    memory.view.setUint16(0, program.length, true);
+    memory.view.setBigUint64(8, memory.address + BigInt(FILTER_HEAD_BYTES), true);
+    const attached = this.setOptionBytes(SYS.SOL_SOCKET, option, memory, FILTER_HEAD_BYTES);
+    this.#libc.free(memory);
+    return attached;
+  }
+
+  #withAddress(ip: string, port: number, call: string, run: (address: SocketAddress) => number): void {
+    const address = socketAddress(this.#libc, ip, port);
+    const result = run(address);
+    const code = result < 0 ? this.#libc.lastError() : "";
+    this.#libc.free(address.block);
+    if (result < 0) throw new SystemCallError(`${call} ${ip} port ${port}`, code);
+  }
+}

@@ -1,0 +1,77 @@
+import type { GateRequest, Refusal, RequestGate } from "@isochrone/runtime/http";
+import type { AccessDecision, AccessRequest } from "./access-review.ts";
+
+/** What decides; an AccessReview. */
+export interface AccessDecider {
+  decide(request: AccessRequest): AccessDecision | Promise<AccessDecision>;
+}
+
+/** How a gate is built. */
+export interface AccessGateOptions {
+  readonly review: AccessDecider;
+  /** In front of the paths that rules name. */
+  readonly pathPrefix: string;
+  /** Hears of every decision, for a metric. */
+  readonly onDecision?: (kind: AccessDecision["kind"]) => void;
+}
+
+/** Tokens of service accounts have about 1,000 characters. */
+const BEARER = /^Bearer +([\x21-\x7e]{1,8192})$/i;
+const REALM = 'Bearer realm="isochrone"';
+const RETRY_AFTER_SECONDS = { throttled: 2, unavailable: 5 } as const;
+/** What is granted for reading is granted for asking whether there is something to read. */
+const VERBS: Readonly<Record<string, string>> = { HEAD: "get" };
+
+/** Named as everywhere, so that rules which let Prometheus read metrics of any service hold here too. */
+const METRICS_PATH = "/metrics";
+
+/**
+ * Lets a request in when the holder of its bearer token may send it. Rules see the path behind a prefix: by itself it would look like one
+ * of the API server's own, and the role system:discovery lets every authenticated account get /api/*.
+ */
+export function accessGate({ review, pathPrefix, onDecision }: AccessGateOptions): RequestGate {
+  const conclude = (decision: AccessDecision): Refusal | null => {
+    onDecision?.(decision.kind);
+    return refusalOf(decision);
+  };
+  return {
+    check(request: GateRequest): Refusal | null | Promise<Refusal | null> {
+      const token = BEARER.exec(request.authorization ?? "")?.[1];
+      if (token === undefined) {
+        onDecision?.("unauthenticated");
+        return unauthenticated("a bearer token is needed", REALM);
+      }
+      const { method, remoteAddress } = request;
+      const isPrefixed = request.path !== null && request.path !== METRICS_PATH;
+      const path = isPrefixed ? pathPrefix + request.path : request.path;
+      const verb = VERBS[method] ?? method.toLowerCase();
+      const decision = review.decide({ token, verb, path, remoteAddress });
+      return decision instanceof Promise ? decision.then(conclude) : conclude(decision);
+    },
+  };
+}
+
+function refusalOf(decision: AccessDecision): Refusal | null {
+  switch (decision.kind) {
+    case "allowed":
+      return null;
+    case "unauthenticated":
+      return unauthenticated(decision.detail, `${REALM}, error="invalid_token"`);
+    case "forbidden":
+      return { status: 403, code: "forbidden", detail: decision.detail };
+    case "throttled":
+    case "unavailable":
+      return {
+        status: 503,
+        code: `access_${decision.kind}`,
+        detail: decision.detail,
+        headers: { "retry-after": String(RETRY_AFTER_SECONDS[decision.kind]) },
+      };
+    default:
+      return decision satisfies never;
+  }
+}
+
+function unauthenticated(detail: string, challenge: string): Refusal {
+  return { status: 401, code: "unauthenticated", detail, headers: { "www-authenticate": challenge } };
+}

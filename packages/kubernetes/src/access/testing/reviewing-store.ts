@@ -1,0 +1,59 @@
+import type { Clock } from "@isochrone/runtime";
+import { createMemoryStore } from "../../adapters/memory.ts";
+import type { StoreError } from "../../errors.ts";
+import type { ClusterStore, KubernetesObject } from "../../port.ts";
+
+/** A cluster that knows some accounts, counts what it is asked, and can be away. */
+export class ReviewingStore {
+  readonly store: ClusterStore;
+  /** Users by token. */
+  readonly users = new Map<string, string>();
+  /** `user verb path` of what is allowed; a path may end in `*`. */
+  readonly rules: string[] = [];
+  readonly asked: KubernetesObject[] = [];
+  /** Status of a TokenReview beside the user. */
+  audiences: string[] | undefined = ["isochrone"];
+  /** What is thrown instead of an answer. */
+  failure: StoreError | null = null;
+  /** Awaited before every answer. */
+  gate: Promise<void> = Promise.resolve();
+
+  constructor(clock: Clock) {
+    const memory = createMemoryStore({ clock, review: (review) => this.#statusOf(review) });
+    this.store = new Proxy(memory, {
+      get: (target, name) => (name === "create" ? this.#create(target) : Reflect.get(target, name)),
+    });
+  }
+
+  count(kind: "TokenReview" | "SubjectAccessReview"): number {
+    return this.asked.filter((each) => each.kind === kind).length;
+  }
+
+  #create(memory: ClusterStore): ClusterStore["create"] {
+    return async (object) => {
+      this.asked.push(object);
+      await this.gate;
+      if (this.failure !== null) throw this.failure;
+      return await memory.create(object);
+    };
+  }
+
+  #statusOf({ kind, spec = {} }: KubernetesObject): Record<string, unknown> {
+    if (kind === "TokenReview") {
+      const user = this.users.get(String(spec["token"]));
+      if (user === undefined) return { authenticated: false, error: "internal words" };
+      const extra = { "authentication.kubernetes.io/pod-name": [`pod-of-${String(spec["token"])}`] };
+      return {
+        authenticated: true,
+        user: { username: user, groups: ["g"], extra },
+        audiences: this.audiences,
+      };
+    }
+    const { verb, path } = spec["nonResourceAttributes"] as { verb: string; path: string };
+    const wanted = `${String(spec["user"])} ${verb} ${path}`;
+    const allowed = this.rules.some((rule) =>
+      rule.endsWith("*") ? wanted.startsWith(rule.slice(0, -1)) : rule === wanted,
+    );
+    return { allowed };
+  }
+}

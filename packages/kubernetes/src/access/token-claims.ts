@@ -1,0 +1,32 @@
+/** What a JSON Web Token says of itself. Nobody has verified it. */
+export interface TokenClaims {
+  /** Null: it names none. */
+  readonly audiences: readonly string[] | null;
+  /** Wall time, ms since the epoch; null: it has no end. */
+  readonly expiresAtMs: number | null;
+}
+
+const MAX_PAYLOAD_CHARACTERS = 16_384;
+
+/** Null: the token is of another kind, and only the API server knows what it says. */
+export function readClaims(token: string): TokenClaims | null {
+  const parts = token.split(".", 4);
+  const payload = parts[1] ?? "";
+  if (parts.length !== 3 || payload.length > MAX_PAYLOAD_CHARACTERS) return null;
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
+    if (typeof claims !== "object" || claims === null) return null;
+    const { aud, exp } = claims as { aud?: unknown; exp?: unknown };
+    return {
+      audiences: audiencesOf(aud),
+      expiresAtMs: typeof exp === "number" && Number.isFinite(exp) ? exp * 1000 : null,
+    };
+  } catch {
+    return null;
+  }
+}
+
+function audiencesOf(aud: unknown): string[] | null {
+  if (typeof aud === "string") return [aud];
+  return Array.isArray(aud) ? aud.filter((each) => typeof each === "string") : null;
+}

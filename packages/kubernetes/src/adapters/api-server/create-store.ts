@@ -1,0 +1,103 @@
+import type { Clock, Logger, Random } from "@isochrone/runtime";
+
+import { ApiClient } from "./client.ts";
+import type { ApiServerObserver } from "./client.ts";
+import type { Credentials } from "./credentials.ts";
+import { InClusterCredentials } from "./in-cluster.ts";
+import { KubeconfigCredentials } from "./kubeconfig.ts";
+import { Resources } from "./resources.ts";
+import { ApiServerStore } from "./store.ts";
+import { StoreError } from "../../errors.ts";
+import type { ClusterStore, InformerObserver } from "../../port.ts";
+
+/** How the API server is found, and how it is spoken to. */
+export interface ApiServerStoreOptions {
+  /** Of a kubeconfig its current context; of a pod its service account, by the environment variables that kubelet sets. */
+  readonly credentials:
+    | { readonly kubeconfig: string }
+    | { readonly inCluster: Readonly<Record<string, string | undefined>>; readonly folder?: string }
+    | Credentials;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** As audit logs show it. @default isochrone */
+  readonly userAgent?: string;
+  /** Who writes, when a call doesn't say. @default isochrone */
+  readonly fieldManager?: string;
+  /** For one try of one request, answer included; a watch's is for its beginning. @default 30000 */
+  readonly requestTimeoutMs?: number;
+  /** Requests per second on average, and at once after a quiet time. @default 50 and 100 */
+  readonly qps?: number;
+  readonly burst?: number;
+  /** Requests under way at once; more wait. Watches don't count. @default 16 */
+  readonly maxConnections?: number;
+  /** Objects per page of a list. @default 500 */
+  readonly pageSize?: number;
+  /** A watch that says nothing for so long is begun anew; bookmarks come about every minute. @default 100000 */
+  readonly watchSilenceMs?: number;
+  /** Also of the informers over it. */
+  readonly observer?: ApiServerObserver & InformerObserver;
+}
+
+/** A store that holds connections. */
+export interface ApiServerClusterStore extends ClusterStore {
+  /** Ends what is under way, watches included. */
+  close(): void;
+}
+
+const DEFAULTS = {
+  userAgent: "isochrone",
+  fieldManager: "isochrone",
+  requestTimeoutMs: 30_000,
+  qps: 50,
+  burst: 100,
+  maxConnections: 16,
+  pageSize: 500,
+  watchSilenceMs: 100_000,
+};
+
+/** Asks nothing yet: errors of the way and of credentials come with the first call. Throws StoreError `invalid` for options out of range. */
+export function createApiServerStore(options: ApiServerStoreOptions): ApiServerClusterStore {
+  const resolved = { ...DEFAULTS, ...options };
+  for (const name of [
+    "requestTimeoutMs",
+    "qps",
+    "burst",
+    "maxConnections",
+    "pageSize",
+    "watchSilenceMs",
+  ] as const) {
+    if (resolved[name] > 0 && Number.isFinite(resolved[name])) continue;
+    throw new StoreError(
+      "invalid",
+      `${name} of the API server's store must be more than 0, got ${resolved[name]}`,
+    );
+  }
+  const { clock, random, observer = {}, fieldManager, pageSize, watchSilenceMs: maxSilenceMs } = resolved;
+  const client = new ApiClient({ ...resolved, observer, credentials: credentialsOf(resolved) });
+  const resources = new Resources(client);
+  const parts = { client, resources, clock, random, observer, fieldManager, pageSize, maxSilenceMs };
+  return new ClosableStore(parts, observer);
+}
+
+class ClosableStore extends ApiServerStore implements ApiServerClusterStore {
+  readonly informerObserver: InformerObserver;
+  readonly #client: ApiClient;
+
+  constructor(parts: ConstructorParameters<typeof ApiServerStore>[0], observer: InformerObserver) {
+    super(parts);
+    this.informerObserver = observer;
+    this.#client = parts.client;
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}
+
+function credentialsOf({ credentials, clock }: ApiServerStoreOptions): Credentials {
+  if ("kubeconfig" in credentials) return new KubeconfigCredentials(credentials.kubeconfig, clock);
+  if (!("inCluster" in credentials)) return credentials;
+  const { inCluster: env, folder } = credentials;
+  return new InClusterCredentials({ clock, env, ...(folder === undefined ? {} : { folder }) });
+}

@@ -1,0 +1,73 @@
+// A pod's own service account. Nothing here loads the client library: its generated models cost 80 MiB and a second.
+import type { Clock } from "@isochrone/runtime";
+import { readFile } from "node:fs/promises";
+import { isIPv6 } from "node:net";
+import { join } from "node:path";
+
+import { StoreError } from "../../errors.ts";
+import type { Credentials, Login } from "./credentials.ts";
+
+const SERVICE_ACCOUNT_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
+/** kubelet rotates a token when a fifth of its life is left, minutes at least. */
+const KEPT_MS = 30_000;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Where a pod's service account and API server are found. */
+export interface InClusterOptions {
+  readonly clock: Clock;
+  /** @default process.env of the caller */
+  readonly env: Environment;
+  /** @default where kubelet mounts it */
+  readonly folder?: string;
+}
+
+/** Whether the process runs in a pod that may ask its API server. */
+export function isInCluster(env: Environment): boolean {
+  return Boolean(env["KUBERNETES_SERVICE_HOST"] && env["KUBERNETES_SERVICE_PORT"]);
+}
+
+/** The namespace of the pod, null when it isn't told. */
+export async function inClusterNamespace(folder = SERVICE_ACCOUNT_FOLDER): Promise<string | null> {
+  const namespace = await readFile(join(folder, "namespace"), "utf8").catch(() => "");
+  return namespace.trim() || null;
+}
+
+export class InClusterCredentials implements Credentials {
+  readonly #clock: Clock;
+  readonly #folder: string;
+  readonly #server: URL;
+  #login: Login | null = null;
+  #readAtMs = 0;
+
+  constructor({ clock, env, folder = SERVICE_ACCOUNT_FOLDER }: InClusterOptions) {
+    this.#clock = clock;
+    this.#folder = folder;
+    const [host = "", port = ""] = [env["KUBERNETES_SERVICE_HOST"], env["KUBERNETES_SERVICE_PORT"]];
+    this.#server = new URL(`https://${isIPv6(host) ? `[${host}]` : host}:${port}`);
+  }
+
+  async login(): Promise<Login> {
+    const nowMs = this.#clock.monotonic();
+    if (this.#login && nowMs - this.#readAtMs < KEPT_MS) return this.#login;
+    const [ca, token] = await Promise.all([this.#read("ca.crt"), this.#read("token")]);
+    this.#readAtMs = nowMs;
+    this.#login = { server: this.#server, headers: { authorization: `Bearer ${token.trim()}` }, tls: { ca } };
+    return this.#login;
+  }
+
+  forget(): void {
+    this.#login = null;
+  }
+
+  async #read(name: string): Promise<string> {
+    const path = join(this.#folder, name);
+    try {
+      return await readFile(path, "utf8");
+    } catch (error) {
+      throw new StoreError("unavailable", `the service account's ${path} can't be read: ${String(error)}`, {
+        cause: error,
+      });
+    }
+  }
+}

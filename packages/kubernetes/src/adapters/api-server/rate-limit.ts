@@ -1,0 +1,26 @@
+import type { Clock } from "@isochrone/runtime";
+
+/** Lets `perSecond` requests pass on average, `burst` of them at once after a quiet time, in the order of asking. */
+export class RateLimit {
+  readonly #clock: Clock;
+  readonly #spacingMs: number;
+  readonly #burst: number;
+  /** When the bucket will be full again (generic cell rate algorithm). */
+  #fullAtMs = 0;
+
+  constructor(clock: Clock, perSecond: number, burst: number) {
+    this.#clock = clock;
+    this.#spacingMs = 1_000 / perSecond;
+    this.#burst = burst;
+  }
+
+  /** Resolves when the request may go; gives how long it had to wait. */
+  async pass(signal: AbortSignal): Promise<number> {
+    const nowMs = this.#clock.monotonic();
+    this.#fullAtMs = Math.max(this.#fullAtMs, nowMs) + this.#spacingMs;
+    const waitMs = this.#fullAtMs - nowMs - this.#burst * this.#spacingMs;
+    if (waitMs <= 0) return 0;
+    await this.#clock.sleep(waitMs, signal);
+    return waitMs;
+  }
+}

@@ -1,0 +1,109 @@
+import { StoreError } from "../../errors.ts";
+import { isPlainObject } from "../../json.ts";
+import type { KindRef } from "../../port.ts";
+import type { ApiClient } from "./client.ts";
+
+/** What a kind is called in paths. */
+export interface Resource {
+  readonly plural: string;
+  readonly isNamespaced: boolean;
+}
+
+/** Kinds that needn't be asked for: [plural, namespaced]. */
+const KNOWN: Readonly<Record<string, readonly [string, boolean]>> = {
+  "v1/ConfigMap": ["configmaps", true],
+  "v1/Namespace": ["namespaces", false],
+  "v1/Node": ["nodes", false],
+  "v1/PersistentVolume": ["persistentvolumes", false],
+  "v1/PersistentVolumeClaim": ["persistentvolumeclaims", true],
+  "v1/Pod": ["pods", true],
+  "v1/Secret": ["secrets", true],
+  "v1/Service": ["services", true],
+  "v1/ServiceAccount": ["serviceaccounts", true],
+  "apps/v1/DaemonSet": ["daemonsets", true],
+  "apps/v1/Deployment": ["deployments", true],
+  "apps/v1/ReplicaSet": ["replicasets", true],
+  "apps/v1/StatefulSet": ["statefulsets", true],
+  "batch/v1/CronJob": ["cronjobs", true],
+  "batch/v1/Job": ["jobs", true],
+  "apiextensions.k8s.io/v1/CustomResourceDefinition": ["customresourcedefinitions", false],
+  "authentication.k8s.io/v1/TokenReview": ["tokenreviews", false],
+  "authorization.k8s.io/v1/SubjectAccessReview": ["subjectaccessreviews", false],
+  "coordination.k8s.io/v1/Lease": ["leases", true],
+  "events.k8s.io/v1/Event": ["events", true],
+  "policy/v1/PodDisruptionBudget": ["poddisruptionbudgets", true],
+  "storage.k8s.io/v1/CSINode": ["csinodes", false],
+  "storage.k8s.io/v1/VolumeAttachment": ["volumeattachments", false],
+  "appgroup.diktyo.x-k8s.io/v1alpha1/AppGroup": ["appgroups", true],
+  "networking.istio.io/v1/DestinationRule": ["destinationrules", true],
+  "networktopology.diktyo.x-k8s.io/v1alpha1/NetworkTopology": ["networktopologies", true],
+};
+
+/** Whether the kind is one whose fields are known. */
+export function isKnown({ apiVersion, kind }: KindRef): boolean {
+  return KNOWN[`${apiVersion}/${kind}`] !== undefined;
+}
+
+/** Finds what kinds are called, by the API server's discovery for those that aren't known beforehand. */
+export class Resources {
+  readonly #client: ApiClient;
+  /** By apiVersion, then kind. One that isn't found is asked for again: its CRD may come. */
+  readonly #discovered = new Map<string, Map<string, Resource>>();
+
+  constructor(client: ApiClient) {
+    this.#client = client;
+  }
+
+  /** Throws StoreError `not_found` when the server doesn't serve the kind. */
+  async of(kind: KindRef): Promise<Resource> {
+    const known = KNOWN[`${kind.apiVersion}/${kind.kind}`];
+    if (known) return { plural: known[0], isNamespaced: known[1] };
+    const cached = this.#discovered.get(kind.apiVersion)?.get(kind.kind);
+    if (cached) return cached;
+    const kinds = await this.#discover(kind.apiVersion);
+    this.#discovered.set(kind.apiVersion, kinds);
+    const found = kinds.get(kind.kind);
+    if (found) return found;
+    throw new StoreError("not_found", `the API server serves no kind ${kind.kind} of ${kind.apiVersion}`);
+  }
+
+  async #discover(apiVersion: string): Promise<Map<string, Resource>> {
+    const path = rootOf(apiVersion);
+    const list = await this.#client.json({
+      verb: "discover",
+      kind: apiVersion,
+      method: "GET",
+      path,
+      isRepeatable: true,
+    });
+    const resources = isPlainObject(list) && Array.isArray(list["resources"]) ? list["resources"] : [];
+    const kinds = new Map<string, Resource>();
+    for (const resource of resources as unknown[]) {
+      if (!isPlainObject(resource)) continue;
+      const { kind, name, namespaced } = resource;
+      // Those with a slash are subresources, which have the kinds of what is written to them.
+      if (typeof kind !== "string" || typeof name !== "string" || name.includes("/")) continue;
+      kinds.set(kind, { plural: name, isNamespaced: namespaced === true });
+    }
+    return kinds;
+  }
+}
+
+/** The path of a collection, an object or its subresource. Without a namespace all of them. */
+export function pathOf(
+  kind: KindRef,
+  { plural }: Resource,
+  { namespace, name, subresource }: { namespace?: string | undefined; name?: string; subresource?: string },
+): string {
+  const parts = [
+    ...(namespace === undefined ? [] : ["namespaces", namespace]),
+    plural,
+    ...(name === undefined ? [] : [name]),
+    ...(subresource === undefined ? [] : [subresource]),
+  ];
+  return `${rootOf(kind.apiVersion)}/${parts.map(encodeURIComponent).join("/")}`;
+}
+
+function rootOf(apiVersion: string): string {
+  return apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+}

@@ -1,0 +1,299 @@
+import { isPlainObject } from "../../json.ts";
+import { isStoreError, StoreError } from "../../errors.ts";
+import { detailed } from "../../detail.ts";
+import { jsonPatched } from "../../json-patch.ts";
+import { KINDS } from "../../port.ts";
+import type {
+  ApplyOptions,
+  ClusterStore,
+  JsonPatchOperation,
+  KindRef,
+  KubernetesObject,
+  ListOptions,
+  ObjectList,
+  ObjectRef,
+  Preconditions,
+  WatchEvent,
+  WriteOptions,
+} from "../../port.ts";
+import { validateObject } from "../../validation.ts";
+import { actOf } from "./client.ts";
+import type { ApiRequest } from "./client.ts";
+import { listPages } from "./reading.ts";
+import { pathOf } from "./resources.ts";
+import type { Resources } from "./resources.ts";
+import { watchChanges } from "./watching.ts";
+import type { WatchDependencies, WatchRequest } from "./watching.ts";
+
+export interface ApiServerStoreParts extends WatchDependencies {
+  readonly resources: Resources;
+  readonly fieldManager: string;
+  readonly pageSize: number;
+}
+
+/** All that the API server says of a JSON patch that it could not do. */
+const UNEXPLAINED = "the server rejected our request due to an error in our request";
+const MAX_UPDATE_RACES = 5;
+const NO_GET: ReadonlySet<string> = new Set(["TokenReview", "SubjectAccessReview"]);
+
+type NamedPod = { readonly namespace: string; readonly name: string };
+
+/** A ClusterStore over the REST API of an API server. */
+export class ApiServerStore implements ClusterStore {
+  readonly #parts: ApiServerStoreParts;
+
+  constructor(parts: ApiServerStoreParts) {
+    this.#parts = parts;
+  }
+
+  async get(ref: ObjectRef): Promise<KubernetesObject | null> {
+    try {
+      return await this.#object(ref, { verb: "get", method: "GET", isRepeatable: true });
+    } catch (error) {
+      if (isStoreError(error, "not_found")) return null;
+      throw error;
+    }
+  }
+
+  async list(kind: KindRef, options: ListOptions = {}): Promise<ObjectList> {
+    const { client, pageSize } = this.#parts;
+    return await listPages(client, await this.#collection(kind, options.namespace), kind, options, pageSize);
+  }
+
+  async create(object: KubernetesObject): Promise<KubernetesObject> {
+    const isReview = NO_GET.has(object.kind);
+    if (!isReview) this.#check(object);
+    const resource = await this.#parts.resources.of(object);
+    const namespace = resource.isNamespaced ? (object.metadata.namespace ?? "default") : undefined;
+    return await this.#written(object, {
+      verb: "create",
+      kind: object.kind,
+      name: nameOf({ namespace, name: object.metadata.name }),
+      method: "POST",
+      path: pathOf(object, resource, { namespace }),
+      query: this.#by({}),
+      body: object,
+      isRepeatable: isReview,
+    });
+  }
+
+  async update(object: KubernetesObject, options: WriteOptions = {}): Promise<KubernetesObject> {
+    this.#check(object);
+    for (let race = 1, body = object; ; race += 1) {
+      try {
+        return await this.#write(body, options, { verb: "update", method: "PUT", body });
+      } catch (error) {
+        // Some kinds are never replaced whatever is there: the version of now is taken, as if the caller had just read it.
+        const wantsVersion =
+          isStoreError(error, "invalid") && /metadata\.resourceVersion/.test(error.message);
+        const lostRace = isStoreError(error, "conflict") && race > 1;
+        if (object.metadata.resourceVersion || race > MAX_UPDATE_RACES || !(wantsVersion || lostRace))
+          throw error;
+        const stored = await this.get(refOf(object));
+        if (!stored) throw new StoreError("not_found", `${error.message} (it is gone)`);
+        const { resourceVersion = "" } = stored.metadata;
+        body = { ...object, metadata: { ...object.metadata, resourceVersion } };
+      }
+    }
+  }
+
+  async patch(
+    ref: ObjectRef,
+    patch: Readonly<Record<string, unknown>>,
+    options: WriteOptions = {},
+  ): Promise<KubernetesObject> {
+    return await this.#write(refObject(ref), options, {
+      verb: "patch",
+      method: "PATCH",
+      body: options.subresource ? statusPatch(patch) : patch,
+      contentType: "application/merge-patch+json",
+    });
+  }
+
+  async jsonPatch(
+    ref: ObjectRef,
+    operations: readonly JsonPatchOperation[],
+    options: WriteOptions = {},
+  ): Promise<KubernetesObject> {
+    try {
+      return await this.#write(refObject(ref), options, {
+        verb: "patch",
+        method: "PATCH",
+        body: operations,
+        contentType: "application/json-patch+json",
+      });
+    } catch (error) {
+      const isUnclear = isStoreError(error, "invalid") && error.message.includes(UNEXPLAINED);
+      if (isUnclear && options.isUnexplained !== true) await this.#explainRefusal(ref, operations, error);
+      throw error;
+    }
+  }
+
+  async apply(object: KubernetesObject, options: ApplyOptions): Promise<KubernetesObject> {
+    this.#check(object);
+    return await this.#write(object, options, {
+      verb: "apply",
+      method: "PATCH",
+      query: { force: String(options.force ?? false), ...(options.dryRun ? { dryRun: "All" } : {}) },
+      body: appliedPart(object, options),
+      contentType: "application/apply-patch+yaml",
+      isRepeatable: true,
+    });
+  }
+
+  async delete(
+    ref: ObjectRef,
+    options: { readonly gracePeriodSeconds?: number; readonly preconditions?: Preconditions } = {},
+  ): Promise<void> {
+    const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Background", ...options };
+    await this.#object(ref, { verb: "delete", method: "DELETE", body });
+  }
+
+  async evict(
+    pod: NamedPod,
+    options: { readonly preconditions?: Preconditions; readonly gracePeriodSeconds?: number } = {},
+  ): Promise<void> {
+    const body = {
+      apiVersion: "policy/v1",
+      kind: "Eviction",
+      metadata: { name: pod.name, namespace: pod.namespace },
+      deleteOptions: { apiVersion: "v1", kind: "DeleteOptions", ...options },
+    };
+    const request = { verb: "evict", method: "POST", body, takesRefusal: true } as const;
+    await this.#object({ ...KINDS.pod, ...pod }, request, "eviction");
+  }
+
+  async bind(pod: NamedPod, nodeName: string): Promise<void> {
+    if (typeof nodeName !== "string" || nodeName === "") {
+      throw new StoreError(
+        "invalid",
+        `Pod ${nameOf(pod)}: the node to bind to must be named, got "${nodeName}"`,
+      );
+    }
+    const body = {
+      apiVersion: "v1",
+      kind: "Binding",
+      metadata: { name: pod.name, namespace: pod.namespace },
+      target: { ...KINDS.node, name: nodeName },
+    };
+    await this.#object({ ...KINDS.pod, ...pod }, { verb: "bind", method: "POST", body }, "binding");
+  }
+
+  async *watch(kind: KindRef, options: WatchRequest): AsyncGenerator<WatchEvent> {
+    const path = await this.#collection(kind, options.namespace);
+    if (!options.signal.aborted) yield* watchChanges(path, kind, options, this.#parts);
+  }
+
+  /** The server doesn't say whether a test failed or a path isn't there: the object as it is now does. Throws what is known better. */
+  async #explainRefusal(
+    ref: ObjectRef,
+    operations: readonly JsonPatchOperation[],
+    cause: StoreError,
+  ): Promise<void> {
+    const stored = await this.get(ref);
+    if (!stored) throw new StoreError("not_found", `${cause.message} (it is gone)`);
+    jsonPatched(`${ref.kind} ${nameOf(ref)}`, stored, operations);
+    throw new StoreError("conflict", `${cause.message} (it has been changed since)`, { cause });
+  }
+
+  async #collection(kind: KindRef, namespace: string | undefined): Promise<string> {
+    const resource = await this.#parts.resources.of(kind);
+    return pathOf(kind, resource, { namespace: resource.isNamespaced ? namespace : undefined });
+  }
+
+  async #write(
+    object: KubernetesObject,
+    options: WriteOptions,
+    request: Omit<ApiRequest, "kind" | "path" | "name">,
+  ): Promise<KubernetesObject> {
+    const query = { ...this.#by(options), ...request.query };
+    return await this.#object(refOf(object), { ...request, query }, options.subresource);
+  }
+
+  async #object(
+    ref: ObjectRef,
+    request: Omit<ApiRequest, "kind" | "path" | "name">,
+    subresource?: string,
+  ): Promise<KubernetesObject> {
+    const resource = await this.#parts.resources.of(ref);
+    const namespace = resource.isNamespaced ? (ref.namespace ?? "default") : undefined;
+    const { name, kind } = ref;
+    if (name === "")
+      throw new StoreError("invalid", `${actOf({ verb: request.verb, kind })}: the name is empty`);
+    const path = pathOf(ref, resource, {
+      namespace,
+      name,
+      ...(subresource === undefined ? {} : { subresource }),
+    });
+    return await this.#written(ref, { ...request, kind, name: nameOf({ namespace, name }), path });
+  }
+
+  async #written(ref: KindRef, request: ApiRequest): Promise<KubernetesObject> {
+    const answer = await this.#parts.client.json(request);
+    if (!isPlainObject(answer) || !isPlainObject(answer["metadata"]))
+      throw new StoreError("unavailable", `${actOf(request)}: the API server answered no object`);
+    // Of a deletion or an eviction it may be a Status, which nobody looks at.
+    return detailed({ ...(answer as KubernetesObject), apiVersion: ref.apiVersion, kind: ref.kind }, {});
+  }
+
+  #by({ fieldManager = this.#parts.fieldManager }: WriteOptions): Record<string, string> {
+    return { fieldManager };
+  }
+
+  /** Before the way is made: the same messages as of any store. Names of RBAC objects follow rules of their own. */
+  #check(object: KubernetesObject): void {
+    if (!object.apiVersion?.startsWith("rbac.authorization.k8s.io/")) validateObject(object);
+  }
+}
+
+/** Of a patch through the status subresource: nothing else is to change. */
+function statusPatch(patch: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { status, metadata } = patch;
+  const { resourceVersion, uid } = isPlainObject(metadata) ? metadata : {};
+  const expected = Object.entries({ resourceVersion, uid }).filter(([, value]) => value !== undefined);
+  return {
+    ...(expected.length > 0 ? { metadata: Object.fromEntries(expected) } : {}),
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+/** What an apply may say: the server refuses what it manages itself, and a status without its subresource is no business of it. */
+function appliedPart(object: KubernetesObject, { subresource }: WriteOptions): Record<string, unknown> {
+  const { apiVersion, kind, metadata, status, ...rest } = object;
+  const { name, namespace, uid, resourceVersion } = metadata;
+  const identity = Object.fromEntries(
+    Object.entries({ name, namespace, uid, resourceVersion }).filter(([, value]) => value !== undefined),
+  );
+  if (subresource === "status") return { apiVersion, kind, metadata: identity, status };
+  const { labels, annotations, ownerReferences, finalizers } = metadata;
+  const owned = Object.fromEntries(
+    Object.entries({ labels, annotations, ownerReferences, finalizers }).filter(
+      ([, value]) => value !== undefined,
+    ),
+  );
+  return {
+    apiVersion,
+    kind,
+    metadata: { ...identity, ...owned },
+    ...rest,
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+function refObject({ apiVersion, kind, name, namespace }: ObjectRef): KubernetesObject {
+  return { apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) } };
+}
+
+function refOf({ apiVersion, kind, metadata: { name, namespace } }: KubernetesObject): ObjectRef {
+  return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) };
+}
+
+function nameOf({
+  namespace,
+  name,
+}: {
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}

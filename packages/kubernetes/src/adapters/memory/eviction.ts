@@ -1,0 +1,67 @@
+import { hasCondition } from "../../conditions.ts";
+import { StoreError } from "../../errors.ts";
+import { matchesSelector } from "../../labels.ts";
+import { timestamp } from "../../objects.ts";
+import type { KubernetesObject } from "../../port.ts";
+
+/**
+ * What an eviction leaves of the pod's PodDisruptionBudget, null when none has a say in it. Throws StoreError `too_many_requests` when the
+ * budget is spent. `budgets` are all of the pod's namespace.
+ */
+export function budgetAfterEviction(
+  pod: KubernetesObject,
+  budgets: readonly KubernetesObject[],
+  nowMs: number,
+): KubernetesObject | null {
+  const phase = pod.status?.["phase"];
+  // What doesn't run yet or any more is no replica that a budget protects, and what is going already is counted.
+  if (phase === "Succeeded" || phase === "Failed" || phase === "Pending" || pod.metadata.deletionTimestamp)
+    return null;
+  const own = budgets.filter((budget) => matchesSelector(budget.spec?.["selector"], pod.metadata.labels));
+  const [budget, second] = own;
+  if (!budget) return null;
+  const subject = `eviction of pod ${pod.metadata.namespace}/${pod.metadata.name}`;
+  if (second) {
+    throw new StoreError(
+      "unavailable",
+      `${subject}: the pod has more than one PodDisruptionBudget (${own.map(({ metadata }) => metadata.name).join(", ")}), which evictions do not support`,
+    );
+  }
+  return ignoresUnhealthy(budget, pod) ? null : spent(budget, pod, subject, nowMs);
+}
+
+function spent(
+  budget: KubernetesObject,
+  pod: KubernetesObject,
+  subject: string,
+  nowMs: number,
+): KubernetesObject {
+  const { disruptionsAllowed, disruptedPods, observedGeneration } = budget.status ?? {};
+  const { name, generation = 0 } = budget.metadata;
+  if (typeof observedGeneration === "number" && observedGeneration < generation) {
+    throw new StoreError(
+      "too_many_requests",
+      `${subject}: the disruption budget ${name} is still being processed by the server`,
+    );
+  }
+  const allowed = Number(disruptionsAllowed ?? 0);
+  if (!(allowed > 0)) {
+    throw new StoreError(
+      "too_many_requests",
+      `${subject}: cannot evict pod as it would violate the pod's disruption budget ${name}`,
+    );
+  }
+  const disrupted = { ...(disruptedPods as object | undefined), [pod.metadata.name]: timestamp(nowMs) };
+  return {
+    ...budget,
+    status: { ...budget.status, disruptionsAllowed: allowed - 1, disruptedPods: disrupted },
+  };
+}
+
+/** A pod that isn't ready takes nothing away from a budget that is met without it, or that says so. */
+function ignoresUnhealthy(budget: KubernetesObject, pod: KubernetesObject): boolean {
+  if (hasCondition(pod, "Ready")) return false;
+  if (budget.spec?.["unhealthyPodEvictionPolicy"] === "AlwaysAllow") return true;
+  const { currentHealthy, desiredHealthy } = budget.status ?? {};
+  return Number(desiredHealthy ?? 0) > 0 && Number(currentHealthy ?? 0) >= Number(desiredHealthy);
+}

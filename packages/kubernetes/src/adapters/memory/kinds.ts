@@ -1,0 +1,37 @@
+import type { KindRef } from "../../port.ts";
+
+/** Kinds whose status is written through its own subresource only; of custom resources none has one, as upstream's CRDs declare them. */
+const WITH_STATUS: ReadonlySet<string> = new Set([
+  "v1/Namespace",
+  "v1/Node",
+  "v1/Pod",
+  "v1/Service",
+  "apps/v1/DaemonSet",
+  "apps/v1/Deployment",
+  "apps/v1/ReplicaSet",
+  "apps/v1/StatefulSet",
+  "batch/v1/CronJob",
+  "batch/v1/Job",
+  "policy/v1/PodDisruptionBudget",
+  "apiextensions.k8s.io/v1/CustomResourceDefinition",
+]);
+const REVIEW_GROUPS: ReadonlySet<string> = new Set(["authentication.k8s.io", "authorization.k8s.io"]);
+
+export function hasStatusSubresource({ apiVersion, kind }: KindRef): boolean {
+  return WITH_STATUS.has(`${apiVersion}/${kind}`);
+}
+
+/** Whether the kind is one of the API server's own, not defined by a CRD. */
+export function isBuiltIn(kind: KindRef): boolean {
+  const group = groupOf(kind);
+  return !group.includes(".") || (group.endsWith(".k8s.io") && !group.endsWith(".x-k8s.io"));
+}
+
+/** Whether the kind is a question that is answered, never stored. */
+export function isReview(kind: KindRef): boolean {
+  return REVIEW_GROUPS.has(groupOf(kind)) && kind.kind.endsWith("Review");
+}
+
+function groupOf({ apiVersion }: KindRef): string {
+  return apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "";
+}

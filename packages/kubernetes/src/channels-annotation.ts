@@ -1,0 +1,73 @@
+// What an AppGroup has no field for: what kind its dependencies are of.
+import { looseFields, looseText } from "./loose.ts";
+
+/**
+ * Annotation of an AppGroup: a JSON list such as `[{"source": "web", "target": "db", "type": "HTTPRoute", "priority": 100}]`. Source and
+ * target are names of its workloads, `namespace/name` outside of its own namespace.
+ */
+export const CHANNELS_ANNOTATION = "isochrone.dev/channels";
+
+/** As an AppGroup's limit the largest is none: left out it would be 0 by upstream's schema. */
+export const NO_NETWORK_LIMIT = 10_000;
+
+/** A workload. */
+export interface ChannelEnd {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A channel as annotated. */
+export interface AnnotatedChannel {
+  readonly source: ChannelEnd;
+  readonly target: ChannelEnd;
+  /** 0 or more; null: not said. */
+  readonly priority: number | null;
+  /** Such as HTTPRoute; null: not said. */
+  readonly relationshipType: string | null;
+}
+
+/** The annotation's value on an AppGroup of this namespace. */
+export function formatChannels(channels: readonly AnnotatedChannel[], namespace: string): string {
+  const text = (end: ChannelEnd): string =>
+    end.namespace === namespace ? end.name : `${end.namespace}/${end.name}`;
+  return JSON.stringify(
+    channels.map(({ source, target, priority, relationshipType }) => ({
+      source: text(source),
+      target: text(target),
+      ...(relationshipType === null ? {} : { type: relationshipType }),
+      ...(priority === null ? {} : { priority }),
+    })),
+  );
+}
+
+/** What of the annotation can be read; null: it is no JSON list. Entries without both ends are left out. */
+export function parseChannels(text: string, namespace: string): AnnotatedChannel[] | null {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (!Array.isArray(parsed)) return null;
+  return parsed.flatMap((item: unknown) => {
+    const { source, target, priority, type } = looseFields(item);
+    const [from, to] = [endOf(looseText(source), namespace), endOf(looseText(target), namespace)];
+    if (from === null || to === null) return [];
+    const isPriority = typeof priority === "number" && Number.isFinite(priority) && priority >= 0;
+    return [
+      {
+        source: from,
+        target: to,
+        priority: isPriority ? priority : null,
+        relationshipType: looseText(type) || null,
+      },
+    ];
+  });
+}
+
+function endOf(text: string, namespace: string): ChannelEnd | null {
+  const at = text.indexOf("/");
+  const end =
+    at === -1 ? { namespace, name: text } : { namespace: text.slice(0, at), name: text.slice(at + 1) };
+  return end.namespace === "" || end.name === "" ? null : end;
+}

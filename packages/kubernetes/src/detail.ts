@@ -1,0 +1,9 @@
+import type { Detail, KubernetesObject } from "./port.ts";
+
+/** What is kept of an object that has arrived. `object` is a copy that nobody else has. */
+export function detailed(object: KubernetesObject, { metadataOnly = false, trim }: Detail): KubernetesObject {
+  const { apiVersion, kind, metadata } = object;
+  if ("managedFields" in metadata) delete metadata["managedFields"];
+  const wanted = metadataOnly ? { apiVersion, kind, metadata } : object;
+  return trim ? trim(wanted) : wanted;
+}

@@ -1,0 +1,10 @@
+import type { FieldSelector, KubernetesObject } from "./port.ts";
+
+/** Whether the object has every value of the selector; an empty selector takes everything. */
+export function matchesFields(selector: FieldSelector, { metadata, spec }: KubernetesObject): boolean {
+  const { "metadata.name": name, "spec.nodeName": nodeName } = selector;
+  return (
+    (name === undefined || metadata.name === name) &&
+    (nodeName === undefined || spec?.["nodeName"] === nodeName)
+  );
+}

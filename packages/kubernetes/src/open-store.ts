@@ -1,0 +1,87 @@
+// What a service's main.ts opens, by the settings of the section `kubernetes`.
+import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+import type { Registry } from "prom-client";
+
+import { createApiServerStore } from "./adapters/api-server/create-store.ts";
+import type { ApiServerStoreOptions } from "./adapters/api-server/create-store.ts";
+import { inClusterNamespace, isInCluster } from "./adapters/api-server/in-cluster.ts";
+import { KubeconfigCredentials } from "./adapters/api-server/kubeconfig.ts";
+import type { ClusterStore } from "./port.ts";
+import type { KubernetesSettings } from "./settings.ts";
+import { StoreCounts } from "./store-counts.ts";
+import { registerStoreMetrics } from "./store-metrics.ts";
+
+export interface StoreSurroundings {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Of the process: says whether it runs in a pod. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** As in `isochrone-<service>`: who asks and who writes. */
+  readonly service: string;
+  /** Gets the metrics of this store; of a process' stores only one can have it. */
+  readonly registry?: Registry;
+  /** Requests under way at once; more wait. @default 16 */
+  readonly maxConnections?: number;
+}
+
+export interface OpenedStore {
+  readonly store: ClusterStore;
+  /** Where Isochrone keeps its own objects. */
+  readonly namespace: string;
+  /** What has been asked of the API server, by informers too. */
+  readonly counts: StoreCounts;
+  /** Closes the store's connections; of all that use it, it comes first in the order of starting, and so is closed last. */
+  readonly service: Service;
+}
+
+const DEFAULT_NAMESPACE = "isochrone";
+
+/** The store of the cluster that the settings or the pod name; null where there is neither. Needs no API server to be there. */
+export async function openStore(
+  settings: KubernetesSettings,
+  { clock, random, logger, env, service, registry, maxConnections }: StoreSurroundings,
+): Promise<OpenedStore | null> {
+  const found = await credentialsOf(settings, env, clock);
+  if (found === null) return null;
+  const { requestTimeoutMs, qps, burst, pageSize } = settings;
+  const name = `isochrone-${service}`;
+  const counts = new StoreCounts(clock);
+  if (registry !== undefined) registerStoreMetrics(registry, counts);
+  const store = createApiServerStore({
+    credentials: found.credentials,
+    clock,
+    random,
+    logger,
+    userAgent: settings.userAgent ?? name,
+    fieldManager: name,
+    requestTimeoutMs,
+    qps,
+    burst,
+    pageSize,
+    observer: counts,
+    ...(maxConnections === undefined ? {} : { maxConnections }),
+  });
+  return {
+    store,
+    namespace: settings.namespace ?? found.namespace ?? DEFAULT_NAMESPACE,
+    counts,
+    service: { start: async () => undefined, stop: async () => store.close() },
+  };
+}
+
+async function credentialsOf(
+  { kubeconfig }: KubernetesSettings,
+  env: StoreSurroundings["env"],
+  clock: Clock,
+): Promise<{
+  readonly credentials: ApiServerStoreOptions["credentials"];
+  readonly namespace: string | null;
+} | null> {
+  if (kubeconfig !== null) {
+    const credentials = new KubeconfigCredentials(kubeconfig, clock);
+    return { credentials, namespace: await credentials.namespace() };
+  }
+  if (!isInCluster(env)) return null;
+  return { credentials: { inCluster: env }, namespace: await inClusterNamespace() };
+}

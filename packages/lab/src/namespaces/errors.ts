@@ -1,0 +1,23 @@
+import { CodedError } from "@isochrone/runtime";
+
+/** What can go wrong in a lab of network namespaces; stable, for programs. */
+export const NAMESPACE_ERROR_CODES = [
+  "invalid_argument",
+  "unknown_node",
+  "unsupported",
+  "command_failed",
+  "system_call_failed",
+  "wire_down",
+  "wire_failed",
+  "closed",
+] as const;
+export type NamespaceErrorCode = (typeof NAMESPACE_ERROR_CODES)[number];
+
+/** An error of a lab of network namespaces. The message names subject, rule and value. */
+export class NamespaceError extends CodedError {
+  declare readonly code: NamespaceErrorCode;
+
+  constructor(code: NamespaceErrorCode, message: string, options: { readonly cause?: unknown } = {}) {
+    super(code, message, options);
+  }
+}

@@ -1,0 +1,123 @@
+// What draws a pod to the nodes of the pods that it talks to: lines 4 to 10 of Algorithm 1 [1].
+// [1] Communication Aware Scheduling of Microservices-based Applications on Kubernetes Clusters, section 3.4.
+import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import { bytesPerSecondOf } from "../channel-traffic.ts";
+import type { RequestValue } from "../channel-traffic.ts";
+import { nearestExchanges, ownReplicas, peersOf } from "../neighbours.ts";
+import type { NearestExchange } from "../neighbours.ts";
+import type { AssumedPod, PodToPlace } from "../problem.ts";
+import { Proximity, routingScopes } from "../routing.ts";
+import type { Place } from "../routing.ts";
+import { BASE_TYPE, REQUEST_TYPE } from "./channel-types.ts";
+import type { ChannelTypes } from "./channel-types.ts";
+
+/**
+ * `paper`: each placed neighbour counts with the whole priority and the whole traffic between both workloads, whatever their replicas.
+ * `shared`: with its share of them.
+ */
+export type Counting = "paper" | "shared";
+
+/** Sums over the placed neighbours on one node: priorities, and bytes per second. */
+export interface Attraction {
+  readonly place: Place;
+  /** Of exchanges that the pod starts. */
+  readonly calling: Pull;
+  /** Of exchanges that the neighbours start. */
+  readonly called: Pull;
+}
+
+export interface Pull {
+  priority: number;
+  traffic: number;
+}
+
+/** A channel whose callers talk to the nearest replica: who attracts the pod depends on where it is. */
+export interface NearestAttraction {
+  readonly calling: boolean;
+  readonly pull: Readonly<Pull>;
+  readonly exchange: Omit<NearestExchange, "bytesPerSecond">;
+  readonly proximity: Proximity;
+}
+
+export interface Attractions {
+  readonly even: readonly Attraction[];
+  readonly nearest: readonly NearestAttraction[];
+  /** Declared types of its channels that nobody knows. */
+  readonly unknownTypes: readonly string[];
+}
+
+/** How channels are valued. */
+export interface ChannelValues {
+  readonly counting: Counting;
+  readonly types: ChannelTypes;
+  readonly requestValue: RequestValue;
+}
+
+/** Adds up, per node, what draws the pod there. */
+export function attractionsOf(
+  pod: PodToPlace,
+  cluster: ClusterGraph,
+  workflow: WorkflowGraph,
+  assumed: readonly AssumedPod[],
+  values: ChannelValues,
+): Attractions {
+  const shared = values.counting === "shared";
+  const byNode = new Map<string, Attraction>();
+  const unknownTypes = new Set<string>();
+  const valueOf = (channel: Channel): Pull => {
+    const type = channel.relationshipType ?? null;
+    if (channel.priority === null && type !== null && values.types.priorityOf(type) === null)
+      unknownTypes.add(type);
+    return {
+      priority: channelPriority(channel, values),
+      traffic: bytesPerSecondOf(channel, values.requestValue) ?? 0,
+    };
+  };
+  // One replica exchanges its even share of what its workload does; the paper knows no replicas.
+  const ownShare = shared ? 1 / ownReplicas(pod, workflow, assumed) : 1;
+  for (const { channel, calling, node, replicas } of peersOf(pod, workflow, assumed)) {
+    if (shared ? channel.routing === "nearest" : isSecondLook(channel, calling)) continue;
+    const share = shared ? 1 / replicas : 1;
+    const { priority, traffic } = valueOf(channel);
+    let attraction = byNode.get(node);
+    if (attraction === undefined) byNode.set(node, (attraction = emptyAttraction(node, cluster)));
+    // The paper's latency is that from the scored node, whoever starts the exchange.
+    const pull = attraction[calling || !shared ? "calling" : "called"];
+    pull.priority += priority * share;
+    pull.traffic += traffic * share * ownShare;
+  }
+  const exchanges = shared ? nearestExchanges(pod, cluster, workflow, assumed) : [];
+  return {
+    even: [...byNode.values()],
+    nearest: exchanges.map((exchange): NearestAttraction => {
+      const { channel, calling } = exchange;
+      const { priority, traffic } = valueOf(channel);
+      return {
+        calling,
+        // What callers send goes to the replicas that they choose, not to all alike.
+        pull: { priority, traffic: calling ? traffic * ownShare : traffic },
+        exchange,
+        proximity: new Proximity(cluster, routingScopes(channel)!),
+      };
+    }),
+    unknownTypes: [...unknownTypes].sort(),
+  };
+}
+
+/** What the channel says itself, else what its type says. */
+function channelPriority(channel: Channel, { types, counting }: ChannelValues): number {
+  if (channel.priority !== null) return channel.priority;
+  const type = channel.relationshipType ?? null;
+  const answered = counting === "shared" && (channel.requestsPerSecond ?? 0) > 0;
+  return types.priorityOf(type ?? (answered ? REQUEST_TYPE : BASE_TYPE)) ?? types.priorityOf(BASE_TYPE)!;
+}
+
+/** A workload's channel to itself is met from both its ends; the paper counts a pair of pods once. */
+function isSecondLook({ source, target }: Channel, calling: boolean): boolean {
+  return source === target && !calling;
+}
+
+function emptyAttraction(name: string, cluster: ClusterGraph): Attraction {
+  const pull = (): Pull => ({ priority: 0, traffic: 0 });
+  return { place: { name, id: cluster.idOf(name) }, calling: pull(), called: pull() };
+}

@@ -1,0 +1,174 @@
+// Algorithm 1 of [1]: score = sum over cluster nodes of pScore, times gamma on the scored node itself, else divided by the latency.
+// [1] Communication Aware Scheduling of Microservices-based Applications on Kubernetes Clusters, section 3.4.
+import {
+  DEFAULT_BYTES_PER_REQUEST,
+  noTrafficReason,
+  requestValue,
+  trafficRemarks,
+} from "../channel-traffic.ts";
+import type { TrafficSources } from "../channel-traffic.ts";
+import { ColumnPool } from "../columns.ts";
+import { candidateIds, checkMinSpread, combineParts, DEFAULT_MIN_SPREAD } from "../combine.ts";
+import { PlacementError } from "../errors.ts";
+import { trafficOfWorkload } from "../neighbours.ts";
+import type { PartColumn, Remarks } from "../network-part.ts";
+import type { PlacementProblem } from "../problem.ts";
+import type { ScoreTable } from "../score-table.ts";
+import type { CombinationMode, Strategy } from "../strategy.ts";
+import { attractionsOf } from "./attraction.ts";
+import type { Attractions, ChannelValues } from "./attraction.ts";
+import { ChannelTypes } from "./channel-types.ts";
+import { closenessSums } from "./closeness.ts";
+
+/** The parameters of Algorithm 1 [1]. */
+export interface CommunicationAffinityParameters {
+  /** Weight of the priority of the channels; alpha + beta > 0. */
+  readonly alpha: number;
+  /** Weight of their traffic. */
+  readonly beta: number;
+  /** Weight of neighbours on the scored node itself, 1/ms: they count as if they were 1 / gamma milliseconds away. */
+  readonly gamma: number;
+}
+
+/** The paper doesn't fix them. 10: a neighbour on the same node counts as one behind 0.1 ms, less than most wires take. */
+export const DEFAULT_AFFINITY: CommunicationAffinityParameters = { alpha: 0.5, beta: 0.5, gamma: 10 };
+
+export const COMMUNICATION_AFFINITY = "communication-affinity";
+
+export interface CommunicationAffinityOptions {
+  readonly parameters?: CommunicationAffinityParameters;
+  /** @default those of the paper */
+  readonly channelTypes?: ChannelTypes;
+  /** @default DEFAULT_BYTES_PER_REQUEST */
+  readonly bytesPerRequest?: number;
+  /** @default DEFAULT_MIN_SPREAD */
+  readonly minSpread?: number;
+}
+
+/** Priority, traffic, their sum, and the score. */
+const COLUMNS = 4;
+
+export class CommunicationAffinity implements Strategy {
+  readonly name = COMMUNICATION_AFFINITY;
+  readonly mode: CombinationMode;
+  readonly parameters: CommunicationAffinityParameters;
+  readonly #values: ChannelValues;
+  readonly #minSpread: number;
+
+  /** Throws PlacementError `invalid_setting`. */
+  constructor(mode: CombinationMode, options: CommunicationAffinityOptions = {}) {
+    const { parameters = DEFAULT_AFFINITY, channelTypes = new ChannelTypes() } = options;
+    const { bytesPerRequest = DEFAULT_BYTES_PER_REQUEST, minSpread = DEFAULT_MIN_SPREAD } = options;
+    checkParameters(parameters, mode);
+    checkMinSpread(minSpread);
+    this.mode = mode;
+    this.parameters = parameters;
+    this.#minSpread = minSpread;
+    this.#values = {
+      counting: mode === "raw" ? "paper" : "shared",
+      types: channelTypes,
+      requestValue: requestValue(mode, bytesPerRequest),
+    };
+  }
+
+  score(problem: PlacementProblem, pool: ColumnPool = new ColumnPool()): ScoreTable {
+    const { alpha, beta } = this.parameters;
+    const ids = candidateIds(problem);
+    pool.reset(problem.candidates.length, COLUMNS);
+    const { priority, traffic } = this.#columns(problem, ids, pool);
+    return combineParts(problem, ids, pool, {
+      strategy: this.name,
+      mode: this.mode,
+      minSpread: this.#minSpread,
+      parts: [
+        { name: "priority", weight: alpha / (alpha + beta), rawWeight: alpha, source: priority },
+        { name: "traffic", weight: beta / (alpha + beta), rawWeight: beta, source: traffic },
+      ],
+    });
+  }
+
+  #columns(
+    problem: PlacementProblem,
+    ids: Int32Array,
+    pool: ColumnPool,
+  ): { priority: PartColumn; traffic: PartColumn } {
+    const { pod, cluster, workflow, assumed = [] } = problem;
+    if (cluster.graph === null) return bothNeutral(cluster.reason);
+    if (pod.workload === null) return bothNeutral("the pod belongs to no workflow");
+    if (workflow.graph === null) return bothNeutral(workflow.reason);
+    const attractions = attractionsOf(pod, cluster.graph, workflow.graph, assumed, this.#values);
+    const quiet = quietReason(attractions);
+    if (quiet !== null) return bothNeutral(quiet);
+    const unknownMs = cluster.graph.medianKnownCost();
+    if (unknownMs === null) return bothNeutral("no network cost is known");
+    const sums = closenessSums(problem.candidates, ids, cluster.graph, attractions, pool, {
+      gamma: this.parameters.gamma,
+      unknownMs,
+      capped: this.mode === "normalized",
+    });
+    const sources = trafficOfWorkload(workflow.graph, pod.workload, this.#values.requestValue);
+    const said = costRemarks(sums.unknown, unknownMs);
+    return {
+      priority: anyIn(sums.priority, "no channel to a placed pod has a priority", [
+        ...said,
+        ...typeRemarks(attractions.unknownTypes),
+      ]),
+      traffic: trafficColumn(sums.traffic, sources),
+    };
+  }
+}
+
+function checkParameters(
+  { alpha, beta, gamma }: CommunicationAffinityParameters,
+  mode: CombinationMode,
+): void {
+  for (const [name, value] of Object.entries({ alpha, beta, gamma })) {
+    if (!(value >= 0 && value < Infinity))
+      throw invalid(`${name} must be a finite number of at least 0, got ${value}`);
+  }
+  if (alpha + beta === 0) throw invalid(`alpha + beta must be above 0, got 0 + 0`);
+  // It bounds how near a neighbour can be: at 0 all nodes would be equally far.
+  if (mode === "normalized" && gamma === 0) throw invalid("gamma must be above 0 in mode normalized, got 0");
+}
+
+function invalid(message: string): PlacementError {
+  return new PlacementError("invalid_setting", message);
+}
+
+function bothNeutral(reason: string): { priority: PartColumn; traffic: PartColumn } {
+  const part: PartColumn = { column: null, reason };
+  return { priority: part, traffic: part };
+}
+
+function quietReason({ even, nearest }: Attractions): string | null {
+  const placed = even.length > 0 || nearest.some(({ exchange }) => exchange.peers.length > 0);
+  return placed ? null : "none of the pods it talks to is placed";
+}
+
+function anyIn(column: Float64Array, reason: string, said: readonly string[]): PartColumn {
+  return column.some((value) => value !== 0) ? { column, remarks: constant(said) } : { column: null, reason };
+}
+
+function trafficColumn(column: Float64Array, sources: TrafficSources): PartColumn {
+  if (!column.some((value) => value !== 0))
+    return { column: null, reason: noTrafficReason(sources) ?? "there is no traffic with placed pods" };
+  return { column, remarks: () => trafficRemarks(sources), byRequests: sources.byRequests };
+}
+
+function constant(said: readonly string[]): Remarks {
+  return () => said;
+}
+
+function costRemarks(unknown: number, unknownMs: number): string[] {
+  if (unknown === 0) return [];
+  return [
+    `${unknown} network costs were unknown and counted as the median known cost, ${unknownMs.toFixed(3)} ms`,
+  ];
+}
+
+function typeRemarks(unknownTypes: readonly string[]): string[] {
+  if (unknownTypes.length === 0) return [];
+  return [
+    `nobody declared the relationship types ${unknownTypes.join(", ")}: they have the base type's priority`,
+  ];
+}

@@ -1,0 +1,53 @@
+// Kubernetes objects as the API server gives them, read without trust: what is of a wrong type counts as absent.
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export interface ClusterObject {
+  readonly kind?: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid?: string;
+    readonly generation?: number;
+    readonly creationTimestamp?: string;
+    readonly deletionTimestamp?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly ownerReferences?: readonly {
+      readonly kind: string;
+      readonly name: string;
+      readonly controller?: boolean;
+    }[];
+  };
+  readonly spec?: Fields;
+  readonly status?: Fields;
+}
+
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+}
+
+export function listOf(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.map(fieldsOf) : [];
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** null for what is no whole number. */
+export function countOf(value: unknown): number | null {
+  return typeof value === "number" && Number.isInteger(value) ? value : null;
+}
+
+/** Since when it exists, milliseconds; null where the object doesn't say. */
+export function ageMsOf({ metadata }: ClusterObject, nowMs: number): number | null {
+  const createdMs = Date.parse(metadata.creationTimestamp ?? "");
+  return Number.isNaN(createdMs) ? null : nowMs - createdMs;
+}
+
+export function isTrue(object: ClusterObject, condition: string): boolean {
+  return listOf(object.status?.["conditions"]).some(
+    ({ type, status }) => type === condition && status === "True",
+  );
+}

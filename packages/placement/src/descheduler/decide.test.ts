@@ -1,0 +1,314 @@
+import { describe, expect, test } from "vitest";
+import { decideInSteps, decideMoves } from "./decide.ts";
+import type { DescheduleDecision, DescheduleInput, MoveRules } from "./deschedule-input.ts";
+import { NO_MEMORY } from "./memory.ts";
+import { RULES, shop, TWO_ZONES } from "./testing/shop.ts";
+import type { Shop, ShopOptions } from "./testing/shop.ts";
+
+const HEALTHY = { pods: 20, unreadyPods: 0, nodes: 4, unreadyNodes: 0 };
+
+function inputOf(
+  of: Shop,
+  rules: Partial<MoveRules> = {},
+  more: Partial<DescheduleInput> = {},
+): DescheduleInput {
+  const input = { nowMs: 0, rules: { ...RULES, ...rules }, workflows: [of.workflow], health: HEALTHY };
+  return { ...input, memory: NO_MEMORY, ...more };
+}
+
+const decide = (...question: Parameters<typeof inputOf>): DescheduleDecision =>
+  decideMoves(inputOf(...question));
+
+const moved = ({ moves }: DescheduleDecision): string[] =>
+  moves.map(({ pod, from, to }) => `${pod.name} ${from}>${to}`);
+const rowOf = ({ rows }: DescheduleDecision, pod: string) => rows.find((row) => row.pod === pod);
+
+/** web talks to db, which stays where it is: in zone za. */
+const FAR: ShopOptions = {
+  pods: { web: ["n3", "n4"], db: ["n1", "n2"] },
+  channels: [["web", "db", 1000]],
+  fixed: ["db"],
+};
+
+describe("the descheduler", () => {
+  test("moves the pod that gains, one of a workload, and keeps the workload in two zones", () => {
+    const decision = decide(shop(FAR));
+    expect(decision.moves).toHaveLength(1);
+    const [move] = decision.moves;
+    expect(move!.to).toMatch(/n[12]/);
+    // One of two replicas has half of the channel, half of it with each db: (20 + 20) / 2 - (0 + 1) / 2, times 500.
+    expect(decide(shop(FAR), { pressureShare: 0 }).moves[0]!.gain).toBeCloseTo(500 * (20 - 0.5), 6);
+    const other = decision.rows.find(({ decision }) => decision !== "move")!;
+    expect(other).toMatchObject({ decision: "max_per_workload" });
+    // In the next run the other one would be the last of zone zb.
+    const next = decide(shop({ ...FAR, pods: { web: ["n1", "n4"], db: ["n1", "n2"] } }));
+    expect(next.moves).toEqual([]);
+    expect(rowOf(next, "web-1")).toMatchObject({ to: null, decision: "no_gain" });
+  });
+
+  test("moves a third replica, since two zones are enough", () => {
+    const decision = decide(shop({ ...FAR, pods: { web: ["n1", "n3", "n4"], db: ["n1", "n2"] } }));
+    expect(decision.moves).toHaveLength(1);
+  });
+
+  test("waits until a move has paid in enough runs in a row", () => {
+    const far = shop(FAR);
+    const rules = { rounds: 3, minGainRatio: 0.6 };
+    const first = decide(far, rules);
+    expect(first.moves).toEqual([]);
+    expect(rowOf(first, "web-0")).toMatchObject({ decision: "rounds", rounds: 1 });
+    const second = decide(far, rules, { memory: first.memory });
+    expect(second.moves).toEqual([]);
+    expect(decide(far, rules, { memory: second.memory }).moves).toHaveLength(1);
+    // A run in between in which it didn't pay begins anew.
+    const near = shop({ ...FAR, costMs: () => 1 });
+    const between = decide(near, rules, { memory: second.memory });
+    expect(decide(far, rules, { memory: between.memory }).moves).toEqual([]);
+  });
+
+  test("asks for the margin: a share of what the channels cost, and an amount", () => {
+    const slight = shop({ ...FAR, costMs: (a, b) => (TWO_ZONES[a] === TWO_ZONES[b] ? 10 : 11) });
+    expect(rowOf(decide(slight, { minGainRatio: 0.6 }), "web-0")).toMatchObject({ decision: "margin" });
+    expect(decide(slight, { minGainRatio: 0.4 }).moves).toHaveLength(1);
+    expect(decide(shop(FAR), { minGain: 11_000 }).moves).toEqual([]);
+    expect(decide(shop(FAR), { minGain: 9_000 }).moves).toHaveLength(1);
+  });
+
+  test("counts earlier moves of the run: what is full is full", () => {
+    const options: ShopOptions = {
+      pods: { a: ["n3", "n4"], b: ["n3", "n4"], db: ["n1", "n2"] },
+      channels: [
+        ["a", "db", 1000],
+        ["b", "db", 900],
+      ],
+      fixed: ["db"],
+      cpus: 8,
+      cpusOf: { n1: 2, n2: 1 },
+    };
+    // One place is left in za, on n1.
+    const decision = decide(shop(options));
+    expect(moved(decision)).toEqual([expect.stringMatching(/^a-\d n[34]>n1$/)]);
+    expect(rowOf(decision, "b-0")).toMatchObject({ decision: "infeasible" });
+  });
+
+  test("a node that a pod of this run leaves is no target: it is full until the pod is gone", () => {
+    const options: ShopOptions = {
+      pods: { a: ["n3", "n1"], b: ["n2", "n4"], x: ["n1", "n1"], y: ["n4", "n4"] },
+      channels: [
+        ["a", "x", 1000],
+        ["b", "y", 1000],
+      ],
+      fixed: ["x", "y"],
+    };
+    const targets = new Set(decide(shop(options)).moves.map(({ to }) => to));
+    for (const { from } of decide(shop(options)).moves) expect(targets).not.toContain(from);
+  });
+
+  test.each<[Partial<MoveRules>, string]>([
+    [{ maxEvictions: 1 }, "max_evictions"],
+    [{ maxEvictionsPerNode: 1 }, "max_per_node"],
+    [{ maxEvictionsPerNamespace: 1 }, "max_per_namespace"],
+  ])("keeps to %j", (rules, reason) => {
+    const two: ShopOptions = {
+      pods: { a: ["n3", "n3", "n4"], b: ["n3", "n3", "n4"], db: ["n1", "n2"] },
+      channels: [
+        ["a", "db", 1000],
+        ["b", "db", 1000],
+      ],
+      fixed: ["db"],
+    };
+    expect(decide(shop(two)).moves).toHaveLength(2);
+    const decision = decide(shop(two), rules);
+    // From another node the second one may go.
+    expect(decision.moves).toHaveLength(reason === "max_per_node" ? decision.moves.length : 1);
+    expect(new Set(decision.moves.map(({ from }) => from)).size).toBe(decision.moves.length);
+    expect(decision.rows.map((row) => row.decision)).toContain(reason);
+  });
+
+  test("moves two together that only together gain", () => {
+    // Alone a-0 would gain 20 x 350 at db and lose 20 x 500 - 250 at b; both together gain 2 x 7,000 and lose 2 x (5,000 - 250).
+    const options: ShopOptions = {
+      pods: { a: ["n3", "n4"], b: ["n3", "n4"], db: ["n1", "n1"] },
+      channels: [
+        ["a", "b", 1000],
+        ["a", "db", 700],
+        ["b", "db", 700],
+      ],
+      fixed: ["db", "a-1", "b-1"],
+    };
+    const rules = { minGainRatio: 0.1, pressureShare: 0 };
+    const together = decide(shop(options), rules);
+    expect(moved(together).sort()).toEqual(["a-0 n3>n1", "b-0 n3>n1"]);
+    expect(together.moves[0]).toMatchObject({ gain: expect.closeTo(4_500), together: [expect.any(String)] });
+    expect(decide(shop(options), { ...rules, maxGroup: 1 }).moves).toEqual([]);
+    // And not when the budget is left for only one of them.
+    const half = decide(shop(options), { ...rules, maxEvictions: 1 });
+    expect(half.moves).toEqual([]);
+    expect(half.rows.map((row) => row.decision)).toEqual(["max_evictions", "max_evictions"]);
+  });
+
+  describe("a larger move", () => {
+    // Six tiers talk to each other in za and zb; zb goes far away. A pod that leaves zb alone is far from all that stay there.
+    const tiers = ["t0", "t1", "t2", "t3", "t4", "t5"];
+    const options: ShopOptions = {
+      nodes: { n1: "za", n2: "za", n3: "zb", n4: "zb", n5: "zc", n6: "zc" },
+      pods: Object.fromEntries(tiers.map((name) => [name, ["n1", "n3"]])),
+      channels: tiers.flatMap((a, index) => tiers.slice(index + 1).map((b) => [a, b, 1000] as const)),
+      costMs: (a, b) => {
+        const zone = (node: string): string => (node < "n3" ? "za" : node < "n5" ? "zb" : "zc");
+        if (zone(a) === zone(b)) return 0.1;
+        return zone(a) === "zb" || zone(b) === "zb" ? 60 : 5;
+      },
+    };
+    const rules = { pressureShare: 0, maxGroup: 2 };
+    const first = decide(shop(options), { ...rules, maxEvictions: 4 });
+
+    test("begins when only all of it gains, with as many pods as the budgets let through", () => {
+      expect(decide(shop(options), { ...rules, maxGroup: 1 }).moves).toEqual([]);
+      expect(first.moves).toHaveLength(4);
+      expect(first.moves.every(({ from, to }) => from === "n3" && to > "n4")).toBe(true);
+      expect(first.rows.map((row) => row.detail)).toContain("part of a larger move of 6 pods");
+      expect(first.memory.campaigns.get("shop/flow")!.moves).toHaveLength(6);
+    });
+
+    /** The shop with these pods moved. */
+    const after = ({ moves }: DescheduleDecision): Shop => {
+      const pods = Object.fromEntries(
+        tiers.map((name) => {
+          const move = moves.find(({ pod }) => pod.name === `${name}-1`);
+          return [name, ["n1", move?.to ?? "n3"]];
+        }),
+      );
+      return shop({ ...options, pods });
+    };
+
+    test("goes on in the next run without waiting for rounds, and ends", () => {
+      const second = decide(after(first), { ...rules, rounds: 5 }, { memory: first.memory });
+      expect(second.moves).toHaveLength(2);
+      const all = { ...first, moves: [...first.moves, ...second.moves] };
+      const third = decide(after(all), rules, { memory: second.memory });
+      expect(third.moves).toEqual([]);
+    });
+
+    test("is given up when finishing it gains nothing any more", () => {
+      const near = { ...options, costMs: () => 5 };
+      let last: DescheduleDecision = first;
+      // Not at once: pods may be under way.
+      for (let run = 0; run < 5; run++) {
+        expect(last.memory.campaigns.size).toBe(1);
+        last = decide(shop(near), { ...rules, rounds: 5 }, { memory: last.memory });
+        expect(last.moves).toEqual([]);
+      }
+      // While it is remembered nothing else of the workflow is moved.
+      expect(last.memory.campaigns.size).toBe(0);
+    });
+
+    test("is forgotten a while after its pods have got where they should, and others follow", () => {
+      const { moves, memory } = first;
+      let last = { moves, memory };
+      const done = after({
+        ...first,
+        moves: tiers.map((name) => ({ ...moves[0]!, pod: { ...moves[0]!.pod, name: `${name}-1` } })),
+      });
+      for (let run = 0; run < 5; run++) {
+        expect(last.memory.campaigns.size).toBe(1);
+        last = decide(done, rules, { memory: last.memory });
+      }
+      expect(last.memory.campaigns.size).toBe(0);
+    });
+
+    test("is over in the next run when all its pods are gone: others needn't wait", () => {
+      const { moves } = first.memory.campaigns.get("shop/flow")!;
+      const some = decide(after(first), rules, { memory: first.memory, uids: new Set([moves[0]!.uid]) });
+      expect(some.memory.campaigns.size).toBe(1);
+      const none = decide(after(first), rules, { memory: first.memory, uids: new Set(["another"]) });
+      expect(none.memory.campaigns.size).toBe(0);
+    });
+
+    test("is decided in steps, of which none searches for more than one plan", () => {
+      const input = inputOf(shop(options), rules);
+      const steps = decideInSteps(input);
+      let count = 0;
+      let step = steps.next();
+      for (; step.done !== true; step = steps.next()) count++;
+      expect(step.value).toEqual(decideMoves(input));
+      // A plan for each zone to be left, one as a whole, and each pod.
+      expect(count).toBeGreaterThan(tiers.length * 2 + 4);
+    });
+
+    test("waits while nothing may be moved", () => {
+      const halted = decide(after(first), rules, {
+        memory: first.memory,
+        closed: { reason: "maintenance", detail: "no window is open" },
+      });
+      expect(halted.moves).toEqual([]);
+      expect(decide(after(first), rules, { memory: halted.memory }).moves).toHaveLength(2);
+    });
+  });
+
+  test("leaves out nodes that the cluster as a whole refuses", () => {
+    const asked: string[] = [];
+    const decision = decide(
+      shop(FAR),
+      {},
+      {
+        cluster: {
+          verdict: (_, node) => {
+            asked.push(node);
+            return node === "n1" ? "NodePorts: taken" : null;
+          },
+          moved: () => undefined,
+        },
+      },
+    );
+    expect(asked).toContain("n1");
+    expect(decision.moves.map(({ to }) => to)).toEqual(["n2"]);
+  });
+
+  test.each<[string, Partial<DescheduleInput>, string]>([
+    ["many pods aren't ready", { health: { ...HEALTHY, unreadyPods: 3 } }, "unready"],
+    ["many nodes aren't ready", { health: { ...HEALTHY, unreadyNodes: 2 } }, "unready"],
+    ["it isn't time", { closed: { reason: "maintenance", detail: "no window is open" } }, "maintenance"],
+  ])("moves nothing while %s, and says what it would move", (_, more, reason) => {
+    const decision = decide(shop(FAR), {}, more);
+    expect(decision.halt).toMatchObject({ reason });
+    expect(decision.moves).toEqual([]);
+    expect(rowOf(decision, "web-0")).toMatchObject({ decision: "halted" });
+    expect(decision.memory.streaks.size).toBeGreaterThan(0);
+  });
+
+  test("one pod that isn't ready among few stops nobody", () => {
+    expect(decide(shop(FAR), {}, { health: { ...HEALTHY, pods: 4, unreadyPods: 1 } }).moves).toHaveLength(1);
+  });
+
+  test("moves nothing by priorities alone, nor without costs", () => {
+    const silent = shop({ ...FAR, channels: [["web", "db", Number.NaN]] });
+    const unmeasured = {
+      ...silent,
+      workflow: {
+        ...silent.workflow,
+        problem: { ...silent.workflow.problem, workflow: shop({ ...FAR, channels: [] }).graph },
+      },
+    };
+    const decision = decide(unmeasured);
+    expect(decision.moves).toEqual([]);
+    expect(rowOf(decision, "web-0")).toMatchObject({
+      decision: "no_gain",
+      detail: expect.stringContaining("isn't measured"),
+    });
+  });
+
+  test("never moves against the pods' own rules", () => {
+    const apart = {
+      affinity: {
+        podAntiAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [
+            { topologyKey: "kubernetes.io/hostname", labelSelector: { matchLabels: { app: "db" } } },
+          ],
+        },
+      },
+    };
+    const options = { ...FAR, spec: (name: string) => (name === "web" ? apart : {}) };
+    expect(decide(shop(options)).moves).toEqual([]);
+  });
+});

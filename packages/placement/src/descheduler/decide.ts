@@ -1,0 +1,341 @@
+// The descheduler's decision: which pods are worth moving, and where to. Pure; the time, the graphs and the memory of the run before come
+// in as arguments. A run in which nothing may be moved still says what it would move, and counts for the rounds.
+import { Budgets } from "./budgets.ts";
+import type {
+  DescheduleDecision,
+  DescheduleInput,
+  DescheduleRow,
+  Halt,
+  Move,
+  StayReason,
+} from "./deschedule-input.ts";
+import { begunCampaign, continued, proposeCampaign } from "./campaign.ts";
+import { streakKey } from "./memory.ts";
+import type { Campaign, DescheduleMemory, Streak } from "./memory.ts";
+import { WorkflowMoves } from "./workflow-moves.ts";
+import type { PodMove, Proposal } from "./workflow-moves.ts";
+
+export function decideMoves(input: DescheduleInput): DescheduleDecision {
+  const steps = decideInSteps(input);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** The same, so that whoever has other work can do it in between. The longest step is the search for one plan. */
+export function decideInSteps(input: DescheduleInput): Generator<undefined, DescheduleDecision> {
+  return new Run(input).decide();
+}
+
+/** Pods of these may be restarting anyway: a share of very few pods says nothing. */
+const FEW_UNREADY = 1;
+
+/** Why nothing is to be moved, by the state of the cluster; null when it is well. */
+export function haltOf({ health, rules, closed }: DescheduleInput): Halt | null {
+  if (closed !== undefined && closed !== null) return closed;
+  const { pods, unreadyPods, nodes, unreadyNodes } = health;
+  for (const [what, unready, all] of [
+    ["pods", unreadyPods, pods],
+    ["nodes", unreadyNodes, nodes],
+  ] as const) {
+    if (unready > FEW_UNREADY && unready > all * rules.maxUnreadyRatio)
+      return { reason: "unready", detail: `${unready} of ${all} ${what} aren't ready` };
+  }
+  return null;
+}
+
+/** Groups begin with one of so many pods of a workflow. */
+const GROUPED_PODS = 64;
+
+/** The unit of a plan's seed: runs are farther apart. */
+const SEED_MS = 1_000;
+
+/** A proposal of a workflow, and in how many runs in a row it paid, this one included. */
+interface Candidate {
+  readonly in: WorkflowMoves;
+  readonly proposal: Proposal;
+  readonly key: string;
+  readonly runs: number;
+}
+
+class Run {
+  readonly #input: DescheduleInput;
+  readonly #budgets: Budgets;
+  readonly #moves: Move[] = [];
+  readonly #rows = new Map<string, DescheduleRow>();
+  readonly #campaigns = new Map<string, Campaign>();
+
+  constructor(input: DescheduleInput) {
+    this.#input = input;
+    this.#budgets = new Budgets(input.rules);
+  }
+
+  *decide(): Generator<undefined, DescheduleDecision> {
+    const halt = haltOf(this.#input);
+    const { workflows: all, rules, nowMs } = this.#input;
+    const workflows: WorkflowMoves[] = [];
+    const candidates: Candidate[] = [];
+    for (const one of all) {
+      const workflow = new WorkflowMoves(one, rules, Math.round(nowMs / SEED_MS));
+      workflows.push(workflow);
+      yield;
+      candidates.push(...(yield* this.#candidatesOf(workflow)));
+    }
+    const memory = { streaks: streaksOf(candidates), campaigns: this.#campaigns };
+    for (const one of workflows) this.#continue(one, halt);
+    // The most gain for one eviction first.
+    candidates.sort((a, b) => perMove(b) - perMove(a) || (a.key < b.key ? -1 : 1));
+    for (const candidate of candidates) this.#consider(candidate, halt);
+    return { halt, moves: this.#moves, rows: [...this.#rows.values()], memory };
+  }
+
+  *#candidatesOf(workflow: WorkflowMoves): Generator<undefined, Candidate[]> {
+    const { pods } = workflow.workflow;
+    const found: Candidate[] = [];
+    for (const pod of pods.keys()) {
+      const singles = workflow.blind === null ? workflow.singles(pod) : [];
+      found.push(...singles.map((proposal) => this.#candidate(workflow, proposal)));
+      this.#show(workflow, pod, singles[0] ?? null);
+      yield;
+    }
+    if (workflow.blind !== null) return found;
+    const single = new Set(found.map(({ proposal }) => proposal.moves[0]!.pod));
+    const known = new Set(found.map(({ key }) => key));
+    const larger = yield* this.#larger(workflow);
+    const groups = yield* this.#groups(workflow, single);
+    for (const proposal of [...this.#remembered(workflow), ...groups, ...larger]) {
+      const candidate = this.#candidate(workflow, proposal);
+      if (!known.has(candidate.key)) found.push(candidate);
+      known.add(candidate.key);
+    }
+    return found;
+  }
+
+  /** Groups are looked for where single pods don't pay, beginning with those that cost most. */
+  *#groups(workflow: WorkflowMoves, single: ReadonlySet<number>): Generator<undefined, Proposal[]> {
+    if (this.#input.rules.maxGroup < 2) return [];
+    const first = [...workflow.workflow.pods.keys()]
+      .filter((pod) => !single.has(pod))
+      .map((pod) => ({ pod, cost: workflow.costOf(pod) }))
+      .sort((a, b) => b.cost - a.cost)
+      .slice(0, GROUPED_PODS);
+    const groups: Proposal[] = [];
+    for (const { pod } of first) {
+      const group = workflow.group(pod);
+      if (group !== null) groups.push(group);
+      yield;
+    }
+    return groups;
+  }
+
+  *#larger(workflow: WorkflowMoves): Generator<undefined, Proposal[]> {
+    const { maxGroup } = this.#input.rules;
+    if (maxGroup < 2 || this.#input.memory.campaigns.has(workflow.workflow.key)) return [];
+    const proposal = yield* proposeCampaign(workflow, maxGroup + 1);
+    return proposal !== null && pays(workflow, proposal) ? [proposal] : [];
+  }
+
+  /** Goes on with a larger move that has begun, as long as finishing it gains. */
+  #continue(workflow: WorkflowMoves, halt: Halt | null): void {
+    const { key } = workflow.workflow;
+    const campaign = this.#input.memory.campaigns.get(key);
+    const next =
+      campaign === undefined
+        ? null
+        : continued(workflow, campaign, { resolve: this.#resolver(workflow), uids: this.#input.uids });
+    if (next === null) return;
+    this.#campaigns.set(key, next.campaign);
+    if (next.rest !== null) this.#advance(workflow, next.rest, { halt, runs: this.#input.rules.rounds });
+  }
+
+  /** As many moves of a larger one as the budgets let through, the best first. */
+  #advance(
+    workflow: WorkflowMoves,
+    { moves, gain, cost }: Proposal,
+    { halt, runs }: { readonly halt: Halt | null; readonly runs: number },
+  ): void {
+    const left = new Set(moves);
+    const each = { gain: gain / moves.length, cost: cost / moves.length };
+    while (left.size > 0) {
+      const [next] = [...left]
+        .map((move) => ({ move, step: workflow.judge([move]) }))
+        .sort((a, b) => (b.step?.gain ?? -Infinity) - (a.step?.gain ?? -Infinity));
+      const { move, step } = next!;
+      left.delete(move);
+      const proposal = { moves: [move], ...each };
+      const candidate = { in: workflow, proposal, key: "", runs };
+      const detail = `part of a larger move of ${moves.length} pods`;
+      if (halt !== null) this.#stay(candidate, "halted", halt.detail);
+      else if (step === null) this.#stay(candidate, "infeasible", `${detail}; not in this run`);
+      else this.#accepted(candidate, detail);
+    }
+  }
+
+  /** What paid in the last run is asked again: a slightly better move must not make it begin anew. */
+  #remembered(workflow: WorkflowMoves): Proposal[] {
+    const { key } = workflow.workflow;
+    const resolve = this.#resolver(workflow);
+    const found: Proposal[] = [];
+    for (const streak of this.#input.memory.streaks.values()) {
+      if (streak.workflow !== key) continue;
+      const moves = streak.moves.map(resolve).filter((move) => move !== null);
+      if (moves.length < streak.moves.length) continue;
+      const proposal = this.#isLarge(moves) ? workflow.judgeTogether(moves) : workflow.judge(moves);
+      if (proposal !== null && pays(workflow, proposal)) found.push(proposal);
+    }
+    return found;
+  }
+
+  #isLarge(moves: readonly PodMove[]): boolean {
+    return moves.length > this.#input.rules.maxGroup;
+  }
+
+  /** Pod and node of a remembered move as they are called now; null when either has gone. */
+  #resolver(workflow: WorkflowMoves): (move: Streak["moves"][number]) => PodMove | null {
+    const { problem, pods } = workflow.workflow;
+    const podOf = new Map(pods.map(({ uid }, pod) => [uid, pod]));
+    const nodeOf = new Map(problem.nodes.map(({ name }, node) => [name, node]));
+    return (move) => {
+      const pod = podOf.get(move.uid);
+      const node = nodeOf.get(move.node);
+      return pod === undefined || node === undefined ? null : { pod, node };
+    };
+  }
+
+  #candidate(workflow: WorkflowMoves, proposal: Proposal): Candidate {
+    const key = streakKey(movesOf(workflow, proposal));
+    const runs = (this.#input.memory.streaks.get(key)?.runs ?? 0) + 1;
+    return { in: workflow, proposal, key, runs };
+  }
+
+  #consider(candidate: Candidate, halt: Halt | null): void {
+    const { in: workflow, runs, proposal } = candidate;
+    const { rules } = this.#input;
+    const { key } = workflow.workflow;
+    // What a larger move has half done looks worth undoing.
+    if (this.#campaigns.has(key) || proposal.moves.some(({ pod }) => this.#isMoved(workflow, pod))) return;
+    if (runs < rules.rounds)
+      return this.#stay(candidate, "rounds", `it paid in ${runs} of ${rules.rounds} runs in a row`);
+    if (halt !== null) return this.#stay(candidate, "halted", halt.detail);
+    if (!this.#isLarge(proposal.moves)) return this.#accepted(candidate, "");
+    this.#campaigns.set(key, begunCampaign(movesOf(workflow, proposal)));
+    this.#advance(workflow, proposal, { halt, runs });
+  }
+
+  /** Makes the moves if budgets, earlier moves and the cluster allow. @param detail of a part of a larger move, which need not gain by itself */
+  #accepted(candidate: Candidate, detail: string): void {
+    const { in: workflow, runs } = candidate;
+    const pods = candidate.proposal.moves.map(({ pod }) => ({
+      pod: workflow.workflow.pods[pod]!,
+      node: workflow.workflow.problem.nodes[workflow.nodeOf(pod)]!.name,
+    }));
+    const spent = this.#budgets.refusalOf(pods);
+    if (spent !== null) return this.#stay(candidate, spent.reason, spent.detail);
+    const isPart = detail !== "";
+    // Moves that were decided before may have made it better, worse or impossible.
+    const proposal = isPart ? candidate.proposal : workflow.judge(candidate.proposal.moves);
+    if (proposal === null)
+      return this.#stay(candidate, "infeasible", "an earlier move of this run is in its way");
+    if (!isPart && !pays(workflow, proposal))
+      return this.#stay(candidate, "margin", "after earlier moves of this run it gains too little");
+    const refused = this.#refusedByCluster(workflow, proposal);
+    if (refused !== null) return this.#stay(candidate, "infeasible", refused);
+    this.#budgets.spend(pods);
+    this.#accept(workflow, proposal, runs, detail);
+  }
+
+  #accept(workflow: WorkflowMoves, proposal: Proposal, runs: number, part: string): void {
+    const { key, pods, problem } = workflow.workflow;
+    const names = proposal.moves.map(({ pod }) => pods[pod]!.name);
+    for (const { pod, node } of proposal.moves) {
+      const moved = pods[pod]!;
+      const from = problem.nodes[workflow.nodeOf(pod)]!.name;
+      const to = problem.nodes[node]!.name;
+      const together = names.filter((name) => name !== moved.name);
+      const { gain, cost } = proposal;
+      this.#moves.push({ workflow: key, pod: moved, from, to, gain, cost, together });
+      const detail = together.length === 0 ? part : `together with ${together.join(", ")}`;
+      this.#rows.set(moved.uid, {
+        ...this.#rows.get(moved.uid)!,
+        to,
+        gain: proposal.gain / proposal.moves.length,
+        rounds: runs,
+        decision: "move",
+        detail,
+      });
+      this.#input.cluster?.moved(moved, to);
+    }
+    workflow.commit(proposal.moves);
+  }
+
+  #refusedByCluster(workflow: WorkflowMoves, { moves }: Proposal): string | null {
+    const { pods, problem } = workflow.workflow;
+    for (const { pod, node } of moves) {
+      const refused = this.#input.cluster?.verdict(pods[pod]!, problem.nodes[node]!.name) ?? null;
+      if (refused !== null) return refused;
+    }
+    return null;
+  }
+
+  #isMoved(workflow: WorkflowMoves, pod: number): boolean {
+    return this.#rows.get(workflow.workflow.pods[pod]!.uid)?.decision === "move";
+  }
+
+  /** A pod's line as long as no move of it was considered. */
+  #show(workflow: WorkflowMoves, pod: number, single: Proposal | null): void {
+    const { key, pods, problem } = workflow.workflow;
+    const { uid, namespace, name } = pods[pod]!;
+    const best = workflow.blind === null ? (single ?? workflow.best(pod)) : null;
+    const gains = best !== null && best.gain > 0;
+    this.#rows.set(uid, {
+      workflow: key,
+      namespace,
+      pod: name,
+      from: problem.nodes[workflow.nodeOf(pod)]!.name,
+      to: gains ? problem.nodes[best.moves[0]!.node]!.name : null,
+      cost: workflow.costOf(pod),
+      gain: gains ? best.gain : 0,
+      rounds: 0,
+      decision: gains ? "margin" : "no_gain",
+      detail: workflow.blind ?? (best === null ? "no other node admits it" : ""),
+    });
+  }
+
+  /** Each pod's line is about its best move: the first that was considered. */
+  #stay({ in: workflow, proposal, runs }: Candidate, decision: StayReason, detail: string): void {
+    const { pods, problem } = workflow.workflow;
+    for (const { pod, node } of proposal.moves) {
+      const { uid } = pods[pod]!;
+      const row = this.#rows.get(uid)!;
+      if (row.rounds > 0) continue;
+      const to = problem.nodes[node]!.name;
+      const gain = proposal.gain / proposal.moves.length;
+      this.#rows.set(uid, { ...row, to, gain, rounds: runs, decision, detail });
+    }
+  }
+}
+
+function pays(workflow: WorkflowMoves, { gain, cost, moves }: Proposal): boolean {
+  return gain >= workflow.margin(cost, moves.length);
+}
+
+function perMove({ proposal }: Candidate): number {
+  return proposal.gain / proposal.moves.length;
+}
+
+function movesOf({ workflow }: WorkflowMoves, { moves }: Proposal): Streak["moves"] {
+  return moves.map(({ pod, node }) => ({
+    uid: workflow.pods[pod]!.uid,
+    node: workflow.problem.nodes[node]!.name,
+  }));
+}
+
+function streaksOf(candidates: readonly Candidate[]): DescheduleMemory["streaks"] {
+  return new Map(
+    candidates.map(({ in: workflow, proposal, key, runs }) => [
+      key,
+      { workflow: workflow.workflow.key, moves: movesOf(workflow, proposal), runs },
+    ]),
+  );
+}

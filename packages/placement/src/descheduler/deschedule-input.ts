@@ -1,0 +1,130 @@
+import type { PlanProblem } from "../planner/plan-problem.ts";
+import type { PlanSettings } from "../planner/plan-settings.ts";
+import type { DescheduleMemory } from "./memory.ts";
+
+/** When moving a pod is worth it, and how much may be moved. */
+export interface MoveRules extends PlanSettings {
+  /** What a move must gain at least, as a share of what the pod's channels cost now. */
+  readonly minGainRatio: number;
+  /** And at least so much, bytes per second x milliseconds. */
+  readonly minGain: number;
+  /** In so many runs in a row the same move must have paid. */
+  readonly rounds: number;
+  readonly maxEvictions: number;
+  readonly maxEvictionsPerNode: number;
+  readonly maxEvictionsPerNamespace: number;
+  /** Pods that are moved together because only together they gain; 1 = none. */
+  readonly maxGroup: number;
+  /** No pod is moved while more than this share of pods, or of nodes, isn't ready. */
+  readonly maxUnreadyRatio: number;
+}
+
+/** A pod that no exclusion keeps where it is. */
+export interface MovablePod {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Of its workload, unique in the cluster: one pod of it is moved per run at most. */
+  readonly owner: string;
+  /** Nodes of all replicas of its workload that aren't being deleted, itself among them. */
+  readonly replicaNodes: readonly string[];
+}
+
+export interface WorkflowToImprove {
+  /** namespace/name */
+  readonly key: string;
+  /** All its pods are on nodes. */
+  readonly problem: PlanProblem;
+  /** By pod of the problem. */
+  readonly pods: readonly MovablePod[];
+}
+
+/** What is asked of the whole cluster: problems know their own workflow's pods only. */
+export interface ClusterCheck {
+  /** Why the pod's replacement couldn't run there after the moves so far; null when it could. */
+  verdict(pod: MovablePod, node: string): string | null;
+  /** The run moves the pod there: later questions count it there. */
+  moved(pod: MovablePod, node: string): void;
+}
+
+export interface ClusterHealth {
+  readonly pods: number;
+  readonly unreadyPods: number;
+  readonly nodes: number;
+  readonly unreadyNodes: number;
+}
+
+export interface DescheduleInput {
+  readonly nowMs: number;
+  readonly rules: MoveRules;
+  readonly workflows: readonly WorkflowToImprove[];
+  readonly health: ClusterHealth;
+  readonly memory: DescheduleMemory;
+  /** Of all pods that are there, whether or not they may be moved: those of a larger move that aren't have been moved. */
+  readonly uids?: ReadonlySet<string>;
+  readonly cluster?: ClusterCheck;
+  /** Why nothing may be moved now, whatever it would gain; null: it may. */
+  readonly closed?: Halt | null;
+}
+
+/** Why a run moves nothing at all. */
+export const HALT_REASONS = ["maintenance", "unready", "regret", "planner", "stale"] as const;
+export interface Halt {
+  readonly reason: (typeof HALT_REASONS)[number];
+  readonly detail: string;
+}
+
+/** Why a pod that may be moved isn't, in this run. */
+export const STAY_REASONS = [
+  "no_gain",
+  "margin",
+  "rounds",
+  "spread",
+  "infeasible",
+  "max_evictions",
+  "max_per_node",
+  "max_per_namespace",
+  "max_per_workload",
+  "halted",
+] as const;
+export type StayReason = (typeof STAY_REASONS)[number];
+
+export interface Move {
+  readonly workflow: string;
+  readonly pod: MovablePod;
+  readonly from: string;
+  readonly to: string;
+  /** Of all moves of its group together, bytes per second x milliseconds. */
+  readonly gain: number;
+  /** What the channels of the group's pods cost before. */
+  readonly cost: number;
+  /** Names of the pods that are moved with it. */
+  readonly together: readonly string[];
+}
+
+/** A line of what a run would do. */
+export interface DescheduleRow {
+  readonly workflow: string;
+  readonly namespace: string;
+  readonly pod: string;
+  readonly from: string;
+  /** The best node that it may go to; null when there is none better. */
+  readonly to: string | null;
+  /** What its channels cost, bytes per second x milliseconds. */
+  readonly cost: number;
+  readonly gain: number;
+  /** In how many runs in a row it paid. */
+  readonly rounds: number;
+  readonly decision: "move" | StayReason;
+  readonly detail: string;
+}
+
+export interface DescheduleDecision {
+  readonly halt: Halt | null;
+  /** In order; those of a group follow each other, and are carried out all or none. */
+  readonly moves: readonly Move[];
+  /** One per movable pod. */
+  readonly rows: readonly DescheduleRow[];
+  /** For the next run. */
+  readonly memory: DescheduleMemory;
+}

@@ -1,0 +1,252 @@
+// Which pods are never moved, whatever it would gain. Pure: objects and the time come in as arguments.
+// What cluster-autoscaler, Karpenter and the Kubernetes descheduler leave alone is left alone here too.
+import { ageMsOf, countOf, fieldsOf, isTrue, listOf, textOf } from "./cluster-object.ts";
+import type { ClusterObject, Fields } from "./cluster-object.ts";
+
+/** Why a pod is left where it is before anybody asks what a move would gain. */
+export const EXCLUSION_REASONS = [
+  "terminating",
+  "static_pod",
+  "bare_pod",
+  "daemon_set",
+  "job",
+  "stateful_set",
+  "unknown_controller",
+  "system_priority",
+  "do_not_disrupt",
+  "not_safe_to_evict",
+  "local_storage",
+  "pinned_volume",
+  "not_opted_in",
+  "single_replica",
+  "rollout",
+  "replicas_not_ready",
+  "pod_not_ready",
+  "too_young",
+  "in_flight",
+  "cool_down",
+] as const;
+export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
+
+export interface Exclusion {
+  readonly reason: ExclusionReason;
+  /** What it is, in words for people. */
+  readonly detail: string;
+}
+
+export interface ExclusionRules {
+  /** Pods and workloads younger than this stay, milliseconds. */
+  readonly minPodAgeMs: number;
+  /** Pods with emptyDir or hostPath volumes may be moved: what is in those is lost. */
+  readonly allowLocalStorage: boolean;
+  readonly allowStatefulSets: boolean;
+}
+
+/** A pod with what has to be known of its surroundings. */
+export interface PodInContext {
+  readonly pod: ClusterObject;
+  /** What will replace it: a ReplicaSet or a StatefulSet; null when it isn't known. */
+  readonly controller: ClusterObject | null;
+  /** The Deployment above the ReplicaSet, else the controller itself; null when it isn't known. */
+  readonly workload: ClusterObject | null;
+  /** Whether a pod of this template would be held by our gate, and so be sent to its target. */
+  readonly replacementIsGated: boolean;
+  /** By namespace/name and by name; undefined when there is none, or none is known. */
+  readonly claim: (key: string) => ClusterObject | undefined;
+  readonly volume: (name: string) => ClusterObject | undefined;
+  /** A move of its workload that isn't done yet. */
+  readonly moveInFlight: boolean;
+  /** When a pod of its workload was moved last, and how long none may be. */
+  readonly lastMove: { readonly atMs: number; readonly coolDownMs: number } | null;
+}
+
+/** The first rule that forbids moving the pod; null when none does. Rules that never change for a pod come first. */
+export function exclusionOf(context: PodInContext, rules: ExclusionRules, nowMs: number): Exclusion | null {
+  return (
+    ofKind(context, rules) ??
+    ofWishes(context.pod) ??
+    ofVolumes(context, rules) ??
+    (context.replacementIsGated
+      ? null
+      : excluded("not_opted_in", "its replacement wouldn't wait for a plan")) ??
+    ofReplicas(context) ??
+    ofAge(context, rules, nowMs) ??
+    ofMoves(context, nowMs)
+  );
+}
+
+/** Kubernetes gives its own two classes 2,000,000,000 and more; users' end at 1,000,000,000. */
+const SYSTEM_PRIORITY = 2_000_000_000;
+
+const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
+
+function ofKind({ pod }: PodInContext, rules: ExclusionRules): Exclusion | null {
+  if (pod.metadata.deletionTimestamp !== undefined) return excluded("terminating", "it is being deleted");
+  const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
+  if (pod.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined || owner?.kind === "Node")
+    return excluded("static_pod", "its kubelet would start it on the same node again");
+  if (owner === undefined) return excluded("bare_pod", "nobody would replace it");
+  switch (owner.kind) {
+    case "ReplicaSet":
+      return ofPriority(pod);
+    case "StatefulSet":
+      return rules.allowStatefulSets
+        ? ofPriority(pod)
+        : excluded("stateful_set", "StatefulSets are moved only when that is allowed");
+    case "DaemonSet":
+      return excluded("daemon_set", "it belongs on its node");
+    case "Job":
+      return excluded("job", "its work would be lost");
+    default:
+      return excluded("unknown_controller", `how a ${owner.kind} replaces its pods isn't known`);
+  }
+}
+
+function ofPriority({ spec = {} }: ClusterObject): Exclusion | null {
+  const name = textOf(spec["priorityClassName"]);
+  const priority = countOf(spec["priority"]) ?? 0;
+  return name.startsWith("system-") || priority >= SYSTEM_PRIORITY
+    ? excluded("system_priority", `its priority is ${name === "" ? priority : name}`)
+    : null;
+}
+
+/** Annotations by which people keep a pod where it is, and the value that says so. */
+const WISHES: readonly (readonly [name: string, value: string, reason: ExclusionReason])[] = [
+  ["cluster-autoscaler.kubernetes.io/safe-to-evict", "false", "not_safe_to_evict"],
+  ["karpenter.sh/do-not-disrupt", "true", "do_not_disrupt"],
+  ["karpenter.sh/do-not-evict", "true", "do_not_disrupt"],
+];
+
+function ofWishes({ metadata }: ClusterObject): Exclusion | null {
+  for (const [name, value, reason] of WISHES)
+    if (metadata.annotations?.[name] === value) return excluded(reason, `it is annotated ${name}=${value}`);
+  return null;
+}
+
+/** Names of volumes without data that matter, separated by commas. */
+const SAFE_VOLUMES_ANNOTATION = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
+/** Istio's injector lists its own volumes here, as JSON. */
+const SIDECAR_ANNOTATION = "sidecar.istio.io/status";
+
+function ofVolumes(context: PodInContext, { allowLocalStorage }: ExclusionRules): Exclusion | null {
+  const { pod } = context;
+  const volumes = listOf(pod.spec?.["volumes"]);
+  if (!allowLocalStorage) {
+    const safe = safeVolumes(pod.metadata.annotations ?? {});
+    const local = volumes.find((volume) => isLocal(volume) && !safe.has(textOf(volume["name"])));
+    if (local !== undefined)
+      return excluded("local_storage", `what is in its volume ${textOf(local["name"])} would be lost`);
+  }
+  for (const volume of volumes) {
+    const problem = ofClaim(context, volume);
+    if (problem !== null) return excluded("pinned_volume", problem);
+  }
+  return null;
+}
+
+function isLocal(volume: Fields): boolean {
+  return volume["emptyDir"] !== undefined || volume["hostPath"] !== undefined;
+}
+
+function safeVolumes(annotations: Readonly<Record<string, string>>): ReadonlySet<string> {
+  const named = (annotations[SAFE_VOLUMES_ANNOTATION] ?? "").split(",").map((name) => name.trim());
+  return new Set([...named, ...sidecarVolumes(annotations[SIDECAR_ANNOTATION])]);
+}
+
+function sidecarVolumes(text: string | undefined): string[] {
+  if (text === undefined) return [];
+  try {
+    const { volumes } = fieldsOf(JSON.parse(text));
+    return Array.isArray(volumes) ? volumes.map(textOf) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** What ties the volume to a place; null when nothing does. */
+function ofClaim({ pod, claim, volume }: PodInContext, source: Fields): string | null {
+  const { namespace = "default", name } = pod.metadata;
+  const named = textOf(fieldsOf(source["persistentVolumeClaim"])["claimName"]);
+  const claimName = source["ephemeral"] === undefined ? named : `${name}-${textOf(source["name"])}`;
+  if (claimName === "") return null;
+  const volumeName = textOf(claim(`${namespace}/${claimName}`)?.spec?.["volumeName"]);
+  if (volumeName === "") return `its claim ${claimName} isn't bound, or isn't known`;
+  const bound = volume(volumeName);
+  if (bound === undefined) return `its volume ${volumeName} isn't known`;
+  const { spec = {} } = bound;
+  if (spec["local"] !== undefined || spec["hostPath"] !== undefined)
+    return `its volume ${volumeName} is on its node`;
+  return fieldsOf(spec["nodeAffinity"])["required"] === undefined
+    ? null
+    : `its volume ${volumeName} binds it to its node or zone`;
+}
+
+function ofReplicas(context: PodInContext): Exclusion | null {
+  const { pod, workload, controller } = context;
+  if (workload === null || controller === null)
+    return excluded("unknown_controller", "its controller isn't known yet");
+  // As the API server does.
+  const wanted = countOf(workload.spec?.["replicas"]) ?? 1;
+  if (wanted < 2) return excluded("single_replica", "nothing would serve while it moves");
+  const rollout = rolloutOf(workload, controller, wanted);
+  if (rollout !== null) return excluded("rollout", rollout);
+  const ready = countOf(workload.status?.["readyReplicas"]) ?? 0;
+  if (ready < wanted) return excluded("replicas_not_ready", `${ready} of ${wanted} replicas are ready`);
+  return pod.status?.["phase"] === "Running" && isTrue(pod, "Ready")
+    ? null
+    : excluded("pod_not_ready", "it isn't ready");
+}
+
+/** What is being rolled out; null when nothing is. */
+function rolloutOf(workload: ClusterObject, controller: ClusterObject, wanted: number): string | null {
+  const { status = {}, metadata } = workload;
+  const seen = countOf(status["observedGeneration"]);
+  if (seen !== null && seen < (metadata.generation ?? 0))
+    return "its newest specification wasn't looked at yet";
+  const current = textOf(status["currentRevision"]);
+  if (current !== "" && current !== textOf(status["updateRevision"]))
+    return `revision ${textOf(status["updateRevision"])} is being rolled out`;
+  const total = countOf(status["replicas"]) ?? 0;
+  if (total !== wanted) return `it has ${total} replicas and is to have ${wanted}`;
+  return workload === controller ? null : generationOf(status, controller, wanted);
+}
+
+/** What a Deployment changes from one ReplicaSet to the next. */
+function generationOf(status: Fields, controller: ClusterObject, wanted: number): string | null {
+  const updated = countOf(status["updatedReplicas"]);
+  if (updated !== null && updated !== wanted)
+    return `${updated} of ${wanted} replicas are of its newest template`;
+  const ofController = countOf(controller.spec?.["replicas"]);
+  return ofController !== null && ofController !== wanted ? "its ReplicaSet is being scaled" : null;
+}
+
+function ofAge(
+  { pod, workload }: PodInContext,
+  { minPodAgeMs }: ExclusionRules,
+  nowMs: number,
+): Exclusion | null {
+  for (const [object, words] of [
+    [pod, "it"],
+    [workload, "its workload"],
+  ] as const) {
+    const ageMs = object === null ? null : ageMsOf(object, nowMs);
+    if (ageMs === null || ageMs < minPodAgeMs) {
+      const age = ageMs === null ? "of unknown age" : `${Math.round(ageMs / 1000)} s old`;
+      return excluded("too_young", `${words} is ${age}`);
+    }
+  }
+  return null;
+}
+
+function ofMoves({ moveInFlight, lastMove }: PodInContext, nowMs: number): Exclusion | null {
+  if (moveInFlight) return excluded("in_flight", "a pod of its workload is being moved");
+  if (lastMove === null) return null;
+  const leftMs = lastMove.atMs + lastMove.coolDownMs - nowMs;
+  return leftMs > 0
+    ? excluded("cool_down", `a pod of its workload was moved; no other is for ${Math.ceil(leftMs / 1000)} s`)
+    : null;
+}
+
+function excluded(reason: ExclusionReason, detail: string): Exclusion {
+  return { reason, detail };
+}

@@ -1,0 +1,59 @@
+// When pods may be moved: weekly windows in UTC, such as `Mon-Fri 22:00-04:00`.
+import { PlacementError } from "../errors.ts";
+
+/** A span of each of some weekdays. One that ends before it begins ends on the next day; one as long as a day has equal ends. */
+export interface MaintenanceWindow {
+  /** By weekday, 0 = Sunday: whether it begins on that day. */
+  readonly days: readonly boolean[];
+  /** Minutes after midnight UTC. */
+  readonly fromMinute: number;
+  readonly toMinute: number;
+}
+
+const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+const DAY_MINUTES = 24 * 60;
+const PATTERN = /^(?:([a-z]{3})(?:-([a-z]{3}))? )?(\d\d):(\d\d)-(\d\d):(\d\d)$/;
+
+/**
+ * `HH:MM-HH:MM`, `Day HH:MM-HH:MM` or `Day-Day HH:MM-HH:MM`, days by their first three letters, hours in UTC; 24:00 is a day's end.
+ * Throws PlacementError `invalid_setting`, which names the text and the rule.
+ */
+export function parseMaintenanceWindow(text: string): MaintenanceWindow {
+  const match = PATTERN.exec(text.trim().toLowerCase());
+  if (match === null)
+    return refuse(text, "must be such as `22:00-04:00`, `Sat 00:00-24:00` or `Mon-Fri 22:00-04:00`");
+  const [, first, last, ...times] = match;
+  const [fromHour, fromMinutes, toHour, toMinutes] = times.map(Number) as [number, number, number, number];
+  const fromMinute = fromHour * 60 + fromMinutes;
+  const toMinute = toHour * 60 + toMinutes;
+  if (fromMinutes > 59 || toMinutes > 59 || fromMinute >= DAY_MINUTES || toMinute > DAY_MINUTES)
+    return refuse(text, "must have times from 00:00 to 24:00");
+  return { days: daysOf(text, first, last), fromMinute, toMinute };
+}
+
+/** Whether some window is open; always, when there are none. */
+export function isOpen(windows: readonly MaintenanceWindow[], nowMs: number): boolean {
+  if (windows.length === 0) return true;
+  const now = new Date(nowMs);
+  const today = now.getUTCDay();
+  const minute = now.getUTCHours() * 60 + now.getUTCMinutes();
+  return windows.some(({ days, fromMinute, toMinute }) => {
+    const length = toMinute > fromMinute ? toMinute - fromMinute : toMinute - fromMinute + DAY_MINUTES;
+    const sinceToday = minute - fromMinute;
+    if (days[today] === true && sinceToday >= 0 && sinceToday < length) return true;
+    return days[(today + 6) % 7] === true && sinceToday + DAY_MINUTES < length;
+  });
+}
+
+function daysOf(text: string, first: string | undefined, last: string | undefined): boolean[] {
+  if (first === undefined) return DAYS.map(() => true);
+  const from = DAYS.indexOf(first);
+  const to = last === undefined ? from : DAYS.indexOf(last);
+  if (from < 0 || to < 0) return refuse(text, `must name days of ${DAYS.join(", ")}`);
+  const count = ((to - from + 7) % 7) + 1;
+  return DAYS.map((_, day) => (day - from + 7) % 7 < count);
+}
+
+function refuse(text: string, rule: string): never {
+  throw new PlacementError("invalid_setting", `a maintenance window ${rule}, got ${text}`);
+}

@@ -1,0 +1,382 @@
+// What moving pods of one workflow would gain, by the planner's own cost. Moves that were decided are simulated: later questions see the
+// pods where they will be, and nodes without what they will use.
+import { costModel } from "../planner/objective.ts";
+import { planSettings } from "../planner/plan-settings.ts";
+import { plan } from "../planner/plan.ts";
+import type { PlanProblem } from "../planner/plan-problem.ts";
+import { PlanState } from "../planner/plan-state.ts";
+import type { MoveRules, WorkflowToImprove } from "./deschedule-input.ts";
+import { keepsSpan } from "./span.ts";
+
+/** A pod and a node by their indices in the problem. */
+export interface PodMove {
+  readonly pod: number;
+  readonly node: number;
+}
+
+/** One move, or several that are made together. */
+export interface Proposal {
+  readonly moves: readonly PodMove[];
+  /** How much less the channels will cost, bytes per second x milliseconds. */
+  readonly gain: number;
+  /** What the channels of these pods cost now; the one between two of them counts twice. */
+  readonly cost: number;
+}
+
+/** Targets kept per pod: those behind them would hardly be the best one in the next run. */
+const TARGETS_PER_POD = 8;
+/** Work of a plan, in pairs of a pod and a node that are weighed up: some 20 ms. */
+const PLAN_EFFORT = 60_000;
+/** Pods x nodes of a workflow above which it isn't planned anew: that would keep the process from answering. */
+const MAX_PLANNED = 200_000;
+/** On clusters above this, groups are looked for on a sample of the nodes. */
+const MAX_GROUP_NODES = 48;
+/** Nodes of its zone where a pod may follow another one, which itself is the first. */
+const FOLLOWED_NODES = 8;
+
+export class WorkflowMoves {
+  readonly workflow: WorkflowToImprove;
+  /** Why nothing can be said about gains; null when it can. Declared priorities stand in for traffic when pods are placed, never to move them. */
+  readonly blind: string | null;
+  readonly #rules: MoveRules;
+  /** Of plans: another one each run, since one search alone often ends where it isn't best. */
+  readonly #seed: number;
+  readonly #state: PlanState;
+  /** Nodes that pods of this run leave: what they hold there is theirs until they are gone. */
+  readonly #vacated = new Set<number>();
+  readonly #nearby = new Map<number, readonly number[]>();
+  readonly #all: readonly number[];
+
+  constructor(workflow: WorkflowToImprove, rules: MoveRules, seed = 1) {
+    this.workflow = workflow;
+    this.#rules = rules;
+    this.#seed = seed;
+    const { problem } = workflow;
+    this.#all = [...problem.nodes.keys()];
+    const model = costModel(problem, planSettings(rules));
+    this.blind = !model.field.known
+      ? "no network cost is known"
+      : model.traffic.source === "measured"
+        ? null
+        : "the traffic of its channels isn't measured";
+    this.#state = new PlanState(model);
+    for (const [pod, { current }] of problem.pods.entries())
+      if (current >= 0) this.#state.place(pod, current);
+  }
+
+  /** What the pod's channels cost where it is. */
+  costOf(pod: number): number {
+    const node = this.#state.unplace(pod);
+    const cost = this.#state.networkAt(pod, node, -1);
+    this.#state.place(pod, node);
+    return cost;
+  }
+
+  /** The best node that admits the pod, whatever it gains; null when no other does. */
+  best(pod: number): Proposal | null {
+    return this.#targets(pod, -Infinity, 1, this.#all)[0] ?? null;
+  }
+
+  /** Moves of one pod that pay, the best targets first. */
+  singles(pod: number): Proposal[] {
+    return this.#targets(pod, this.margin(this.costOf(pod), 1), TARGETS_PER_POD, this.#all);
+  }
+
+  /** What a proposal must gain. */
+  margin(cost: number, moves: number): number {
+    return Math.max(this.#rules.minGain * moves, this.#rules.minGainRatio * cost, Number.MIN_VALUE);
+  }
+
+  /** What these moves would gain as things are; null when they can't be made, or not all. */
+  judge(moves: readonly PodMove[]): Proposal | null {
+    const cost = moves.reduce((sum, { pod }) => sum + this.costOf(pod), 0);
+    const undo: PodMove[] = [];
+    let gain = 0;
+    for (const { pod, node } of moves) {
+      const step = this.#stepGain(pod, node);
+      if (step === null) break;
+      gain += step;
+      undo.unshift({ pod, node: this.#state.assignment[pod]! });
+      this.#state.move(pod, node);
+    }
+    for (const { pod, node } of undo) this.#state.move(pod, node);
+    return undo.length === moves.length ? { moves, gain, cost } : null;
+  }
+
+  /**
+   * The best moves of several pods that begin with this one: each next pod talks to one before it and is of another workload. They pay
+   * together, and no part of them pays as much per move.
+   */
+  group(first: number): Proposal | null {
+    let best: Proposal | null = null;
+    for (const node of this.#groupNodes(first)) {
+      const found = this.#chain(first, node);
+      if (found !== null && (best === null || found.gain > best.gain)) best = found;
+    }
+    return best;
+  }
+
+  /** Zones that pods of the workflow are in, those whose pods cost most first. */
+  zones(): (string | null)[] {
+    const { nodes } = this.#state.problem;
+    const costs = new Map<string | null, number>();
+    for (const pod of this.workflow.pods.keys()) {
+      const { zone } = nodes[this.nodeOf(pod)]!;
+      costs.set(zone, (costs.get(zone) ?? 0) + this.costOf(pod));
+    }
+    return [...costs].sort(([, a], [, b]) => b - a).map(([zone]) => zone);
+  }
+
+  /**
+   * Planned anew, but for one replica of each workload: one that is in that zone, else that which costs most. The others stay. The moves that
+   * this would take.
+   */
+  planned(zone: string | null): PodMove[] {
+    const { problem, pods } = this.workflow;
+    const { nodes } = problem;
+    if (pods.length * nodes.length > MAX_PLANNED) return [];
+    const moving = this.#replicasOf(zone);
+    const fixed = problem.pods.map((pod, index) => {
+      if (moving.has(index)) return pod;
+      const allowed = new Uint8Array(nodes.length);
+      allowed[this.#state.assignment[index]!] = 1;
+      return { ...pod, allowed };
+    });
+    const assignment = this.#plan({ ...problem, pods: fixed });
+    if (assignment === null) return [];
+    return [...moving]
+      .map((pod) => ({ pod, node: assignment[pod]! }))
+      .filter(({ pod, node }) => node !== this.#state.assignment[pod]);
+  }
+
+  /** Planned anew as a whole. Replicas are alike: one that is where the plan has another one stays. */
+  plannedWhole(): PodMove[] {
+    const { problem, pods } = this.workflow;
+    if (pods.length * problem.nodes.length > MAX_PLANNED) return [];
+    const assignment = this.#plan(problem);
+    if (assignment === null) return [];
+    const moves: PodMove[] = [];
+    for (const replicas of Map.groupBy(pods.keys(), (pod) => pods[pod]!.owner).values()) {
+      const targets = replicas.map((pod) => assignment[pod]!);
+      const leaving = replicas.filter((pod) => {
+        const at = targets.indexOf(this.#state.assignment[pod]!);
+        if (at >= 0) targets.splice(at, 1);
+        return at < 0;
+      });
+      moves.push(...leaving.map((pod, index) => ({ pod, node: targets[index]! })));
+    }
+    return moves;
+  }
+
+  #plan(problem: PlanProblem): Int32Array | null {
+    const { bytesPerRequest, pressureShare } = this.#rules;
+    const limits = { seed: this.#seed, now: () => 0, deadlineMs: 1, effort: PLAN_EFFORT };
+    const found = plan(problem, { ...limits, bytesPerRequest, pressureShare });
+    return found.complete ? found.assignment : null;
+  }
+
+  /** Whether each of them, were it made now and alone, would leave its workload on enough nodes and zones. */
+  keepsSpan({ pod, node }: PodMove): boolean {
+    return this.#keeps(pod, this.nodeOf(pod), node);
+  }
+
+  /** As `judge`, but of moves that need not be made in this order, nor in one run. */
+  judgeTogether(moves: readonly PodMove[]): Proposal | null {
+    const state = this.#state;
+    const from = moves.map(({ pod }) => state.assignment[pod]!);
+    const kept = moves.every(
+      ({ pod, node }, index) => node !== from[index] && this.#keeps(pod, from[index]!, node),
+    );
+    if (!kept || moves.length === 0) return null;
+    const held = state.holds();
+    let cost = 0;
+    let pressure = 0;
+    for (const [index, { pod }] of moves.entries()) {
+      state.unplace(pod);
+      cost += state.networkAt(pod, from[index]!, -1);
+      pressure += state.pressureAt(pod, from[index]!);
+    }
+    let network = cost;
+    let placed = 0;
+    for (const { pod, node } of moves) {
+      if (!state.admits(pod, node, false)) break;
+      network -= state.networkAt(pod, node, -1);
+      pressure -= state.pressureAt(pod, node);
+      state.place(pod, node);
+      placed++;
+    }
+    const isAllowed = placed === moves.length && (!held || state.holds());
+    for (const { pod } of moves.slice(0, placed)) state.unplace(pod);
+    for (const [index, { pod }] of moves.entries()) state.place(pod, from[index]!);
+    return isAllowed ? { moves, gain: Math.min(network, network + pressure), cost } : null;
+  }
+
+  /** The moves are made: simulates them. */
+  commit(moves: readonly PodMove[]): void {
+    for (const { pod, node } of moves) {
+      this.#vacated.add(this.#state.assignment[pod]!);
+      this.#state.move(pod, node);
+    }
+  }
+
+  nodeOf(pod: number): number {
+    return this.#state.assignment[pod]!;
+  }
+
+  #chain(first: number, node: number): Proposal | null {
+    const start = this.#stepGain(first, node);
+    if (start === null) return null;
+    const state = this.#state;
+    const moves: PodMove[] = [{ pod: first, node }];
+    const undo: PodMove[] = [{ pod: first, node: state.assignment[first]! }];
+    let cost = this.costOf(first);
+    let gain = start;
+    let best: Proposal | null = null;
+    state.move(first, node);
+    while (moves.length < this.#rules.maxGroup) {
+      const next = this.#nextOf(moves);
+      if (next === null || next.gain <= 0) break;
+      cost += this.costOf(next.pod);
+      gain += next.gain;
+      moves.push({ pod: next.pod, node: next.node });
+      undo.unshift({ pod: next.pod, node: state.assignment[next.pod]! });
+      state.move(next.pod, next.node);
+      const pays = gain >= this.margin(cost, moves.length);
+      if (pays && (best === null || gain > best.gain)) best = { moves: [...moves], gain, cost };
+    }
+    for (const back of undo) state.move(back.pod, back.node);
+    return best;
+  }
+
+  /** The pod that gains most by following those that were moved: to where the last one is, or near it. */
+  #nextOf(moves: readonly PodMove[]): (PodMove & { gain: number }) | null {
+    const { pods } = this.workflow;
+    const owners = new Set(moves.map(({ pod }) => pods[pod]!.owner));
+    const near = this.#near(moves.at(-1)!.node);
+    let best: (PodMove & { gain: number }) | null = null;
+    for (const pod of new Set(moves.flatMap((move) => this.#peersOf(move.pod)))) {
+      if (owners.has(pods[pod]!.owner)) continue;
+      const [target] = this.#targets(pod, 0, 1, near);
+      if (target === undefined || (best !== null && target.gain <= best.gain)) continue;
+      best = { ...target.moves[0]!, gain: target.gain };
+    }
+    return best;
+  }
+
+  #targets(pod: number, least: number, count: number, nodes: readonly number[]): Proposal[] {
+    const state = this.#state;
+    const from = state.unplace(pod);
+    const cost = state.networkAt(pod, from, -1);
+    const pressure = state.pressureAt(pod, from);
+    const found: { node: number; gain: number }[] = [];
+    for (const node of nodes) {
+      if (node === from || this.#vacated.has(node)) continue;
+      // The load of nodes may speak against a move, it is no reason for one.
+      const network = cost - state.networkAt(pod, node, -1);
+      if (network < least || (found.length === count && network <= found.at(-1)!.gain)) continue;
+      const gain = Math.min(network, network + pressure - state.pressureAt(pod, node));
+      if (gain < least || (found.length === count && gain <= found.at(-1)!.gain)) continue;
+      if (!this.#admits(pod, from, node)) continue;
+      if (found.length === count) found.pop();
+      const at = found.findIndex((other) => other.gain < gain);
+      found.splice(at < 0 ? found.length : at, 0, { node, gain });
+    }
+    state.place(pod, from);
+    return found.map(({ node, gain }) => ({ moves: [{ pod, node }], gain, cost }));
+  }
+
+  /** null when the pod can't go there. */
+  #stepGain(pod: number, node: number): number | null {
+    const state = this.#state;
+    if (node === state.assignment[pod] || this.#vacated.has(node)) return null;
+    const from = state.unplace(pod);
+    const network = state.networkAt(pod, from, -1) - state.networkAt(pod, node, -1);
+    const pressure = state.pressureAt(pod, from) - state.pressureAt(pod, node);
+    const admitted = this.#admits(pod, from, node);
+    state.place(pod, from);
+    return admitted ? Math.min(network, network + pressure) : null;
+  }
+
+  /** The pod has no node at the moment. */
+  #admits(pod: number, from: number, node: number): boolean {
+    return this.#state.admits(pod, node, this.#isStrict(pod, from)) && this.#keeps(pod, from, node);
+  }
+
+  #keeps(pod: number, from: number, node: number): boolean {
+    const { nodes } = this.#state.problem;
+    return keepsSpan(this.workflow.pods[pod]!.replicaNodes, nodes[from]!, nodes[node]!, this.#zoneOf);
+  }
+
+  #replicasOf(zone: string | null): Set<number> {
+    const { pods, problem } = this.workflow;
+    const first = new Map<
+      string,
+      { readonly pod: number; readonly isThere: boolean; readonly cost: number }
+    >();
+    for (const [pod, { owner }] of pods.entries()) {
+      const one = { pod, isThere: problem.nodes[this.nodeOf(pod)]!.zone === zone, cost: this.costOf(pod) };
+      const other = first.get(owner);
+      const isBetter =
+        other === undefined || (one.isThere === other.isThere ? one.cost > other.cost : one.isThere);
+      if (isBetter) first.set(owner, one);
+    }
+    return new Set([...first.values()].map(({ pod }) => pod));
+  }
+
+  /** Rules that are broken already can't be held to in whole. */
+  readonly #broken = new Map<number, boolean>();
+  #isStrict(pod: number, from: number): boolean {
+    let strict = this.#broken.get(pod);
+    if (strict === undefined) {
+      strict = this.#state.admits(pod, from, true);
+      this.#broken.set(pod, strict);
+    }
+    return strict;
+  }
+
+  readonly #zones = new Map<string, string | null>();
+  readonly #zoneOf = (name: string): string | null => {
+    if (this.#zones.size === 0)
+      for (const node of this.#state.problem.nodes) this.#zones.set(node.name, node.zone);
+    return this.#zones.get(name) ?? null;
+  };
+
+  /** Planned pods that the pod talks to. */
+  #peersOf(pod: number): number[] {
+    const { groups, groupOf } = this.#state.traffic;
+    const links = groups[groupOf[pod]!]?.links ?? [];
+    return links.flatMap((link) => groups[link.group]!.pods).filter((peer) => peer !== pod);
+  }
+
+  /** The node, and others of its zone. */
+  #near(node: number): readonly number[] {
+    let near = this.#nearby.get(node);
+    if (near === undefined) {
+      const { nodes } = this.#state.problem;
+      const { zone } = nodes[node]!;
+      const others = zone === null ? [] : this.#all.filter((at) => at !== node && nodes[at]!.zone === zone);
+      near = [node, ...others.slice(0, FOLLOWED_NODES - 1)];
+      this.#nearby.set(node, near);
+    }
+    return near;
+  }
+
+  /** Where groups are tried: everywhere; on large clusters where the workflow is, and the best of each zone for the pod. */
+  #groupNodes(pod: number): readonly number[] {
+    const state = this.#state;
+    const all = this.#all;
+    if (all.length <= MAX_GROUP_NODES) return all;
+    const chosen = new Set(state.assignment);
+    const best = new Map<string | null, { node: number; cost: number }>();
+    const from = state.unplace(pod);
+    for (const node of all) {
+      const { zone } = state.problem.nodes[node]!;
+      const cost = state.networkAt(pod, node, -1);
+      if (cost < (best.get(zone)?.cost ?? Infinity) && this.#admits(pod, from, node))
+        best.set(zone, { node, cost });
+    }
+    state.place(pod, from);
+    for (const { node } of best.values()) chosen.add(node);
+    return [...chosen].filter((node) => node >= 0).slice(0, MAX_GROUP_NODES);
+  }
+}

@@ -1,0 +1,30 @@
+// Host ports, as framework.HostPortInfo: a port on 0.0.0.0 conflicts with the same one on any address.
+import { integer, record, records, text, type Json } from "./json.ts";
+
+export interface HostPort {
+  readonly ip: string;
+  readonly protocol: string;
+  readonly port: number;
+}
+
+export const ANY_IP = "0.0.0.0";
+
+/** Of its containers, and of init containers that go on running. */
+export function hostPortsOf(podSpec: Json): HostPort[] {
+  const lasting = records(podSpec["initContainers"]).filter((one) => one["restartPolicy"] === "Always");
+  return [...lasting, ...records(podSpec["containers"])].flatMap((container) =>
+    records(record(container)["ports"])
+      .map(({ hostPort, hostIP, protocol }) => ({
+        ip: text(hostIP) || ANY_IP,
+        protocol: text(protocol) || "TCP",
+        port: integer(hostPort, 0),
+      }))
+      .filter(({ port }) => port > 0),
+  );
+}
+
+export function conflicts(a: HostPort, b: HostPort): boolean {
+  return (
+    a.port === b.port && a.protocol === b.protocol && (a.ip === b.ip || a.ip === ANY_IP || b.ip === ANY_IP)
+  );
+}

@@ -1,0 +1,66 @@
+// Reading raw Kubernetes objects: what is of the wrong type counts as absent.
+
+/** As the API server answers it, its defaults filled in. It must not change while a model holds it. */
+export interface ApiObject {
+  readonly metadata: { readonly name: string; readonly namespace?: string | undefined };
+  readonly spec?: unknown;
+  readonly status?: unknown;
+}
+
+export type Json = Readonly<Record<string, unknown>>;
+export type Labels = Readonly<Record<string, string>>;
+
+const NOTHING: Json = Object.freeze({});
+const NO_ITEMS: readonly Json[] = Object.freeze([]);
+
+export function record(value: unknown): Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : NOTHING;
+}
+
+export function records(value: unknown): readonly Json[] {
+  return Array.isArray(value) && value.length > 0 ? value.map(record) : NO_ITEMS;
+}
+
+/** "" for what is no text. */
+export function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+export function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
+}
+
+export function integer(value: unknown, otherwise: number): number {
+  return typeof value === "number" && Number.isSafeInteger(value) ? value : otherwise;
+}
+
+export function labelsOf(object: ApiObject): Labels {
+  return textMembers(record(object.metadata)["labels"]);
+}
+
+/** Members that are texts; the object itself where all are. */
+export function textMembers(value: unknown): Labels {
+  const members = record(value);
+  const entries = Object.entries(members);
+  if (entries.every(([, member]) => typeof member === "string")) return members as Labels;
+  return Object.fromEntries(entries.filter(([, member]) => typeof member === "string")) as Labels;
+}
+
+/** The label's value; undefined without it. */
+export function labelOf(labels: Labels, key: string): string | undefined {
+  return Object.hasOwn(labels, key) ? labels[key] : undefined;
+}
+
+export function namespaceOf(object: ApiObject): string {
+  return object.metadata.namespace ?? "default";
+}
+
+/** A pod's or claim's key: namespace/name. */
+export function keyOf(object: ApiObject): string {
+  return `${namespaceOf(object)}/${object.metadata.name}`;
+}
+
+/** Whether it is being deleted. */
+export function isTerminating(object: ApiObject): boolean {
+  return text(record(object.metadata)["deletionTimestamp"]) !== "";
+}

@@ -1,0 +1,91 @@
+// Pods of equal namespace and labels are one to every selector, so each selector looks at them once.
+import { labelSelector, type LabelSelector } from "./selectors.ts";
+import { text, texts, type Json, type Labels } from "./json.ts";
+
+/** The same object for equal namespace and labels. */
+export interface LabelSet {
+  readonly namespace: string;
+  readonly labels: Labels;
+}
+
+export class LabelSets {
+  readonly #known = new Map<string, LabelSet>();
+
+  get size(): number {
+    return this.#known.size;
+  }
+
+  of(namespace: string, labels: Labels): LabelSet {
+    const key = JSON.stringify([namespace, labels]);
+    let set = this.#known.get(key);
+    if (set === undefined) {
+      set = { namespace, labels };
+      this.#known.set(key, set);
+    }
+    return set;
+  }
+}
+
+/** A yes or no about pods by namespace and labels, asked once for each. */
+export class LabelSetTest {
+  readonly #test: (set: LabelSet) => boolean;
+  readonly #answers = new Map<LabelSet, boolean>();
+
+  constructor(test: (set: LabelSet) => boolean) {
+    this.#test = test;
+  }
+
+  matches(set: LabelSet): boolean {
+    let answer = this.#answers.get(set);
+    if (answer === undefined) {
+      answer = this.#test(set);
+      this.#answers.set(set, answer);
+    }
+    return answer;
+  }
+}
+
+/** One required term of a pod's affinity or anti-affinity. */
+export interface PodTerm {
+  readonly topologyKey: string;
+  /** Whether it speaks of such a pod. */
+  readonly test: LabelSetTest;
+  /** The same of terms that say the same, for messages and to put them together. */
+  readonly key: string;
+}
+
+/** Labels of a namespace. */
+export type NamespaceLabels = (namespace: string) => Labels;
+
+/**
+ * As newAffinityTerm of kube-scheduler/framework: of the namespaces named, of those selected, else of the pod's own. null when a selector
+ * is not valid. matchLabelKeys and mismatchLabelKeys are in the labelSelector already: the API server puts them there at creation.
+ */
+export function podTerm(term: Json, own: string, labelsOf: NamespaceLabels): PodTerm | null {
+  const selector = labelSelector(term["labelSelector"]);
+  const bySelector = labelSelector(term["namespaceSelector"]);
+  if (selector === null || bySelector === null) return null;
+  const named = texts(term["namespaces"]);
+  const isOwn = named.length === 0 && (term["namespaceSelector"] ?? null) === null;
+  const namespaces = new Set(isOwn ? [own] : named);
+  const topologyKey = text(term["topologyKey"]);
+  const selects = inNamespaces(namespaces, bySelector, labelsOf);
+  return {
+    topologyKey,
+    test: new LabelSetTest((set) => selects(set.namespace) && selector.matches(set.labels)),
+    key: JSON.stringify([
+      topologyKey,
+      [...namespaces].sort(),
+      term["namespaceSelector"],
+      term["labelSelector"],
+    ]),
+  };
+}
+
+function inNamespaces(
+  named: ReadonlySet<string>,
+  selector: LabelSelector,
+  labelsOf: NamespaceLabels,
+): (namespace: string) => boolean {
+  return (namespace) => named.has(namespace) || selector.matches(labelsOf(namespace));
+}

@@ -1,0 +1,115 @@
+import { exactAmounts, exactQuantity, wholeUnits, type Amounts } from "./amounts.ts";
+import { conflicts, type HostPort } from "./host-ports.ts";
+import { labelsOf, record, records, text, type ApiObject, type Labels } from "./json.ts";
+import type { SchedulingPod } from "./scheduling-pod.ts";
+import { taintsOf, type Taint } from "./taints.ts";
+
+const NONE: Amounts = new Map();
+
+/** A node, and what is on it. */
+export class NodeState {
+  readonly index: number;
+  readonly name: string;
+  readonly labels: Labels;
+  readonly taints: readonly Taint[];
+  readonly unschedulable: boolean;
+  readonly allocatable: Amounts;
+  readonly maxPods: number;
+  /** Why it is no target for a plan although a pod may be let in; null when it is one. */
+  readonly noTarget: string | null;
+  /** By pod key. */
+  readonly pods = new Map<string, SchedulingPod>();
+  readonly #nominated = new Map<string, SchedulingPod>();
+  #version = 0;
+  readonly #used = new Map<string, number>();
+  readonly #ports: HostPort[] = [];
+
+  constructor(node: ApiObject, index: number) {
+    const spec = record(node.spec);
+    const allocatable = record(record(node.status)["allocatable"]);
+    this.index = index;
+    this.name = node.metadata.name;
+    this.labels = labelsOf(node);
+    this.taints = taintsOf(spec);
+    this.unschedulable = spec["unschedulable"] === true;
+    this.allocatable = wholeUnits(exactAmounts(allocatable));
+    this.maxPods = Number((exactQuantity(allocatable["pods"]) ?? 0n) / 1_000_000_000n);
+    this.noTarget = reasonAgainst(node, this);
+  }
+
+  /** Pods that wait and that have been promised a place here, by key. */
+  get nominated(): ReadonlyMap<string, SchedulingPod> {
+    return this.#nominated;
+  }
+
+  /** Another one each time that a pod or a promise comes or goes. */
+  get version(): number {
+    return this.#version;
+  }
+
+  promise(pod: SchedulingPod): void {
+    this.#nominated.set(pod.key, pod);
+    this.#version++;
+  }
+
+  /** Ends a promise, if there is one. */
+  withdraw(podKey: string): void {
+    if (this.#nominated.delete(podKey)) this.#version++;
+  }
+
+  add(pod: SchedulingPod): void {
+    this.pods.set(pod.key, pod);
+    this.#count(pod, 1);
+    this.#ports.push(...pod.ports);
+  }
+
+  delete(pod: SchedulingPod): void {
+    this.pods.delete(pod.key);
+    this.#count(pod, -1);
+    for (const port of pod.ports) this.#ports.splice(this.#ports.indexOf(port), 1);
+  }
+
+  used(resource: string): number {
+    return this.#used.get(resource) ?? 0;
+  }
+
+  /** Whether one of its pods, or of these, has one of the ports. */
+  hasTaken(ports: readonly HostPort[], others: readonly SchedulingPod[]): boolean {
+    return ports.some(
+      (port) =>
+        this.#ports.some((taken) => conflicts(port, taken)) ||
+        others.some((other) => other.ports.some((taken) => conflicts(port, taken))),
+    );
+  }
+
+  /** What is missing for the pod beside these others, in kube-scheduler's words. */
+  missing(requests: Amounts, others: readonly SchedulingPod[]): string[] {
+    const missing: string[] = [];
+    if (this.pods.size + others.length + 1 > this.maxPods) missing.push("Too many pods");
+    for (const [resource, amount] of requests) {
+      if (amount <= 0) continue;
+      let used = this.used(resource);
+      for (const other of others) used += other.requests.get(resource) ?? 0;
+      if (amount > (this.allocatable.get(resource) ?? 0) - used) missing.push(`Insufficient ${resource}`);
+    }
+    return missing;
+  }
+
+  #count(pod: SchedulingPod, sign: 1 | -1): void {
+    this.#version++;
+    for (const [resource, amount] of pod.requests ?? NONE)
+      this.#used.set(resource, this.used(resource) + sign * amount);
+  }
+}
+
+/** Taints of those who are about to take a node away; pods that tolerate everything would go there all the same. */
+const LEAVING = ["ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"];
+
+function reasonAgainst(node: ApiObject, state: NodeState): string | null {
+  if (text(record(node.metadata)["deletionTimestamp"]) !== "") return "it is being deleted";
+  if (state.unschedulable) return "it is cordoned";
+  const leaving = state.taints.find(({ key }) => LEAVING.includes(key));
+  if (leaving !== undefined) return `it is about to be removed (taint ${leaving.key})`;
+  const ready = records(record(node.status)["conditions"]).find(({ type }) => type === "Ready");
+  return ready?.["status"] === "True" ? null : "it is not Ready";
+}

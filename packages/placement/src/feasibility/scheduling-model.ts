@@ -1,0 +1,252 @@
+import { isTerminating, keyOf, labelsOf, record, text, type ApiObject, type Labels } from "./json.ts";
+import { LabelSets } from "./label-sets.ts";
+import { JudgedTemplate } from "./judged-template.ts";
+import { NodeState } from "./node-state.ts";
+import { PlanNodes } from "./plan-nodes.ts";
+import { PlacedAntiAffinity } from "./pod-affinity.ts";
+import { Population } from "./population.ts";
+import { Replicas } from "./replicas.ts";
+import { schedulingPod, templateKey, type SchedulingPod } from "./scheduling-pod.ts";
+import { staticKey, StaticVerdicts } from "./static-verdicts.ts";
+import { Topologies } from "./topologies.ts";
+import { unsupportedUses } from "./unsupported.ts";
+import type { Rejection } from "./verdict.ts";
+import { Storage, type BoundVolumes, type StorageObjects } from "./volumes.ts";
+
+/** Raw objects, as the API server answers them. They must not change while the model is used. */
+export interface ClusterObjects extends StorageObjects {
+  readonly nodes: Iterable<ApiObject>;
+  /** All pods: those on nodes count, those that wait with a `status.nominatedNodeName` hold their places, others don't matter. */
+  readonly pods: Iterable<ApiObject>;
+  /** For the namespaceSelectors of pod affinity. */
+  readonly namespaces?: Iterable<ApiObject>;
+}
+
+/** Kinds of pods that are remembered. */
+const MAX_TEMPLATES = 1_000;
+/** Namespaces with labels that are remembered, beside two for each pod. */
+const MAX_LABEL_SETS = 10_000;
+
+/**
+ * What kube-scheduler 1.35 with its default plugins would let onto which node. Nodes, volumes and namespaces stay as they are, pods come
+ * and go by {@link place} and {@link remove}.
+ */
+export class SchedulingModel {
+  /** A node's index is its position. */
+  readonly nodes: readonly NodeState[];
+  readonly storage: Storage;
+  readonly topologies: Topologies;
+  readonly population = new Population();
+  readonly replicas = new Replicas();
+  readonly planNodes: PlanNodes;
+  readonly placedAntiAffinity: PlacedAntiAffinity;
+  readonly #byName: ReadonlyMap<string, NodeState>;
+  #labelSets = new LabelSets();
+  readonly #namespaces: ReadonlyMap<string, Labels>;
+  /** Of every pod that is on a node or nominated. */
+  readonly #nodeOf = new Map<string, NodeState>();
+  readonly #claimUsers = new Map<string, number>();
+  readonly #templates = new Map<string, JudgedTemplate>();
+  readonly #staticVerdicts = new Map<string, StaticVerdicts>();
+  /** Those of them that want to know of pods that come and go. */
+  #counting: JudgedTemplate[] = [];
+  #judged = new WeakMap<ApiObject, { pod: SchedulingPod; template: JudgedTemplate }>();
+
+  static of(objects: ClusterObjects): SchedulingModel {
+    return new SchedulingModel(objects);
+  }
+
+  private constructor({ nodes, pods, namespaces = [], ...storage }: ClusterObjects) {
+    this.nodes = Array.from(nodes, (node, index) => new NodeState(node, index));
+    this.#byName = new Map(this.nodes.map((node) => [node.name, node]));
+    this.#namespaces = new Map(Array.from(namespaces, (one) => [one.metadata.name, labelsOf(one)]));
+    this.storage = new Storage(storage);
+    this.topologies = new Topologies(this.nodes);
+    this.planNodes = new PlanNodes(this.nodes);
+    this.placedAntiAffinity = new PlacedAntiAffinity(this.topologies);
+    for (const pod of pods) this.observe(pod);
+  }
+
+  node(name: string): NodeState | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** The node that the pod is on, or nominated to. @param key namespace/name */
+  nodeOf(key: string): NodeState | undefined {
+    return this.#nodeOf.get(key);
+  }
+
+  /** The pod as it is placed or nominated. @param key namespace/name */
+  held(key: string): SchedulingPod | undefined {
+    const node = this.#nodeOf.get(key);
+    return node?.pods.get(key) ?? node?.nominated.get(key);
+  }
+
+  /**
+   * null: kube-scheduler would admit it. A pod that is in the model already counts as another one: remove it before.
+   * @param node its name
+   */
+  verdict(pod: ApiObject, node: string): Rejection | null {
+    const state = this.#byName.get(node);
+    if (state === undefined) return { plugin: "NodeName", message: `node ${node} is not known` };
+    const judged = this.#judge(pod);
+    return judged.template.verdict(judged.pod, state);
+  }
+
+  /** Reasons why the pod can't be judged, and so not be planned; none for one that can. */
+  unsupported(pod: ApiObject): readonly string[] {
+    return this.#judge(pod).template.unsupported;
+  }
+
+  /** Puts a pod onto a node, admitted or not. One that was elsewhere has moved; a nomination is redeemed. Throws RangeError for a node that isn't known. */
+  place(pod: ApiObject, node: string): void {
+    const state = this.#byName.get(node);
+    if (state === undefined) throw new RangeError(`node ${node} is not known`);
+    this.#add(schedulingPod(pod, true, this.#context()), state);
+  }
+
+  /** Promises a pod that waits a place on the node, as a `status.nominatedNodeName` does. Throws RangeError for a node that isn't known. */
+  nominate(pod: ApiObject, node: string): void {
+    const state = this.#byName.get(node);
+    if (state === undefined) throw new RangeError(`node ${node} is not known`);
+    this.#promise(schedulingPod(pod, false, this.#context()), state);
+  }
+
+  /** Takes a pod, or its nomination, from its node. @param podKey namespace/name @returns whether it was there */
+  remove(podKey: string): boolean {
+    const node = this.#nodeOf.get(podKey);
+    if (node === undefined) return false;
+    this.#nodeOf.delete(podKey);
+    node.withdraw(podKey);
+    const pod = node.pods.get(podKey);
+    if (pod !== undefined) {
+      node.delete(pod);
+      this.#spread(pod, node, -1);
+    }
+    return true;
+  }
+
+  /**
+   * Takes a pod for what its object says it is now: on a node until it has finished, even while it is being deleted; promised a place while
+   * it waits; or neither. A pod whose object is gone is to be {@link remove}d.
+   */
+  observe(pod: ApiObject): void {
+    const { phase, nominatedNodeName } = record(pod.status);
+    const nodeName = text(record(pod.spec)["nodeName"]);
+    const isNominated = nodeName === "" && !isTerminating(pod);
+    const node = this.#byName.get(isNominated ? text(nominatedNodeName) : nodeName);
+    if (node === undefined || phase === "Succeeded" || phase === "Failed") this.remove(keyOf(pod));
+    else if (isNominated) this.#promise(schedulingPod(pod, false, this.#context()), node);
+    else this.#add(schedulingPod(pod, true, this.#context()), node);
+  }
+
+  /** Takes pods out for a while. @param keys namespace/name @returns puts them back where they were */
+  without(keys: Iterable<string>): () => void {
+    const taken: { readonly pod: SchedulingPod; readonly node: NodeState; readonly placed: boolean }[] = [];
+    for (const key of keys) {
+      const node = this.#nodeOf.get(key);
+      const pod = this.held(key);
+      if (node === undefined || pod === undefined) continue;
+      taken.push({ pod, node, placed: node.pods.has(key) });
+      this.remove(key);
+    }
+    return () => {
+      for (const { pod, node, placed } of taken) {
+        if (placed) this.#add(pod, node);
+        else this.#promise(pod, node);
+      }
+    };
+  }
+
+  /** What kind of pod it is. Pods of one template may take each other's nodes. */
+  template(pod: ApiObject): JudgedTemplate {
+    return this.#judge(pod).template;
+  }
+
+  /** The pod as the filters see it. */
+  schedulingPod(pod: ApiObject): SchedulingPod {
+    return this.#judge(pod).pod;
+  }
+
+  /** How many placed pods use the claim. @param key namespace/name */
+  claimUsers(key: string): number {
+    return this.#claimUsers.get(key) ?? 0;
+  }
+
+  /** What filters say that look at nothing but the node. @param volumes the pod's */
+  staticVerdicts(pod: SchedulingPod, volumes: BoundVolumes): StaticVerdicts {
+    // Volumes of a pod that can't be judged aren't known.
+    if (volumes.volumes.length !== pod.claims.length) return new StaticVerdicts(pod, volumes, this.nodes);
+    const key = staticKey(pod);
+    let verdicts = this.#staticVerdicts.get(key);
+    if (verdicts === undefined) {
+      verdicts = new StaticVerdicts(pod, volumes, this.nodes);
+      this.#staticVerdicts.set(key, verdicts);
+    }
+    return verdicts;
+  }
+
+  #add(pod: SchedulingPod, node: NodeState): void {
+    this.remove(pod.key);
+    node.add(pod);
+    this.#nodeOf.set(pod.key, node);
+    this.#spread(pod, node, 1);
+  }
+
+  #promise(pod: SchedulingPod, node: NodeState): void {
+    this.remove(pod.key);
+    node.promise(pod);
+    this.#nodeOf.set(pod.key, node);
+  }
+
+  /** Tells everybody who counts. */
+  #spread(pod: SchedulingPod, node: NodeState, pods: 1 | -1): void {
+    for (const claim of pod.claims) {
+      const key = `${pod.set.namespace}/${claim}`;
+      this.#claimUsers.set(key, this.claimUsers(key) + pods);
+    }
+    this.population.change(pod, node.index, pods);
+    this.replicas.change(pod, node.index, pods);
+    if (pod.antiAffinity.length > 0) this.placedAntiAffinity.change(pod, node.index, pods);
+    for (const template of this.#counting) template.change(pod, node.index, pods);
+  }
+
+  #judge(pod: ApiObject): { pod: SchedulingPod; template: JudgedTemplate } {
+    let judged = this.#judged.get(pod);
+    if (judged === undefined) {
+      this.#tidy();
+      const read = schedulingPod(pod, false, this.#context());
+      const reasons = unsupportedUses(pod, read, this.storage);
+      const key = JSON.stringify([templateKey(read), reasons]);
+      let template = this.#templates.get(key);
+      if (template === undefined) {
+        template = new JudgedTemplate(read, reasons, this);
+        this.#templates.set(key, template);
+        if (template.isCounting) this.#counting.push(template);
+      }
+      judged = { pod: read, template };
+      this.#judged.set(pod, judged);
+    }
+    return judged;
+  }
+
+  /** A model that lives long sees many kinds of pods go, and would remember them all. */
+  #tidy(): void {
+    if (this.#templates.size < MAX_TEMPLATES && this.#labelSets.size < MAX_LABEL_SETS + 2 * this.#nodeOf.size)
+      return;
+    this.#templates.clear();
+    this.#staticVerdicts.clear();
+    this.#counting = [];
+    this.#judged = new WeakMap();
+    this.#labelSets = new LabelSets();
+    this.placedAntiAffinity.tidy();
+  }
+
+  #context(): { labelSets: LabelSets; namespaceLabels: (namespace: string) => Labels } {
+    return {
+      labelSets: this.#labelSets,
+      // Every namespace carries its name, known or not.
+      namespaceLabels: (name) => this.#namespaces.get(name) ?? { "kubernetes.io/metadata.name": name },
+    };
+  }
+}

@@ -1,0 +1,167 @@
+import type { Amounts } from "./amounts.ts";
+import { hostPortsOf, type HostPort } from "./host-ports.ts";
+import {
+  integer,
+  isTerminating,
+  keyOf,
+  labelsOf,
+  namespaceOf,
+  record,
+  records,
+  text,
+  type ApiObject,
+  type Json,
+} from "./json.ts";
+import {
+  LabelSetTest,
+  podTerm,
+  type LabelSet,
+  type LabelSets,
+  type NamespaceLabels,
+  type PodTerm,
+} from "./label-sets.ts";
+import { controllerKey } from "./owners.ts";
+import { podRequests } from "./pod-requests.ts";
+import { labelSelector, withLabels } from "./selectors.ts";
+
+/** What the filters want to know of a pod. */
+export interface SchedulingPod {
+  /** namespace/name */
+  readonly key: string;
+  readonly uid: string;
+  readonly set: LabelSet;
+  readonly priority: number;
+  readonly terminating: boolean;
+  readonly spec: Json;
+  /** Of a pod on a node what it holds there, of others what they would. */
+  readonly requests: Amounts;
+  readonly ports: readonly HostPort[];
+  readonly affinity: readonly PodTerm[];
+  readonly antiAffinity: readonly PodTerm[];
+  /** Those that say DoNotSchedule. */
+  readonly spread: readonly SpreadRule[];
+  /** Names of its PersistentVolumeClaims. */
+  readonly claims: readonly string[];
+  /** What it is a replica of; null without a controller. */
+  readonly controller: string | null;
+  /** What is wrong with its rules; such a pod can't be judged. */
+  readonly faults: readonly string[];
+}
+
+/** A topologySpreadConstraint that says DoNotSchedule. */
+export interface SpreadRule {
+  readonly topologyKey: string;
+  readonly maxSkew: number;
+  readonly minDomains: number;
+  /** Pods that it counts. */
+  readonly test: LabelSetTest;
+  /** It selects everything: kube-scheduler then counts no placed pod at all. */
+  readonly countsNone: boolean;
+  /** Nodes that the pod's nodeSelector and affinity leave out don't count. */
+  readonly honorsAffinity: boolean;
+  /** Nor do those whose taints it doesn't tolerate. */
+  readonly honorsTaints: boolean;
+}
+
+const NONE: readonly never[] = Object.freeze([]);
+
+/** What is known beside the pods. */
+export interface PodContext {
+  readonly labelSets: LabelSets;
+  readonly namespaceLabels: NamespaceLabels;
+}
+
+export function schedulingPod(pod: ApiObject, placed: boolean, context: PodContext): SchedulingPod {
+  const spec = record(pod.spec);
+  const namespace = namespaceOf(pod);
+  const set = context.labelSets.of(namespace, labelsOf(pod));
+  const affinity = record(spec["affinity"]);
+  const faults: string[] = [];
+  const terms = (kind: string): readonly PodTerm[] => {
+    const required = records(record(affinity[kind])["requiredDuringSchedulingIgnoredDuringExecution"]);
+    if (required.length === 0) return NONE;
+    return valid(
+      required.map((term) => podTerm(term, namespace, context.namespaceLabels)),
+      kind,
+      faults,
+    );
+  };
+  return {
+    key: keyOf(pod),
+    uid: text(record(pod.metadata)["uid"]),
+    set,
+    priority: integer(spec["priority"], 0),
+    terminating: isTerminating(pod),
+    spec,
+    requests: podRequests(pod, placed),
+    ports: hostPortsOf(spec),
+    // Nobody asks a pod that is placed already what it wanted, but for whom it wants away.
+    affinity: placed ? NONE : terms("podAffinity"),
+    antiAffinity: terms("podAntiAffinity"),
+    spread: placed ? NONE : spreadRules(spec, set, faults),
+    claims: claimsOf(spec),
+    controller: controllerKey(pod),
+    faults,
+  };
+}
+
+/** Equal for pods that are one to kube-scheduler: either may take the other's node. */
+export function templateKey(pod: SchedulingPod): string {
+  const { spec } = pod;
+  const affinity = record(spec["affinity"]);
+  const required = (kind: string): unknown =>
+    record(affinity[kind])["requiredDuringSchedulingIgnoredDuringExecution"];
+  return JSON.stringify([
+    pod.set.namespace,
+    pod.set.labels,
+    pod.priority,
+    [...pod.requests],
+    pod.ports,
+    pod.claims,
+    spec["nodeName"],
+    spec["nodeSelector"],
+    spec["tolerations"],
+    spec["topologySpreadConstraints"],
+    required("nodeAffinity"),
+    required("podAffinity"),
+    required("podAntiAffinity"),
+  ]);
+}
+
+/** As filterTopologySpreadConstraints: matchLabelKeys are added here as well. */
+function spreadRules(spec: Json, own: LabelSet, faults: string[]): SpreadRule[] {
+  const rules = records(spec["topologySpreadConstraints"])
+    .filter((constraint) => constraint["whenUnsatisfiable"] === "DoNotSchedule")
+    .map((constraint) => spreadRule(constraint, own));
+  return valid(rules, "topologySpreadConstraints", faults);
+}
+
+function spreadRule(constraint: Json, own: LabelSet): SpreadRule | null {
+  const selector = labelSelector(constraint["labelSelector"]);
+  if (selector === null) return null;
+  const keys = Array.isArray(constraint["matchLabelKeys"]) ? (constraint["matchLabelKeys"] as unknown[]) : [];
+  const same = Object.fromEntries(Object.entries(own.labels).filter(([key]) => keys.includes(key)));
+  const merged = withLabels(selector, same);
+  return {
+    topologyKey: text(constraint["topologyKey"]),
+    maxSkew: integer(constraint["maxSkew"], 1),
+    minDomains: integer(constraint["minDomains"], 1),
+    test: new LabelSetTest((set) => set.namespace === own.namespace && merged.matches(set.labels)),
+    countsNone: merged.matchesAll,
+    honorsAffinity: constraint["nodeAffinityPolicy"] !== "Ignore",
+    honorsTaints: constraint["nodeTaintsPolicy"] === "Honor",
+  };
+}
+
+function claimsOf(spec: Json): readonly string[] {
+  const claims = records(spec["volumes"]).flatMap(({ persistentVolumeClaim: claim }) =>
+    claim === undefined ? [] : [text(record(claim)["claimName"])],
+  );
+  return claims.length === 0 ? NONE : claims;
+}
+
+function valid<T>(items: readonly (T | null)[], where: string, faults: string[]): T[] {
+  const good = items.filter((item) => item !== null);
+  if (good.length < items.length) faults.push(`its ${where} has a selector that is not valid`);
+  return good;
+}

@@ -1,0 +1,41 @@
+// Taints and tolerations, as k8s.io/api/core/v1 Toleration.ToleratesTaint without the comparison operators (alpha in 1.35).
+import { records, text, type Json } from "./json.ts";
+
+export interface Taint {
+  readonly key: string;
+  readonly value: string;
+  readonly effect: string;
+}
+
+/** As a cordoned node is tainted. */
+export const UNSCHEDULABLE: Taint = {
+  key: "node.kubernetes.io/unschedulable",
+  value: "",
+  effect: "NoSchedule",
+};
+
+export function taintsOf(nodeSpec: Json): Taint[] {
+  return records(nodeSpec["taints"]).map(({ key, value, effect }) => ({
+    key: text(key),
+    value: text(value),
+    effect: text(effect),
+  }));
+}
+
+/** The first that keeps the pod away; undefined without. PreferNoSchedule keeps nobody away. */
+export function untoleratedTaint(taints: readonly Taint[], tolerations: readonly Json[]): Taint | undefined {
+  return taints.find(
+    (taint) =>
+      (taint.effect === "NoSchedule" || taint.effect === "NoExecute") && !tolerates(tolerations, taint),
+  );
+}
+
+export function tolerates(tolerations: readonly Json[], taint: Taint): boolean {
+  return tolerations.some((toleration) => {
+    const [key, effect] = [text(toleration["key"]), text(toleration["effect"])];
+    if ((effect !== "" && effect !== taint.effect) || (key !== "" && key !== taint.key)) return false;
+    const operator = text(toleration["operator"]);
+    if (operator === "Exists") return true;
+    return (operator === "" || operator === "Equal") && text(toleration["value"]) === taint.value;
+  });
+}

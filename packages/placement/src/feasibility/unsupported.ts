@@ -1,0 +1,34 @@
+import { record, records, text, type ApiObject } from "./json.ts";
+import type { SchedulingPod } from "./scheduling-pod.ts";
+import type { Storage } from "./volumes.ts";
+
+/** Fields of a pod's spec that bring a plugin of their own, and what they are. */
+const OTHER_PLUGINS: Readonly<Record<string, string>> = {
+  resourceClaims: "it has resourceClaims (dynamic resource allocation)",
+  workloadRef: "it belongs to a Workload (gang scheduling)",
+  schedulingGroup: "it belongs to a scheduling group (gang scheduling)",
+};
+
+/** What the pod uses that the model doesn't have, in words that follow "not planned: ". */
+export function unsupportedUses(pod: ApiObject, read: SchedulingPod, storage: Storage): string[] {
+  const spec = record(pod.spec);
+  const uses = Object.entries(OTHER_PLUGINS)
+    .filter(([field]) => isUsed(spec[field]))
+    .map(([, reason]) => reason);
+  return [
+    ...uses,
+    ...comparingTolerations(spec["tolerations"]),
+    ...read.faults,
+    ...storage.unsupported(read),
+  ];
+}
+
+function isUsed(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null;
+}
+
+/** Alpha in 1.35: whether they match depends on a feature gate of the cluster. */
+function comparingTolerations(tolerations: unknown): string[] {
+  const compares = records(tolerations).some(({ operator }) => ["Lt", "Gt"].includes(text(operator)));
+  return compares ? ["its tolerations compare numbers (operators Lt and Gt)"] : [];
+}

@@ -1,0 +1,83 @@
+import type { ClusterGraph } from "@isochrone/topology";
+
+/** Which candidates were rejected: a flag per row, and words for those that somebody asks about. */
+export interface RejectedRows {
+  readonly names: readonly string[];
+  /** By row: the id in `graph`; -1 for names that it doesn't hold. */
+  readonly ids: Int32Array;
+  readonly graph: ClusterGraph;
+  /** By row: 1 = rejected. */
+  readonly flags: Uint8Array;
+  readonly reason: (row: number) => string;
+}
+
+/**
+ * Reasons by node, worded when they are read: a filter may reject thousands of nodes, and building a sentence and a map entry for each
+ * would cost more than the votes.
+ */
+export class RejectedNodes implements ReadonlyMap<string, string> {
+  readonly size: number;
+  readonly #rows: RejectedRows;
+  /** By node id: the row + 1 of a rejected candidate. */
+  readonly #rowOf: Int32Array;
+  /** The same by name, for candidates that the graph doesn't hold. */
+  readonly #strangers = new Map<string, number>();
+
+  constructor(rows: RejectedRows) {
+    const { names, ids, flags, graph } = rows;
+    this.#rows = rows;
+    this.#rowOf = new Int32Array(graph.nodes.length);
+    let size = 0;
+    for (let row = 0; row < flags.length; row++) {
+      if (flags[row] === 0) continue;
+      size++;
+      const id = ids[row]!;
+      if (id < 0) this.#strangers.set(names[row]!, row);
+      else this.#rowOf[id] = row + 1;
+    }
+    this.size = size;
+  }
+
+  get(name: string): string | undefined {
+    const row = this.#row(name);
+    return row < 0 ? undefined : this.#rows.reason(row);
+  }
+
+  has(name: string): boolean {
+    return this.#row(name) >= 0;
+  }
+
+  forEach(visit: (reason: string, name: string, map: ReadonlyMap<string, string>) => void): void {
+    for (const [name, reason] of this) visit(reason, name, this);
+  }
+
+  *entries(): MapIterator<[string, string]> {
+    const { names, reason } = this.#rows;
+    for (const row of this.#flagged()) yield [names[row]!, reason(row)];
+    return undefined;
+  }
+
+  *keys(): MapIterator<string> {
+    for (const row of this.#flagged()) yield this.#rows.names[row]!;
+    return undefined;
+  }
+
+  *values(): MapIterator<string> {
+    for (const row of this.#flagged()) yield this.#rows.reason(row);
+    return undefined;
+  }
+
+  [Symbol.iterator](): MapIterator<[string, string]> {
+    return this.entries();
+  }
+
+  *#flagged(): Generator<number> {
+    const { flags } = this.#rows;
+    for (let row = 0; row < flags.length; row++) if (flags[row] === 1) yield row;
+  }
+
+  #row(name: string): number {
+    const id = this.#rows.graph.idOf(name);
+    return id < 0 ? (this.#strangers.get(name) ?? -1) : this.#rowOf[id]! - 1;
+  }
+}

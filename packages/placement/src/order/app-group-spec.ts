@@ -1,0 +1,96 @@
+// The `spec` of an AppGroup (appgroup.diktyo.x-k8s.io/v1alpha1, and the older form of 004 without selectors) as ordering needs it.
+import type { OrderFault, FaultPath } from "./order-fault.ts";
+
+/** How an AppGroup names a workload; the same fields stand in status.topologyOrder. */
+export interface WorkloadInfo {
+  readonly kind: string;
+  readonly name: string;
+  /** Value of the pod label `appgroup.diktyo.x-k8s.io.workload`. */
+  readonly selector: string;
+  readonly apiVersion?: string;
+  readonly namespace?: string;
+}
+
+/** A workload of the group with its dependencies in the order of the spec. */
+export interface GroupWorkload {
+  readonly path: FaultPath;
+  readonly workload: WorkloadInfo;
+  readonly dependencies: readonly GroupDependency[];
+}
+
+export interface GroupDependency {
+  readonly path: FaultPath;
+  readonly workload: WorkloadInfo;
+}
+
+export interface AppGroupSpec {
+  /** As written, known or not. */
+  readonly algorithm: string;
+  readonly workloads: readonly GroupWorkload[];
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Reads a spec of any shape; what is no workload is left out and reported. */
+export function readAppGroupSpec(spec: unknown): { spec: AppGroupSpec; faults: OrderFault[] } {
+  const faults: OrderFault[] = [];
+  const { topologySortingAlgorithm, workloads } = recordOf(spec);
+  const path: FaultPath = ["spec", "workloads"];
+  const entries = listOf(workloads, path, faults);
+  return {
+    spec: {
+      algorithm: typeof topologySortingAlgorithm === "string" ? topologySortingAlgorithm : "",
+      workloads: entries.flatMap((entry, index) => readWorkload(entry, [...path, index], faults)),
+    },
+    faults,
+  };
+}
+
+function readWorkload(entry: unknown, path: FaultPath, faults: OrderFault[]): GroupWorkload[] {
+  const { workload, dependencies } = recordOf(entry);
+  const info = readInfo(workload, [...path, "workload"], faults);
+  if (info === null) return [];
+  const dependenciesPath = [...path, "dependencies"];
+  return [
+    {
+      path,
+      workload: info,
+      dependencies: listOf(dependencies ?? [], dependenciesPath, faults).flatMap((dependency, index) => {
+        const own = [...dependenciesPath, index];
+        const known = readInfo(recordOf(dependency)["workload"], [...own, "workload"], faults);
+        return known === null ? [] : [{ path: own, workload: known }];
+      }),
+    },
+  ];
+}
+
+/** 004's own examples have names only: there the name is the selector. */
+function readInfo(value: unknown, path: FaultPath, faults: OrderFault[]): WorkloadInfo | null {
+  const { kind, name, selector = name, apiVersion, namespace } = recordOf(value);
+  if (typeof selector !== "string" || selector === "") {
+    faults.push({
+      code: "MalformedSpec",
+      path: [...path, "selector"],
+      rule: "must be a text that is not empty",
+      value: selector,
+    });
+    return null;
+  }
+  return {
+    kind: typeof kind === "string" ? kind : "",
+    name: typeof name === "string" ? name : selector,
+    selector,
+    ...(typeof apiVersion === "string" ? { apiVersion } : {}),
+    ...(typeof namespace === "string" ? { namespace } : {}),
+  };
+}
+
+function listOf(value: unknown, path: FaultPath, faults: OrderFault[]): readonly unknown[] {
+  if (Array.isArray(value)) return value as unknown[];
+  faults.push({ code: "MalformedSpec", path, rule: "must be a list", value });
+  return [];
+}
+
+function recordOf(value: unknown): Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
+}

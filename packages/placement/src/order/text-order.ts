@@ -1,0 +1,18 @@
+/**
+ * By Unicode code points, which is also the order of Go's strings: topologyOrder is searched by halves there. (JavaScript's own comparison
+ * differs where surrogates meet U+E000 and above.)
+ */
+export function compareText(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    if (a.charCodeAt(at) === b.charCodeAt(at)) continue;
+    // Halves of a surrogate pair that differ in the second one only.
+    const start = isSecondHalf(a, at) && isSecondHalf(b, at) ? at - 1 : at;
+    return a.codePointAt(start)! - b.codePointAt(start)!;
+  }
+  return a.length - b.length;
+}
+
+function isSecondHalf(text: string, at: number): boolean {
+  return at > 0 && (text.charCodeAt(at) & 0xfc00) === 0xdc00 && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800;
+}

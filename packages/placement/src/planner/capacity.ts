@@ -1,0 +1,131 @@
+import type { PlanProblem } from "./plan-problem.ts";
+
+/** Resources that a node runs short of gradually; of all others (pods, devices, ports) it has one left or none. */
+const PRESSED = ["cpu", "memory"];
+
+/**
+ * What nodes have left, and what it costs to fill them. The pressure of a plan is the sum over nodes and resources (CPU and memory) of
+ * capacity x (U(after) - U(before)), U(u) = u^3 / 3, over the planned demand: each unit of demand pays the square of the utilisation of the
+ * node at which it is added, 0 when idle, 1 when full. Convex, so that load is evened out. `scale` turns that mean into the unit of a plan's cost.
+ */
+export class Capacity {
+  readonly #problem: PlanProblem;
+  /** Cost of full pressure. */
+  readonly scale: number;
+  readonly #resources: number;
+  /** By node and resource. */
+  readonly #left: Float64Array;
+  readonly #allocatable: Float64Array;
+  /** By pod and resource. */
+  readonly #demand: Float64Array;
+  readonly #pressed: readonly number[];
+  /** By node and resource: scale / (3 x capacity^2 x all demand x resources). */
+  readonly #price: Float64Array;
+
+  /** @param other one of the same problem and scale, whose state it begins with */
+  constructor(problem: PlanProblem, scale: number, other?: Capacity) {
+    const { nodes, pods, resources } = problem;
+    const width = resources.length;
+    this.#problem = problem;
+    this.scale = scale;
+    this.#resources = width;
+    if (other !== undefined) {
+      this.#left = other.#left.slice();
+      this.#allocatable = other.#allocatable;
+      this.#price = other.#price;
+      this.#demand = other.#demand;
+      this.#pressed = other.#pressed;
+      return;
+    }
+    this.#left = new Float64Array(nodes.length * width);
+    this.#allocatable = new Float64Array(nodes.length * width);
+    this.#price = new Float64Array(nodes.length * width);
+    this.#demand = new Float64Array(pods.length * width);
+    let at = 0;
+    for (const { free, allocatable } of nodes) {
+      for (let resource = 0; resource < width; resource++, at++) {
+        this.#left[at] = free[resource]!;
+        this.#allocatable[at] = allocatable[resource]!;
+      }
+    }
+    const sums = new Float64Array(width);
+    for (const [index, { demand, current }] of pods.entries()) {
+      this.#demand.set(demand, index * width);
+      for (let resource = 0; resource < width; resource++) {
+        sums[resource]! += demand[resource]!;
+        if (current >= 0) this.#left[current * width + resource]! += demand[resource]!;
+      }
+    }
+    this.#pressed = PRESSED.map((name) => resources.indexOf(name)).filter((at) => at >= 0 && sums[at]! > 0);
+    for (const resource of this.#pressed) {
+      for (let at = resource; at < this.#price.length; at += width) {
+        const capacity = this.#allocatable[at]!;
+        if (capacity > 0)
+          this.#price[at] = scale / (3 * capacity * capacity * sums[resource]! * this.#pressed.length);
+      }
+    }
+  }
+
+  /** Another one in the same state. */
+  copy(): Capacity {
+    return new Capacity(this.#problem, this.scale, this);
+  }
+
+  fits(pod: number, node: number): boolean {
+    const width = this.#resources;
+    const from = pod * width;
+    const at = node * width;
+    for (let resource = 0; resource < width; resource++) {
+      const demand = this.#demand[from + resource]!;
+      if (demand > 0 && demand > this.#left[at + resource]!) return false;
+    }
+    return true;
+  }
+
+  /** The first resource that is short, by index; -1 when the pod fits. */
+  shortage(pod: number, node: number): number {
+    for (let resource = 0; resource < this.#resources; resource++) {
+      const demand = this.#demand[pod * this.#resources + resource]!;
+      if (demand > 0 && demand > this.#left[node * this.#resources + resource]!) return resource;
+    }
+    return -1;
+  }
+
+  /** What the pod would add to the pressure there, in the unit of `scale`. */
+  pressureOf(pod: number, node: number): number {
+    const from = pod * this.#resources;
+    const at = node * this.#resources;
+    let sum = 0;
+    for (const resource of this.#pressed) {
+      const demand = this.#demand[from + resource]!;
+      const load = Math.max(0, this.#allocatable[at + resource]! - this.#left[at + resource]!);
+      sum += this.#price[at + resource]! * demand * (3 * load * (load + demand) + demand * demand);
+    }
+    return sum;
+  }
+
+  /** Resources whose load has a price, by index. */
+  get pressed(): readonly number[] {
+    return this.#pressed;
+  }
+
+  left(node: number, resource: number): number {
+    return this.#left[node * this.#resources + resource]!;
+  }
+
+  /** Load L of the node costs `price` x L^3 in all; `load` is what it has now. */
+  curve(node: number, resource: number): { readonly price: number; readonly load: number } {
+    const at = node * this.#resources + resource;
+    return { price: this.#price[at]!, load: Math.max(0, this.#allocatable[at]! - this.#left[at]!) };
+  }
+
+  add(pod: number, node: number): void {
+    for (let resource = 0; resource < this.#resources; resource++)
+      this.#left[node * this.#resources + resource]! -= this.#demand[pod * this.#resources + resource]!;
+  }
+
+  remove(pod: number, node: number): void {
+    for (let resource = 0; resource < this.#resources; resource++)
+      this.#left[node * this.#resources + resource]! += this.#demand[pod * this.#resources + resource]!;
+  }
+}

@@ -1,0 +1,162 @@
+import type { ClusterGraph } from "@isochrone/topology";
+import type { PlanNode } from "./plan-problem.ts";
+
+/** Bytes of columns that a field keeps. */
+const MAX_COLUMN_BYTES = 48e6;
+const MIN_COLUMNS = 32;
+
+interface Columns {
+  readonly to: Float64Array;
+  readonly from: Float64Array;
+}
+
+/**
+ * What round trips cost, in milliseconds, always a finite number: between two locations in the direction in which the exchange is started, or
+ * in the other where that isn't known; unknown counts as the median known cost, unreachable as the worst known. Locations are the
+ * problem's nodes, by index, and after them nodes that only hold pods which aren't planned.
+ */
+export class CostField {
+  readonly nodeCount: number;
+  /** False when no cost at all is known: then all are 0, and the network takes no side. */
+  readonly known: boolean;
+  /** What an unknown cost counts as; 0 when none is known. */
+  readonly medianMs: number;
+  readonly #worstMs: number;
+  readonly #cluster: ClusterGraph;
+  readonly #names: string[];
+  /** Of all nodes once somebody asks: those that plan on idle clusters never do. */
+  #byName: Map<string, number> | null = null;
+  readonly #ids: number[];
+  /** Of nodes, by location: shared with other problems on the same nodes. */
+  readonly #kept: Map<number, Columns>;
+  /** Of the locations after them, which are this problem's own. */
+  readonly #keptBehind = new Map<number, Columns>();
+  readonly #maxColumns: number;
+
+  constructor(cluster: ClusterGraph, nodes: readonly PlanNode[]) {
+    const median = cluster.medianKnownCost();
+    const worst = cluster.worstKnownCost();
+    this.known = median !== null && worst !== null;
+    this.medianMs = median ?? 0;
+    this.#worstMs = worst ?? 0;
+    this.nodeCount = nodes.length;
+    this.#cluster = cluster;
+    this.#names = nodes.map(({ name }) => name);
+    this.#ids = Array.from(cluster.idsOf(this.#names));
+    this.#kept = sharedColumns(cluster, this.#ids);
+    this.#maxColumns = Math.max(MIN_COLUMNS, Math.floor(MAX_COLUMN_BYTES / (16 * Math.max(1, nodes.length))));
+  }
+
+  /** Of the node of that name, which becomes one if it is none yet. */
+  location(name: string): number {
+    this.#byName ??= new Map(this.#names.map((known, index) => [known, index]));
+    let location = this.#byName.get(name);
+    if (location === undefined) {
+      location = this.#names.length;
+      this.#names.push(name);
+      this.#ids.push(this.#cluster.idOf(name));
+      this.#byName.set(name, location);
+    }
+    return location;
+  }
+
+  /** Id in the cluster graph, or -1. */
+  id(location: number): number {
+    return this.#ids[location]!;
+  }
+
+  zone(location: number): string | null {
+    return this.#cluster.nodes[this.#ids[location]!]?.zone ?? null;
+  }
+
+  region(location: number): string | null {
+    return this.#cluster.nodes[this.#ids[location]!]?.region ?? null;
+  }
+
+  ms(from: number, to: number): number {
+    if (from === to || !this.known) return 0;
+    const there = this.#keptOf(to).get(to);
+    if (there !== undefined && from < this.nodeCount) return there.to[from]!;
+    const back = this.#keptOf(from).get(from);
+    if (back !== undefined && to < this.nodeCount) return back.from[to]!;
+    const a = this.#ids[from]!;
+    const b = this.#ids[to]!;
+    if (a < 0 || b < 0) return this.medianMs;
+    const ms = this.#cluster.costMsById(a, b);
+    return this.#counted(Number.isNaN(ms) ? this.#cluster.costMsById(b, a) : ms);
+  }
+
+  /** By node: what an exchange costs that is started there and answered at `location`. Read only, good until the next look-up. */
+  to(location: number): Float64Array {
+    return this.#columns(location).to;
+  }
+
+  /** By node: what an exchange costs that is started at `location`. Read only, good until the next look-up. */
+  from(location: number): Float64Array {
+    return this.#columns(location).from;
+  }
+
+  #columns(location: number): Columns {
+    const kept = this.#keptOf(location);
+    let columns = kept.get(location);
+    if (columns === undefined) {
+      columns = this.#build(location);
+      if (kept.size >= this.#maxColumns) kept.delete(kept.keys().next().value!);
+      kept.set(location, columns);
+    }
+    return columns;
+  }
+
+  #keptOf(location: number): Map<number, Columns> {
+    return location < this.nodeCount ? this.#kept : this.#keptBehind;
+  }
+
+  #build(location: number): Columns {
+    const to = new Float64Array(this.nodeCount);
+    const from = new Float64Array(this.nodeCount);
+    const id = this.#ids[location]!;
+    if (id < 0 || !this.known) {
+      to.fill(this.medianMs);
+      from.fill(this.medianMs);
+    } else {
+      const there = this.#cluster.costsTo(id);
+      const back = this.#cluster.costsFrom(id);
+      for (let node = 0; node < this.nodeCount; node++) {
+        const other = this.#ids[node]!;
+        const a = other < 0 ? Number.NaN : there[other]!;
+        const b = other < 0 ? Number.NaN : back[other]!;
+        to[node] = this.#counted(Number.isNaN(a) ? b : a);
+        from[node] = this.#counted(Number.isNaN(b) ? a : b);
+      }
+    }
+    if (location < this.nodeCount) to[location] = from[location] = 0;
+    return { to, from };
+  }
+
+  #counted(ms: number): number {
+    if (Number.isNaN(ms)) return this.medianMs;
+    return ms === Infinity ? this.#worstMs : ms;
+  }
+}
+
+/** Columns between the nodes of the last problem of each cluster graph; plans are made one after the other on the same nodes. */
+const SHARED = new WeakMap<
+  ClusterGraph,
+  { readonly ids: readonly number[]; readonly kept: Map<number, Columns> }
+>();
+
+function sharedColumns(cluster: ClusterGraph, ids: readonly number[]): Map<number, Columns> {
+  const shared = SHARED.get(cluster);
+  if (shared !== undefined && areEqual(shared.ids, ids)) return shared.kept;
+  const kept = new Map<number, Columns>();
+  // A part of the nodes is looked at once, all of them again and again.
+  if (shared === undefined || ids.length >= shared.ids.length)
+    SHARED.set(cluster, { ids: ids.slice(), kept });
+  return kept;
+}
+
+function areEqual(a: readonly number[], b: readonly number[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false;
+  return true;
+}

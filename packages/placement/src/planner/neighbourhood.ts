@@ -1,0 +1,123 @@
+// Large neighbourhood search [1, 2 of ruin.ts]: takes a few pods out, puts them back in another order, and keeps what came of it when it is
+// better, or, while it is early, not much worse. Moves of groups to another node or zone come of it.
+import type { Budget } from "./budget.ts";
+import { construct, constructByRegret } from "./construct.ts";
+import type { PodLinks } from "./orders.ts";
+import type { PlanState } from "./plan-state.ts";
+import { ruined, ruinedBlocks } from "./ruin.ts";
+import { drawIndex, shuffle } from "./seeded.ts";
+import type { Draw } from "./seeded.ts";
+
+/** How much worse, as a part of the cost, may be accepted at first and at last; the odds fall as in simulated annealing. */
+const FIRST_TEMPERATURE = 0.2;
+const LAST_TEMPERATURE = 0.0003;
+/** A best node is passed over this often [1]. */
+const BLINK = 0.03;
+/** The first pod that is put back goes to a drawn node this often, and the others follow it. */
+const FORCE = 0.3;
+/** Pods that share a node are moved together this often. */
+const BLOCKS = 0.2;
+/** Regret weighs each pod up again after each placement: where there are more pairs, more tries find more. */
+const MAX_REGRET_WORK = 1_500;
+
+export interface NeighbourhoodOptions {
+  readonly budget: Budget;
+  readonly draw: Draw;
+  readonly links: PodLinks;
+  readonly sizes: Float64Array;
+  /** Pods that can have a node at all. */
+  readonly movable: readonly number[];
+  /** Nodes worth a try. */
+  readonly nodes: readonly number[];
+  /** Told of each state that is better than all before it. */
+  readonly better: () => void;
+  /** Ends the search. */
+  readonly done: () => boolean;
+}
+
+/** Returns how often it tried. The state MUST hold; it ends anywhere. */
+export function searchNeighbourhoods(state: PlanState, options: NeighbourhoodOptions): number {
+  const { budget, draw, movable } = options;
+  let best = { unplaced: state.unplaced, cost: state.cost };
+  let tries = 0;
+  if (movable.length === 0) return tries;
+  const start = budget.spent();
+  while (!budget.exhausted() && !options.done()) {
+    budget.step();
+    tries++;
+    const before = { unplaced: state.unplaced, cost: state.cost };
+    const undo = rearrange(state, options);
+    const progress = (budget.spent() - start) / Math.max(1e-9, 1 - start);
+    if (!acceptable(state, before, progress, draw)) {
+      undo();
+      continue;
+    }
+    if (
+      state.unplaced < best.unplaced ||
+      (state.unplaced === best.unplaced && state.cost < best.cost * (1 - 1e-9))
+    ) {
+      options.better();
+      best = { unplaced: state.unplaced, cost: state.cost };
+    }
+  }
+  return tries;
+}
+
+function acceptable(
+  state: PlanState,
+  before: { readonly unplaced: number; readonly cost: number },
+  progress: number,
+  draw: Draw,
+): boolean {
+  if (state.unplaced !== before.unplaced) return state.unplaced < before.unplaced && state.holds();
+  const temperature = FIRST_TEMPERATURE * (LAST_TEMPERATURE / FIRST_TEMPERATURE) ** progress;
+  return state.cost <= before.cost * (1 - temperature * Math.log(1 - draw())) && state.holds();
+}
+
+/** Returns what takes it all back. */
+function rearrange(state: PlanState, options: NeighbourhoodOptions): () => void {
+  const { links, movable, draw } = options;
+  const blocks =
+    draw() < BLOCKS ? ruinedBlocks(state, links, movable, draw) : [ruined(state, links, movable, draw)];
+  const pods = blocks.flat();
+  const { cost } = state;
+  const before = pods.map((pod) => (state.assignment[pod]! < 0 ? -1 : state.unplace(pod)));
+  if (blocks.length > 1) putBlocksBack(state, blocks, options);
+  else putBack(state, pods.slice(), options);
+  return () => state.revert(pods, before, cost);
+}
+
+/** Each block to the best node for one of its pods; those of it that have no room there go elsewhere. */
+function putBlocksBack(
+  state: PlanState,
+  blocks: readonly (readonly number[])[],
+  { draw, sizes, nodes }: NeighbourhoodOptions,
+): void {
+  const search = { strict: false, blink: () => draw() < BLINK };
+  let forced = nodes.length > 0 ? nodes[drawIndex(draw, nodes.length)]! : -1;
+  const rest: number[] = [];
+  for (const block of blocks) {
+    const [first, ...others] = block.toSorted((a, b) => sizes[b]! - sizes[a]!);
+    construct(state, [first!], forced, search);
+    forced = -1;
+    const node = state.assignment[first!]!;
+    for (const pod of others) {
+      if (node >= 0 && state.admits(pod, node, false)) state.place(pod, node);
+      else rest.push(pod);
+    }
+  }
+  construct(state, rest, -1, search);
+}
+
+function putBack(state: PlanState, pods: number[], { draw, sizes, nodes }: NeighbourhoodOptions): void {
+  const kind = draw();
+  const forced = draw() < FORCE && nodes.length > 0 ? nodes[drawIndex(draw, nodes.length)]! : -1;
+  const work = pods.length * pods.length * state.problem.nodes.length;
+  if (kind < 0.25 && forced < 0 && work <= MAX_REGRET_WORK) {
+    constructByRegret(state, pods);
+    return;
+  }
+  shuffle(pods, draw);
+  if (kind > 0.7 || state.unplaced > pods.length) pods.sort((a, b) => sizes[b]! - sizes[a]!);
+  construct(state, pods, forced, { strict: false, blink: () => draw() < BLINK });
+}

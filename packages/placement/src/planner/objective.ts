@@ -1,0 +1,130 @@
+import { Capacity } from "./capacity.ts";
+import { CostField } from "./cost-field.ts";
+import type { PlanProblem } from "./plan-problem.ts";
+import { planSettings } from "./plan-settings.ts";
+import type { PlanSettings } from "./plan-settings.ts";
+import { trafficOf } from "./traffic.ts";
+import type { Traffic } from "./traffic.ts";
+
+/** What an assignment costs; bytes per second x milliseconds, 0 or more, finite. */
+export interface PlanCost {
+  /** Sum over the channels of the planned pods of traffic x network cost. Pods without a node count for nothing. */
+  readonly network: number;
+  /** What the load of the nodes adds, in the same unit: see `pressureShare`. */
+  readonly pressure: number;
+  readonly total: number;
+}
+
+/** Judges assignments: node index by pod, -1 = not placed. It knows costs only; whether pods may go there is not its concern. */
+export interface Objective {
+  readonly total: (assignment: Int32Array) => PlanCost;
+  /** What `total` grows by when the pod goes to that node (-1: nowhere). */
+  readonly moveDelta: (assignment: Int32Array, pod: number, node: number) => number;
+  /** What `total` grows by when the two pods change places. */
+  readonly swapDelta: (assignment: Int32Array, podA: number, podB: number) => number;
+}
+
+/** What the planner's parts share: costs, traffic, and what nodes have room for. */
+export interface CostModel {
+  readonly settings: PlanSettings;
+  readonly problem: PlanProblem;
+  readonly field: CostField;
+  readonly traffic: Traffic;
+  /** Of the nodes without any planned pod. */
+  readonly capacity: Capacity;
+}
+
+/** Throws PlacementError `invalid_setting`. */
+export function createObjective(problem: PlanProblem, settings: Partial<PlanSettings> = {}): Objective {
+  return objectiveOf(costModel(problem, planSettings(settings)));
+}
+
+export function costModel(problem: PlanProblem, settings: PlanSettings): CostModel {
+  const field = new CostField(problem.cluster, problem.nodes);
+  const traffic = trafficOf(problem, field, settings.bytesPerRequest);
+  const atMedian = traffic.bytesPerSecond * field.medianMs;
+  // Without traffic or costs nothing but the load is left to decide.
+  const scale = settings.pressureShare * (atMedian > 0 ? atMedian : 1);
+  return { settings, problem, field, traffic, capacity: new Capacity(problem, scale) };
+}
+
+/** Of the same problem with fewer nodes: costs are the same. */
+export function restrictedModel(model: CostModel, problem: PlanProblem): CostModel {
+  const field = new CostField(problem.cluster, problem.nodes);
+  const traffic = trafficOf(problem, field, model.settings.bytesPerRequest);
+  return { ...model, problem, field, traffic, capacity: new Capacity(problem, model.capacity.scale) };
+}
+
+export function objectiveOf(model: CostModel): Objective {
+  const total = (assignment: Int32Array): PlanCost => {
+    const network = networkCost(model, assignment);
+    const pressure = pressureCost(model, assignment);
+    return { network, pressure, total: network + pressure };
+  };
+  const delta = (assignment: Int32Array, changed: Int32Array): number =>
+    partialCost(model, changed, assignment) - partialCost(model, assignment, changed);
+  return {
+    total,
+    moveDelta: (assignment, pod, node) => delta(assignment, assignment.with(pod, node)),
+    swapDelta: (assignment, a, b) =>
+      delta(assignment, assignment.with(a, assignment[b]!).with(b, assignment[a]!)),
+  };
+}
+
+function networkCost({ traffic, field }: CostModel, assignment: Int32Array): number {
+  let sum = 0;
+  for (const pod of assignment.keys()) sum += podCost(traffic, field, assignment, pod, true);
+  for (const channel of traffic.nearest) sum += channel.total(assignment);
+  return sum;
+}
+
+/** With all its fixed peers, and either with all planned ones or, to count each pair once, with those that it calls. */
+function podCost(
+  { groups, groupOf }: Traffic,
+  field: CostField,
+  assignment: Int32Array,
+  pod: number,
+  callingOnly: boolean,
+): number {
+  const node = assignment[pod]!;
+  const group = groups[groupOf[pod]!];
+  if (node < 0 || group === undefined) return 0;
+  let sum = 0;
+  for (const { location, calling, called } of group.fixed)
+    sum += calling * field.ms(node, location) + called * field.ms(location, node);
+  for (const link of group.links) {
+    for (const peer of groups[link.group]!.pods) {
+      const there = assignment[peer]!;
+      if (peer === pod || there < 0) continue;
+      sum += link.calling * field.ms(node, there);
+      if (!callingOnly) sum += link.called * field.ms(there, node);
+    }
+  }
+  return sum;
+}
+
+function pressureCost({ capacity }: CostModel, assignment: Int32Array): number {
+  let sum = 0;
+  for (const [pod, node] of assignment.entries()) {
+    if (node < 0) continue;
+    sum += capacity.pressureOf(pod, node);
+    capacity.add(pod, node);
+  }
+  for (const [pod, node] of assignment.entries()) if (node >= 0) capacity.remove(pod, node);
+  return sum;
+}
+
+/** The cost of what differs between two assignments, each pair once. */
+function partialCost(model: CostModel, assignment: Int32Array, other: Int32Array): number {
+  const { traffic, field } = model;
+  const differ = [...assignment.keys()].filter((pod) => assignment[pod] !== other[pod]);
+  let sum = pressureCost(model, assignment);
+  const open = assignment.slice();
+  for (const pod of differ) {
+    sum += podCost(traffic, field, open, pod, false);
+    open[pod] = -1;
+  }
+  const channels = new Set(differ.flatMap((pod) => traffic.nearestOf[pod]!));
+  for (const channel of channels) sum += channel.total(assignment);
+  return sum;
+}

@@ -1,0 +1,31 @@
+import { DEFAULT_BYTES_PER_REQUEST } from "../channel-traffic.ts";
+import { PlacementError } from "../errors.ts";
+
+/** What the planner's cost is made of. */
+export interface PlanSettings {
+  /** Bytes of a request and its response, for channels whose bytes nobody counts; 0 = such channels count for nothing. */
+  readonly bytesPerRequest: number;
+  /**
+   * What full nodes cost, as a share of what all planned traffic would cost at the median known network cost; 0 = load doesn't matter.
+   * A plan that fills every node it uses to the brim pays the whole share, one on idle nodes next to nothing.
+   */
+  readonly pressureShare: number;
+}
+
+/** A tenth: near neighbours beat idle nodes until nodes get crowded. */
+export const DEFAULT_PLAN_SETTINGS: PlanSettings = {
+  bytesPerRequest: DEFAULT_BYTES_PER_REQUEST,
+  pressureShare: 0.1,
+};
+
+/** Defaults for what is left out. Throws PlacementError `invalid_setting`. */
+export function planSettings(given: Partial<PlanSettings>): PlanSettings {
+  const settings = { ...DEFAULT_PLAN_SETTINGS, ...given };
+  for (const name of ["bytesPerRequest", "pressureShare"] as const) {
+    const value = settings[name];
+    if (!(Number.isFinite(value) && value >= 0)) {
+      throw new PlacementError("invalid_setting", `${name} of a plan must be 0 or more, got ${value}`);
+    }
+  }
+  return settings;
+}

@@ -1,0 +1,51 @@
+/** How many items have which count; its least and its greatest count in constant time, as counts change by one. */
+export class Histogram {
+  /** By count. */
+  readonly #items: Int32Array;
+  #size = 0;
+  #least = 0;
+  #greatest = 0;
+
+  /** Counts are from 0 to `maxCount`. */
+  constructor(maxCount: number) {
+    this.#items = new Int32Array(maxCount + 2);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** 0 without items. */
+  get least(): number {
+    return this.#size === 0 ? 0 : this.#least;
+  }
+
+  /** -1 without items. */
+  get greatest(): number {
+    return this.#size === 0 ? -1 : this.#greatest;
+  }
+
+  /** The least count when one item of count `count` is left out; Infinity when it is the only one. */
+  leastWithout(count: number): number {
+    if (this.#size <= 1) return Infinity;
+    if (count !== this.#least || this.#items[count]! > 1) return this.#least;
+    let next = count + 1;
+    while (this.#items[next] === 0) next++;
+    return next;
+  }
+
+  insert(count: number): void {
+    if (this.#size === 0 || count < this.#least) this.#least = count;
+    if (this.#size === 0 || count > this.#greatest) this.#greatest = count;
+    this.#items[count]!++;
+    this.#size++;
+  }
+
+  delete(count: number): void {
+    this.#items[count]!--;
+    this.#size--;
+    if (this.#size === 0) return;
+    while (this.#items[this.#least] === 0) this.#least++;
+    while (this.#items[this.#greatest] === 0) this.#greatest--;
+  }
+}

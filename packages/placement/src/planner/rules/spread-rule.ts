@@ -1,0 +1,71 @@
+import type { SpreadConstraint } from "../plan-problem.ts";
+import { Histogram } from "./histogram.ts";
+import { rolesOf } from "./rule.ts";
+import type { Roles, Rule } from "./rule.ts";
+
+/** Counts members by domain; knows the emptiest domain, and the fullest that holds a subject. */
+export class SpreadRule implements Rule {
+  readonly name: string;
+  readonly #roles: Roles;
+  readonly #domainOf: Int32Array;
+  readonly #maxSkew: number;
+  /** There are too few domains: the emptiest counts as empty. */
+  readonly #tooFew: boolean;
+  /** By domain. */
+  readonly #members: Int32Array;
+  readonly #subjects: Int32Array;
+  readonly #all: Histogram;
+  readonly #withSubjects: Histogram;
+
+  constructor(constraint: SpreadConstraint, podCount: number) {
+    const { placed } = constraint;
+    this.name = constraint.name;
+    this.#roles = rolesOf(podCount, constraint);
+    this.#domainOf = constraint.domainOf;
+    this.#maxSkew = constraint.maxSkew;
+    this.#tooFew = constraint.minDomains !== null && placed.length < constraint.minDomains;
+    this.#members = Int32Array.from(placed);
+    this.#subjects = new Int32Array(placed.length);
+    const most = placed.reduce((max, count) => Math.max(max, count), 0) + constraint.members.length;
+    this.#all = new Histogram(most);
+    this.#withSubjects = new Histogram(most);
+    for (const count of placed) this.#all.insert(count);
+  }
+
+  add(pod: number, node: number): void {
+    this.#change(pod, node, 1);
+  }
+
+  remove(pod: number, node: number): void {
+    this.#change(pod, node, -1);
+  }
+
+  admits(pod: number, node: number, strict: boolean): boolean {
+    const domain = this.#domainOf[node]!;
+    const subject = this.#roles.subject[pod] === 1;
+    if (domain < 0) return !subject && (!strict || this.holds());
+    const before = this.#members[domain]!;
+    const after = before + this.#roles.member[pod]!;
+    const least = this.#tooFew ? 0 : Math.min(after, this.#all.leastWithout(before));
+    const counts = subject || this.#subjects[domain]! > 0;
+    if (counts && after - least > this.#maxSkew) return false;
+    return !strict || this.#withSubjects.greatest - least <= this.#maxSkew;
+  }
+
+  holds(): boolean {
+    return this.#withSubjects.greatest - (this.#tooFew ? 0 : this.#all.least) <= this.#maxSkew;
+  }
+
+  #change(pod: number, node: number, by: 1 | -1): void {
+    const domain = this.#domainOf[node]!;
+    if (domain < 0) return;
+    if (this.#subjects[domain]! > 0) this.#withSubjects.delete(this.#members[domain]!);
+    if (this.#roles.subject[pod] === 1) this.#subjects[domain]! += by;
+    if (this.#roles.member[pod] === 1) {
+      this.#all.delete(this.#members[domain]!);
+      this.#members[domain]! += by;
+      this.#all.insert(this.#members[domain]!);
+    }
+    if (this.#subjects[domain]! > 0) this.#withSubjects.insert(this.#members[domain]!);
+  }
+}

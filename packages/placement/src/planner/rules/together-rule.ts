@@ -1,0 +1,76 @@
+import type { TogetherConstraint } from "../plan-problem.ts";
+import { rolesOf } from "./rule.ts";
+import type { Roles, Rule } from "./rule.ts";
+
+/**
+ * A domain has a seed when it holds a member that is placed or that isn't a subject itself: subjects may join it. Where no domain has
+ * one, subjects that are members may found a group of their own, but only one: the first is free, and all others must join it.
+ */
+export class TogetherRule implements Rule {
+  readonly name: string;
+  readonly #roles: Roles;
+  readonly #domainOf: Int32Array;
+  /** By domain: seeds, subjects, and subjects that are members. */
+  readonly #seeds: Int32Array;
+  readonly #subjects: Int32Array;
+  readonly #founders: Int32Array;
+  #allSeeds: number;
+  /** Domains without seed that hold subjects, and those of them that no founder is in. */
+  #unseeded = 0;
+  #orphaned = 0;
+
+  constructor(constraint: TogetherConstraint, podCount: number) {
+    this.name = constraint.name;
+    this.#roles = rolesOf(podCount, constraint);
+    this.#domainOf = constraint.domainOf;
+    this.#seeds = Int32Array.from(constraint.placed);
+    this.#subjects = new Int32Array(constraint.placed.length);
+    this.#founders = new Int32Array(constraint.placed.length);
+    this.#allSeeds = constraint.placed.reduce((sum, count) => sum + count, 0);
+  }
+
+  add(pod: number, node: number): void {
+    this.#change(pod, node, 1);
+  }
+
+  remove(pod: number, node: number): void {
+    this.#change(pod, node, -1);
+  }
+
+  admits(pod: number, node: number, strict: boolean): boolean {
+    const domain = this.#domainOf[node]!;
+    const subject = this.#roles.subject[pod] === 1;
+    if (domain < 0) return !subject && (!strict || this.holds());
+    if (!strict && (!subject || this.#seeds[domain]! > 0)) return true;
+    this.#change(pod, node, 1);
+    const holds = this.holds();
+    this.#change(pod, node, -1);
+    return holds;
+  }
+
+  holds(): boolean {
+    if (this.#unseeded === 0) return true;
+    return this.#allSeeds === 0 && this.#unseeded === 1 && this.#orphaned === 0;
+  }
+
+  #change(pod: number, node: number, by: 1 | -1): void {
+    const domain = this.#domainOf[node]!;
+    if (domain < 0) return;
+    this.#count(domain, -1);
+    const member = this.#roles.member[pod] === 1;
+    if (this.#roles.subject[pod] === 1) {
+      this.#subjects[domain]! += by;
+      if (member) this.#founders[domain]! += by;
+    } else if (member) {
+      this.#seeds[domain]! += by;
+      this.#allSeeds += by;
+    }
+    this.#count(domain, 1);
+  }
+
+  #count(domain: number, by: 1 | -1): void {
+    if (this.#seeds[domain]! > 0 || this.#subjects[domain] === 0) return;
+    this.#unseeded += by;
+    if (this.#founders[domain] === 0) this.#orphaned += by;
+  }
+}

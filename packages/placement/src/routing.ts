@@ -1,0 +1,151 @@
+// To which replicas of a channel's target a caller's traffic goes: to all alike, or to those that are nearest to it.
+import type { Channel, ClusterGraph, RoutingScope } from "@isochrone/topology";
+
+/** Where a nearer replica may be preferred, the narrowest first; what `nearest` means when a channel doesn't say. */
+export const ROUTING_SCOPES: readonly RoutingScope[] = ["node", "zone", "region"];
+
+/** Where the channel's traffic prefers a nearer replica, the narrowest first; null: it is spread evenly over all of them. */
+export function routingScopes(channel: Channel): readonly RoutingScope[] | null {
+  if (channel.routing !== "nearest") return null;
+  const { routingScopes: said } = channel;
+  return said === undefined ? ROUTING_SCOPES : ROUTING_SCOPES.filter((scope) => said.includes(scope));
+}
+
+/** A node that holds a replica. */
+export interface Place {
+  readonly name: string;
+  /** In the cluster graph; -1 for a node that it doesn't hold. */
+  readonly id: number;
+}
+
+/** Tells how near two places are as far as routing cares: nodes of one level are all the same to it. */
+export class Proximity {
+  readonly #scopes: readonly RoutingScope[];
+  readonly #areas: Areas;
+
+  constructor(graph: ClusterGraph, scopes: readonly RoutingScope[]) {
+    this.#scopes = scopes;
+    this.#areas = areasOf(graph);
+  }
+
+  /** The level of places that share no scope. */
+  get beyond(): number {
+    return this.#scopes.length;
+  }
+
+  /** Position of the narrowest scope that holds both. */
+  level(a: Place, b: Place): number {
+    for (let at = 0; at < this.#scopes.length; at++) if (this.#share(this.#scopes[at]!, a, b)) return at;
+    return this.beyond;
+  }
+
+  /** The places whose level from there is the lowest: each gets an even share of what is sent from there. */
+  nearest<P extends Place>(from: Place, places: readonly P[]): readonly P[] {
+    let best = Infinity;
+    let found: P[] = [];
+    for (const place of places) {
+      const level = this.level(from, place);
+      if (level > best) continue;
+      if (level < best) found = [];
+      best = level;
+      found.push(place);
+    }
+    return found;
+  }
+
+  /** Equal for places that are as near as each other to all places on other nodes. */
+  areaOf({ id }: Place): number {
+    return id < 0 ? -1 : this.#areas.both[id]!;
+  }
+
+  #share(scope: RoutingScope, a: Place, b: Place): boolean {
+    if (scope === "node") return a.id === b.id && (a.id >= 0 || a.name === b.name);
+    if (a.id < 0 || b.id < 0) return false;
+    const areas = this.#areas[scope];
+    return areas[a.id]! >= 0 && areas[a.id] === areas[b.id];
+  }
+}
+
+/** By node id: a number for its zone, its region, and both together; -1 where the node has none. */
+interface Areas {
+  readonly zone: Int32Array;
+  readonly region: Int32Array;
+  readonly both: Int32Array;
+}
+
+const areasByGraph = new WeakMap<ClusterGraph, Areas>();
+
+function areasOf(graph: ClusterGraph): Areas {
+  let areas = areasByGraph.get(graph);
+  if (areas === undefined) {
+    areas = {
+      zone: numbered(graph.nodes.map(({ zone }) => zone)),
+      region: numbered(graph.nodes.map(({ region }) => region)),
+      both: numbered(graph.nodes.map(({ zone, region }) => JSON.stringify([zone, region]))),
+    };
+    areasByGraph.set(graph, areas);
+  }
+  return areas;
+}
+
+function numbered(names: readonly (string | null)[]): Int32Array {
+  const numbers = new Map<string, number>();
+  return Int32Array.from(names, (name) => {
+    if (name === null) return -1;
+    let number = numbers.get(name);
+    if (number === undefined) numbers.set(name, (number = numbers.size));
+    return number;
+  });
+}
+
+/** The two ends of a channel whose callers talk to the nearest replica, seen from a pod that is to be placed. */
+export interface NearestEnds {
+  /** True when the pod starts the exchange. */
+  readonly calling: boolean;
+  /** Placed replicas at the other end. */
+  readonly peers: readonly Place[];
+  /** Replicas at the other end, placed or not. */
+  readonly replicas: number;
+  /** The other placed replicas of the pod's own workload. */
+  readonly siblings: readonly Place[];
+}
+
+/** With which peers a pod would talk, and with which share of what its workload (or, called, theirs) exchanges. */
+export type Shares = readonly (readonly [peer: Place, share: number])[];
+
+/** Tells the shares of a pod by its node. Nodes of one area without a replica are all the same to it. */
+export class NearestShares {
+  readonly #ends: NearestEnds;
+  readonly #proximity: Proximity;
+  readonly #occupied: ReadonlySet<string>;
+  readonly #byArea = new Map<number, Shares>();
+
+  constructor(ends: NearestEnds, proximity: Proximity) {
+    this.#ends = ends;
+    this.#proximity = proximity;
+    this.#occupied = new Set([...ends.peers, ...ends.siblings].map(({ name }) => name));
+  }
+
+  at(candidate: Place): Shares {
+    if (this.#occupied.has(candidate.name)) return this.#sharesAt(candidate);
+    const area = this.#proximity.areaOf(candidate);
+    let shares = this.#byArea.get(area);
+    if (shares === undefined) this.#byArea.set(area, (shares = this.#sharesAt(candidate)));
+    return shares;
+  }
+
+  #sharesAt(candidate: Place): Shares {
+    const { calling, peers, siblings, replicas } = this.#ends;
+    if (calling) {
+      const chosen = this.#proximity.nearest(candidate, peers);
+      return chosen.map((peer) => [peer, 1 / chosen.length] as const);
+    }
+    return peers.flatMap((caller) => {
+      const rivals = this.#proximity.nearest(caller, siblings);
+      const rivalLevel = rivals.length === 0 ? Infinity : this.#proximity.level(caller, rivals[0]!);
+      const level = this.#proximity.level(caller, candidate);
+      if (level > rivalLevel) return [];
+      return [[caller, 1 / replicas / (level < rivalLevel ? 1 : rivals.length + 1)] as const];
+    });
+  }
+}

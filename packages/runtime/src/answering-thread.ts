@@ -1,0 +1,105 @@
+import { Worker } from "node:worker_threads";
+import type { Clock } from "./clock.ts";
+
+export interface AnsweringThreadOptions {
+  /** Entry file of the thread, which posts for each message one with the same `id`. */
+  readonly url: URL;
+  /** As debuggers show it. */
+  readonly name: string;
+  /** Beyond it the thread ends instead of the process. @default Node's own */
+  readonly maxHeapMb?: number;
+  readonly clock: Clock;
+}
+
+/** What became of a request. After all but `busy` and an answer, the next request gets a new thread. */
+export type ThreadOutcome<Answer> =
+  | { readonly kind: "answer"; readonly answer: Answer }
+  /** Another request is being answered. */
+  | { readonly kind: "busy" }
+  /** The thread was closed meanwhile. */
+  | { readonly kind: "closed" }
+  /** It took longer than it may; the thread was ended. */
+  | { readonly kind: "timeout" }
+  | { readonly kind: "died"; readonly cause: unknown };
+
+interface Pending<Answer> {
+  readonly id: number;
+  readonly outcome: PromiseWithResolvers<ThreadOutcome<Answer>>;
+}
+
+/** A thread that is asked one thing at a time. It is started with the first request, and anew with the next one after it died or hung. */
+export class AnsweringThread<
+  Request extends { readonly id: number },
+  Answer extends { readonly id: number },
+> {
+  readonly #options: AnsweringThreadOptions;
+  #worker: Worker | null = null;
+  #pending: Pending<Answer> | null = null;
+  #nextId = 1;
+
+  constructor(options: AnsweringThreadOptions) {
+    this.#options = options;
+  }
+
+  /** Whether there is a thread, which may remember what it was asked before. */
+  get isRunning(): boolean {
+    return this.#worker !== null;
+  }
+
+  /** Rejects only with what can't be posted. */
+  async ask(request: Omit<Request, "id">, timeoutMs: number): Promise<ThreadOutcome<Answer>> {
+    if (this.#pending !== null) return { kind: "busy" };
+    this.#worker ??= this.#start();
+    const pending: Pending<Answer> = { id: this.#nextId++, outcome: Promise.withResolvers() };
+    this.#pending = pending;
+    const answered = new AbortController();
+    void this.#endAfter(timeoutMs, pending, answered.signal);
+    try {
+      this.#worker?.postMessage({ ...request, id: pending.id });
+      return await pending.outcome.promise;
+    } finally {
+      answered.abort();
+      this.#pending = null;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#end({ kind: "closed" });
+  }
+
+  #start(): Worker {
+    const { url, name, maxHeapMb } = this.#options;
+    const worker = new Worker(url, {
+      name,
+      execArgv: [],
+      ...(maxHeapMb === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } }),
+    });
+    worker.unref();
+    worker.on("message", (answer: Answer) => this.#take(answer));
+    worker.on("error", (cause) => this.#died(worker, cause));
+    worker.on("exit", (code) => this.#died(worker, new Error(`it ended with code ${code}`)));
+    return worker;
+  }
+
+  #take(answer: Answer): void {
+    // What was given up on may still be answered.
+    if (this.#pending?.id === answer.id) this.#pending.outcome.resolve({ kind: "answer", answer });
+  }
+
+  #died(worker: Worker, cause: unknown): void {
+    if (this.#worker === worker) void this.#end({ kind: "died", cause });
+  }
+
+  /** Never rejects: the sleep ends early only when there is an answer. */
+  async #endAfter(timeoutMs: number, pending: Pending<Answer>, signal: AbortSignal): Promise<void> {
+    await this.#options.clock.sleep(timeoutMs, signal).catch(() => undefined);
+    if (!signal.aborted && this.#pending === pending) await this.#end({ kind: "timeout" });
+  }
+
+  async #end(outcome: ThreadOutcome<Answer>): Promise<void> {
+    const worker = this.#worker;
+    this.#worker = null;
+    this.#pending?.outcome.resolve(outcome);
+    await worker?.terminate();
+  }
+}

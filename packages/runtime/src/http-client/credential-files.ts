@@ -1,0 +1,48 @@
+import { readFile } from "node:fs/promises";
+import type { Clock } from "../clock.ts";
+import { CredentialsError } from "../errors.ts";
+
+/** A small file that others replace. */
+export class WatchedFile {
+  readonly #path: string;
+  readonly #clock: Clock;
+  #reading: Promise<string> | null = null;
+  #readMs = Number.NEGATIVE_INFINITY;
+
+  constructor(path: string, clock: Clock) {
+    this.#path = path;
+    this.#clock = clock;
+  }
+
+  /** As it is now or was seconds ago. Throws CredentialsError. */
+  async content(): Promise<string> {
+    const nowMs = this.#clock.monotonic();
+    if (this.#reading === null || nowMs - this.#readMs >= READ_AGAIN_MS) {
+      this.#readMs = nowMs;
+      this.#reading = readFile(this.#path, "utf8");
+    }
+    try {
+      return await this.#reading;
+    } catch (error) {
+      this.forget();
+      const { code = "unreadable" } = error as NodeJS.ErrnoException;
+      throw new CredentialsError(`${this.#path} must be a readable file (${code})`, error);
+    }
+  }
+
+  /** The next look reads it. */
+  forget(): void {
+    this.#reading = null;
+  }
+}
+
+/** kubelet replaces a token when a fifth of its time is left: minutes before its end. */
+const READ_AGAIN_MS = 5_000;
+const TOKEN = /^[\x21-\x7e]+$/;
+
+/** Throws CredentialsError for anything but one token, without showing it. */
+export function tokenOf(content: string, path: string): string {
+  const token = content.trim();
+  if (!TOKEN.test(token)) throw new CredentialsError(`${path} must hold one bearer token and nothing else`);
+  return token;
+}

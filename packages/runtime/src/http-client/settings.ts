@@ -1,0 +1,74 @@
+import { text } from "../settings/texts.ts";
+
+/** Setting of a client's token file. `server` is what it speaks to: "the aggregator". */
+export function tokenFileSetting(server: string) {
+  return text({
+    default: null,
+    description: `File with the bearer token for ${server}, such as a projected service account token; read again as it is replaced. Without it none is sent.`,
+  });
+}
+
+/** Setting of the authorities that a client believes. */
+export function caFileSetting(server: string) {
+  return text({
+    default: null,
+    description: `PEM file of the authorities that the certificate of ${server} may come from; read again as it changes. Without it the system's.`,
+  });
+}
+
+/** Setting of the certificate by which a client proves itself. */
+export function certFileSetting(server: string) {
+  return text({
+    default: null,
+    description: `PEM file of the certificate to show to ${server}, where it wants one of its clients, and those between it and its authority; read again as it changes.`,
+  });
+}
+
+/** Setting of the key of such a certificate. */
+export function keyFileSetting(server: string) {
+  return text({
+    default: null,
+    description: `PEM file of the key of the certificate for ${server}; read again as it changes.`,
+  });
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+type Named<T> = Readonly<Record<string, T>>;
+
+/** What a client's address and its files must be together, each given as `{ settingName: value }`; null: nothing is wrong. */
+export function clientFilesMistake(
+  section: string,
+  url: Named<string>,
+  tokenFile: Named<string | null>,
+  caFile: Named<string | null>,
+): string | null {
+  const [[urlName, address], [tokenName, token], [caName, ca]] = [url, tokenFile, caFile].map(
+    (named) => Object.entries(named)[0]!,
+  ) as [[string, string], [string, string | null], [string, string | null]];
+  if (!URL.canParse(address)) return `${section}.${urlName} must be an address, got ${address}`;
+  const { protocol, hostname } = new URL(address);
+  if (protocol === "https:") return null;
+  if (ca !== null)
+    return `${section}.${caName} must not be set unless ${section}.${urlName} is https, got ${address}`;
+  if (token === null || LOOPBACK.test(hostname)) return null;
+  return `${section}.${urlName} must be https when ${section}.${tokenName} is set (the token would go over the wire as it is), got ${address}`;
+}
+
+/** What the files of a client's certificate must be together with its address, each given as `{ settingName: value }`; null: nothing is wrong. */
+export function clientCertificateMistake(
+  section: string,
+  url: Named<string | null>,
+  certFile: Named<string | null>,
+  keyFile: Named<string | null>,
+): string | null {
+  const [[urlName, address], [certName, cert], [keyName, key]] = [url, certFile, keyFile].map(
+    (named) => Object.entries(named)[0]!,
+  ) as [[string, string | null], [string, string | null], [string, string | null]];
+  if ((cert === null) !== (key === null)) {
+    const [given, missing] = cert === null ? [keyName, certName] : [certName, keyName];
+    return `${section}.${missing} must be set together with ${section}.${given}, got none`;
+  }
+  if (cert === null || address?.startsWith("https:") === true) return null;
+  return `${section}.${certName} must not be set unless ${section}.${urlName} is https, got ${address ?? "none"}`;
+}

@@ -1,0 +1,109 @@
+import { X509Certificate } from "node:crypto";
+import { Agent } from "node:https";
+import { createSecureContext } from "node:tls";
+import type { Clock } from "../clock.ts";
+import { CredentialsError } from "../errors.ts";
+import { WatchedFile } from "./credential-files.ts";
+
+export interface TlsAgentOptions {
+  readonly caFile?: string | null;
+  readonly serverName?: string | null;
+  readonly certFile?: string | null;
+  readonly keyFile?: string | null;
+  /** Told when the certificate that is shown from now on ends, seconds since the epoch. */
+  readonly onCertificate?: (notAfterSeconds: number) => void;
+  readonly clock: Clock;
+}
+
+/** Content of the files that there are, PEM. */
+interface Material {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** Idle connections are closed after this long; our servers keep them longer. */
+const IDLE_MS = 30_000;
+
+/** Connections that believe the authorities of a file and show the certificate of another; what is replaced counts for the next request. */
+export class TlsAgent {
+  readonly #options: TlsAgentOptions;
+  readonly #files: Readonly<Partial<Record<keyof Material, WatchedFile>>>;
+  #material: string | null = null;
+  #agent: Agent | null = null;
+
+  constructor(options: TlsAgentOptions) {
+    const { caFile, certFile, keyFile, clock } = options;
+    this.#options = options;
+    this.#files = {
+      ...(caFile ? { ca: new WatchedFile(caFile, clock) } : {}),
+      ...(certFile ? { cert: new WatchedFile(certFile, clock) } : {}),
+      ...(keyFile ? { key: new WatchedFile(keyFile, clock) } : {}),
+    };
+  }
+
+  /** Throws CredentialsError. */
+  async agent(): Promise<Agent> {
+    let material = await this.#read();
+    const asRead = JSON.stringify(material);
+    if (this.#agent !== null && asRead === this.#material) return this.#agent;
+    // Two files can't be replaced, nor read, at one moment.
+    if (!isPair(material)) material = await this.#readAgain();
+    this.#check(material);
+    if (this.#agent !== null) retire(this.#agent);
+    this.#material = JSON.stringify(material);
+    const { serverName: servername = null, onCertificate } = this.#options;
+    if (material.cert !== undefined)
+      onCertificate?.(Math.floor(Date.parse(new X509Certificate(material.cert).validTo) / 1000));
+    const named = servername === null ? {} : { servername };
+    this.#agent = new Agent({ keepAlive: true, timeout: IDLE_MS, ...material, ...named });
+    return this.#agent;
+  }
+
+  async #read(): Promise<Material> {
+    const entries = Object.entries(this.#files).map(async ([part, file]) => [part, await file.content()]);
+    return Object.fromEntries((await Promise.all(entries)) as [string, string][]);
+  }
+
+  #readAgain(): Promise<Material> {
+    for (const file of Object.values(this.#files)) file.forget();
+    return this.#read();
+  }
+
+  #check(material: Material): void {
+    const { caFile, certFile, keyFile } = this.#options;
+    if (material.ca !== undefined) checkCertificates(material.ca, caFile!);
+    if (material.cert !== undefined) checkCertificates(material.cert, certFile!);
+    if (isPair(material)) return;
+    // A pair that never fits is read at each request, until it does.
+    for (const file of Object.values(this.#files)) file.forget();
+    throw new CredentialsError(`${keyFile} must hold the key (PEM) of the certificate ${certFile}`);
+  }
+}
+
+/** Requests under way end as they would; their connections don't outlast them. */
+function retire(agent: Agent): void {
+  agent.maxFreeSockets = 0;
+  for (const sockets of Object.values(agent.freeSockets))
+    for (const socket of sockets ?? []) socket.destroy();
+}
+
+function checkCertificates(pem: string, path: string): void {
+  try {
+    // Reads the first of them.
+    void new X509Certificate(pem);
+  } catch (error) {
+    throw new CredentialsError(`${path} must hold certificates (PEM)`, error);
+  }
+}
+
+/** Whether certificate and key belong together; true without any. */
+function isPair({ cert, key }: Material): boolean {
+  if (cert === undefined && key === undefined) return true;
+  try {
+    void createSecureContext({ cert, key });
+    return cert !== undefined && key !== undefined;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,110 @@
+import type { X509Certificate } from "node:crypto";
+import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import { Counter, type Registry } from "prom-client";
+import type { Clock } from "../clock.ts";
+import type { Logger } from "../log.ts";
+import type { Refusal, RequestGate } from "./gate.ts";
+import { reuse } from "./http-metrics.ts";
+
+/** What clients are judged by. */
+export interface ClientCertificateOptions {
+  /** Name of the server in logs and metrics. */
+  readonly server: string;
+  /** Common names or DNS names of which a certificate must carry one; empty: any that the authorities signed. */
+  readonly names: readonly string[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly registry: Registry;
+}
+
+/** Why a client is turned away; a metric's label. */
+type Reason = "none" | "expired" | "not_yet_valid" | "untrusted" | "name";
+
+const REFUSED_TOTAL = "isochrone_tls_clients_refused_total";
+/** What OpenSSL says of a certificate, where it has a word of its own here. */
+const REASONS: Readonly<Record<string, Reason>> = {
+  CERT_HAS_EXPIRED: "expired",
+  CERT_NOT_YET_VALID: "not_yet_valid",
+};
+
+/** Turns away requests over connections without a good client certificate; says which one it was, and counts. */
+export class ClientCertificates implements RequestGate {
+  readonly #options: ClientCertificateOptions;
+  readonly #refused: Counter;
+  /** When the certificate of a connection ends: it was looked at once, and may end before the connection does. */
+  readonly #endsMs = new WeakMap<Socket, number>();
+
+  constructor(options: ClientCertificateOptions) {
+    const { registry } = options;
+    this.#options = options;
+    this.#refused = reuse(registry, REFUSED_TOTAL, () => {
+      return new Counter({
+        name: REFUSED_TOTAL,
+        help: "Requests refused for want of a good client certificate; reason is none, expired, not_yet_valid, untrusted or name.",
+        labelNames: ["server", "reason"],
+        registers: [registry],
+      });
+    });
+  }
+
+  check({ socket }: { readonly socket: Socket }): Refusal | null {
+    // A request that is made inside of this process comes over no socket.
+    if (!(socket instanceof TLSSocket)) return null;
+    const certificate = socket.getPeerX509Certificate();
+    // Both are asked for: of a session that is resumed, `authorized` alone says too little.
+    if (certificate === undefined)
+      return this.#refuse("none", "a client certificate of a known authority is needed: none was sent");
+    if (!socket.authorized) {
+      const error = String(socket.authorizationError);
+      const reason = REASONS[error] ?? "untrusted";
+      return this.#refuse(
+        reason,
+        reason === "expired"
+          ? expired(certificate)
+          : `a client certificate of a known authority is needed: ${error}`,
+        certificate,
+      );
+    }
+    if (this.#endOf(socket, certificate) <= this.#options.clock.now())
+      return this.#refuse("expired", expired(certificate), certificate);
+    const { names } = this.#options;
+    if (names.length === 0 || names.some((name) => namesOf(certificate).includes(name))) return null;
+    const detail = `the client certificate must carry one of the names ${names.join(", ")}`;
+    return this.#refuse("name", detail, certificate);
+  }
+
+  #endOf(socket: Socket, certificate: X509Certificate): number {
+    let endMs = this.#endsMs.get(socket);
+    if (endMs === undefined) this.#endsMs.set(socket, (endMs = Date.parse(certificate.validTo)));
+    return endMs;
+  }
+
+  #refuse(reason: Reason, detail: string, certificate?: X509Certificate): Refusal {
+    const { server, logger } = this.#options;
+    this.#refused.inc({ server, reason });
+    // A probe of the port has none; whoever has a wrong one wants to be let in.
+    if (certificate !== undefined)
+      logger.warnOnce(`tls-client:${server}:${reason}`, "clients with such a certificate are turned away", {
+        server,
+        reason,
+        subject: certificate.subject.replaceAll("\n", ", "),
+        notAfter: certificate.validTo,
+      });
+    // A client that has a new certificate by now shows it on a new connection only.
+    return { status: 401, code: "client_certificate", detail, headers: { connection: "close" } };
+  }
+}
+
+function expired({ validTo }: X509Certificate): string {
+  return `the client certificate has expired, it ended ${validTo}: CERT_HAS_EXPIRED`;
+}
+
+function namesOf(certificate: X509Certificate): string[] {
+  const commonName = /^CN=(.*)$/m.exec(certificate.subject)?.[1];
+  const alternatives = (certificate.subjectAltName ?? "")
+    .split(", ")
+    .filter((entry) => entry.startsWith("DNS:"))
+    .map((entry) => entry.slice("DNS:".length));
+  return commonName === undefined ? alternatives : [commonName, ...alternatives];
+}

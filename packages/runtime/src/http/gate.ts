@@ -1,0 +1,92 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Socket } from "node:net";
+import { problem, sendProblem } from "./problem.ts";
+
+/** What a gate looks at. */
+export interface GateRequest {
+  readonly method: string;
+  /** Without the query; of a route that names a `reviewedPath` that one, of an unknown route null. */
+  readonly path: string | null;
+  readonly authorization: string | undefined;
+  readonly remoteAddress: string;
+  readonly socket: Socket;
+}
+
+/** Why a request goes no further. */
+export interface Refusal {
+  readonly status: 401 | 403 | 429 | 503;
+  readonly code: string;
+  readonly detail: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Says who may ask for what, before a body is read. Null: the request goes on. Must not reject. */
+export interface RequestGate {
+  check(request: GateRequest): Refusal | null | Promise<Refusal | null>;
+}
+
+/** Routes by which others look after the server: their answers show nothing of what it knows. */
+const HEALTH_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** The path that access is asked for, instead of the request's own: one question for all values of a parameter. */
+    readonly reviewedPath?: string;
+    /** Open to everyone, whatever the gate says. */
+    readonly isOpen?: boolean;
+  }
+  interface FastifyRequest {
+    /** Whether the gate would still let this request in: for answers that last. */
+    isStillAllowed(): boolean | Promise<boolean>;
+  }
+}
+
+/** Asks the gates before every route but those for health and the open ones. */
+export function installGates(app: FastifyInstance, gates: readonly RequestGate[]): void {
+  app.decorateRequest("isStillAllowed", function isStillAllowed(this: FastifyRequest) {
+    return gates.length === 0 ? true : ask(gates, this).then((refusal) => refusal === null);
+  });
+  if (gates.length === 0) return;
+  app.addHook("onRequest", async (request, reply) => {
+    if (isOpen(request)) return undefined;
+    for (const gate of gates) {
+      const answer = gate.check(described(request));
+      const refusal = answer instanceof Promise ? await answer : answer;
+      if (refusal !== null) return refuse(reply, refusal);
+    }
+    return undefined;
+  });
+}
+
+async function ask(gates: readonly RequestGate[], request: FastifyRequest): Promise<Refusal | null> {
+  for (const gate of gates) {
+    const refusal = await gate.check(described(request));
+    if (refusal !== null) return refusal;
+  }
+  return null;
+}
+
+function isOpen({ routeOptions }: FastifyRequest): boolean {
+  return HEALTH_PATHS.has(routeOptions.url ?? "") || routeOptions.config.isOpen === true;
+}
+
+function described(request: FastifyRequest): GateRequest {
+  const { method, url, routeOptions, headers, ip } = request;
+  const known = routeOptions.url !== undefined;
+  return {
+    method,
+    path: known ? (routeOptions.config.reviewedPath ?? pathOf(url)) : null,
+    authorization: headers.authorization,
+    remoteAddress: ip,
+    socket: request.raw.socket,
+  };
+}
+
+function pathOf(url: string): string {
+  const query = url.indexOf("?");
+  return query === -1 ? url : url.slice(0, query);
+}
+
+function refuse(reply: FastifyReply, { status, code, detail, headers = {} }: Refusal): FastifyReply {
+  return sendProblem(reply.headers(headers), problem(status, { code, detail }));
+}

@@ -1,0 +1,205 @@
+import type { FastifyInstance } from "fastify";
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createSecureContext, type Server } from "node:tls";
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { Clock } from "../clock.ts";
+import { ListenError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { periodic, type Periodic } from "../periodic.ts";
+import { ClientCertificates } from "./client-certificates.ts";
+import type { RequestGate } from "./gate.ts";
+import { reuse } from "./http-metrics.ts";
+
+/** Certificates of a server; the files are read again while it runs. */
+export interface ServerTlsOptions {
+  /** PEM: the server's certificate, then those between it and its authority. */
+  readonly certFile: string;
+  /** PEM: the key of the first certificate. */
+  readonly keyFile: string;
+  /** PEM: authorities of client certificates. With it every request but those for health needs such a certificate. */
+  readonly clientCaFile?: string | null;
+  /** Common names or DNS names of which a client certificate must carry one. @default any that the authorities signed */
+  readonly clientNames?: readonly string[];
+  readonly clock: Clock;
+  /** How often the files are looked at. @default 10000 */
+  readonly checkMs?: number;
+}
+
+/** What a TLS server serves with, PEM. */
+export interface TlsMaterial {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca?: string;
+}
+
+const DEFAULT_CHECK_MS = 10_000;
+/** Of both sides' versions the highest is taken; below this, none. */
+const MIN_VERSION = "TLSv1.2";
+
+/**
+ * Keeps a server's certificates as their files say. Files are compared by content at an interval: mounted Secrets change by swapped
+ * links, of which file watching tells late or never. What can't be used leaves the old certificates in place.
+ */
+export class ServerTls {
+  readonly #options: ServerTlsOptions;
+  readonly #logger: Logger;
+  readonly #metrics: TlsMetrics;
+  readonly #name: string;
+  readonly #clients: ClientCertificates | null;
+  readonly #loop: Periodic;
+  #material: TlsMaterial;
+  #server: Server | null = null;
+
+  private constructor(options: ServerTlsOptions, material: TlsMaterial, surroundings: TlsSurroundings) {
+    const { clock, checkMs } = options;
+    const { logger, name, registry } = surroundings;
+    this.#options = options;
+    this.#material = material;
+    this.#logger = logger;
+    this.#name = name;
+    this.#metrics = tlsMetrics(registry);
+    this.#metrics.notAfter.set({ server: name }, expiryOf(material));
+    const { clientCaFile, clientNames: names = [] } = options;
+    this.#clients =
+      typeof clientCaFile === "string"
+        ? new ClientCertificates({ server: name, names, clock, logger, registry })
+        : null;
+    this.#loop = periodic({
+      clock,
+      intervalMs: checkMs ?? DEFAULT_CHECK_MS,
+      run: () => this.#check(),
+      onError: (error) => this.#refused(error),
+    });
+  }
+
+  /** Throws ListenError when the files can't be used: a server without its certificates doesn't start. */
+  static async load(options: ServerTlsOptions, surroundings: TlsSurroundings): Promise<ServerTls> {
+    try {
+      return new ServerTls(options, await readMaterial(options), surroundings);
+    } catch (error) {
+      throw new ListenError(`cannot serve TLS: ${messageOf(error)}`, error);
+    }
+  }
+
+  /** For `https.createServer`. */
+  get serverOptions(): object {
+    const requestCert = typeof this.#options.clientCaFile === "string";
+    // Whether a client's certificate is good is judged per request, so that health answers those who have none.
+    return { ...contextOf(this.#material), requestCert, rejectUnauthorized: false };
+  }
+
+  /** From when `app` listens until it closes. */
+  install(app: FastifyInstance): void {
+    app.addHook("onListen", async () => {
+      this.#server = app.server as unknown as Server;
+      this.#loop.start();
+    });
+    app.addHook("onClose", async () => this.#loop.stop());
+  }
+
+  /** Turns clients without a good certificate away; null where none is needed. */
+  get gate(): RequestGate | null {
+    return this.#clients;
+  }
+
+  async #check(): Promise<void> {
+    const material = await readMaterial(this.#options);
+    const { cert, key, ca } = this.#material;
+    if (material.cert === cert && material.key === key && material.ca === ca) return;
+    this.#server?.setSecureContext(contextOf(material));
+    this.#material = material;
+    this.#metrics.reloads.inc({ server: this.#name, result: "taken" });
+    this.#metrics.notAfter.set({ server: this.#name }, expiryOf(material));
+    this.#logger.info("new certificates in use", {
+      server: this.#name,
+      notAfter: new Date(expiryOf(material) * 1000).toISOString(),
+    });
+  }
+
+  #refused(error: unknown): void {
+    this.#metrics.reloads.inc({ server: this.#name, result: "refused" });
+    this.#logger.warnOnce(`tls:${this.#name}`, "changed certificates can't be used; the old ones stay", {
+      server: this.#name,
+      error,
+    });
+  }
+}
+
+/** What a server's TLS is made with. */
+export interface TlsSurroundings {
+  readonly name: string;
+  readonly logger: Logger;
+  readonly registry: Registry;
+}
+
+interface TlsMetrics {
+  readonly reloads: Counter;
+  readonly notAfter: Gauge;
+}
+
+const RELOADS_TOTAL = "isochrone_tls_reloads_total";
+const NOT_AFTER_SECONDS = "isochrone_tls_certificate_not_after_seconds";
+
+function tlsMetrics(registry: Registry): TlsMetrics {
+  const reloads = reuse(registry, RELOADS_TOTAL, () => {
+    return new Counter({
+      name: RELOADS_TOTAL,
+      help: "Changed certificate files that were taken, and looks at files that could not be used.",
+      labelNames: ["server", "result"],
+      registers: [registry],
+    });
+  });
+  const notAfter = reuse(registry, NOT_AFTER_SECONDS, () => {
+    return new Gauge({
+      name: NOT_AFTER_SECONDS,
+      help: "When the certificate in use ends, seconds since the epoch.",
+      labelNames: ["server"],
+      registers: [registry],
+    });
+  });
+  return { reloads, notAfter };
+}
+
+/** The files, read and tried. Rejects with what is wrong with which. */
+async function readMaterial({ certFile, keyFile, clientCaFile }: ServerTlsOptions): Promise<TlsMaterial> {
+  const [cert, key, ca] = await Promise.all([
+    read("certificate", certFile),
+    read("key", keyFile),
+    typeof clientCaFile === "string" ? read("file of client authorities", clientCaFile) : undefined,
+  ]);
+  attempt(`the certificate ${certFile}`, () => new X509Certificate(cert));
+  if (ca !== undefined)
+    attempt(`the file of client authorities ${String(clientCaFile)}`, () => new X509Certificate(ca));
+  const material = { cert, key, ...(ca === undefined ? {} : { ca }) };
+  attempt(`the pair ${certFile} and ${keyFile}`, () => createSecureContext(contextOf(material)));
+  return material;
+}
+
+async function read(what: string, path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    throw new Error(`the ${what} ${path} must be a readable file (${messageOf(error)})`, { cause: error });
+  }
+}
+
+function attempt(what: string, use: () => unknown): void {
+  try {
+    use();
+  } catch (error) {
+    throw new Error(`${what} can't be used (${messageOf(error)})`, { cause: error });
+  }
+}
+
+function contextOf(material: TlsMaterial): TlsMaterial & { readonly minVersion: typeof MIN_VERSION } {
+  return { ...material, minVersion: MIN_VERSION };
+}
+
+function expiryOf({ cert }: TlsMaterial): number {
+  return Math.floor(Date.parse(new X509Certificate(cert).validTo) / 1000);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,65 @@
+import type { KeyRange } from "./byte-table.ts";
+import { equalBytes, hashBytes } from "./byte-hash.ts";
+
+/** The fields of a key, in whatever order they come. An instance is used again for each key. */
+export class FieldSet {
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
+  readonly #hashes: number[] = [];
+  readonly #taken: boolean[] = [];
+  #view: DataView | null = null;
+  #count = 0;
+  #hash = 0;
+
+  /** Of the fields, whatever their order. */
+  get hash(): number {
+    return this.#hash;
+  }
+
+  /** @param key length-delimited fields one after the other, checked before */
+  read({ bytes, view, start, end }: KeyRange, seed: number): void {
+    this.#view = view;
+    this.#count = 0;
+    this.#hash = 0;
+    for (let at = start; at < end; this.#count++) {
+      const fieldStart = at;
+      while (bytes[at]! >= 0x80) at++;
+      at++;
+      let length = 0;
+      let shift = 0;
+      for (; bytes[at]! >= 0x80; at++, shift += 7) length += (bytes[at]! & 0x7f) * 2 ** shift;
+      length += bytes[at]! * 2 ** shift;
+      at += 1 + length;
+      const hash = hashBytes(view, fieldStart, at, seed);
+      this.#starts[this.#count] = fieldStart;
+      this.#ends[this.#count] = at;
+      this.#hashes[this.#count] = hash;
+      this.#hash = (this.#hash + hash) | 0;
+    }
+  }
+
+  /** Lets go of the bytes. */
+  release(): void {
+    this.#view = null;
+  }
+
+  hasTheFieldsOf(other: FieldSet): boolean {
+    if (this.#count !== other.#count) return false;
+    for (let i = 0; i < this.#count; i++) this.#taken[i] = false;
+    for (let theirs = 0; theirs < other.#count; theirs++) if (!this.#takeField(other, theirs)) return false;
+    return true;
+  }
+
+  #takeField(other: FieldSet, theirs: number): boolean {
+    const start = other.#starts[theirs]!;
+    const length = other.#ends[theirs]! - start;
+    for (let own = 0; own < this.#count; own++) {
+      if (this.#taken[own] || this.#hashes[own] !== other.#hashes[theirs]) continue;
+      if (this.#ends[own]! - this.#starts[own]! !== length) continue;
+      if (!equalBytes(this.#view!, this.#starts[own]!, other.#view!, start, length)) continue;
+      this.#taken[own] = true;
+      return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,121 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isFailedResponse, reduceAttributes, reductionOf } from "./reduction.ts";
+
+const channel = {
+  reporter: "source",
+  source_workload: "web",
+  source_workload_namespace: "shop",
+  destination_workload: "db",
+  destination_workload_namespace: "data",
+};
+
+describe("reduceAttributes", () => {
+  it("keeps reporter and workloads of Istio's metrics, and the class of the response for requests", () => {
+    const attributes = {
+      ...channel,
+      source_principal: "spiffe://x",
+      response_code: "503",
+      response_flags: "UF",
+    };
+    expect(reduceAttributes("istio_requests_total", attributes)).toEqual({
+      ...channel,
+      response_code: "5xx",
+    });
+    expect(reduceAttributes("istio_request_bytes", attributes)).toEqual(channel);
+    expect(reduceAttributes("istio_request_bytes_sum", attributes)).toEqual(channel);
+    expect(reduceAttributes("istio_tcp_sent_bytes_total", attributes)).toEqual(channel);
+  });
+
+  it.each([
+    ["200", "2xx", false],
+    ["101", "1xx", false],
+    ["404", "4xx", false],
+    ["500", "5xx", true],
+    ["0", "0", true],
+    ["600", "other", false],
+    ["weird", "other", false],
+    ["5xx", "5xx", true],
+  ])("puts response code %j into the class %j", (code, responseClass, failed) => {
+    expect(reduceAttributes("istio_requests_total", { response_code: code })).toEqual({
+      response_code: responseClass,
+    });
+    expect([isFailedResponse(code), isFailedResponse(responseClass)]).toEqual([failed, failed]);
+  });
+
+  it.each([
+    ["the node", { id: "/", image: "" }, { id: "/" }],
+    [
+      "a container",
+      { id: "/kubepods/x", pod: "p", namespace: "n", container: "app", name: "abc", image: "i" },
+      { namespace: "n", pod: "p", container: "app" },
+    ],
+    [
+      "a pod's cgroup",
+      { id: "/kubepods/x", pod: "p", namespace: "n", container: "" },
+      { namespace: "n", pod: "p" },
+    ],
+    [
+      "a pause container",
+      { id: "/kubepods/x/y", pod: "p", namespace: "n", container: "POD", name: "k8s" },
+      null,
+    ],
+    ["a pause container of containerd", { id: "/kubepods/x/y", pod: "p", namespace: "n", name: "abc" }, null],
+    ["a system slice", { id: "/system.slice/ssh" }, null],
+    [
+      "a row of /metrics/resource",
+      { pod: "p", namespace: "n", container: "app" },
+      { namespace: "n", pod: "p", container: "app" },
+    ],
+  ])("knows %s", (_, attributes, reduced) => {
+    expect(reduceAttributes("container_cpu_usage_seconds_total", attributes)).toEqual(reduced);
+    expect(reduceAttributes("container_memory_working_set_bytes", attributes)).toEqual(reduced);
+  });
+
+  it("keeps only the node's own interfaces", () => {
+    const name = "container_network_receive_bytes_total";
+    expect(reduceAttributes(name, { id: "/", interface: "eth0", image: "" })).toEqual({
+      id: "/",
+      interface: "eth0",
+    });
+    expect(reduceAttributes(name, { id: "/", interface: "veth1" })).toBe(null);
+    expect(reduceAttributes(name, { id: "/pod", interface: "eth0" })).toBe(null);
+  });
+
+  it("leaves families without a reduction as they are", () => {
+    const attributes = { any: "thing" };
+    expect(reduceAttributes("k8s.pod.cpu.time", attributes)).toBe(attributes);
+    expect(reductionOf("istio_requests_total_sum")).toBe(undefined);
+  });
+
+  it("changes nothing that is reduced already", () => {
+    const label = fc.constantFrom("", "/", "POD", "app", "p", "200", "503", "0", "2xx", "eth0", "x");
+    const attributes = fc.dictionary(
+      fc.constantFrom(
+        "id",
+        "pod",
+        "namespace",
+        "container",
+        "name",
+        "interface",
+        "reporter",
+        "response_code",
+        "source_workload",
+      ),
+      label,
+    );
+    const family = fc.constantFrom(
+      "istio_requests_total",
+      "istio_request_bytes",
+      "container_cpu_usage_seconds_total",
+      "container_network_receive_bytes_total",
+      "machine_cpu_cores",
+    );
+    fc.assert(
+      fc.property(family, attributes, (name, given) => {
+        const once = reduceAttributes(name, given);
+        expect(once === null ? null : reduceAttributes(name, once)).toEqual(once);
+      }),
+    );
+  });
+});

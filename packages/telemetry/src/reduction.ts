@@ -1,0 +1,153 @@
+// What of a scraped family the graphs need. Collectors apply it to each page, which spares the bus most of it; the aggregator applies it to
+// what comes unreduced from others. Rows that become equal are summed by whoever drops the labels, within one page only.
+import { isNodeInterface } from "./interfaces.ts";
+import type { Attributes } from "./otlp/model.ts";
+
+/** Value of a row's label, "" where it has none: to Prometheus both are the same. */
+export type LabelLookup = (name: string) => string;
+
+/** A label that is kept. */
+export interface KeptLabel {
+  readonly name: string;
+  /** What it becomes; "" leaves it out. Undefined: it is kept as it is. */
+  readonly derive?: (label: LabelLookup) => string;
+}
+
+export interface FamilyReduction {
+  readonly family: string;
+  /** What the family is where a page doesn't say. Of histograms only count and sum are kept. */
+  readonly type: "counter" | "gauge" | "histogram";
+  /** null: all of them. */
+  readonly labels: readonly KeptLabel[] | null;
+  /** False for rows that no graph shows, or that others contain. */
+  keeps(label: LabelLookup): boolean;
+}
+
+const always = (): boolean => true;
+
+function kept(...names: readonly string[]): KeptLabel[] {
+  return names.map((name): KeptLabel => ({ name }));
+}
+
+/** Istio can be told to write classes itself, and writes them like this: "5xx". "0" is Envoy's for a connection that broke before a response. */
+export function responseCodeClass(code: string): string {
+  if (/^[1-5](\d\d|xx)$/.test(code)) return `${code[0]}xx`;
+  return code === "0" || code === "" ? code : "other";
+}
+
+/** Whether a response code, or a class of them, counts as an error of a channel. */
+export function isFailedResponse(code: string): boolean {
+  const responseClass = responseCodeClass(code);
+  return responseClass === "0" || responseClass === "5xx";
+}
+
+const RESPONSE_CODE: KeptLabel = {
+  name: "response_code",
+  derive: (label) => responseCodeClass(label("response_code")),
+};
+
+const CHANNEL = kept(
+  "reporter",
+  "source_workload",
+  "source_workload_namespace",
+  "destination_workload",
+  "destination_workload_namespace",
+);
+
+function istio(
+  family: string,
+  type: "counter" | "histogram",
+  more: readonly KeptLabel[] = [],
+): FamilyReduction {
+  return { family, type, labels: [...CHANNEL, ...more], keeps: always };
+}
+
+/** Only the root cgroup's id says something that is not also in other labels. */
+const ROOT_ID: KeptLabel = { name: "id", derive: (label) => (label("id") === "/" ? "/" : "") };
+
+/**
+ * A row of a real container names it; the row of a pod's cgroup has a pod and neither container nor name; the row of the node has the id "/".
+ * Pause containers and system slices are parts of one of these.
+ */
+function isUsageRow(label: LabelLookup): boolean {
+  const id = label("id");
+  if (id === "/") return true;
+  if (id !== "" && label("pod") === "") return false;
+  const container = label("container");
+  return container === "" ? label("name") === "" : container !== "POD";
+}
+
+function usage(family: string, type: "counter" | "gauge"): FamilyReduction {
+  return { family, type, labels: [ROOT_ID, ...kept("namespace", "pod", "container")], keeps: isUsageRow };
+}
+
+/** Bytes of network interfaces; what cAdvisor counts for "/" are the node's own. */
+function network(family: string): FamilyReduction {
+  return {
+    family,
+    type: "counter",
+    labels: kept("id", "interface"),
+    keeps: (label) => label("id") === "/" && isNodeInterface(label("interface")),
+  };
+}
+
+function ofNode(family: string, type: "counter" | "gauge"): FamilyReduction {
+  return { family, type, labels: [], keeps: always };
+}
+
+/** Which labels name the services depends on how the connector is configured. */
+function serviceGraph(family: string, type: "counter" | "histogram"): FamilyReduction {
+  return { family, type, labels: null, keeps: always };
+}
+
+const TABLE: readonly FamilyReduction[] = [
+  usage("container_cpu_usage_seconds_total", "counter"),
+  usage("container_memory_working_set_bytes", "gauge"),
+  network("container_network_receive_bytes_total"),
+  network("container_network_transmit_bytes_total"),
+  ofNode("machine_cpu_cores", "gauge"),
+  ofNode("machine_memory_bytes", "gauge"),
+  ofNode("node_cpu_usage_seconds_total", "counter"),
+  ofNode("node_memory_working_set_bytes", "gauge"),
+  istio("istio_requests_total", "counter", [RESPONSE_CODE]),
+  istio("istio_request_bytes", "histogram"),
+  istio("istio_response_bytes", "histogram"),
+  istio("istio_tcp_sent_bytes_total", "counter"),
+  istio("istio_tcp_received_bytes_total", "counter"),
+  serviceGraph("traces_service_graph_request_total", "counter"),
+  serviceGraph("traces_service_graph_request_failed_total", "counter"),
+  serviceGraph("traces_service_graph_request_client_seconds", "histogram"),
+  serviceGraph("traces_service_graph_request_server_seconds", "histogram"),
+];
+
+const BY_FAMILY: ReadonlyMap<string, FamilyReduction> = new Map(TABLE.map((rule) => [rule.family, rule]));
+const HISTOGRAM_PART = /_(sum|count)$/;
+
+/** The reduction of a family; undefined where all labels are kept. A histogram's `_sum` and `_count` are of its family. */
+export function reductionOf(name: string): FamilyReduction | undefined {
+  const exact = BY_FAMILY.get(name);
+  if (exact !== undefined) return exact;
+  const base = BY_FAMILY.get(name.replace(HISTOGRAM_PART, ""));
+  return base?.type === "histogram" ? base : undefined;
+}
+
+/**
+ * A series' attributes as a reduced page would have them; null for a row that a reduced page would not have. Attributes that are reduced
+ * already, and those of families without a reduction, come back unchanged.
+ */
+export function reduceAttributes(name: string, attributes: Attributes): Attributes | null {
+  const reduction = reductionOf(name);
+  if (reduction === undefined) return attributes;
+  const label: LabelLookup = (key) => {
+    const value = attributes[key];
+    return value === undefined ? "" : String(value);
+  };
+  if (!reduction.keeps(label)) return null;
+  if (reduction.labels === null) return attributes;
+  const reduced: Record<string, string> = {};
+  for (const { name: key, derive } of reduction.labels) {
+    const value = derive === undefined ? label(key) : derive(label);
+    if (value !== "") reduced[key] = value;
+  }
+  return reduced;
+}

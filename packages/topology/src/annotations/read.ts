@@ -1,0 +1,177 @@
+// Texts of annotations back to the figures of the graphs.
+import { parseQuantity } from "../quantity.ts";
+import { ANNOTATION_NAMES, DEFAULT_ANNOTATION_PREFIXES, mapName } from "./names.ts";
+import type { AnnotatedPeer, AnnotationFamily } from "./names.ts";
+import type { NodeFigures } from "./write.ts";
+
+/** An annotation that can't be what it says. Its figure counts as not known. */
+export interface AnnotationFault {
+  /** With its prefix. */
+  readonly key: string;
+  readonly rule: string;
+  readonly value: unknown;
+}
+
+/** When the figures were read from the graphs, ms since the epoch; null when the annotations don't say. */
+interface Observed {
+  readonly observedAtMs: number | null;
+  readonly faults: readonly AnnotationFault[];
+}
+
+export interface ReadNodeAnnotations extends NodeFigures, Observed {}
+
+/** A peer without a namespace is of the workload's own. */
+export interface ReadTraffic extends Pick<AnnotatedPeer, "name"> {
+  readonly namespace: string | null;
+  readonly bytesPerSecond: number;
+}
+
+export interface ReadWorkloadAnnotations extends Observed {
+  readonly cpuMillicores: number | null;
+  readonly memoryBytes: number | null;
+  readonly traffic: readonly ReadTraffic[];
+}
+
+/** Annotations of an object as it came: values may be anything. */
+export type RawAnnotations = Readonly<Record<string, unknown>>;
+
+/** Reads each name under the first prefix that has it. Never throws. */
+export function readNodeAnnotations(
+  annotations: RawAnnotations,
+  prefixes: readonly string[] = DEFAULT_ANNOTATION_PREFIXES,
+): ReadNodeAnnotations {
+  const reader = new Reader(annotations, prefixes);
+  return {
+    availableCpuMillicores: millicores(reader.quantity(ANNOTATION_NAMES.availableCpu)),
+    availableMemoryBytes: reader.quantity(ANNOTATION_NAMES.availableMemory),
+    networkCostsMs: new Map(
+      reader.family("network-cost").map(({ name, hashed, value }) => [hashed ?? name, value]),
+    ),
+    coordinate: reader.coordinate(),
+    observedAtMs: reader.time(),
+    faults: reader.faults,
+  };
+}
+
+/** As {@link readNodeAnnotations}, of a Deployment, StatefulSet or DaemonSet. */
+export function readWorkloadAnnotations(
+  annotations: RawAnnotations,
+  prefixes: readonly string[] = DEFAULT_ANNOTATION_PREFIXES,
+): ReadWorkloadAnnotations {
+  const reader = new Reader(annotations, prefixes);
+  return {
+    cpuMillicores: millicores(reader.quantity(ANNOTATION_NAMES.cpuUsage)),
+    memoryBytes: reader.quantity(ANNOTATION_NAMES.memoryUsage),
+    traffic: reader
+      .family("traffic")
+      .map(({ name, hashed, value }) => ({ ...peerOf(name, hashed), bytesPerSecond: value })),
+    observedAtMs: reader.time(),
+    faults: reader.faults,
+  };
+}
+
+/** Hashed names are mapped to `<name>` or `<namespace>/<name>`, others are `<name>` or `<namespace>.<name>`. */
+function peerOf(name: string, hashed: string | null): { namespace: string | null; name: string } {
+  const text = hashed ?? name;
+  const at = text.indexOf(hashed === null ? "." : "/");
+  return at <= 0
+    ? { namespace: null, name: text }
+    : { namespace: text.slice(0, at), name: text.slice(at + 1) };
+}
+
+function millicores(cores: number | null): number | null {
+  // 0.1 cores are 100 millicores, not 100.00000000000001.
+  return cores === null ? null : Number((cores * 1000).toPrecision(15));
+}
+
+interface Found {
+  readonly key: string;
+  readonly value: unknown;
+}
+
+class Reader {
+  readonly faults: AnnotationFault[] = [];
+  readonly #values = new Map<string, Found>();
+
+  constructor(annotations: RawAnnotations, prefixes: readonly string[]) {
+    for (const prefix of prefixes) {
+      for (const [key, value] of Object.entries(annotations)) {
+        if (!key.startsWith(prefix)) continue;
+        const name = key.slice(prefix.length);
+        if (!name.includes("/") && !this.#values.has(name)) this.#values.set(name, { key, value });
+      }
+    }
+  }
+
+  /** At least 0, in its base unit. */
+  quantity(name: string): number | null {
+    const found = this.#values.get(name);
+    if (found === undefined) return null;
+    const value = parseQuantity(found.value);
+    return value !== null && value >= 0 ? value : this.#fault(found, "must be a quantity of at least 0");
+  }
+
+  /** Every annotation `<family>-<name>` with a quantity; `hashed` is what the map says that the name stands for. */
+  family(family: AnnotationFamily): { name: string; hashed: string | null; value: number }[] {
+    const map = this.#names(mapName(family));
+    const start = `${family}-`;
+    const found: { name: string; hashed: string | null; value: number }[] = [];
+    for (const key of this.#values.keys()) {
+      if (!key.startsWith(start) || key.length === start.length || (key === mapName(family) && map !== null))
+        continue;
+      const value = this.quantity(key);
+      const name = key.slice(start.length);
+      if (value !== null) found.push({ name, hashed: map?.get(name) ?? null, value });
+    }
+    return found;
+  }
+
+  coordinate(): number[] | null {
+    const found = this.#values.get(ANNOTATION_NAMES.networkCoordinate);
+    if (found === undefined) return null;
+    const numbers = jsonOf(found.value);
+    const isCoordinate =
+      Array.isArray(numbers) &&
+      numbers.length >= 2 &&
+      numbers.every((each) => typeof each === "number" && Number.isFinite(each)) &&
+      (numbers.at(-1) as number) >= 0;
+    return isCoordinate
+      ? (numbers as number[])
+      : this.#fault(found, "must be a JSON list of numbers, the last of at least 0");
+  }
+
+  time(): number | null {
+    const found = this.#values.get(ANNOTATION_NAMES.observedAt);
+    if (found === undefined) return null;
+    const timeMs = typeof found.value === "string" ? Date.parse(found.value) : Number.NaN;
+    return Number.isNaN(timeMs) ? this.#fault(found, "must be a time (RFC 3339)") : timeMs;
+  }
+
+  /** Null when there is no such map: then an object may well be called "names". */
+  #names(name: string): ReadonlyMap<string, string> | null {
+    const found = this.#values.get(name);
+    if (typeof found?.value !== "string" || !found.value.trimStart().startsWith("{")) return null;
+    const json = jsonOf(found.value);
+    if (typeof json !== "object" || json === null) {
+      this.#fault(found, "must be a JSON object of names");
+      return new Map();
+    }
+    return new Map(
+      Object.entries(json).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+    );
+  }
+
+  #fault({ key, value }: Found, rule: string): null {
+    this.faults.push({ key, rule, value });
+    return null;
+  }
+}
+
+function jsonOf(text: unknown): unknown {
+  if (typeof text !== "string") return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,71 @@
+// Figures of the graphs to the texts of annotations.
+import { ANNOTATION_NAMES, FamilyNames, peerName } from "./names.ts";
+import type { AnnotatedPeer } from "./names.ts";
+
+/** What a node's annotations say; null where it isn't known. */
+export interface NodeFigures {
+  readonly availableCpuMillicores: number | null;
+  readonly availableMemoryBytes: number | null;
+  /** Costs to other nodes, ms, by their names. */
+  readonly networkCostsMs: ReadonlyMap<string, number>;
+  /** [x..., height], ms. */
+  readonly coordinate: readonly number[] | null;
+}
+
+/** What a workload's annotations say; null where it isn't known. */
+export interface WorkloadFigures {
+  readonly namespace: string;
+  /** Of one pod. */
+  readonly cpuMillicores: number | null;
+  readonly memoryBytes: number | null;
+  /** What it exchanges with each peer, both directions together. */
+  readonly traffic: readonly (AnnotatedPeer & { readonly bytesPerSecond: number })[];
+}
+
+/** Names (without a prefix) and values. Empty when nothing is known. */
+export type AnnotationTexts = ReadonlyMap<string, string>;
+
+/** The smallest cost that can be written; 0 would say that there is no network in between. */
+const LEAST_COST_MS = 0.001;
+
+/** @param observedAtMs when the figures were read, ms since the epoch */
+export function writeNodeAnnotations(figures: NodeFigures, observedAtMs: number): AnnotationTexts {
+  const texts = new Map<string, string>();
+  const { availableCpuMillicores: cpu, availableMemoryBytes: memory, coordinate } = figures;
+  // What is available is rounded down, what is used up: rounding promises nothing.
+  if (cpu !== null) texts.set(ANNOTATION_NAMES.availableCpu, `${Math.floor(cpu)}m`);
+  if (memory !== null) texts.set(ANNOTATION_NAMES.availableMemory, `${Math.floor(memory / 1024)}Ki`);
+  if (coordinate !== null)
+    texts.set(ANNOTATION_NAMES.networkCoordinate, JSON.stringify(coordinate.map(rounded)));
+  const names = new FamilyNames("network-cost");
+  for (const [node, costMs] of figures.networkCostsMs)
+    texts.set(names.nameOf(node), Math.max(costMs, LEAST_COST_MS).toFixed(3));
+  return finished(texts, names, observedAtMs);
+}
+
+/** @param observedAtMs when the figures were read, ms since the epoch */
+export function writeWorkloadAnnotations(figures: WorkloadFigures, observedAtMs: number): AnnotationTexts {
+  const texts = new Map<string, string>();
+  const { cpuMillicores: cpu, memoryBytes: memory } = figures;
+  if (cpu !== null) texts.set(ANNOTATION_NAMES.cpuUsage, `${Math.ceil(cpu)}m`);
+  if (memory !== null) texts.set(ANNOTATION_NAMES.memoryUsage, `${Math.ceil(memory / 1024)}Ki`);
+  const names = new FamilyNames("traffic");
+  for (const peer of figures.traffic) {
+    const { subject, plain } = peerName(figures, peer);
+    texts.set(names.nameOf(subject, plain), String(Math.ceil(peer.bytesPerSecond)));
+  }
+  return finished(texts, names, observedAtMs);
+}
+
+function finished(texts: Map<string, string>, names: FamilyNames, observedAtMs: number): AnnotationTexts {
+  if (texts.size === 0) return texts;
+  const map = names.map();
+  if (map !== null) texts.set(map.name, map.value);
+  texts.set(ANNOTATION_NAMES.observedAt, `${new Date(observedAtMs).toISOString().slice(0, 19)}Z`);
+  return texts;
+}
+
+/** Thousandths of a millisecond. */
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}

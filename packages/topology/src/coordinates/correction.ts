@@ -1,0 +1,221 @@
+// What the embedding misses is alike for like pairs: a detour between two sites lengthens every path between their nodes. The residuals are
+// taken as a Gaussian process over pairs whose covariance is a product over the ends, cov((i,j),(k,l)) = w(i,k) w(j,l) + w(i,l) w(j,k),
+// where w is the likeness of nodes plus, for a node with itself, its own part. Its mean for any pair follows from one coefficient per
+// measured pair, found by conjugate gradients (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2.2). Likeness being a
+// product of few features, a round costs some hundred operations per measured pair, and an estimate as much.
+import { OWN_WEIGHT } from "./likeness.ts";
+import type { LikenessState } from "./types.ts";
+
+export interface CorrectionOptions {
+  /** Variance of what is a pair's own, as a multiple of that which like pairs share. */
+  readonly ownVariance: number;
+  /** Rounds in which pairs far off are believed less (Student's t with 4 degrees of freedom); 0: residuals are cut off instead. */
+  readonly robustRounds: number;
+}
+
+const MAX_ITERATIONS = 30;
+/** A solution of the last round's pairs is near that of this round's. */
+const MAX_WARM_ITERATIONS = 10;
+const TOLERANCE = 1e-2;
+/** Residuals above this many median ones are cut off. */
+const CUT = 8;
+const DEGREES_OF_FREEDOM = 4;
+
+/** The ends of the measured pairs. */
+export interface PairEnds {
+  readonly first: Int32Array;
+  readonly second: Int32Array;
+}
+
+/** A weighted sum of measured pairs, seen from any pair. */
+export class Correction {
+  readonly #likeness: LikenessState;
+  /** Feature x feature. */
+  readonly #shared: Float64Array;
+  /** Node x feature: what a node has of its own against what the other end shares with others. Sums of few pairs each: single precision. */
+  readonly #own: Float32Array;
+
+  constructor(likeness: LikenessState) {
+    this.#likeness = likeness;
+    const nodes = likeness.feature.length / likeness.perNode;
+    this.#shared = new Float64Array(likeness.features ** 2);
+    this.#own = new Float32Array(nodes * likeness.features);
+  }
+
+  /** Replaces what was gathered before. */
+  gather({ first, second }: PairEnds, coefficients: Float64Array): void {
+    const { features, perNode, feature, weight } = this.#likeness;
+    const shared = this.#shared.fill(0);
+    const own = this.#own.fill(0);
+    for (let pair = 0; pair < coefficients.length; pair++) {
+      const coefficient = coefficients[pair]!;
+      const ownPart = OWN_WEIGHT * coefficient;
+      const a = first[pair]! * perNode;
+      const b = second[pair]! * perNode;
+      const ownA = first[pair]! * features;
+      const ownB = second[pair]! * features;
+      for (let y = 0; y < perNode; y++) own[ownA + feature[b + y]!]! += ownPart * weight[b + y]!;
+      for (let x = 0; x < perNode; x++) {
+        const of = feature[a + x]!;
+        const share = coefficient * weight[a + x]!;
+        const row = of * features;
+        own[ownB + of]! += OWN_WEIGHT * share;
+        for (let y = 0; y < perNode; y++) shared[row + feature[b + y]!]! += share * weight[b + y]!;
+      }
+    }
+    for (let x = 0; x < features; x++) {
+      for (let y = 0; y <= x; y++) {
+        const both = shared[x * features + y]! + shared[y * features + x]!;
+        shared[x * features + y] = both;
+        shared[y * features + x] = both;
+      }
+    }
+  }
+
+  /** The correction of a pair of nodes, whether measured or not; the order doesn't matter. */
+  at(first: number, second: number): number {
+    const { features, perNode, feature, weight } = this.#likeness;
+    const shared = this.#shared;
+    const own = this.#own;
+    const a = first * perNode;
+    const b = second * perNode;
+    const ownA = first * features;
+    const ownB = second * features;
+    let sum = 0;
+    for (let x = 0; x < perNode; x++) {
+      const of = feature[a + x]!;
+      const row = of * features;
+      let along = own[ownB + of]!;
+      for (let y = 0; y < perNode; y++) along += shared[row + feature[b + y]!]! * weight[b + y]!;
+      sum += along * weight[a + x]! + own[ownA + feature[b + x]!]! * weight[b + x]!;
+    }
+    return sum;
+  }
+
+  /** The correction of each of the pairs. */
+  atAll({ first, second }: PairEnds): Float64Array<ArrayBuffer> {
+    const all = new Float64Array(first.length);
+    for (let pair = 0; pair < all.length; pair++) all[pair] = this.at(first[pair]!, second[pair]!);
+    return all;
+  }
+}
+
+export interface Residuals {
+  /** Measured minus estimated logarithm, by pair. */
+  readonly residual: Float64Array;
+  /** What sampling adds to the variance of each, in squares of the median absolute residual. */
+  readonly variance: Float64Array;
+  /** Coefficients of the last round; null for a cold start. */
+  readonly start: Float64Array | null;
+}
+
+/** Coefficients per pair. */
+export function solveCorrection(
+  pairs: PairEnds,
+  likeness: LikenessState,
+  { residual, variance, start }: Residuals,
+  { ownVariance, robustRounds }: CorrectionOptions,
+): Float64Array {
+  const typical = medianAbsolute(residual);
+  if (!(typical > 0)) return new Float64Array(residual.length);
+  const noise = variance.map((value) => ownVariance * (1 + value));
+  const correction = new Correction(likeness);
+  const maxIterations = start === null ? MAX_ITERATIONS : MAX_WARM_ITERATIONS;
+  if (robustRounds === 0) {
+    const cut = residual.map((value) => Math.max(-CUT * typical, Math.min(CUT * typical, value)));
+    return conjugateGradients(pairs, correction, { wanted: cut, noise, start, maxIterations });
+  }
+  let coefficients = start;
+  // A start is as good as the first round: its remainders say which pairs to doubt.
+  for (let round = start === null ? 0 : robustRounds; ; round++) {
+    const remaining =
+      coefficients === null ? residual : unexplained(pairs, correction, residual, coefficients);
+    const scale = Math.max(1e-9, medianAbsolute(remaining));
+    const doubted = noise.map(
+      (value, pair) => value * (1 + (remaining[pair]! / scale) ** 2 / DEGREES_OF_FREEDOM),
+    );
+    coefficients = conjugateGradients(pairs, correction, {
+      wanted: residual,
+      noise: doubted,
+      start: coefficients,
+      maxIterations,
+    });
+    if (round === robustRounds) return coefficients;
+  }
+}
+
+function unexplained(
+  pairs: PairEnds,
+  correction: Correction,
+  residual: Float64Array,
+  coefficients: Float64Array,
+): Float64Array {
+  correction.gather(pairs, coefficients);
+  const explained = correction.atAll(pairs);
+  return residual.map((value, pair) => value - explained[pair]!);
+}
+
+interface System {
+  readonly wanted: Float64Array;
+  /** Added to the diagonal. */
+  readonly noise: Float64Array;
+  /** A solution of a similar system. */
+  readonly start: Float64Array | null;
+  readonly maxIterations: number;
+}
+
+/** Solves (covariance + noise) x = wanted, preconditioned by the diagonal. */
+function conjugateGradients(
+  pairs: PairEnds,
+  correction: Correction,
+  { wanted, noise, start, maxIterations }: System,
+): Float64Array {
+  const size = wanted.length;
+  const image = (vector: Float64Array): Float64Array => {
+    correction.gather(pairs, vector);
+    const product = correction.atAll(pairs);
+    for (let k = 0; k < size; k++) product[k]! += noise[k]! * vector[k]!;
+    return product;
+  };
+  let solution = new Float64Array(size);
+  let remaining = wanted.slice();
+  if (start !== null) {
+    const reached = image(start);
+    const left = remaining.map((value, k) => value - reached[k]!);
+    // Where too much has changed, nothing is the better start.
+    if (dot(left, left) < dot(wanted, wanted)) {
+      remaining = left;
+      solution = start.slice();
+    }
+  }
+  const scaled = remaining.map((value, k) => value / (1 + noise[k]!));
+  const direction = scaled.slice();
+  const enough = TOLERANCE * TOLERANCE * dot(wanted, wanted);
+  let power = dot(remaining, scaled);
+  for (let iteration = 0; iteration < maxIterations && power > 0; iteration++) {
+    const product = image(direction);
+    const curvature = dot(direction, product);
+    if (!(curvature > 0)) break;
+    const length = power / curvature;
+    for (let k = 0; k < size; k++) {
+      solution[k]! += length * direction[k]!;
+      remaining[k]! -= length * product[k]!;
+      scaled[k] = remaining[k]! / (1 + noise[k]!);
+    }
+    if (dot(remaining, remaining) <= enough) break;
+    const next = dot(remaining, scaled);
+    for (let k = 0; k < size; k++) direction[k] = scaled[k]! + (next / power) * direction[k]!;
+    power = next;
+  }
+  return solution;
+}
+
+function medianAbsolute(values: Float64Array): number {
+  return values.length === 0 ? 0 : values.map(Math.abs).sort()[values.length >>> 1]!;
+}
+
+function dot(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let k = 0; k < a.length; k++) sum += a[k]! * b[k]!;
+  return sum;
+}

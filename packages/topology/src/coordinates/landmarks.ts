@@ -1,0 +1,172 @@
+// Where a cold fit starts: landmark multidimensional scaling (de Silva and Tenenbaum, 2004) of shortest paths over the measured pairs.
+import { gaussian } from "./random.ts";
+import type { Draw } from "../seeded.ts";
+import type { Pairs } from "./samples.ts";
+
+const POWER_ITERATIONS = 60;
+
+/** `dimensions` columns of one coordinate per node; columns that the distances don't support are 0. */
+export function landmarkScaling(
+  pairs: Pairs,
+  { dimensions, landmarks, random }: { dimensions: number; landmarks: number; random: Draw },
+): Float64Array[] {
+  const chosen = chooseLandmarks(pairs, landmarks, random);
+  const lengths = Float64Array.from(pairs.value, Math.exp);
+  const squared = chosen.map((source) => shortestPaths(pairs, lengths, source));
+  fillUnreached(squared);
+  for (const row of squared) for (let node = 0; node < row.length; node++) row[node]! **= 2;
+  const { matrix, rowMeans } = doubleCentred(squared, chosen);
+  const found: Float64Array[] = [];
+  return Array.from({ length: dimensions }, () => {
+    const column = new Float64Array(pairs.nodes);
+    const { vector, eigenvalue } = dominantVector(matrix, found, random);
+    found.push(vector);
+    if (!(eigenvalue > 0)) return column;
+    for (let node = 0; node < column.length; node++) {
+      let sum = 0;
+      for (let k = 0; k < chosen.length; k++) sum += vector[k]! * (squared[k]![node]! - rowMeans[k]!);
+      column[node] = (-0.5 * sum) / Math.sqrt(eigenvalue);
+    }
+    return column;
+  });
+}
+
+/** Nodes with samples only: what nobody measured is no landmark. */
+function chooseLandmarks({ nodes, rowStart }: Pairs, count: number, random: Draw): number[] {
+  const candidates: number[] = [];
+  for (let node = 0; node < nodes; node++) if (rowStart[node + 1]! > rowStart[node]!) candidates.push(node);
+  const chosen = Math.min(count, candidates.length);
+  for (let at = 0; at < chosen; at++) {
+    const other = at + Math.floor(random() * (candidates.length - at));
+    [candidates[at], candidates[other]] = [candidates[other]!, candidates[at]!];
+  }
+  return candidates.slice(0, chosen);
+}
+
+/** Dijkstra's algorithm with a binary heap; Infinity for what can't be reached. */
+function shortestPaths(
+  { nodes, rowStart, neighbour, pair }: Pairs,
+  lengths: Float64Array,
+  source: number,
+): Float64Array {
+  const distance = new Float64Array(nodes).fill(Infinity);
+  distance[source] = 0;
+  const heap = new DistanceHeap();
+  heap.push(0, source);
+  for (let node = heap.pop(); node >= 0; node = heap.pop()) {
+    const reached = heap.popped;
+    if (reached > distance[node]!) continue;
+    for (let edge = rowStart[node]!; edge < rowStart[node + 1]!; edge++) {
+      const other = neighbour[edge]!;
+      const through = reached + lengths[pair[edge]!]!;
+      if (through >= distance[other]!) continue;
+      distance[other] = through;
+      heap.push(through, other);
+    }
+  }
+  return distance;
+}
+
+class DistanceHeap {
+  /** The distance of the node that `pop` gave last. */
+  popped = 0;
+  readonly #distances: number[] = [];
+  readonly #nodes: number[] = [];
+
+  push(distance: number, node: number): void {
+    let at = this.#nodes.length;
+    this.#distances.push(distance);
+    this.#nodes.push(node);
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (this.#distances[parent]! <= distance) break;
+      this.#move(parent, at);
+      at = parent;
+    }
+    this.#distances[at] = distance;
+    this.#nodes[at] = node;
+  }
+
+  /** The nearest node, or -1. */
+  pop(): number {
+    const last = this.#nodes.pop();
+    const lastDistance = this.#distances.pop();
+    if (last === undefined || lastDistance === undefined) return -1;
+    const size = this.#nodes.length;
+    if (size === 0) {
+      this.popped = lastDistance;
+      return last;
+    }
+    const nearest = this.#nodes[0]!;
+    this.popped = this.#distances[0]!;
+    let at = 0;
+    for (let child = 1; child < size; child = 2 * at + 1) {
+      if (child + 1 < size && this.#distances[child + 1]! < this.#distances[child]!) child++;
+      if (this.#distances[child]! >= lastDistance) break;
+      this.#move(child, at);
+      at = child;
+    }
+    this.#distances[at] = lastDistance;
+    this.#nodes[at] = last;
+    return nearest;
+  }
+
+  #move(from: number, to: number): void {
+    this.#distances[to] = this.#distances[from]!;
+    this.#nodes[to] = this.#nodes[from]!;
+  }
+}
+
+/** Between components the farthest known distance stands in: they must lie somewhere, and nothing is said between them. */
+function fillUnreached(rows: readonly Float64Array[]): void {
+  let farthest = 0;
+  for (const row of rows)
+    for (const distance of row) if (distance < Infinity && distance > farthest) farthest = distance;
+  for (const row of rows)
+    for (let node = 0; node < row.length; node++) if (row[node] === Infinity) row[node] = farthest;
+}
+
+function doubleCentred(
+  squared: readonly Float64Array[],
+  chosen: readonly number[],
+): { matrix: Float64Array[]; rowMeans: Float64Array } {
+  const size = chosen.length;
+  const rowMeans = Float64Array.from(squared, (row) => {
+    let sum = 0;
+    for (const node of chosen) sum += row[node]!;
+    return sum / size;
+  });
+  const mean = rowMeans.reduce((sum, value) => sum + value, 0) / Math.max(1, size);
+  const matrix = squared.map((row, k) =>
+    Float64Array.from(chosen, (node, l) => -0.5 * (row[node]! - rowMeans[k]! - rowMeans[l]! + mean)),
+  );
+  return { matrix, rowMeans };
+}
+
+/** Power iteration, orthogonal to what was found before; eigenvalue 0 when nothing is left. */
+function dominantVector(
+  matrix: readonly Float64Array[],
+  found: readonly Float64Array[],
+  random: Draw,
+): { vector: Float64Array; eigenvalue: number } {
+  let vector = Float64Array.from(matrix, () => gaussian(random));
+  let eigenvalue = 0;
+  for (let iteration = 0; iteration < POWER_ITERATIONS; iteration++) {
+    const next = Float64Array.from(matrix, (row) => dot(row, vector));
+    for (const other of found) {
+      const share = dot(other, next);
+      for (let k = 0; k < next.length; k++) next[k]! -= share * other[k]!;
+    }
+    eigenvalue = dot(next, vector);
+    const length = Math.sqrt(dot(next, next));
+    if (!(length > 1e-12)) return { vector: new Float64Array(matrix.length), eigenvalue: 0 };
+    vector = next.map((value) => value / length);
+  }
+  return { vector, eigenvalue };
+}
+
+function dot(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let k = 0; k < a.length; k++) sum += a[k]! * b[k]!;
+  return sum;
+}

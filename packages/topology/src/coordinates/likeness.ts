@@ -1,0 +1,134 @@
+// How alike nodes are, as a few features each: shares in the nearest of centres spread over the embedding, coarse and fine. The likeness of two nodes is the product of their features; it falls with the distance without ever being cut off,
+// and it is positive definite by construction, which a kernel cut off at the nearest neighbours isn't.
+import type { Ensemble } from "./ensemble.ts";
+import type { LikenessState } from "./types.ts";
+
+interface Level {
+  /** Centres as a share of the nodes, and at most. */
+  readonly share: number;
+  readonly most: number;
+  /** Likeness that two nodes of the same place owe to this level. */
+  readonly variance: number;
+}
+
+const LEVELS: readonly Level[] = [
+  { share: 0.35, most: 300, variance: 0.3 },
+  { share: 0.08, most: 60, variance: 0.25 },
+];
+/** Centres of a level that a node has a share in. */
+const NEAREST = 3;
+/** A node's own part, which no other shares. */
+const OWN_VARIANCE = 0.2;
+
+const TOTAL = LEVELS.reduce((sum, { variance }) => sum + variance, OWN_VARIANCE);
+
+/** Weight of a node's own part. */
+export const OWN_WEIGHT: number = OWN_VARIANCE / TOTAL;
+
+export interface Likeness {
+  readonly state: LikenessState;
+  /** Nodes that are centres, by level. */
+  readonly centres: readonly Int32Array[];
+}
+
+/**
+ * Features of every node; nodes for which `active` is false are nobody's centre. `before` holds the centres of the last round: as long as
+ * they stay, a node's features change only as far as it moved.
+ */
+export function likenessOf(
+  ensemble: Ensemble,
+  nodes: number,
+  active: (node: number) => boolean,
+  before: readonly Int32Array[] | null,
+): Likeness {
+  const ids = [...Array(nodes).keys()].filter(active);
+  const perNode = NEAREST * LEVELS.length;
+  const feature = new Int32Array(nodes * perNode);
+  const weight = new Float64Array(nodes * perNode);
+  let features = 0;
+  const centres = LEVELS.map(({ share, most, variance }, level) => {
+    const count = Math.min(ids.length, most, Math.max(2, Math.ceil(share * ids.length)));
+    const nearest = new NearestCentres(nodes);
+    const given = (before?.[level] ?? []).filter(active).slice(0, count);
+    const chosen = spreadCentres(ensemble, ids, { count, given }, nearest);
+    for (const node of ids)
+      nearest.shares(node, Math.sqrt(variance / TOTAL), (rank, centre, value) => {
+        feature[node * perNode + level * NEAREST + rank] = features + centre;
+        weight[node * perNode + level * NEAREST + rank] = value;
+      });
+    features += count;
+    return chosen;
+  });
+  return { state: { features, perNode, feature, weight }, centres };
+}
+
+/** After those given, each new centre is the node farthest from all centres before it (Gonzalez, 1985). */
+function spreadCentres(
+  ensemble: Ensemble,
+  ids: readonly number[],
+  { count, given }: { readonly count: number; readonly given: ArrayLike<number> },
+  nearest: NearestCentres,
+): Int32Array {
+  const centres = new Int32Array(count);
+  let farthest = ids[0] ?? -1;
+  for (let index = 0; index < count; index++) {
+    const centre = index < given.length ? given[index]! : farthest;
+    centres[index] = centre;
+    let most = -1;
+    for (const node of ids) {
+      nearest.offer(node, index, ensemble.distance(centre, node));
+      const distance = nearest.distance(node);
+      if (distance > most) {
+        most = distance;
+        farthest = node;
+      }
+    }
+  }
+  return centres;
+}
+
+/** The nearest centres of every node, and one more that says where their reach ends. */
+class NearestCentres {
+  readonly #slots = NEAREST + 1;
+  readonly #centres: Int32Array;
+  readonly #distances: Float64Array;
+
+  constructor(nodes: number) {
+    this.#centres = new Int32Array(nodes * this.#slots).fill(-1);
+    this.#distances = new Float64Array(nodes * this.#slots).fill(Infinity);
+  }
+
+  /** To the nearest centre. */
+  distance(node: number): number {
+    return this.#distances[node * this.#slots]!;
+  }
+
+  offer(node: number, centre: number, distance: number): void {
+    const start = node * this.#slots;
+    let at = start + this.#slots - 1;
+    if (distance >= this.#distances[at]!) return;
+    for (; at > start && this.#distances[at - 1]! > distance; at--) {
+      this.#distances[at] = this.#distances[at - 1]!;
+      this.#centres[at] = this.#centres[at - 1]!;
+    }
+    this.#distances[at] = distance;
+    this.#centres[at] = centre;
+  }
+
+  /** Shares fall linearly to 0 at the first centre that gets none; their squares sum to `length` squared. */
+  shares(node: number, length: number, visit: (rank: number, centre: number, share: number) => void): void {
+    const start = node * this.#slots;
+    let known = 0;
+    while (known < this.#slots && this.#centres[start + known]! >= 0) known++;
+    const reach = this.#distances[start + known - 1]! + LEAST_REACH;
+    const raw = (rank: number): number => Math.max(LEAST_SHARE, 1 - this.#distances[start + rank]! / reach);
+    const used = Math.min(NEAREST, known);
+    let squares = 0;
+    for (let rank = 0; rank < used; rank++) squares += raw(rank) ** 2;
+    for (let rank = 0; rank < used; rank++)
+      visit(rank, this.#centres[start + rank]!, (length * raw(rank)) / Math.sqrt(squares));
+  }
+}
+
+const LEAST_REACH = 1e-9;
+const LEAST_SHARE = 1e-3;

@@ -1,0 +1,13 @@
+/** The next number, from 0 to below 1. */
+export type Draw = () => number;
+
+/** Equal seeds give equal numbers on every machine (mulberry32, 32 bits each). */
+export function seeded(seed: number): Draw {
+  let state = Math.trunc(seed) >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
