@@ -1,15 +1,16 @@
 import { BufferedPublisher, type Publisher } from "@isochrone/bus";
-import { periodic, type Clock, type Logger, type Random, type Service } from "@isochrone/runtime";
-import { encodeMetrics, RESOURCE_ATTRIBUTES, TOPICS } from "@isochrone/telemetry";
+import { pause, periodic, type Clock, type Logger, type Random, type Service } from "@isochrone/runtime";
+import { withSpan } from "@isochrone/runtime/tracing";
+import { RESOURCE_ATTRIBUTES, TOPICS } from "@isochrone/telemetry";
 import type { Registry } from "prom-client";
-import { fetchReader } from "./adapters/fetch-reader.ts";
-import type { TargetKind } from "./domain/families.ts";
-import { batchesOf } from "./domain/records.ts";
+import { HttpReader } from "./adapters/http-reader.ts";
 import { scrape, type ScrapeResult } from "./domain/scrape.ts";
-import { StartTimes } from "./domain/start-times.ts";
+import { TargetMemory } from "./domain/target-memory.ts";
 import { ScrapeError } from "./errors.ts";
-import { createCollectorMetrics, type CollectorMetrics } from "./metrics.ts";
-import type { PageReader, Target, TargetSource } from "./ports.ts";
+import { createCollectorMetrics, GaugeShare, type CollectorMetrics } from "./metrics.ts";
+import { kubeletAccess } from "./node-mode.ts";
+import type { PageReader, Target, TargetKind, TargetSource } from "./ports.ts";
+import { Rounds, type ScrapeEnd } from "./rounds.ts";
 import type { CollectorConfig } from "./settings.ts";
 
 export interface CollectorDependencies {
@@ -21,12 +22,17 @@ export interface CollectorDependencies {
   readonly registry: Registry;
   /** Shared where several collectors live in one process and registry. */
   readonly metrics?: CollectorMetrics;
-  /** @default reading by HTTP */
+  /** @default reading by HTTP, kubelets as the settings say */
   readonly reader?: PageReader;
 }
 
-const TOPIC_OF: Readonly<Record<TargetKind, string>> = { cadvisor: TOPICS.usage, istio: TOPICS.traffic };
-const KINDS: readonly TargetKind[] = ["cadvisor", "istio"];
+const TOPIC_OF: Readonly<Record<TargetKind, string>> = {
+  cadvisor: TOPICS.usage,
+  resource: TOPICS.usage,
+  istio: TOPICS.traffic,
+  service_graph: TOPICS.traffic,
+  hubble: TOPICS.traffic,
+};
 const MAX_BUFFERED_RECORDS = 10_000;
 const CLOSE_DEADLINE_MS = 2_000;
 
@@ -40,89 +46,137 @@ class Collector {
   readonly #config: CollectorConfig;
   readonly #deps: CollectorDependencies;
   readonly #metrics: CollectorMetrics;
+  readonly #gauges = new GaugeShare();
   readonly #publisher: BufferedPublisher;
-  readonly #startTimes = new Map<string, StartTimes>();
-  readonly #rounds: ReturnType<typeof periodic>;
+  readonly #httpReader: HttpReader | null;
+  readonly #reader: PageReader;
+  readonly #memories = new Map<string, TargetMemory>();
+  readonly #rounds: Rounds;
+  readonly #beat: ReturnType<typeof periodic>;
+  readonly #stopping = new AbortController();
 
   constructor(config: CollectorConfig, deps: CollectorDependencies) {
+    const { clock, random, logger } = deps;
     this.#config = config;
     this.#deps = deps;
     this.#metrics = deps.metrics ?? createCollectorMetrics(deps.registry);
+    this.#httpReader =
+      deps.reader === undefined ? new HttpReader({ kubelet: kubeletAccess(config, logger) }) : null;
+    this.#reader = deps.reader ?? (this.#httpReader as PageReader);
     this.#publisher = new BufferedPublisher({
       publisher: deps.bus,
       source: `collector/${config.node}`,
-      clock: deps.clock,
-      random: deps.random,
+      clock,
+      random,
       maxRecords: MAX_BUFFERED_RECORDS,
       maxBytes: config.bufferBytes,
+      maxAgeMs: config.bufferMaxAgeMs,
+      catchUpRecordsPerSecond: config.catchUpRecordsPerSecond,
       onDropped: (reason, count) => this.#metrics.dropped.inc({ reason }, count),
+      onFailure: (error) => {
+        this.#metrics.publishFailures.inc();
+        logger.warnOnce("publish", "the bus takes nothing, trying again", { error });
+      },
     });
-    this.#rounds = periodic({
-      clock: deps.clock,
+    this.#rounds = new Rounds({
+      config,
+      source: deps.targets,
+      clock,
+      random,
+      logger,
+      metrics: this.#metrics,
+      scrape: (target, timeoutMs, signal) => this.#scrape(target, timeoutMs, signal),
+    });
+    this.#beat = periodic({
+      clock,
       intervalMs: config.intervalMs,
+      immediate: true,
       run: (signal) => this.#round(signal),
-      onError: (error) => deps.logger.error("scrape round failed", { error }),
+      onError: (error) => logger.error("scrape round failed", { error }),
     });
   }
 
   async start(): Promise<void> {
-    this.#rounds.start();
+    this.#gauges.set(this.#metrics.tlsUnverified, {}, this.#config.kubeletInsecureSkipVerify ? 1 : 0);
+    void this.#begin();
   }
 
   async stop(): Promise<void> {
-    await this.#rounds.stop();
+    this.#stopping.abort();
+    await this.#beat.stop();
     await this.#publisher.close(CLOSE_DEADLINE_MS);
+    this.#httpReader?.close();
+    this.#rounds.close();
+    this.#gauges.clear();
+  }
+
+  /** The beat begins at a random point of the interval: collectors that were started together don't scrape together. */
+  async #begin(): Promise<void> {
+    const { clock, random } = this.#deps;
+    await pause(clock, random.next() * this.#config.intervalMs, this.#stopping.signal);
+    this.#beat.start();
   }
 
   async #round(signal: AbortSignal): Promise<void> {
-    const targets = this.#deps.targets.targets();
-    for (const kind of KINDS)
-      this.#metrics.targets.set({ kind }, targets.filter((target) => target.kind === kind).length);
-    this.#forgetGone(targets);
-    const queue = [...targets];
-    const worker = async (): Promise<void> => {
-      for (let target = queue.shift(); target !== undefined && !signal.aborted; target = queue.shift())
-        await this.#scrape(target, signal);
+    this.#forgetGone();
+    await this.#rounds.run(signal);
+    const { pending, oldestAgeMs, isCatchingUp } = this.#publisher;
+    this.#gauges.set(this.#metrics.pending, {}, pending);
+    this.#gauges.set(this.#metrics.oldestAge, {}, oldestAgeMs / 1000);
+    this.#gauges.set(this.#metrics.catchingUp, {}, isCatchingUp ? 1 : 0);
+  }
+
+  #forgetGone(): void {
+    const known = new Set(this.#deps.targets.targets().map(({ instance }) => instance));
+    for (const instance of this.#memories.keys()) if (!known.has(instance)) this.#memories.delete(instance);
+  }
+
+  /** The trace that begins here ends in the aggregator's graph. */
+  #scrape(target: Target, timeoutMs: number, signal: AbortSignal): Promise<ScrapeEnd> {
+    const attributes = { "isochrone.target.kind": target.kind, "isochrone.target.instance": target.instance };
+    return withSpan("scrape", attributes, () => this.#scrapePage(target, timeoutMs, signal));
+  }
+
+  async #scrapePage(target: Target, timeoutMs: number, signal: AbortSignal): Promise<ScrapeEnd> {
+    const { kind, instance } = target;
+    const { clock } = this.#deps;
+    const { maxPageBytes, maxSamplesPerPage, node } = this.#config;
+    const begunMs = clock.monotonic();
+    const page = new MeasuredReader(this.#reader);
+    const resource = {
+      [RESOURCE_ATTRIBUTES.serviceName]: `isochrone-${kind}`,
+      [RESOURCE_ATTRIBUTES.serviceInstanceId]: instance,
+      [RESOURCE_ATTRIBUTES.node]: node,
     };
-    await Promise.all(Array.from({ length: Math.min(this.#config.concurrency, queue.length) }, worker));
-  }
-
-  #forgetGone(targets: readonly Target[]): void {
-    const known = new Set(targets.map(({ instance }) => instance));
-    for (const instance of this.#startTimes.keys())
-      if (!known.has(instance)) this.#startTimes.delete(instance);
-  }
-
-  async #scrape(target: Target, signal: AbortSignal): Promise<void> {
-    const { kind } = target;
-    const { clock, reader } = this.#deps;
-    const { timeoutMs, maxPageBytes, maxSamplesPerPage } = this.#config;
-    const startedMs = clock.monotonic();
+    const request = { target, memory: this.#memoryOf(target), scrapeMs: clock.now(), resource };
     try {
-      const startTimes = this.#startTimesOf(target);
-      const limits = { timeoutMs, maxPageBytes, maxSamplesPerPage };
-      const result = await scrape(reader ?? fetchReader, target, startTimes, clock.now(), limits, signal);
+      const result = await scrape(page, request, { timeoutMs, maxPageBytes, maxSamplesPerPage }, signal);
       this.#publish(target, result);
       this.#metrics.scrapes.inc({ kind, result: "ok" });
+      return { ok: true, bytes: page.bytes };
     } catch (error) {
-      if (signal.aborted) return;
+      if (signal.aborted) return null;
       this.#failed(target, error);
+      return { ok: false, bytes: page.bytes };
     } finally {
-      this.#metrics.duration.observe({ kind }, (clock.monotonic() - startedMs) / 1000);
+      this.#metrics.bytes.inc({ kind }, page.bytes);
+      this.#metrics.duration.observe({ kind }, (clock.monotonic() - begunMs) / 1000);
     }
   }
 
-  #startTimesOf(target: Target): StartTimes {
-    let startTimes = this.#startTimes.get(target.instance);
-    if (startTimes === undefined)
-      this.#startTimes.set(target.instance, (startTimes = new StartTimes(this.#config.maxSamplesPerPage)));
-    return startTimes;
+  #memoryOf({ instance, kind }: Target): TargetMemory {
+    let memory = this.#memories.get(instance);
+    if (memory === undefined) {
+      const { extraFamilies: more, reduce } = this.#config;
+      memory = new TargetMemory({ kind, more, reduce }, Math.floor(this.#deps.random.next() * 2 ** 32));
+      this.#memories.set(instance, memory);
+    }
+    return memory;
   }
 
-  #publish(target: Target, { metrics, samples, faults }: ScrapeResult): void {
-    const { kind, instance } = target;
+  #publish({ kind, instance }: Target, { records, samples, faults }: ScrapeResult): void {
     this.#metrics.samples.inc({ kind }, samples);
-    const left = faults.malformedLines + faults.incompleteHistograms;
+    const left = faults.malformedLines + faults.incompleteHistograms + faults.unusableValues;
     if (left > 0) {
       this.#metrics.malformed.inc({ kind }, left);
       this.#deps.logger.warnOnce(`malformed ${instance}`, "page has parts that can't be read", {
@@ -130,13 +184,7 @@ class Collector {
         ...faults,
       });
     }
-    const resource = {
-      [RESOURCE_ATTRIBUTES.serviceName]: `isochrone-${kind}`,
-      [RESOURCE_ATTRIBUTES.serviceInstanceId]: instance,
-      [RESOURCE_ATTRIBUTES.node]: this.#config.node,
-    };
-    for (const batch of batchesOf(resource, metrics))
-      this.#publisher.offer(TOPIC_OF[kind], this.#config.node, encodeMetrics(batch));
+    for (const record of records) this.#publisher.offer(TOPIC_OF[kind], this.#config.node, record);
   }
 
   #failed(target: Target, error: unknown): void {
@@ -145,5 +193,25 @@ class Collector {
     this.#metrics.scrapes.inc({ kind, result: "failed" });
     this.#metrics.failures.inc({ kind, reason });
     this.#deps.logger.warnOnce(`${reason} ${instance}`, "page not taken", { instance, reason, error });
+  }
+}
+
+/** Counts what one page has given, whether it was taken in the end or not. */
+class MeasuredReader implements PageReader {
+  readonly #reader: PageReader;
+  bytes = 0;
+
+  constructor(reader: PageReader) {
+    this.#reader = reader;
+  }
+
+  async read(target: Target, options: Parameters<PageReader["read"]>[1]): Promise<void> {
+    await this.#reader.read(target, {
+      ...options,
+      onBytes: (chunk) => {
+        this.bytes += chunk.byteLength;
+        return options.onBytes(chunk);
+      },
+    });
   }
 }

@@ -1,7 +1,14 @@
-export { ClusterTargets, type ClusterTargetsOptions } from "./adapters/cluster-targets.ts";
+export {
+  ClusterTargets,
+  DEFAULT_DISCOVERY,
+  type ClusterTargetsOptions,
+  type DiscoveryOptions,
+} from "./adapters/cluster-targets.ts";
 export { joinTargets, staticTargets } from "./adapters/static-targets.ts";
 export { createCollector, type CollectorDependencies } from "./collector.ts";
 export { SCRAPE_FAILURES, ScrapeError, type ScrapeFailure } from "./errors.ts";
-export { createCollectorMetrics, type CollectorMetrics } from "./metrics.ts";
-export type { PageReader, Target, TargetKind, TargetSource } from "./ports.ts";
+export { createCollectorMetrics, SKIP_REASONS, type CollectorMetrics, type SkipReason } from "./metrics.ts";
+export { nodeTargets, type NodeTargetsDependencies } from "./node-mode.ts";
+export { TARGET_KINDS, TARGET_ROLES } from "./ports.ts";
+export type { PageReader, Target, TargetKind, TargetRole, TargetSource } from "./ports.ts";
 export { collectorSettings, type CollectorConfig } from "./settings.ts";

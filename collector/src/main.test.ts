@@ -47,6 +47,45 @@ describe("the collector's process", () => {
     }
   });
 
+  it("asks a Prometheus instead when told to", async () => {
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      asked.push(String(request.url));
+      request.resume();
+      response.writeHead(503).end();
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const env = {
+      ...process.env,
+      ISOCHRONE_COLLECTOR_MODE: "prometheus",
+      ISOCHRONE_COLLECTOR_PROMETHEUS_URL: url,
+      ISOCHRONE_COLLECTOR_INTERVAL_MS: "200ms",
+      ISOCHRONE_COLLECTOR_TIMEOUT_MS: "100ms",
+      ISOCHRONE_COLLECTOR_PROMETHEUS_TIMEOUT_MS: "100ms",
+      ISOCHRONE_COLLECTOR_HOST: "127.0.0.1",
+      ISOCHRONE_COLLECTOR_PORT: "0",
+    };
+    const child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "pipe"] });
+    const exit = once(child, "exit");
+    try {
+      for (
+        const deadline = Date.now() + 15_000;
+        asked.length === 0 && child.exitCode === null && Date.now() < deadline;
+      )
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      child.kill("SIGTERM");
+      const [code] = (await exit) as [number];
+      expect(asked[0]).toContain("/api/v1/query");
+      expect(code).toBe(0);
+    } finally {
+      child.kill("SIGKILL");
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
   it("ends with 1 and lists all mistakes in its settings", async () => {
     const env = {
       ...process.env,

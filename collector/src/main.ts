@@ -1,23 +1,43 @@
 // The collector's process.
-import { OtlpHttpPublisher } from "@isochrone/bus/otlp-http";
+import { openPublisher } from "@isochrone/bus/open";
+import { busSettings } from "@isochrone/bus/settings";
+import { kubernetesSettings, openStore } from "@isochrone/kubernetes/api-server";
+import { authorizedFetch } from "@isochrone/runtime";
 import { serviceMain } from "@isochrone/runtime/main";
-import { staticTargets } from "./adapters/static-targets.ts";
 import { createCollector } from "./collector.ts";
+import { nodeTargets } from "./node-mode.ts";
 import { createPages } from "./pages.ts";
+import { createPrometheusCollector } from "./prometheus/prometheus-collector.ts";
 import { collectorSettings } from "./settings.ts";
 
 await serviceMain({
   name: "collector",
   section: collectorSettings,
+  shared: { bus: busSettings, kubernetes: kubernetesSettings },
   env: process.env,
-  create(config, surroundings) {
-    const { logger } = surroundings;
-    const bus = new OtlpHttpPublisher({
-      url: `${config.aggregatorUrl.replace(/\/+$/, "")}/v1/metrics`,
-      onPartialSuccess: (partial) =>
-        logger.warnOnce("partial-success", "aggregator did not take everything", { partial }),
+  async create(config, surroundings, shared) {
+    const { clock, logger } = surroundings;
+    const { aggregatorTokenFile: tokenFile, aggregatorCaFile: caFile } = config;
+    const { bus, service: carrying } = await openPublisher(shared.bus, {
+      ...surroundings,
+      otlpHttp: {
+        url: `${config.aggregatorUrl.replace(/\/+$/, "")}/v1/metrics`,
+        fetch: authorizedFetch({ tokenFile, caFile, clock }),
+        onPartialSuccess: (partial) =>
+          logger.warnOnce("partial-success", "aggregator did not take everything", { partial }),
+      },
     });
-    const targets = staticTargets(config.staticTargets);
-    return [createPages(config, surroundings), createCollector(config, { ...surroundings, bus, targets })];
+    const pages = createPages(config, surroundings);
+    if (config.mode === "prometheus")
+      return [pages, carrying, createPrometheusCollector(config, { ...surroundings, bus })];
+    const cluster = await openStore(shared.kubernetes, {
+      ...surroundings,
+      env: process.env,
+      service: "collector",
+    });
+    const store = cluster?.store ?? null;
+    const { targets, service } = nodeTargets(config, { ...surroundings, store });
+    const collector = createCollector(config, { ...surroundings, bus, targets });
+    return [...(cluster === null ? [] : [cluster.service]), pages, carrying, service, collector];
   },
 });

@@ -1,17 +1,48 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** The collector's own metrics; labels are kinds and reasons, never targets, so that their number stays small. */
+/** Why a page was not read in a round. Metric label `reason` of isochrone_collector_skipped_total. */
+export const SKIP_REASONS = [
+  /** It kept failing, and is tried less often. */
+  "backoff",
+  /** The round had no time left for it. */
+  "round_time",
+  /** The round had read its bytes. */
+  "round_bytes",
+  /** There are more pages than collector.maxTargets. */
+  "too_many_targets",
+  /** Another page has the same name. */
+  "duplicate",
+] as const;
+export type SkipReason = (typeof SKIP_REASONS)[number];
+
+/** The collector's own metrics; labels are kinds, roles and reasons, never targets, so that their number stays small. */
 export interface CollectorMetrics {
   readonly scrapes: Counter<"kind" | "result">;
   readonly failures: Counter<"kind" | "reason">;
+  readonly skipped: Counter<"kind" | "reason">;
   readonly duration: Histogram<"kind">;
+  readonly roundDuration: Histogram;
+  readonly bytes: Counter<"kind">;
   readonly samples: Counter<"kind">;
   readonly malformed: Counter<"kind">;
-  readonly targets: Gauge<"kind">;
+  readonly targets: Gauge<"kind" | "role">;
+  readonly up: Gauge<"kind">;
+  readonly failing: Gauge<"kind">;
+  readonly tlsUnverified: Gauge;
+  readonly pending: Gauge;
+  readonly oldestAge: Gauge;
+  readonly catchingUp: Gauge;
   readonly dropped: Counter<"reason">;
+  readonly publishFailures: Counter;
 }
 
+const SCRAPE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
 export function createCollectorMetrics(registry: Registry): CollectorMetrics {
+  return { ...scrapeMetrics(registry), ...targetMetrics(registry), ...publishMetrics(registry) };
+}
+
+function scrapeMetrics(registry: Registry) {
   const registers = [registry];
   return {
     scrapes: new Counter({
@@ -26,11 +57,29 @@ export function createCollectorMetrics(registry: Registry): CollectorMetrics {
       labelNames: ["kind", "reason"],
       registers,
     }),
+    skipped: new Counter({
+      name: "isochrone_collector_skipped_total",
+      help: "Pages that were not read in a round, by reason.",
+      labelNames: ["kind", "reason"],
+      registers,
+    }),
     duration: new Histogram({
       name: "isochrone_collector_scrape_duration_seconds",
       help: "Time of a scrape, reading included.",
       labelNames: ["kind"],
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      buckets: SCRAPE_BUCKETS,
+      registers,
+    }),
+    roundDuration: new Histogram({
+      name: "isochrone_collector_round_duration_seconds",
+      help: "Time of a round over all pages.",
+      buckets: SCRAPE_BUCKETS,
+      registers,
+    }),
+    bytes: new Counter({
+      name: "isochrone_collector_page_bytes_total",
+      help: "What was read of pages, after decompression.",
+      labelNames: ["kind"],
       registers,
     }),
     samples: new Counter({
@@ -45,10 +94,54 @@ export function createCollectorMetrics(registry: Registry): CollectorMetrics {
       labelNames: ["kind"],
       registers,
     }),
+  } as const;
+}
+
+function targetMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
     targets: new Gauge({
       name: "isochrone_collector_targets",
-      help: "Pages known now.",
+      help: "Pages known now, those that stand in for another included.",
+      labelNames: ["kind", "role"],
+      registers,
+    }),
+    up: new Gauge({
+      name: "isochrone_collector_targets_up",
+      help: "Pages whose last scrape succeeded.",
       labelNames: ["kind"],
+      registers,
+    }),
+    failing: new Gauge({
+      name: "isochrone_collector_targets_failing",
+      help: "Pages whose last scrape failed.",
+      labelNames: ["kind"],
+      registers,
+    }),
+    tlsUnverified: new Gauge({
+      name: "isochrone_collector_tls_unverified",
+      help: "1 if certificates of kubelets are not verified.",
+      registers,
+    }),
+  } as const;
+}
+
+function publishMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    pending: new Gauge({
+      name: "isochrone_collector_records_pending",
+      help: "Records that wait for the bus.",
+      registers,
+    }),
+    oldestAge: new Gauge({
+      name: "isochrone_collector_records_oldest_age_seconds",
+      help: "For how long the oldest of them has waited.",
+      registers,
+    }),
+    catchingUp: new Gauge({
+      name: "isochrone_collector_records_catching_up",
+      help: "1 while what has waited is sent, at a bounded rate.",
       registers,
     }),
     dropped: new Counter({
@@ -57,5 +150,33 @@ export function createCollectorMetrics(registry: Registry): CollectorMetrics {
       labelNames: ["reason"],
       registers,
     }),
-  };
+    publishFailures: new Counter({
+      name: "isochrone_collector_publish_failures_total",
+      help: "Attempts to publish that failed; most are tried again.",
+      registers,
+    }),
+  } as const;
+}
+
+/** One collector's share of gauges that several collectors of a process add up in. */
+export class GaugeShare {
+  readonly #shares = new Map<
+    Gauge,
+    Map<string, { readonly labels: Record<string, string>; value: number }>
+  >();
+
+  set(gauge: Gauge, labels: Record<string, string>, value: number): void {
+    let shares = this.#shares.get(gauge);
+    if (shares === undefined) this.#shares.set(gauge, (shares = new Map()));
+    const key = JSON.stringify(labels);
+    gauge.inc(labels, value - (shares.get(key)?.value ?? 0));
+    shares.set(key, { labels, value });
+  }
+
+  /** Takes it back. */
+  clear(): void {
+    for (const [gauge, shares] of this.#shares)
+      for (const { labels, value } of shares.values()) gauge.dec(labels, value);
+    this.#shares.clear();
+  }
 }

@@ -1,6 +1,18 @@
 import type { TargetKind } from "./domain/families.ts";
 
-export type { TargetKind } from "./domain/families.ts";
+export { TARGET_KINDS, type TargetKind } from "./domain/families.ts";
+
+/** What a page belongs to; for the numbers of targets, and for people. */
+export const TARGET_ROLES = [
+  "kubelet",
+  "sidecar",
+  "gateway",
+  "waypoint",
+  "ztunnel",
+  "pod",
+  "static",
+] as const;
+export type TargetRole = (typeof TARGET_ROLES)[number];
 
 /** A page to scrape. */
 export interface Target {
@@ -8,8 +20,16 @@ export interface Target {
   readonly url: string;
   /** Who is behind it, for logs and `service.instance.id`; unique per target. */
   readonly instance: string;
-  /** Bearer token, when the page asks for one. Never logged. */
-  readonly token?: string;
+  /** @default "static" */
+  readonly role?: TargetRole;
+  /** Read with the service account's token, and with the kubelet's rules for certificates. Never set for a page of a pod. */
+  readonly access?: "kubelet";
+  /** @default that of the collector; rounded to whole rounds */
+  readonly intervalMs?: number;
+  /** @default that of the collector */
+  readonly timeoutMs?: number;
+  /** Instance of another page that tells the same: this one is read only while that one keeps failing. */
+  readonly standsInFor?: string;
 }
 
 /** Where targets come from; asked before every round, so it answers from memory. */
@@ -23,9 +43,13 @@ export interface PageReader {
     target: Target,
     options: {
       readonly timeoutMs: number;
+      /** Of the page as received, and as unpacked. */
       readonly maxBytes: number;
       readonly signal: AbortSignal;
-      onText(chunk: string): boolean;
+      /** Called once, before the first part. */
+      onContentType?(contentType: string): void;
+      /** Gets the page in parts, which it may keep; false: the rest is not wanted. */
+      onBytes(chunk: Uint8Array): boolean;
     },
   ): Promise<void>;
 }

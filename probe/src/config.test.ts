@@ -28,7 +28,7 @@ describe("probe settings", () => {
       identity: "10.0.0.1",
       intervalMs: 1000,
       timeoutMs: 2000,
-      methods: ["udp_rr", "tcp_rr"],
+      methods: ["icmp", "udp_rr", "tcp_rr", "tcp_connect"],
     });
     expect(engine.keys).toHaveLength(1);
   });
@@ -48,7 +48,7 @@ describe("probe settings", () => {
     [
       "an unknown method",
       { ISOCHRONE_PROBE_METHODS: "udp_rr,smoke" },
-      'methods must be of icmp, udp_rr, tcp_rr, got "smoke"',
+      'methods must be of icmp, udp_rr, tcp_rr, tcp_connect, got "smoke"',
     ],
     [
       "an identity that is no address",
@@ -80,8 +80,40 @@ describe("probe settings", () => {
       { ISOCHRONE_PROBE_HMAC_KEYS: `${TEST_HMAC_KEYS},${TEST_HMAC_KEYS}` },
       "must have each id once, got 1 twice",
     ],
+    ["a DSCP beyond six bits", { ISOCHRONE_PROBE_DSCP: "64" }, "must be at most 63, got 64"],
+    [
+      "no keys where packets are to be signed",
+      { ISOCHRONE_PROBE_HMAC_KEYS: "" },
+      "hmacKeys or hmacKeysFile must be set unless authentication is none, got neither",
+    ],
   ])("%s is refused with rule and value", (_title, env, message) => {
     expect(mistakesOf(env)).toContain(message);
+  });
+
+  test("without authentication no key is needed, and none is used", () => {
+    const env = { ...ENV, ISOCHRONE_PROBE_HMAC_KEYS: "", ISOCHRONE_PROBE_AUTHENTICATION: "none" };
+    const { probe } = loadSettings([probeSettings], { env });
+    expect(toEngineConfig(probe)).toMatchObject({ keys: [], signingKeyId: 0 });
+    const withKeys = probeConfig({
+      node: "a",
+      identity: "10.0.0.1",
+      hmacKeys: TEST_HMAC_KEYS,
+      authentication: "none",
+    });
+    expect(toEngineConfig(withKeys)).toMatchObject({ keys: [], signingKeyId: 0 });
+  });
+
+  test("values that a program gives are checked like those of the environment", () => {
+    const values = { node: "a", identity: "10.0.0.1", hmacKeys: TEST_HMAC_KEYS };
+    for (const [wrong, message] of [
+      [{ authentication: "md5" }, 'authentication must be one of hmac, none, got "md5"'],
+      [{ icmpProber: "ping" }, 'icmpProber must be one of auto, kernel, fping, net_ping, got "ping"'],
+      [{ dscp: -1 }, "dscp must be from 0 to 63, got -1"],
+      [{ icmpPayloadBytes: 8 }, "icmpPayloadBytes must be from 32 to 1400, got 8"],
+      [{ connectIntervalMs: 1 }, "connectIntervalMs must be at least 10, got 1"],
+    ] as const) {
+      expect(() => probeConfig({ ...values, ...wrong })).toThrow(message);
+    }
   });
 
   test("no message shows a key", () => {

@@ -2,7 +2,8 @@ import { METHODS, type Method } from "@isochrone/telemetry";
 import { isUnusableTarget, parseAddress } from "./domain/ip.ts";
 import { MAX_PACKET_BYTES, MIN_PACKET_BYTES } from "./domain/packet.ts";
 import { ProbeError } from "./errors.ts";
-import type { EngineConfig, PacketKey } from "./ports.ts";
+import { parseKeyEntries } from "./domain/key-text.ts";
+import { ICMP_PROBERS, type EngineConfig } from "./ports.ts";
 
 /** A secret as settings give it, or plain where a program makes it up itself. */
 export type SecretText = string | { reveal(): string };
@@ -30,19 +31,46 @@ export interface ProbeConfig {
   /** Null: no cache. */
   readonly planCachePath: string | null;
   readonly maxPeers: number;
-  /** `id:base64` entries, separated by commas. */
-  readonly hmacKeys: SecretText;
+  readonly authentication: string;
+  /** `id:base64` entries, separated by commas; null when `hmacKeysFile` has them, or without authentication. */
+  readonly hmacKeys: SecretText | null;
+  /** File of such entries, a line or comma each; read again when it changes. Null: `hmacKeys` alone. */
+  readonly hmacKeysFile: string | null;
   readonly signingKeyId: number;
   readonly acceptTranslatedSource: boolean;
   readonly responderPacketsPerSecond: number;
   readonly zeroCheckIntervalMs: number;
+  readonly connectIntervalMs: number;
+  readonly dscp: number;
+  readonly icmpPayloadBytes: number;
+  readonly icmpProber: string;
+  /** Port that takes bandwidth bursts; 0: any free one. */
+  readonly bandwidthPort: number;
+  /** False: neither tests nor takes tests. */
+  readonly bandwidth: boolean;
+  readonly bandwidthIntervalMs: number;
+  readonly bandwidthHourlyBytes: number;
+  readonly bandwidthMaxBitsPerSecond: number;
+  /** Records that wait for the bus while it is away; the oldest are dropped, and counted. */
+  readonly bufferRecords: number;
+  readonly bufferMaxAgeMs: number;
+  readonly catchUpRecordsPerSecond: number;
+  /** Series of the /metrics page that the probe stays below, by showing less of each pair. */
+  readonly maxSeries: number;
+  /** Histograms of each pair besides the quantiles: many series. */
+  readonly pairHistograms: boolean;
+  /** The metric names of KEP-260's netperf component too. */
+  readonly kepMetricNames: boolean;
+  /** The pod shares the node's network: /sys and /proc show the node's interfaces. */
+  readonly hostNetwork: boolean;
   /** 0: no HTTP server of its own. */
   readonly httpPort: number;
 }
 
-/** Bytes of an HMAC key: at least the strength of the truncated tag. */
-const MIN_KEY_BYTES = 16;
-const MAX_KEYS = 16;
+/** Whether packets are signed. */
+const AUTHENTICATIONS = ["hmac", "none"];
+/** The nonce and its check must fit; and the packet into every path's MTU. */
+const ICMP_PAYLOAD_RANGE = [32, 1400] as const;
 
 /** Every value that has a default; `probeSettings` uses them too. */
 export const PROBE_DEFAULTS = {
@@ -54,7 +82,7 @@ export const PROBE_DEFAULTS = {
   tcpPort: 7411,
   intervalMs: 1000,
   timeoutMs: 2000,
-  methods: ["udp_rr", "tcp_rr"],
+  methods: ["icmp", "udp_rr", "tcp_rr", "tcp_connect"],
   publishIntervalMs: 10_000,
   warmupPackets: 1,
   packetBytes: 128,
@@ -63,10 +91,28 @@ export const PROBE_DEFAULTS = {
   planRefreshMs: 15_000,
   planCachePath: null,
   maxPeers: 512,
+  authentication: "hmac",
+  hmacKeysFile: null,
   signingKeyId: 1,
   acceptTranslatedSource: false,
   responderPacketsPerSecond: 1000,
   zeroCheckIntervalMs: 500,
+  connectIntervalMs: 10_000,
+  dscp: 0,
+  icmpPayloadBytes: 56,
+  icmpProber: "auto",
+  bandwidthPort: 7413,
+  bandwidth: true,
+  bandwidthIntervalMs: 600_000,
+  bandwidthHourlyBytes: 1_073_741_824,
+  bandwidthMaxBitsPerSecond: 10_000_000_000,
+  bufferRecords: 400,
+  bufferMaxAgeMs: 300_000,
+  catchUpRecordsPerSecond: 1,
+  maxSeries: 500,
+  pairHistograms: false,
+  kepMetricNames: false,
+  hostNetwork: false,
   httpPort: 0,
 } as const satisfies Omit<ProbeConfig, "node" | "hmacKeys">;
 
@@ -98,8 +144,12 @@ export function toEngineConfig(config: ProbeConfig): EngineConfig {
     publishIntervalMs: config.publishIntervalMs,
     warmupPackets: config.warmupPackets,
     packetBytes: config.packetBytes,
-    keys: parseKeys(config.hmacKeys, []),
-    signingKeyId: config.signingKeyId,
+    keys: config.authentication === "none" ? [] : parseKeyEntries(keyTextOf(config), "hmacKeys", []),
+    signingKeyId: config.authentication === "none" ? 0 : config.signingKeyId,
+    connectIntervalMs: config.connectIntervalMs,
+    dscp: config.dscp,
+    icmpPayloadBytes: config.icmpPayloadBytes,
+    icmpProber: config.icmpProber as EngineConfig["icmpProber"],
     acceptTranslatedSource: config.acceptTranslatedSource,
     stallBoundMs: config.stallBoundMs,
     responderPacketsPerSecond: config.responderPacketsPerSecond,
@@ -121,24 +171,41 @@ export function configMistakes(config: ProbeConfig): string[] {
     mistakes.push(`bindAddress must be an IP address, got ${JSON.stringify(config.bindAddress)}`);
   }
   if (config.node === "") mistakes.push('node must be the name of this node, got ""');
-  const keys = parseKeys(config.hmacKeys, mistakes);
-  if (!keys.some((key) => key.id === config.signingKeyId)) {
-    mistakes.push(`signingKeyId must be the id of one of hmacKeys, got ${config.signingKeyId}`);
-  }
+  checkKeys(config, mistakes);
   checkMethods(config.methods, mistakes);
   checkTimes(config, mistakes);
+  checkPackets(config, mistakes);
   return mistakes;
+}
+
+/** A file's keys can't be judged here: it is read when the probe starts, and again whenever it changes. */
+function checkKeys(config: ProbeConfig, mistakes: string[]): void {
+  oneOf("authentication", config.authentication, AUTHENTICATIONS, mistakes);
+  if (config.authentication === "none") return;
+  const text = keyTextOf(config);
+  if (text === "" && config.hmacKeysFile !== null) return;
+  if (text === "") {
+    mistakes.push("hmacKeys or hmacKeysFile must be set unless authentication is none, got neither");
+    return;
+  }
+  const keys = parseKeyEntries(text, "hmacKeys", mistakes);
+  if (config.hmacKeysFile === null && !keys.some((key) => key.id === config.signingKeyId)) {
+    mistakes.push(`signingKeyId must be the id of one of hmacKeys, got ${config.signingKeyId}`);
+  }
+}
+
+function checkPackets(config: ProbeConfig, mistakes: string[]): void {
+  oneOf("icmpProber", config.icmpProber, ["auto", ...ICMP_PROBERS], mistakes);
+  within("packetBytes", config.packetBytes, [MIN_PACKET_BYTES, MAX_PACKET_BYTES], mistakes);
+  within("icmpPayloadBytes", config.icmpPayloadBytes, ICMP_PAYLOAD_RANGE, mistakes);
+  within("dscp", config.dscp, [0, 63], mistakes);
 }
 
 function checkTimes(config: ProbeConfig, mistakes: string[]): void {
   atLeast("intervalMs", config.intervalMs, 10, mistakes);
   atLeast("timeoutMs", config.timeoutMs, 10, mistakes);
   atLeast("stallBoundMs", config.stallBoundMs, 10, mistakes);
-  if (config.packetBytes < MIN_PACKET_BYTES || config.packetBytes > MAX_PACKET_BYTES) {
-    mistakes.push(
-      `packetBytes must be from ${MIN_PACKET_BYTES} to ${MAX_PACKET_BYTES}, got ${config.packetBytes}`,
-    );
-  }
+  atLeast("connectIntervalMs", config.connectIntervalMs, 10, mistakes);
   // A snapshot that no packet can fall into tells nothing.
   if (config.publishIntervalMs < config.intervalMs) {
     mistakes.push(
@@ -163,32 +230,24 @@ function checkMethods(methods: readonly string[], mistakes: string[]): void {
   }
 }
 
-/** Messages never show the secret. */
-function parseKeys(value: SecretText, mistakes: string[]): PacketKey[] {
-  const text = typeof value === "string" ? value : value.reveal();
-  const entries = text
-    .split(",")
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== "");
-  if (entries.length === 0 || entries.length > MAX_KEYS) {
-    mistakes.push(`hmacKeys must hold 1 to ${MAX_KEYS} entries of the form id:base64, got ${entries.length}`);
-  }
-  const keys: PacketKey[] = [];
-  for (const [index, entry] of entries.entries()) {
-    const colon = entry.indexOf(":");
-    const id = Number(entry.slice(0, Math.max(0, colon)));
-    const secret = Buffer.from(entry.slice(colon + 1), "base64");
-    if (colon < 1 || !Number.isInteger(id) || id < 1 || id > 65_535) {
-      mistakes.push(`hmacKeys entry ${index + 1} must begin with a key id from 1 to 65535 and a colon`);
-    } else if (secret.length < MIN_KEY_BYTES) {
-      mistakes.push(
-        `hmacKeys entry ${index + 1} must have a base64 secret of at least ${MIN_KEY_BYTES} bytes, got ${secret.length}`,
-      );
-    } else if (keys.some((key) => key.id === id)) {
-      mistakes.push(`hmacKeys must have each id once, got ${id} twice`);
-    } else keys.push({ id, secret });
-  }
-  return keys;
+function keyTextOf({ hmacKeys }: ProbeConfig): string {
+  if (hmacKeys === null) return "";
+  return (typeof hmacKeys === "string" ? hmacKeys : hmacKeys.reveal()).trim();
+}
+
+function oneOf(name: string, value: string, allowed: readonly string[], mistakes: string[]): void {
+  if (!allowed.includes(value))
+    mistakes.push(`${name} must be one of ${allowed.join(", ")}, got ${JSON.stringify(value)}`);
+}
+
+function within(
+  name: string,
+  value: number,
+  [least, most]: readonly [number, number],
+  mistakes: string[],
+): void {
+  if (!(value >= least && value <= most))
+    mistakes.push(`${name} must be from ${least} to ${most}, got ${value}`);
 }
 
 function atLeast(name: string, value: number, least: number, mistakes: string[]): void {

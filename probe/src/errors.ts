@@ -8,6 +8,7 @@ export const PROBE_ERROR_CODES = [
   "probe_thread_closed",
   "probe_plan_unreachable",
   "probe_plan_refused",
+  "probe_lease_unreachable",
 ] as const;
 export type ProbeErrorCode = (typeof PROBE_ERROR_CODES)[number];
 
@@ -17,6 +18,17 @@ export class ProbeError extends CodedError {
 
   constructor(code: ProbeErrorCode, message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
     super(code, message, options);
+  }
+}
+
+/** Thrown when the source of plans has no time for this probe; the plan before stays in force. */
+export class PlanSourceBusyError extends ProbeError {
+  /** How long it wants to be left alone. Milliseconds. */
+  readonly retryAfterMs: number;
+
+  constructor(retryAfterMs: number, message: string) {
+    super("probe_plan_unreachable", message, { retryable: true });
+    this.retryAfterMs = retryAfterMs;
   }
 }
 

@@ -2,8 +2,17 @@ export { PROBE_DEFAULTS, probeConfig } from "./config.ts";
 export type { ProbeConfig, SecretText } from "./config.ts";
 export { createHttpPlanSource } from "./adapters/http-plan-source.ts";
 export type { HttpPlanSourceOptions } from "./adapters/http-plan-source.ts";
+export { runClosedLoop } from "./engine/closed-loop.ts";
+export type { ClosedLoopOptions } from "./engine/closed-loop.ts";
 export { createMeasuringThread } from "./engine/thread.ts";
 export type { MeasuringThreadDeps } from "./engine/thread.ts";
+export { createHttpLeases } from "./bandwidth/http-leases.ts";
+export type { HttpLeasesOptions } from "./bandwidth/http-leases.ts";
+export type { ReceiverConfig, ReceiverCounts, SenderResult, SenderTask } from "./bandwidth/messages.ts";
+export { BandwidthService } from "./bandwidth/service.ts";
+export type { BandwidthDeps, BandwidthSettings } from "./bandwidth/service.ts";
+export { ReceiverThread, sendTest } from "./bandwidth/threads.ts";
+export type { ReceiverThreadDeps } from "./bandwidth/threads.ts";
 export { parseAddress } from "./domain/ip.ts";
 export { Keyring } from "./domain/keyring.ts";
 export {
@@ -14,17 +23,23 @@ export {
   signRequest,
 } from "./domain/packet.ts";
 export type { PacketFault, PacketType, RequestFields, Transport } from "./domain/packet.ts";
-export { PROBE_ERROR_CODES, PlanRefusedError, ProbeError } from "./errors.ts";
+export { PROBE_ERROR_CODES, PlanRefusedError, PlanSourceBusyError, ProbeError } from "./errors.ts";
 export type { ProbeErrorCode } from "./errors.ts";
+export type { IcmpReport, IcmpTask } from "./icmp/messages.ts";
+export { IcmpThread } from "./icmp/thread.ts";
 export { METRIC_NAMES } from "./metrics/names.ts";
 export { DISCARD_REASONS, PLAN_REFUSALS } from "./ports.ts";
 export type {
+  BandwidthLease,
+  BandwidthLeases,
+  BandwidthMeasurement,
   DiscardReason,
   Engine,
   EngineConfig,
   EngineHandlers,
   EngineSnapshot,
   FlowSnapshot,
+  IcmpProberName,
   MeasuringThread,
   PacketKey,
   PlanAnswer,
@@ -37,6 +52,8 @@ export type {
   TimestampSource,
   ZeroCheckSnapshot,
 } from "./ports.ts";
+export { ResponderThread } from "./responder/thread.ts";
+export type { ResponderThreadDeps } from "./responder/thread.ts";
 export { createProbe } from "./probe.ts";
 export type { Probe, ProbeDeps } from "./probe.ts";
 export { probeSettings } from "./settings.ts";

@@ -1,5 +1,7 @@
 // The probe's process.
-import { OtlpHttpPublisher } from "@isochrone/bus/otlp-http";
+import { openPublisher } from "@isochrone/bus/open";
+import { busSettings } from "@isochrone/bus/settings";
+import { authorizedFetch } from "@isochrone/runtime";
 import { serviceMain } from "@isochrone/runtime/main";
 import { createProbe } from "./probe.ts";
 import { probeSettings } from "./settings.ts";
@@ -7,14 +9,21 @@ import { probeSettings } from "./settings.ts";
 await serviceMain({
   name: "probe",
   section: probeSettings,
+  shared: { bus: busSettings },
   env: process.env,
-  create(config, surroundings) {
-    const { logger } = surroundings;
-    const bus = new OtlpHttpPublisher({
-      url: `${config.aggregatorUrl.replace(/\/+$/, "")}/v1/metrics`,
-      onPartialSuccess: (partial) =>
-        logger.warnOnce("partial-success", "aggregator did not take everything", { partial }),
+  async create(config, surroundings, shared) {
+    const { clock, logger } = surroundings;
+    const { aggregatorTokenFile: tokenFile, aggregatorCaFile: caFile } = config;
+    const fetch = authorizedFetch({ tokenFile, caFile, clock });
+    const { bus, service } = await openPublisher(shared.bus, {
+      ...surroundings,
+      otlpHttp: {
+        url: `${config.aggregatorUrl.replace(/\/+$/, "")}/v1/metrics`,
+        fetch,
+        onPartialSuccess: (partial) =>
+          logger.warnOnce("partial-success", "aggregator did not take everything", { partial }),
+      },
     });
-    return [createProbe(config, { ...surroundings, bus })];
+    return [service, createProbe(config, { ...surroundings, bus, fetch })];
   },
 });

@@ -1,13 +1,15 @@
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { PlanCache } from "./adapters/plan-cache.ts";
 import { parsePlan, type PlanRules } from "./domain/plan.ts";
-import { PlanRefusedError } from "./errors.ts";
-import type { PlanSource, ProbePlan } from "./ports.ts";
+import { PlanRefusedError, PlanSourceBusyError } from "./errors.ts";
+import type { PlanSource, ProbeKeyState, ProbePlan } from "./ports.ts";
 
 export interface PlanKeeperDeps {
   readonly source: PlanSource;
   readonly cache: PlanCache;
   readonly rules: PlanRules;
+  /** What the source is told of this probe's keys. */
+  keyState(): ProbeKeyState;
   readonly clock: Clock;
   readonly logger: Logger;
   onPlan(plan: ProbePlan): void;
@@ -46,10 +48,10 @@ export class PlanKeeper {
     }
   }
 
-  /** Asks the source once. Never rejects, unless aborted. */
-  async refresh(signal: AbortSignal): Promise<void> {
+  /** Asks the source once; resolves with the least time until it may be asked again, ms. Never rejects, unless aborted. */
+  async refresh(signal: AbortSignal): Promise<number> {
     try {
-      const answer = await this.#deps.source.fetch(this.#etag, signal);
+      const answer = await this.#deps.source.fetch(this.#etag, this.#deps.keyState(), signal);
       if (answer.kind === "plan") {
         const plan = parsePlan(answer.body, this.#deps.rules);
         const changed = plan.version !== this.#plan?.version;
@@ -61,7 +63,9 @@ export class PlanKeeper {
     } catch (error) {
       signal.throwIfAborted();
       this.#report(error);
+      return error instanceof PlanSourceBusyError ? error.retryAfterMs : 0;
     }
+    return 0;
   }
 
   #accept(plan: ProbePlan): void {

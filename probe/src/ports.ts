@@ -1,5 +1,5 @@
 // What the probe needs from the measuring side and from the source of plans, and what they say to each other.
-import type { ExponentialHistogramData, Method, Outcome } from "@isochrone/telemetry";
+import type { BandwidthResult, ExponentialHistogramData, Method, Outcome } from "@isochrone/telemetry";
 
 /** A node to measure. `address` may be a translated one; `identity` is what the peer calls itself, and what packets are bound to. */
 export interface ProbePeer {
@@ -10,6 +10,8 @@ export interface ProbePeer {
   readonly identity: string;
   readonly udpPort: number;
   readonly tcpPort: number;
+  /** Null: takes no bandwidth bursts. */
+  readonly bandwidthPort: number | null;
 }
 
 /** Whom this node measures. */
@@ -21,6 +23,8 @@ export interface ProbePlan {
   readonly identity: string;
   readonly zone: string | null;
   readonly region: string | null;
+  /** Which key signs from now on. Null: as the settings say. */
+  readonly signingKeyId: number | null;
   readonly peers: readonly ProbePeer[];
 }
 
@@ -45,10 +49,19 @@ export type PlanAnswer =
   /** `body` is parsed JSON that nobody has judged yet. */
   | { readonly kind: "plan"; readonly body: unknown; readonly etag: string | null };
 
+/** Which keys a probe holds, and which of them signs; 0: packets aren't authenticated. */
+export interface ProbeKeyState {
+  readonly heldKeyIds: readonly number[];
+  readonly signingKeyId: number;
+}
+
 /** Where plans come from. */
 export interface PlanSource {
-  /** `etag` is what the last accepted plan came with. Rejects with a ProbeError when the source can't be read. */
-  fetch(etag: string | null, signal: AbortSignal): Promise<PlanAnswer>;
+  /**
+   * `etag` is what the last accepted plan came with; `self` tells the source what the rotation of keys waits for. Rejects with a
+   * ProbeError when the source can't be read.
+   */
+  fetch(etag: string | null, self: ProbeKeyState, signal: AbortSignal): Promise<PlanAnswer>;
 }
 
 /**
@@ -72,6 +85,10 @@ export interface PacketKey {
   readonly secret: Uint8Array;
 }
 
+/** What sends ICMP echoes, best first; `auto` takes the first that works here. */
+export const ICMP_PROBERS = ["kernel", "fping", "net_ping"] as const;
+export type IcmpProberName = (typeof ICMP_PROBERS)[number];
+
 /** What a measuring engine needs to know of its node. All of it can be copied to another thread. */
 export interface EngineConfig {
   readonly node: string;
@@ -87,8 +104,17 @@ export interface EngineConfig {
   readonly publishIntervalMs: number;
   readonly warmupPackets: number;
   readonly packetBytes: number;
+  /** Empty: packets are neither signed nor verified, for networks that are closed otherwise. */
   readonly keys: readonly PacketKey[];
+  /** 0 without keys. */
   readonly signingKeyId: number;
+  /** Time between two handshakes of `tcp_connect` with one peer. */
+  readonly connectIntervalMs: number;
+  /** Differentiated services code point of all probe packets, 0 to 63: probes are to be treated as the traffic they stand for. */
+  readonly dscp: number;
+  /** Payload of an echo request, without ICMP and IP headers. */
+  readonly icmpPayloadBytes: number;
+  readonly icmpProber: "auto" | IcmpProberName;
   readonly acceptTranslatedSource: boolean;
   /** A sample is left out when the measuring thread stood still for longer than this. */
   readonly stallBoundMs: number;
@@ -110,8 +136,16 @@ export interface FlowSnapshot {
   /** Sum of |RTT_i - RTT_(i-1)| in seconds, and of how many differences. */
   readonly variationSeconds: number;
   readonly variationCount: number;
-  /** Network round-trip times, seconds. */
+  /** Network round-trip times, seconds: the responder's residence subtracted. This is what is published. */
   readonly rtt: ExponentialHistogramData;
+  /** What a program sees: from the send to the answer in hand, residence included, seconds. Empty for ICMP. */
+  readonly application: ExponentialHistogramData;
+  /** As `application`, but from the planned send time: no coordinated omission. Empty for ICMP. */
+  readonly planned: ExponentialHistogramData;
+  /** Samples whose time came from the kernel's stamps at both ends, and the others. */
+  readonly stamps: Readonly<Record<"kernel" | "user", number>>;
+  /** Routers between, as far as the hop limit of the newest ICMP reply tells; null: not known. */
+  readonly hops: number | null;
 }
 
 export interface ResponderSnapshot {
@@ -149,6 +183,8 @@ export interface EngineSnapshot {
   readonly thread: ThreadSnapshot;
   /** null where no echo request can be sent, or none was asked for. */
   readonly zeroCheck: ZeroCheckSnapshot | null;
+  /** Null: no echo can be sent here, or none was asked for. */
+  readonly icmpProber: IcmpProberName | null;
 }
 
 export interface EngineHandlers {
@@ -162,6 +198,8 @@ export interface Engine {
   readonly tcpPort: number;
   /** Replaces all peers. What goes on unchanged keeps its state. */
   setPeers(peers: readonly ProbePeer[]): void;
+  /** Replaces the keys without losing a packet: answers to what was signed before are still verified by the key they name. */
+  setKeys(keys: readonly PacketKey[], signingKeyId: number): void;
   /** Hands over what was measured since the last snapshot, then ends. */
   stop(): Promise<void>;
 }
@@ -174,4 +212,42 @@ export interface MeasuringThread {
   createEngine(config: EngineConfig, handlers: EngineHandlers): Promise<Engine>;
   /** Ends the thread and all engines in it. */
   close(): Promise<void>;
+}
+
+/** One bandwidth test, finished or not begun. */
+export interface BandwidthMeasurement {
+  readonly node: string;
+  readonly transport: "tcp" | "udp";
+  readonly result: BandwidthResult;
+  /** Why it wasn't `ok`; "" when it was. */
+  readonly reason: string;
+  /** Wall time of its end, ms since the epoch. */
+  readonly endMs: number;
+  /** Rate on the wire from this node to the peer, link-layer headers included, bits per second; null unless `ok`. */
+  readonly achievedBitsPerSecond: number | null;
+  /** Bytes that it put on the wire. */
+  readonly bytes: number;
+  /** How long it occupied the link. */
+  readonly durationMs: number;
+}
+
+/** The permission to test one way of the network; at most one per node and per pair of zones is out at a time. */
+export interface BandwidthLease {
+  readonly id: string;
+  readonly target: string;
+  /** Ends by itself after so long. */
+  readonly expiresInMs: number;
+  /** Bytes that this test may put on the wire. */
+  readonly maxBytes: number;
+}
+
+/** Who gives the permissions: the aggregator. */
+export interface BandwidthLeases {
+  /** Null: not now; ask again after `retryAfterMs`. Rejects with a ProbeError when nobody can be asked. */
+  acquire(
+    node: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly lease: BandwidthLease | null; readonly retryAfterMs: number }>;
+  /** Never rejects: a lease that can't be given back ends by itself. */
+  release(lease: BandwidthLease): Promise<void>;
 }

@@ -1,23 +1,22 @@
 import { BufferedPublisher, type Publisher } from "@isochrone/bus";
-import {
-  periodic,
-  type Clock,
-  type Logger,
-  type Periodic,
-  type Random,
-  type Service,
-} from "@isochrone/runtime";
+import type { Clock, Fetch, Logger, Random, Service } from "@isochrone/runtime";
 import { createHttpApp, listen, type HttpApp } from "@isochrone/runtime/http";
 import { TOPICS, encodeMetrics } from "@isochrone/telemetry";
 import type { Registry } from "prom-client";
 import { createHttpPlanSource } from "./adapters/http-plan-source.ts";
 import { createPlanCache } from "./adapters/plan-cache.ts";
+import { createHttpLeases } from "./bandwidth/http-leases.ts";
+import { BandwidthService } from "./bandwidth/service.ts";
 import { toEngineConfig, type ProbeConfig } from "./config.ts";
-import { toBatch } from "./domain/batch.ts";
+import { toBandwidthBatch, toBatch, type BatchSource } from "./domain/batch.ts";
 import { createMeasuringThread } from "./engine/thread.ts";
+import { KeyKeeper } from "./keys/key-keeper.ts";
 import { MetricsRecorder } from "./metrics/recorder.ts";
 import { PlanKeeper } from "./plan-keeper.ts";
+import { PlanRefresh } from "./plan-refresh.ts";
 import type {
+  BandwidthLeases,
+  BandwidthMeasurement,
   Engine,
   EngineConfig,
   EngineSnapshot,
@@ -26,9 +25,10 @@ import type {
   ProbePlan,
 } from "./ports.ts";
 
-/** What waits for the bus while it is away: about an hour of a node's records. */
-const MAX_RECORDS = 400;
+/** What waits for the bus while it is away. */
 const MAX_BYTES = 16 * 1024 * 1024;
+/** All probes of a cluster hear of the bus' return at once. */
+const CATCH_UP_SPREAD_MS = 10_000;
 /** How long the last records may take to leave when the probe stops. Milliseconds. */
 const CLOSE_DEADLINE_MS = 2000;
 
@@ -40,6 +40,10 @@ export interface ProbeDeps {
   readonly registry: Registry;
   /** @default the aggregator's graph API */
   readonly planSource?: PlanSource;
+  /** Who allows bandwidth tests. @default the aggregator */
+  readonly bandwidthLeases?: BandwidthLeases;
+  /** How the aggregator is asked, e.g. with a token. @default the platform's fetch */
+  readonly fetch?: Fetch;
   /** A thread that other probes of the process use too; it is not closed with the probe. @default one of its own */
   readonly thread?: MeasuringThread;
 }
@@ -49,6 +53,8 @@ export interface Probe extends Service {
   /** Where its echo responder listens; 0 before start. */
   readonly udpPort: number;
   readonly tcpPort: number;
+  /** Where it takes bandwidth tests; 0: it doesn't. */
+  readonly bandwidthPort: number;
   /** Asks for the plan now instead of at the next interval. */
   refreshPlan(): void;
   ready(): { readonly ready: boolean; readonly reasons: readonly string[] };
@@ -70,8 +76,10 @@ class ProbeService implements Probe {
   readonly #recorder: MetricsRecorder;
   readonly #publisher: BufferedPublisher;
   readonly #keeper: PlanKeeper;
-  readonly #refresh: Periodic;
+  readonly #keys: KeyKeeper;
+  readonly #refresh: PlanRefresh;
   #engine: Engine | null = null;
+  #bandwidth: BandwidthService | null = null;
   #app: HttpApp | null = null;
   #threadRestarts = 0;
 
@@ -80,13 +88,18 @@ class ProbeService implements Probe {
     this.#engineConfig = toEngineConfig(config);
     this.#deps = { ...deps, logger: deps.logger.child({ node: config.node }) };
     this.#thread = deps.thread ?? createMeasuringThread(deps);
-    this.#recorder = new MetricsRecorder({ ...config, registry: deps.registry });
+    this.#recorder = new MetricsRecorder({
+      ...config,
+      methods: this.#engineConfig.methods,
+      registry: deps.registry,
+    });
     this.#publisher = this.#createPublisher();
     this.#keeper = this.#createKeeper();
-    this.#refresh = periodic({
+    this.#keys = this.#createKeyKeeper();
+    this.#refresh = new PlanRefresh({
       clock: deps.clock,
+      random: deps.random,
       intervalMs: config.planRefreshMs,
-      immediate: true,
       run: (signal) => this.#refreshOnce(signal),
       onError: (error) => this.#deps.logger.warnOnce("plan-refresh", "plan refresh failed", { error }),
     });
@@ -100,11 +113,20 @@ class ProbeService implements Probe {
     return this.#engine?.tcpPort ?? 0;
   }
 
+  get bandwidthPort(): number {
+    return this.#bandwidth?.port ?? 0;
+  }
+
   async start(): Promise<void> {
     if (this.#engine !== null) return;
-    this.#engine = await this.#thread.createEngine(this.#engineConfig, {
-      onSnapshot: (snapshot) => this.#publish(snapshot),
-    });
+    await this.#keys.load();
+    const { keys, signingKeyId } = this.#keys;
+    this.#engine = await this.#thread.createEngine(
+      { ...this.#engineConfig, keys, signingKeyId },
+      { onSnapshot: (snapshot) => this.#publish(snapshot) },
+    );
+    this.#showSigningKey(signingKeyId);
+    if (this.#config.bandwidth) await this.#startBandwidth();
     await this.#keeper.restore();
     if (this.#config.httpPort > 0) await this.#listen(this.#config.httpPort);
     this.#refresh.start();
@@ -115,6 +137,8 @@ class ProbeService implements Probe {
     await this.#refresh.stop();
     await this.#app?.close();
     this.#app = null;
+    await this.#bandwidth?.stop();
+    this.#bandwidth = null;
     await this.#engine?.stop();
     this.#engine = null;
     await this.#publisher.close(CLOSE_DEADLINE_MS);
@@ -137,10 +161,62 @@ class ProbeService implements Probe {
     const { node } = this.#config;
     this.#recorder.record(snapshot);
     this.#countRestarts();
+    if (snapshot.flows.length === 0) return;
+    this.#publisher.offer(TOPICS.probe, node, encodeMetrics(toBatch(this.#batchSource(), snapshot)));
+    this.#recordPublisher({ source_node: node });
+  }
+
+  #publishBandwidth(measurement: BandwidthMeasurement): void {
+    this.#recorder.recordBandwidth(measurement);
+    const batch = toBandwidthBatch(this.#batchSource(), measurement);
+    this.#publisher.offer(TOPICS.probe, this.#config.node, encodeMetrics(batch));
+  }
+
+  #batchSource(): BatchSource {
     const zone = this.#config.zone ?? this.#keeper.plan?.zone ?? null;
     const region = this.#config.region ?? this.#keeper.plan?.region ?? null;
-    if (snapshot.flows.length === 0) return;
-    this.#publisher.offer(TOPICS.probe, node, encodeMetrics(toBatch({ node, zone, region }, snapshot)));
+    return { node: this.#config.node, zone, region };
+  }
+
+  /** Where its port can't be opened the probe goes on without: latency is the more important half. */
+  async #startBandwidth(): Promise<void> {
+    const { bandwidthLeases, ...deps } = this.#deps;
+    const config = this.#config;
+    const { keys, signingKeyId } = this.#keys;
+    const service = new BandwidthService(
+      {
+        node: config.node,
+        identity: this.#engineConfig.identity,
+        bindAddress: config.bindAddress,
+        port: config.bandwidthPort,
+        intervalMs: config.bandwidthIntervalMs,
+        bytesPerHour: config.bandwidthHourlyBytes,
+        maxBitsPerSecond: config.bandwidthMaxBitsPerSecond,
+        dscp: config.dscp,
+        acceptTranslatedSource: config.acceptTranslatedSource,
+        hostNetwork: config.hostNetwork,
+      },
+      { keys, signingKeyId },
+      {
+        ...deps,
+        leases: bandwidthLeases ?? createHttpLeases({ ...config, fetch: this.#deps.fetch }),
+        onMeasurement: (measurement) => this.#publishBandwidth(measurement),
+        onReceived: (counts) => this.#recorder.recordReceived(counts),
+        onLeaseError: () => this.#recorder.families.bandwidthLeaseErrors.add({ source_node: config.node }, 1),
+        onNic: ({ capacityBitsPerSecond }) => {
+          if (capacityBitsPerSecond === null) return;
+          const labels = { source_node: config.node };
+          this.#recorder.families.bandwidthCapacity.set(labels, capacityBitsPerSecond / 8);
+        },
+      },
+    );
+    try {
+      await service.start();
+      this.#bandwidth = service;
+    } catch (error) {
+      await service.stop();
+      this.#deps.logger.warn("no bandwidth tests", { error });
+    }
   }
 
   /** The thread is shared: each probe reports what it saw of its restarts. */
@@ -165,14 +241,25 @@ class ProbeService implements Probe {
         },
       );
     }
+    this.#keys.plan(plan.signingKeyId);
     this.#recorder.setPeers(plan.peers, this.#config.zone ?? plan.zone ?? "");
     this.#engine?.setPeers(plan.peers);
+    this.#bandwidth?.setPeers(plan.peers);
     this.#deps.logger.debug("probe plan in force", { node, version: plan.version, peers: plan.peers.length });
   }
 
-  async #refreshOnce(signal: AbortSignal): Promise<void> {
-    await this.#keeper.refresh(signal);
+  /** The keys first: the plan may name one that has just come. */
+  async #refreshOnce(signal: AbortSignal): Promise<number> {
+    await this.#keys.refresh();
+    const leastMs = await this.#keeper.refresh(signal);
     this.#recorder.families.planAge.set({ source_node: this.#config.node }, this.#keeper.ageSeconds);
+    return leastMs;
+  }
+
+  #showSigningKey(signingKeyId: number): void {
+    const labels = { source_node: this.#config.node };
+    this.#recorder.families.signingKey.removeWhere(labels);
+    this.#recorder.families.signingKey.set({ ...labels, key_id: String(signingKeyId) }, 1);
   }
 
   async #listen(port: number): Promise<void> {
@@ -187,6 +274,14 @@ class ProbeService implements Probe {
     await listen(this.#app, { host: this.#config.bindAddress, port, setting: "probe.httpPort" });
   }
 
+  #recordPublisher(self: { readonly source_node: string }): void {
+    const { recordsPending, recordsOldestAge, catchingUp } = this.#recorder.families;
+    const { pending, oldestAgeMs, isCatchingUp } = this.#publisher;
+    recordsPending.set(self, pending);
+    recordsOldestAge.set(self, oldestAgeMs / 1000);
+    catchingUp.set(self, isCatchingUp ? 1 : 0);
+  }
+
   #createPublisher(): BufferedPublisher {
     const { bus, clock, random } = this.#deps;
     const { node } = this.#config;
@@ -195,10 +290,28 @@ class ProbeService implements Probe {
       source: `probe/${node}`,
       clock,
       random,
-      maxRecords: MAX_RECORDS,
+      maxRecords: this.#config.bufferRecords,
       maxBytes: MAX_BYTES,
+      maxAgeMs: this.#config.bufferMaxAgeMs,
+      catchUpRecordsPerSecond: this.#config.catchUpRecordsPerSecond,
+      catchUpSpreadMs: CATCH_UP_SPREAD_MS,
       onDropped: (reason, count) =>
         this.#recorder.families.recordsDropped.add({ source_node: node, reason }, count),
+    });
+  }
+
+  #createKeyKeeper(): KeyKeeper {
+    const { logger } = this.#deps;
+    return new KeyKeeper({
+      config: this.#config,
+      logger,
+      onChange: (keys, signingKeyId) => {
+        this.#engine?.setKeys(keys, signingKeyId);
+        this.#bandwidth?.setKeys(keys, signingKeyId);
+        this.#showSigningKey(signingKeyId);
+      },
+      onFault: (reason) =>
+        this.#recorder.families.keyErrors.add({ source_node: this.#config.node, reason }, 1),
     });
   }
 
@@ -207,9 +320,10 @@ class ProbeService implements Probe {
     const { clock, logger, planSource } = this.#deps;
     const labels = { source_node: node };
     return new PlanKeeper({
-      source: planSource ?? createHttpPlanSource({ aggregatorUrl, node }),
+      source: planSource ?? createHttpPlanSource({ aggregatorUrl, node, fetch: this.#deps.fetch }),
       cache: createPlanCache(planCachePath),
       rules: { node, maxPeers },
+      keyState: () => this.#keys.state,
       clock,
       logger,
       onPlan: (plan) => this.#takePlan(plan),

@@ -1,12 +1,16 @@
 import {
   bytes,
+  caFileSetting,
+  clientFilesMistake,
   duration,
   flag,
   integer,
   list,
+  oneOf,
   secret,
   section,
   text,
+  tokenFileSetting,
   type Section,
   type SettingsOf,
 } from "@isochrone/runtime";
@@ -54,7 +58,7 @@ const table = {
   methods: list({
     default: [...D.methods],
     minItems: 1,
-    description: "How peers are measured: udp_rr, tcp_rr, icmp.",
+    description: "How peers are measured: udp_rr, tcp_rr, tcp_connect, icmp.",
   }),
   publishIntervalMs: duration({
     default: D.publishIntervalMs,
@@ -86,6 +90,8 @@ const table = {
     patternRule: "must be an http or https address",
     description: "Base address of the aggregator: source of the probe plan, and where measurements go.",
   }),
+  aggregatorTokenFile: tokenFileSetting("the aggregator"),
+  aggregatorCaFile: caFileSetting("the aggregator"),
   planRefreshMs: duration({
     default: D.planRefreshMs,
     min: 100,
@@ -102,9 +108,19 @@ const table = {
     max: 5000,
     description: "A plan with more peers is refused.",
   }),
+  authentication: oneOf(["hmac", "none"], {
+    default: D.authentication,
+    description:
+      "Whether probe packets are signed and verified; none is for networks that are closed otherwise.",
+  }),
   hmacKeys: secret({
+    default: null,
     description:
       "Keys of packet authentication: id:base64, separated by commas, at least 16 bytes each; all are accepted, one signs.",
+  }),
+  hmacKeysFile: text({
+    default: D.hmacKeysFile,
+    description: "File with such keys, a line each; read again when it changes.",
   }),
   signingKeyId: integer({
     default: D.signingKeyId,
@@ -130,6 +146,95 @@ const table = {
     description:
       "Time between two ICMP echoes to the own loopback address, which show the instrument's own error; 0 = none.",
   }),
+  connectIntervalMs: duration({
+    default: D.connectIntervalMs,
+    min: 100,
+    max: 3_600_000,
+    description: "Time between two handshakes of tcp_connect with one peer.",
+  }),
+  dscp: integer({
+    default: D.dscp,
+    min: 0,
+    max: 63,
+    description: "Differentiated services code point of probe packets.",
+  }),
+  icmpPayloadBytes: bytes({
+    default: D.icmpPayloadBytes,
+    min: 32,
+    max: 1400,
+    description: "Payload of an ICMP echo request, headers not counted.",
+  }),
+  icmpProber: oneOf(["auto", "kernel", "fping", "net_ping"], {
+    default: D.icmpProber,
+    description: "What sends ICMP echoes; auto takes the first of the others that works here.",
+  }),
+  bandwidth: flag({
+    default: D.bandwidth,
+    description: "Test the bandwidth to peers now and then, and take their tests.",
+  }),
+  bandwidthPort: integer({
+    default: D.bandwidthPort,
+    min: 0,
+    max: 65_535,
+    description: "UDP and TCP port that takes bandwidth bursts; 0 takes a free one.",
+  }),
+  bandwidthIntervalMs: duration({
+    default: D.bandwidthIntervalMs,
+    min: 1000,
+    max: 86_400_000,
+    description: "How often the aggregator is asked for a bandwidth test.",
+  }),
+  bandwidthHourlyBytes: bytes({
+    default: D.bandwidthHourlyBytes,
+    min: 0,
+    max: 1_099_511_627_776,
+    description: "Bytes that the node's bandwidth tests may put on the wire in an hour.",
+  }),
+  bandwidthMaxBitsPerSecond: integer({
+    default: D.bandwidthMaxBitsPerSecond,
+    min: 1_000_000,
+    max: 1_000_000_000_000,
+    description: "No burst is sent faster; faster links read as this rate.",
+  }),
+  bufferRecords: integer({
+    default: D.bufferRecords,
+    min: 1,
+    max: 100_000,
+    description: "Records that wait for the bus while it is away; 400 are an hour of a node's.",
+  }),
+  bufferMaxAgeMs: duration({
+    default: D.bufferMaxAgeMs,
+    min: 1000,
+    max: 86_400_000,
+    description:
+      "Records that have waited for longer are dropped, and counted: the aggregators' window has passed them.",
+  }),
+  catchUpRecordsPerSecond: integer({
+    default: D.catchUpRecordsPerSecond,
+    min: 1,
+    max: 100_000,
+    description:
+      "How fast what has waited is sent once the bus is back, beside what is new: all probes of a cluster have waited.",
+  }),
+  maxSeries: integer({
+    default: D.maxSeries,
+    min: 200,
+    max: 1_000_000,
+    description:
+      "Series of the /metrics page that the probe stays below: with many peers it shows less of each.",
+  }),
+  pairHistograms: flag({
+    default: D.pairHistograms,
+    description: "Prometheus histograms of each pair besides its quantiles; many series.",
+  }),
+  kepMetricNames: flag({
+    default: D.kepMetricNames,
+    description: "Also the metric names of KEP-260's netperf component.",
+  }),
+  hostNetwork: flag({
+    default: D.hostNetwork,
+    description: "The pod shares the node's network, so that /sys and /proc show the node's interfaces.",
+  }),
   httpPort: integer({
     default: 7412,
     min: 0,
@@ -141,7 +246,11 @@ const table = {
 /** Settings of the probe service. */
 export const probeSettings: Section<"probe", typeof table> = section("probe", table, {
   description: "The probe on each node: what it sends to its peers, and how it answers theirs.",
-  rules: [(values) => configMistakes(values).join("; ") || null],
+  rules: [
+    (values) => configMistakes(values).join("; ") || null,
+    ({ aggregatorUrl, aggregatorTokenFile, aggregatorCaFile }) =>
+      clientFilesMistake("probe", { aggregatorUrl }, { aggregatorTokenFile }, { aggregatorCaFile }),
+  ],
 });
 
 /** Values of {@link probeSettings}: a ProbeConfig. */

@@ -1,12 +1,30 @@
-import {
-  createInformer,
-  KINDS,
-  podView,
-  type ClusterStore,
-  type KubernetesObject,
-} from "@isochrone/kubernetes";
+import { createInformer, KINDS, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
+import type { AddressFamily } from "../discovery/addresses.ts";
+import { istioTarget, type IstioOptions } from "../discovery/istio.ts";
+import { kubeletAddress, kubeletTargets, type KubeletOptions } from "../discovery/kubelet.ts";
+import { readablePod } from "../discovery/pod.ts";
+import { hubbleTarget, labelledTargets, type PodTargetRule } from "../discovery/pod-targets.ts";
 import type { Target, TargetSource } from "../ports.ts";
+
+/** What is looked for. */
+export interface DiscoveryOptions {
+  /** Null: the kubelet is not looked for, and no Node object read. */
+  readonly kubelet: KubeletOptions | null;
+  /** Null: no proxies. */
+  readonly istio: IstioOptions | null;
+  readonly hubble: boolean;
+  readonly podTargets: readonly PodTargetRule[];
+  readonly addressFamily: AddressFamily;
+}
+
+export const DEFAULT_DISCOVERY: DiscoveryOptions = Object.freeze({
+  kubelet: { pages: ["cadvisor", "resource"], intervalMs: null, timeoutMs: null },
+  istio: { sidecarPage: "envoy", meshNamespaces: ["istio-system"] },
+  hubble: true,
+  podTargets: [],
+  addressFamily: "primary",
+} as const);
 
 export interface ClusterTargetsOptions {
   readonly store: ClusterStore;
@@ -15,80 +33,65 @@ export interface ClusterTargetsOptions {
   readonly logger: Logger;
   /** Only this node's kubelet and pods. */
   readonly node: string;
-  /** Scheme of the kubelet's page. @default "https" */
+  /** Scheme of the kubelet's pages. @default "https" */
   readonly kubeletScheme?: "http" | "https";
+  /** @default DEFAULT_DISCOVERY */
+  readonly discovery?: DiscoveryOptions;
 }
 
-/** Finds pages in the cluster: the node's kubelet, and the sidecars of the pods on it by the prometheus.io annotations that Istio's injector sets. */
+type Informer = ReturnType<typeof createInformer>;
+
+/** Finds pages in the cluster: the node's kubelet, and those of the pods on it. Nothing of any other node is kept. */
 export class ClusterTargets implements TargetSource {
   readonly #node: string;
-  readonly #scheme: string;
-  readonly #pods: ReturnType<typeof createInformer>;
-  readonly #nodes: ReturnType<typeof createInformer>;
+  readonly #discovery: DiscoveryOptions;
+  readonly #kubelet: KubeletOptions | null;
+  readonly #pods: Informer;
+  readonly #nodes: Informer | null;
 
-  constructor({ store, clock, random, logger, node, kubeletScheme = "https" }: ClusterTargetsOptions) {
+  constructor(options: ClusterTargetsOptions) {
+    const { store, clock, random, logger, node, kubeletScheme = "https" } = options;
     this.#node = node;
-    this.#scheme = kubeletScheme;
-    this.#pods = createInformer({ store, kind: KINDS.pod, clock, random, logger });
-    this.#nodes = createInformer({ store, kind: KINDS.node, clock, random, logger });
+    this.#discovery = options.discovery ?? DEFAULT_DISCOVERY;
+    this.#kubelet =
+      this.#discovery.kubelet === null ? null : { ...this.#discovery.kubelet, scheme: kubeletScheme };
+    const from = { store, clock, random, logger };
+    this.#pods = createInformer({ ...from, kind: KINDS.pod, fields: { "spec.nodeName": node } });
+    this.#nodes =
+      this.#kubelet === null
+        ? null
+        : createInformer({ ...from, kind: KINDS.node, fields: { "metadata.name": node } });
   }
 
+  /** Resolves when everything is known; errors of the store are tried again until then. */
   async start(): Promise<void> {
-    await Promise.all([this.#pods.synced(), this.#nodes.synced()]);
+    await Promise.all([this.#pods.synced(), this.#nodes?.synced()]);
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#pods.stop(), this.#nodes.stop()]);
+    await Promise.all([this.#pods.stop(), this.#nodes?.stop()]);
   }
 
   targets(): readonly Target[] {
-    const node = this.#nodes.items().find(({ metadata }) => metadata.name === this.#node);
-    const kubelet = node === undefined ? null : kubeletTarget(node, this.#scheme);
-    const sidecars = this.#pods.items().flatMap((pod) => sidecarTarget(pod, this.#node) ?? []);
-    return kubelet === null ? sidecars : [kubelet, ...sidecars];
+    return [...this.#kubeletTargets(), ...this.#pods.items().flatMap((pod) => this.#targetsOf(pod))];
   }
-}
 
-interface NodeStatus {
-  readonly addresses?: readonly { readonly type: string; readonly address: string }[];
-  readonly daemonEndpoints?: { readonly kubeletEndpoint?: { readonly Port?: number } };
-}
+  #kubeletTargets(): Target[] {
+    const node = this.#nodes?.get(this.#node) ?? null;
+    const found = node === null ? null : kubeletAddress(node, this.#discovery.addressFamily);
+    if (found === null || this.#kubelet === null) return [];
+    return kubeletTargets(this.#node, found.address, found.port, this.#kubelet);
+  }
 
-function kubeletTarget(node: KubernetesObject, scheme: string): Target | null {
-  const { addresses = [], daemonEndpoints } = (node.status ?? {}) as NodeStatus;
-  const address = addresses.find(({ type }) => type === "InternalIP")?.address;
-  if (address === undefined) return null;
-  const port = daemonEndpoints?.kubeletEndpoint?.Port ?? 10_250;
-  return {
-    kind: "cadvisor",
-    url: `${scheme}://${bracketed(address)}:${port}/metrics/cadvisor`,
-    instance: `kubelet/${node.metadata.name}`,
-  };
-}
-
-function sidecarTarget(pod: KubernetesObject, node: string): Target | null {
-  const view = podView(pod);
-  const {
-    "prometheus.io/scrape": scrape,
-    "prometheus.io/port": port,
-    "prometheus.io/path": path = "/metrics",
-  } = view.annotations;
-  // A terminating pod is still read: what it counted last must not be lost.
-  if (
-    view.node !== node ||
-    view.finished ||
-    view.ip === null ||
-    scrape !== "true" ||
-    !/^\d{1,5}$/.test(port ?? "")
-  )
-    return null;
-  return {
-    kind: "istio",
-    url: `http://${bracketed(view.ip)}:${port}${path}`,
-    instance: `${view.namespace}/${view.name}`,
-  };
-}
-
-function bracketed(address: string): string {
-  return address.includes(":") ? `[${address}]` : address;
+  #targetsOf(object: KubernetesObject): Target[] {
+    const { addressFamily, istio, hubble, podTargets } = this.#discovery;
+    const pod = readablePod(object, addressFamily);
+    if (pod === null) return [];
+    const found = [
+      istio === null ? null : istioTarget(pod, istio),
+      hubble ? hubbleTarget(pod) : null,
+      ...labelledTargets(pod, podTargets),
+    ];
+    return found.filter((target) => target !== null);
+  }
 }

@@ -1,4 +1,7 @@
-import type { Target, TargetSource } from "../ports.ts";
+import { TARGET_KINDS, type Target, type TargetSource } from "../ports.ts";
+
+/** An entry of collector.staticTargets. */
+export const STATIC_TARGET: RegExp = new RegExp(`(${TARGET_KINDS.join("|")})=(https?://\\S+)`);
 
 /** Targets from the setting collector.staticTargets (`kind=url`). Throws RangeError naming the entry and the rule. */
 export function staticTargets(entries: readonly string[]): TargetSource {
@@ -7,12 +10,13 @@ export function staticTargets(entries: readonly string[]): TargetSource {
 }
 
 function parse(entry: string): Target {
-  const [, kind, url] = /^(cadvisor|istio)=(https?:\/\/.+)$/.exec(entry) ?? [];
+  const [, kind, url] = new RegExp(`^${STATIC_TARGET.source}$`).exec(entry) ?? [];
   if (kind === undefined || url === undefined || !URL.canParse(url))
     throw new RangeError(
-      `collector.staticTargets must be kind=url with kind cadvisor or istio, got ${JSON.stringify(entry)}`,
+      `collector.staticTargets must be kind=url with kind one of ${TARGET_KINDS.join(", ")}, got ${JSON.stringify(entry)}`,
     );
-  return { kind: kind as Target["kind"], url, instance: url };
+  const kubelet = (kind === "cadvisor" || kind === "resource") && url.startsWith("https:");
+  return { kind: kind as Target["kind"], url, instance: url, ...(kubelet ? { access: "kubelet" } : {}) };
 }
 
 /** Several sources as one. */

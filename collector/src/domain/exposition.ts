@@ -1,207 +1,228 @@
-// Reader of the Prometheus text format 0.0.4 and OpenMetrics 1.0 as cAdvisor, Envoy and istio-proxy write them. It reads lines as they
-// arrive, keeps only wanted families, and never holds more than one line of the page.
+// Reader of the Prometheus text format 0.0.4 and OpenMetrics 1.0 as cAdvisor, Envoy and istio-proxy write them, names in quotes (Prometheus 3)
+// included. It works on bytes as they arrive, passes over the lines of unwanted names without looking at them, and never holds more than one
+// line of the page.
+import { equalBytes } from "@isochrone/telemetry";
+import { BYTE, endOfMetricName, endOfWord, isBlank, skipBlanks, textOf } from "./bytes.ts";
+import { LabelSet } from "./label-set.ts";
 
-export interface Sample {
-  readonly name: string;
-  readonly labels: ReadonlyMap<string, string>;
-  readonly value: number;
-  /** Milliseconds since the epoch; null where the page gives none. */
-  readonly timestampMs: number | null;
-}
+/** What a page's content type says. Timestamps are milliseconds in `text`, seconds in `openmetrics`. */
+export type PageFormat = "text" | "openmetrics";
 
 export type FamilyType = "counter" | "gauge" | "histogram" | "summary" | "untyped";
 
-/** What a page says, line by line. */
-export interface ExpositionVisitor {
-  /** Asked once per name that occurs; false spares reading its labels. */
-  wants(name: string): boolean;
-  type(family: string, type: FamilyType): void;
-  sample(sample: Sample): void;
-  /** A line that is no metric line; the rest of the page is still read. */
-  malformed(line: number, rule: string): void;
+/** What a page says, line by line. `N` stands for a wanted name of samples, `F` for a wanted family. Ranges are only valid during a call. */
+export interface ExpositionVisitor<N, F> {
+  /** The name in a range of bytes, if it is wanted; null spares reading the rest of its lines. */
+  find(view: DataView, start: number, end: number): N | null;
+  /** The family that is declared under the name in a range of bytes, if it is wanted. */
+  findFamily(view: DataView, start: number, end: number): F | null;
+  type(family: F, type: FamilyType): void;
+  /**
+   * A line of a wanted name, from what follows the name: its labels, or its value.
+   * @returns the rule that it breaks, null if none
+   */
+  sample(name: N, bytes: Uint8Array, view: DataView, start: number, end: number): string | null;
 }
 
 export interface ExpositionLimits {
-  /** Longest line, characters. @default 65536 */
-  readonly maxLineLength: number;
+  /** Longest line, bytes. @default 65536 */
+  readonly maxLineBytes: number;
   /** Most labels of a sample. @default 64 */
   readonly maxLabels: number;
 }
 
-export const DEFAULT_LIMITS: ExpositionLimits = { maxLineLength: 65_536, maxLabels: 64 };
+export const DEFAULT_LIMITS: ExpositionLimits = { maxLineBytes: 65_536, maxLabels: 64 };
 
 const TYPES: ReadonlySet<string> = new Set(["counter", "gauge", "histogram", "summary", "untyped"]);
-const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
-const METRIC_NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
+const TYPE = new TextEncoder().encode("TYPE");
+const EOF = new TextEncoder().encode("EOF");
+const NO_NAME = "a sample begins with a metric name and has a value";
+const AFTER_EOF = "nothing may follow # EOF";
+const EXCERPT_BYTES = 80;
+const FIRST_REST_BYTES = 1_024;
+const FIRST_NAME_BYTES = 128;
 
-/** Feeds text chunks, split anywhere, to a visitor; call `end` after the last. */
-export class ExpositionReader {
-  readonly #visitor: ExpositionVisitor;
+/** Feeds chunks, split anywhere, to a visitor; call `end` after the last. */
+export class ExpositionReader<N, F> {
+  readonly #visitor: ExpositionVisitor<N, F>;
   readonly #limits: ExpositionLimits;
-  readonly #wanted = new Map<string, boolean>();
-  #rest = "";
+  /** The beginning of a line whose end has not come yet. */
+  #rest = new Uint8Array(FIRST_REST_BYTES);
+  #restEnd = 0;
   #skipping = false;
   #line = 0;
+  /** Rows of a family follow each other: the last name, and whether it is wanted. */
+  #lastName = new Uint8Array(FIRST_NAME_BYTES);
+  #lastView = new DataView(this.#lastName.buffer);
+  #lastLength = 0;
+  #lastFound: N | null = null;
   /** Lines that held a sample or a comment, to tell a metrics page from something else. */
   recognised = 0;
   malformed = 0;
+  /** The first malformed line, with the rule that it breaks. */
+  firstFault: string | null = null;
+  /** `# EOF` was read. */
+  ended = false;
 
-  constructor(visitor: ExpositionVisitor, limits: ExpositionLimits = DEFAULT_LIMITS) {
+  constructor(visitor: ExpositionVisitor<N, F>, limits: ExpositionLimits = DEFAULT_LIMITS) {
     this.#visitor = visitor;
     this.#limits = limits;
   }
 
-  feed(chunk: string): void {
+  feed(chunk: Uint8Array): void {
+    const { buffer, byteOffset, byteLength } = chunk;
+    // A Buffer finds line ends fastest; for everything else a plain array is faster.
+    const finder = Buffer.from(buffer, byteOffset, byteLength);
+    const bytes = new Uint8Array(buffer, byteOffset, byteLength);
+    const view = new DataView(buffer, byteOffset, byteLength);
     let start = 0;
-    for (let end = chunk.indexOf("\n"); end >= 0; end = chunk.indexOf("\n", start)) {
-      const line = this.#rest === "" ? chunk.slice(start, end) : this.#rest + chunk.slice(start, end);
-      this.#rest = "";
+    if (this.#restEnd > 0 || this.#skipping) {
+      const end = finder.indexOf(BYTE.newline);
+      if (end < 0) return this.#keep(bytes, 0, byteLength);
+      this.#keep(bytes, 0, end);
+      this.#takeRest();
       start = end + 1;
-      this.#take(line);
     }
-    if (start < chunk.length) this.#rest += chunk.slice(start);
-    if (this.#rest.length > this.#limits.maxLineLength) {
-      // The line is refused now and its remainder skipped, so that a page without line ends can't fill the memory.
-      this.#rest = "";
-      if (!this.#skipping) this.#fault(`a line has at most ${this.#limits.maxLineLength} characters`);
-      this.#skipping = true;
+    for (let end = finder.indexOf(BYTE.newline, start); end >= 0; end = finder.indexOf(BYTE.newline, start)) {
+      this.#take(bytes, view, start, end);
+      start = end + 1;
     }
+    this.#keep(bytes, start, byteLength);
   }
 
   end(): void {
-    if (this.#rest !== "") this.#take(this.#rest);
-    this.#rest = "";
+    if (this.#restEnd > 0 || this.#skipping) this.#takeRest();
   }
 
-  #take(raw: string): void {
-    this.#line++;
+  /** Keeps what may be the beginning of a line. */
+  #keep(bytes: Uint8Array, start: number, end: number): void {
+    const length = end - start;
+    if (this.#skipping || length === 0) return;
+    const needed = this.#restEnd + length;
+    if (needed > this.#limits.maxLineBytes + 1) {
+      // The line is refused now and its remainder skipped, so that a page without line ends can't fill the memory.
+      this.#restEnd = 0;
+      this.#skipping = true;
+      this.#line++;
+      return this.#tooLong(bytes, start, end);
+    }
+    if (needed > this.#rest.length) {
+      const grown = new Uint8Array(Math.max(needed, this.#rest.length * 2));
+      grown.set(this.#rest.subarray(0, this.#restEnd));
+      this.#rest = grown;
+    }
+    this.#rest.set(bytes.subarray(start, end), this.#restEnd);
+    this.#restEnd = needed;
+  }
+
+  #takeRest(): void {
+    const end = this.#restEnd;
+    this.#restEnd = 0;
     if (this.#skipping) {
       this.#skipping = false;
       return;
     }
-    const line = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
-    if (line.length > this.#limits.maxLineLength)
-      return this.#fault(`a line has at most ${this.#limits.maxLineLength} characters`);
-    if (line.trim() === "") return;
-    if (line.startsWith("#")) return this.#comment(line);
-    this.#sample(line);
+    this.#take(this.#rest, new DataView(this.#rest.buffer), 0, end);
   }
 
-  #comment(line: string): void {
+  #take(bytes: Uint8Array, view: DataView, from: number, to: number): void {
+    this.#line++;
+    const end = to > from && bytes[to - 1] === BYTE.return ? to - 1 : to;
+    if (end - from > this.#limits.maxLineBytes) return this.#tooLong(bytes, from, end);
+    const start = skipBlanks(bytes, from, end);
+    if (start === end) return;
+    if (this.ended) return this.#fault(AFTER_EOF, bytes, start, end);
+    if (bytes[start] === BYTE.hash) return this.#comment(bytes, view, start, end);
+    if (bytes[start] === BYTE.openBrace) return this.#quotedSample(bytes, view, start, end);
+    this.#sample(bytes, view, start, end);
+  }
+
+  #sample(bytes: Uint8Array, view: DataView, start: number, end: number): void {
+    let nameEnd = start + this.#lastLength;
+    if (!this.#isLastName(bytes, view, start, nameEnd, end)) {
+      nameEnd = endOfMetricName(bytes, start, end);
+      if (nameEnd === start || nameEnd === end || !endsName(bytes[nameEnd]!))
+        return this.#fault(NO_NAME, bytes, start, end);
+      this.#rememberName(bytes, start, nameEnd);
+      this.#lastFound = this.#visitor.find(view, start, nameEnd);
+    }
+    this.#visit(this.#lastFound, bytes, view, start, skipBlanks(bytes, nameEnd, end), end);
+  }
+
+  #rememberName(bytes: Uint8Array, start: number, end: number): void {
+    this.#lastLength = end - start;
+    if (this.#lastLength > this.#lastName.length) {
+      this.#lastName = new Uint8Array(this.#lastLength);
+      this.#lastView = new DataView(this.#lastName.buffer);
+    }
+    for (let i = 0; i < this.#lastLength; i++) this.#lastName[i] = bytes[start + i]!;
+  }
+
+  #isLastName(bytes: Uint8Array, view: DataView, start: number, nameEnd: number, end: number): boolean {
+    const length = this.#lastLength;
+    if (length === 0 || nameEnd >= end || !endsName(bytes[nameEnd]!)) return false;
+    return equalBytes(view, start, this.#lastView, 0, length);
+  }
+
+  /** A sample whose name stands in quotes between the braces. */
+  #quotedSample(bytes: Uint8Array, view: DataView, start: number, end: number): void {
+    const labels = new LabelSet(this.#limits.maxLabels);
+    if (labels.read(bytes, view, start, end, null) < 0) return this.#fault(labels.fault, bytes, start, end);
+    if (labels.quotedNameStart < 0) return this.#fault(NO_NAME, bytes, start, end);
+    const name = new TextEncoder().encode(labels.quotedName);
+    const found = this.#visitor.find(new DataView(name.buffer), 0, name.length);
+    this.#visit(found, bytes, view, start, start, end);
+  }
+
+  #visit(
+    found: N | null,
+    bytes: Uint8Array,
+    view: DataView,
+    lineStart: number,
+    start: number,
+    end: number,
+  ): void {
+    const rule = found === null ? null : this.#visitor.sample(found, bytes, view, start, end);
+    if (rule === null) this.recognised++;
+    else this.#fault(rule, bytes, lineStart, end);
+  }
+
+  /** "# TYPE" and "# EOF" are all that matters. */
+  #comment(bytes: Uint8Array, view: DataView, start: number, end: number): void {
     this.recognised++;
-    const [, keyword, family, type] = line.split(/\s+/, 4);
-    if (keyword === "TYPE" && family !== undefined && type !== undefined)
-      this.#visitor.type(family, TYPES.has(type) ? (type as FamilyType) : "untyped");
+    const keyword = skipBlanks(bytes, start + 1, end);
+    if (isWord(bytes, keyword, end, TYPE))
+      this.#type(bytes, view, skipBlanks(bytes, keyword + TYPE.length, end), end);
+    else if (keyword + EOF.length === end && isWord(bytes, keyword, end, EOF)) this.ended = true;
   }
 
-  #sample(line: string): void {
-    const brace = line.indexOf("{");
-    const space = line.search(/[ \t]/);
-    const nameEnd = brace >= 0 && (space < 0 || brace < space) ? brace : space;
-    const name = nameEnd < 0 ? line : line.slice(0, nameEnd);
-    if (nameEnd < 0 || !METRIC_NAME.test(name))
-      return this.#fault("a sample begins with a metric name and has a value");
-    if (!this.#wants(name)) {
-      this.recognised++;
-      return;
-    }
-    const labels = new Map<string, string>();
-    const after = line[nameEnd] === "{" ? this.#labels(line, nameEnd + 1, labels) : nameEnd;
-    if (after < 0) return;
-    this.#value(line, after, name, labels);
+  #type(bytes: Uint8Array, view: DataView, start: number, end: number): void {
+    const wordEnd = endOfWord(bytes, start, end);
+    const quoted = bytes[start] === BYTE.quote && wordEnd - start > 2;
+    const family = this.#visitor.findFamily(view, quoted ? start + 1 : start, quoted ? wordEnd - 1 : wordEnd);
+    if (family === null) return;
+    const typeStart = skipBlanks(bytes, wordEnd, end);
+    const type = textOf(bytes, typeStart, endOfWord(bytes, typeStart, end));
+    this.#visitor.type(family, TYPES.has(type) ? (type as FamilyType) : "untyped");
   }
 
-  #value(line: string, from: number, name: string, labels: ReadonlyMap<string, string>): void {
-    // What follows "#" is an OpenMetrics exemplar.
-    const [text, time] = line
-      .slice(from)
-      .split(" # ", 1)[0]!
-      .trim()
-      .split(/[ \t]+/);
-    const value = parseValue(text);
-    if (value === null) return this.#fault(`a value must be a number, got ${JSON.stringify(text ?? "")}`);
-    const timestampMs = time === undefined ? null : parseTimestamp(time);
-    if (timestampMs !== null && !Number.isFinite(timestampMs))
-      return this.#fault(`a timestamp must be a number, got ${JSON.stringify(time)}`);
-    this.recognised++;
-    this.#visitor.sample({ name, labels, value, timestampMs });
+  #tooLong(bytes: Uint8Array, start: number, end: number): void {
+    this.#fault(`a line has at most ${this.#limits.maxLineBytes} bytes`, bytes, start, end);
   }
 
-  /** Reads `a="b",c="d"}`; the position after the brace, or -1 when malformed. */
-  #labels(line: string, from: number, labels: Map<string, string>): number {
-    let at = from;
-    for (;;) {
-      while (line[at] === " " || line[at] === ",") at++;
-      if (line[at] === "}") return at + 1;
-      const equals = line.indexOf("=", at);
-      if (equals < 0) return this.#badLabels("labels must end with }");
-      const name = line.slice(at, equals).trim();
-      if (!LABEL_NAME.test(name)) return this.#badLabels(`a label name must match ${LABEL_NAME.source}`);
-      let quote = equals + 1;
-      while (line[quote] === " ") quote++;
-      if (line[quote] !== '"') return this.#badLabels("a label value must stand in quotes");
-      const end = closingQuote(line, quote + 1);
-      if (end < 0) return this.#badLabels("a label value must end with a quote");
-      const value = line.slice(quote + 1, end);
-      labels.set(name, value.includes("\\") ? unescape(value) : value);
-      if (labels.size > this.#limits.maxLabels)
-        return this.#badLabels(`a sample has at most ${this.#limits.maxLabels} labels`);
-      at = end + 1;
-    }
-  }
-
-  #badLabels(rule: string): -1 {
-    this.#fault(rule);
-    return -1;
-  }
-
-  #wants(name: string): boolean {
-    let wanted = this.#wanted.get(name);
-    if (wanted === undefined) {
-      wanted = this.#visitor.wants(name);
-      // A page with endless distinct names must not fill the memory with answers.
-      if (this.#wanted.size < 10_000) this.#wanted.set(name, wanted);
-    }
-    return wanted;
-  }
-
-  #fault(rule: string): void {
+  #fault(rule: string, bytes: Uint8Array, start: number, end: number): void {
     this.malformed++;
-    this.#visitor.malformed(this.#line, rule);
+    if (this.firstFault !== null) return;
+    const excerpt = textOf(bytes, start, Math.min(end, start + EXCERPT_BYTES));
+    this.firstFault = `line ${this.#line}: ${rule}, got ${JSON.stringify(excerpt)}`;
   }
 }
 
-function closingQuote(line: string, from: number): number {
-  for (let at = line.indexOf('"', from); at >= 0; at = line.indexOf('"', at + 1)) {
-    let slashes = 0;
-    while (line[at - 1 - slashes] === "\\") slashes++;
-    if (slashes % 2 === 0) return at;
-  }
-  return -1;
+function isWord(bytes: Uint8Array, start: number, end: number, word: Uint8Array): boolean {
+  for (let i = 0; i < word.length; i++) if (bytes[start + i] !== word[i]) return false;
+  return endOfWord(bytes, start, end) === start + word.length;
 }
 
-function unescape(value: string): string {
-  return value.replace(/\\(.)/g, (_, character: string) => (character === "n" ? "\n" : character));
-}
-
-const SPECIAL: Readonly<Record<string, number>> = {
-  "+Inf": Infinity,
-  Inf: Infinity,
-  "-Inf": -Infinity,
-  NaN: NaN,
-  Nan: NaN,
-};
-
-function parseValue(text: string | undefined): number | null {
-  if (text === undefined || text === "") return null;
-  const special = SPECIAL[text];
-  if (special !== undefined) return special;
-  const value = Number(text);
-  return Number.isNaN(value) ? null : value;
-}
-
-/** The text format gives milliseconds, OpenMetrics seconds with a decimal point. */
-function parseTimestamp(text: string): number {
-  const value = Number(text);
-  return text.includes(".") ? value * 1000 : value;
+function endsName(byte: number): boolean {
+  return byte === BYTE.openBrace || isBlank(byte);
 }

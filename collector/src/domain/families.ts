@@ -1,48 +1,94 @@
-// Which families are kept of each kind of page, and what makes a row worth keeping. Everything else on a page is never decoded.
+// Which families are kept of each kind of page. Lines of all others are passed over.
+import { reductionOf, type FamilyReduction } from "@isochrone/telemetry";
 
-export type TargetKind = "cadvisor" | "istio";
+/**
+ * Kinds of pages. `cadvisor` and `resource` are a kubelet's; `istio` is that of sidecars, gateways, ztunnel and waypoints; `service_graph` that
+ * of an OpenTelemetry Collector's service graph connector; `hubble` that of Cilium's Hubble.
+ */
+export const TARGET_KINDS = ["cadvisor", "resource", "istio", "service_graph", "hubble"] as const;
+export type TargetKind = (typeof TARGET_KINDS)[number];
 
-interface KindRules {
-  readonly families: ReadonlySet<string>;
-  keep(labels: ReadonlyMap<string, string>): boolean;
-}
+/** Bytes of network interfaces; what cAdvisor counts for "/" are the node's own. */
+const NETWORK_FAMILIES: ReadonlySet<string> = new Set([
+  "container_network_receive_bytes_total",
+  "container_network_transmit_bytes_total",
+]);
 
 /** Says when the process of the page began to count; read for start times, not published. */
 export const PROCESS_START = "process_start_time_seconds";
 
-const RULES: Readonly<Record<TargetKind, KindRules>> = {
-  cadvisor: {
-    families: new Set([
-      "container_cpu_usage_seconds_total",
-      "container_memory_working_set_bytes",
-      "machine_cpu_cores",
-      "machine_memory_bytes",
-    ]),
-    // Pods and the root cgroup; a node has dozens of system slices that no graph shows.
-    keep: (labels) => !labels.has("id") || labels.get("id") === "/" || (labels.get("pod") ?? "") !== "",
-  },
-  istio: {
-    families: new Set([
-      "istio_requests_total",
-      "istio_request_bytes",
-      "istio_response_bytes",
-      "istio_tcp_sent_bytes_total",
-      "istio_tcp_received_bytes_total",
-    ]),
-    keep: () => true,
-  },
+/** The allow-list: families that graphs are drawn from. */
+export const DEFAULT_FAMILIES: Readonly<Record<TargetKind, readonly string[]>> = {
+  cadvisor: [
+    "container_cpu_usage_seconds_total",
+    "container_memory_working_set_bytes",
+    ...NETWORK_FAMILIES,
+    "machine_cpu_cores",
+    "machine_memory_bytes",
+  ],
+  // Rows of pods are left out: they are the sums of their containers.
+  resource: [
+    "container_cpu_usage_seconds_total",
+    "container_memory_working_set_bytes",
+    "node_cpu_usage_seconds_total",
+    "node_memory_working_set_bytes",
+  ],
+  istio: [
+    "istio_requests_total",
+    "istio_request_bytes",
+    "istio_response_bytes",
+    "istio_tcp_sent_bytes_total",
+    "istio_tcp_received_bytes_total",
+  ],
+  service_graph: [
+    "traces_service_graph_request_total",
+    "traces_service_graph_request_failed_total",
+    "traces_service_graph_request_client_seconds",
+    "traces_service_graph_request_server_seconds",
+  ],
+  hubble: ["hubble_flows_processed_total", "hubble_http_requests_total", "hubble_http_responses_total"],
 };
 
-const SUFFIX = /_(bucket|sum|count|created)$/;
+/** Counters on a kubelet's pages are those of cgroups and interfaces: they are older or younger than the kubelet. */
+const COUNTS_WITH_ITS_PROCESS: Readonly<Record<TargetKind, boolean>> = {
+  cadvisor: false,
+  resource: false,
+  istio: true,
+  service_graph: true,
+  hubble: true,
+};
 
-/** The family a sample's name belongs to, if the kind of page keeps it: `x_bucket`, `x_sum` and `x_count` belong to `x`. */
-export function familyOf(kind: TargetKind, name: string): string | null {
-  const { families } = RULES[kind];
-  if (families.has(name)) return name;
-  const base = name.replace(SUFFIX, "");
-  return families.has(base) ? base : null;
+/** Whether the counters of such a page began with the process that serves it, or after it. */
+export function countsWithItsProcess(kind: TargetKind): boolean {
+  return COUNTS_WITH_ITS_PROCESS[kind];
 }
 
-export function keepsRow(kind: TargetKind, labels: ReadonlyMap<string, string>): boolean {
-  return RULES[kind].keep(labels);
+/** What is taken from the pages of a target. */
+export interface FamilySelection {
+  readonly kind: TargetKind;
+  /** Families kept beside the default ones, with all their labels and buckets. @default [] */
+  readonly more?: readonly string[];
+  /** False: every row and label of the families is kept as it is. @default true */
+  readonly reduce?: boolean;
+}
+
+export interface WantedFamily {
+  readonly name: string;
+  /** Undefined: all rows, labels and buckets are kept. */
+  readonly reduction: FamilyReduction | undefined;
+}
+
+export function wantedFamilies({ kind, more = [], reduce = true }: FamilySelection): WantedFamily[] {
+  return [...new Set([...DEFAULT_FAMILIES[kind], ...more])].map((name) => ({
+    name,
+    reduction: reduce ? reductionOf(name) : undefined,
+  }));
+}
+
+/**
+ * False for counters that began neither with the process behind the page nor with their first row on it: an interface counts
+ * since it came up, and a start that is too late would make all that traffic a matter of seconds.
+ */
+export function startIsTold(family: string): boolean {
+  return !NETWORK_FAMILIES.has(family);
 }

@@ -1,57 +1,80 @@
-// One scraped page -> OTLP metrics, as the OpenTelemetry Collector's Prometheus receiver would emit them: own names and labels,
-// counters as cumulative monotonic sums, histograms with explicit bounds, everything else gauges.
-import type { HistogramPoint, Metric, NumberPoint } from "@isochrone/telemetry";
-import type { ExpositionVisitor, FamilyType, Sample } from "./exposition.ts";
-import { familyOf, keepsRow, PROCESS_START, type TargetKind } from "./families.ts";
-import type { StartTimes } from "./start-times.ts";
+// One scraped page -> OTLP records, as the OpenTelemetry Collector's Prometheus receiver would emit them: own names, counters as cumulative
+// monotonic sums, histograms, everything else gauges; reduced to the rows and labels that graphs are drawn from.
+import {
+  AttributeBytes,
+  type AttributeKey,
+  type Attributes,
+  type KeptLabel,
+  type LabelLookup,
+} from "@isochrone/telemetry";
+import { BYTE } from "./bytes.ts";
+import { CanonicalText } from "./canonical-text.ts";
+import { DEFAULT_LIMITS, type ExpositionVisitor, type FamilyType, type PageFormat } from "./exposition.ts";
+import type { LabelShape } from "./label-shape.ts";
+import { BUCKET_LABEL } from "./label-shape.ts";
+import { LABEL_RULES, LabelSet } from "./label-set.ts";
+import { readNumber } from "./number-text.ts";
+import { sumPage, type SumFaults } from "./page-sums.ts";
+import { writeRecords } from "./page-records.ts";
+import { PART } from "./row-table.ts";
+import { guessLabelsEnd, SampleValue } from "./sample-value.ts";
+import {
+  attributeFieldOf,
+  KIND,
+  type FamilyMemory,
+  type Kind,
+  type Part,
+  type TargetMemory,
+  type WantedName,
+} from "./target-memory.ts";
 
 /** Page timestamps further than this from the scrape are not believed; the scrape's own time is taken. */
 const MAX_TIMESTAMP_DISTANCE_MS = 600_000;
 
-interface Row {
-  readonly attributes: Record<string, string>;
-  readonly timeMs: number;
-  value: number;
+/** Slots that `#row` never is otherwise. */
+const NOT_KEPT = -2;
+
+export interface PageOptions {
+  readonly scrapeMs: number;
+  /** Once there are more wanted samples, the rest is left out. */
+  readonly maxSamples: number;
+  /** @default "text" */
+  readonly format?: PageFormat;
 }
 
-interface HistogramRow {
-  readonly attributes: Record<string, string>;
-  readonly timeMs: number;
-  readonly buckets: { bound: number; cumulative: number }[];
-  sum: number;
-  count: number;
+/** What a page gave. */
+export interface PageResult extends SumFaults {
+  /** OTLP requests, ready for the bus. */
+  readonly records: readonly Uint8Array[];
 }
 
-interface Family {
-  type: FamilyType;
-  readonly rows: Map<string, Row>;
-  readonly histograms: Map<string, HistogramRow>;
-}
-
-/** Counts of what a page had that could not be used. */
-export interface PageFaults {
-  readonly malformedLines: number;
-  readonly firstFault: string | null;
-  readonly incompleteHistograms: number;
-}
-
-/** Collects the wanted samples of one page. `tooMany` stays true once the limit is passed; later samples are left out. */
-export class PageBuilder implements ExpositionVisitor {
-  readonly #kind: TargetKind;
-  readonly #scrapeMs: number;
-  readonly #maxSamples: number;
-  readonly #families = new Map<string, Family>();
-  readonly #types = new Map<string, FamilyType>();
+/** Collects the wanted samples of one page. End it with `finish`; or with `discard`, and the target's memory is as before. */
+export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> {
+  readonly #memory: TargetMemory;
+  readonly #options: PageOptions;
+  readonly #types: (FamilyType | undefined)[] = [];
+  readonly #kinds: (Kind | undefined)[];
+  readonly #labels = new LabelSet(DEFAULT_LIMITS.maxLabels);
+  readonly #value: SampleValue;
+  readonly #attributes = new AttributeBytes();
+  readonly #canonical = new CanonicalText();
+  readonly #rowsBefore: number;
+  readonly #seriesBefore: number;
+  #shape: LabelShape | null = null;
+  #row = NOT_KEPT;
+  /** The row before this one that was kept. */
+  #lastRow = -1;
   #samples = 0;
-  #malformed = 0;
-  #firstFault: string | null = null;
-  #incomplete = 0;
-  #processStartMs: number | undefined;
 
-  constructor(kind: TargetKind, scrapeMs: number, maxSamples: number) {
-    this.#kind = kind;
-    this.#scrapeMs = scrapeMs;
-    this.#maxSamples = maxSamples;
+  constructor(memory: TargetMemory, options: PageOptions) {
+    this.#memory = memory;
+    this.#options = options;
+    this.#value = new SampleValue(options.format ?? "text");
+    this.#kinds = memory.families.map(() => undefined);
+    this.#rowsBefore = memory.rows.keys.size;
+    this.#seriesBefore = memory.series.keys.size;
+    memory.rows.begin();
+    memory.startTimes.begin(options.scrapeMs);
   }
 
   get samples(): number {
@@ -59,182 +82,213 @@ export class PageBuilder implements ExpositionVisitor {
   }
 
   get tooMany(): boolean {
-    return this.#samples > this.#maxSamples;
+    return this.#samples > this.#options.maxSamples;
   }
 
-  get faults(): PageFaults {
-    return {
-      malformedLines: this.#malformed,
-      firstFault: this.#firstFault,
-      incompleteHistograms: this.#incomplete,
-    };
+  find(view: DataView, start: number, end: number): WantedName | null {
+    return this.#memory.find(view, start, end);
   }
 
-  wants(name: string): boolean {
-    return name === PROCESS_START || familyOf(this.#kind, name) !== null;
+  findFamily(view: DataView, start: number, end: number): FamilyMemory | null {
+    return this.#memory.findFamily(view, start, end);
   }
 
-  type(family: string, type: FamilyType): void {
-    if (familyOf(this.#kind, family) !== null || familyOf(this.#kind, `${family}_total`) !== null)
-      this.#types.set(family, type);
+  type(family: FamilyMemory, type: FamilyType): void {
+    this.#types[family.index] = type;
   }
 
-  malformed(line: number, rule: string): void {
-    this.#malformed++;
-    this.#firstFault ??= `line ${line}: ${rule}`;
+  sample(name: WantedName, bytes: Uint8Array, view: DataView, start: number, end: number): string | null {
+    const { family, part } = name;
+    const kind = part === "processStart" ? KIND.gauge : this.#kindOf(family);
+    if (!belongs(part, kind)) return null;
+    const after = this.#findRow(name, kind, bytes, view, start, end);
+    if (after < 0) return this.#labels.fault;
+    const rule = this.#value.read(bytes, after, end);
+    if (rule !== null) return rule;
+    if (part === "processStart") this.#memory.startTimes.process(this.#value.value * 1000);
+    else if (this.#row >= 0) this.#store(part, kind);
+    return null;
   }
 
-  sample({ name, labels, value, timestampMs }: Sample): void {
-    if (name === PROCESS_START) {
-      if (Number.isFinite(value) && value > 0 && value * 1000 <= this.#scrapeMs)
-        this.#processStartMs = value * 1000;
+  /** The page's records; call once, after the whole page was read. */
+  finish(resource: Attributes): PageResult {
+    const { rows, series, startTimes } = this.#memory;
+    const faults = sumPage(this.#memory, this.#rowsBefore, this.#seriesBefore);
+    const records = writeRecords(this.#memory, resource);
+    rows.close(series.retainLive());
+    startTimes.end();
+    return { records, ...faults };
+  }
+
+  /** Forgets the page: it was refused. */
+  discard(): void {
+    this.#memory.rows.keys.truncate(this.#rowsBefore);
+    this.#memory.series.keys.truncate(this.#seriesBefore);
+  }
+
+  #kindOf(family: FamilyMemory): Kind {
+    return (this.#kinds[family.index] ??= kindOf(family, this.#types[family.index]));
+  }
+
+  /** Finds the row of a line, or makes it: `#row`. @returns the place after the labels, -1 when they are malformed */
+  #findRow(
+    { family, part }: WantedName,
+    kind: Kind,
+    bytes: Uint8Array,
+    view: DataView,
+    start: number,
+    end: number,
+  ): number {
+    if (part !== "bucket" && part !== "processStart") {
+      const guess = guessLabelsEnd(bytes, start, end);
+      if (guess >= 0 && this.#isExpected(family.owner(kind), view, start, guess)) return guess;
+    }
+    const after = this.#readLabels(family, bytes, view, start, end);
+    if (after < 0) return after;
+    this.#row =
+      part === "processStart" || !this.#isKept(family)
+        ? NOT_KEPT
+        : this.#openRow(family, kind, bytes, view, start, after);
+    if (this.#row >= 0) this.#lastRow = this.#row;
+    return after;
+  }
+
+  /** Pages have their rows in the same order each time: the row is the last one (another part of a histogram), or the next. */
+  #isExpected(owner: number, view: DataView, start: number, end: number): boolean {
+    const { keys } = this.#memory.rows;
+    const last = this.#lastRow;
+    if (keys.isAt(last + 1, owner, view, start, end)) this.#lastRow = last + 1;
+    else if (!keys.isAt(last, owner, view, start, end)) return false;
+    this.#row = this.#lastRow;
+    return true;
+  }
+
+  #readLabels(family: FamilyMemory, bytes: Uint8Array, view: DataView, start: number, end: number): number {
+    const labels = this.#labels;
+    let after = start;
+    if (bytes[start] === BYTE.openBrace && start < end) {
+      after = labels.read(bytes, view, start, end, family.shapes.last);
+      if (after < 0) return -1;
+    } else labels.clear();
+    this.#shape = family.shapes.of(labels);
+    if (this.#shape !== null) return after;
+    labels.fault = LABEL_RULES.twice;
+    return -1;
+  }
+
+  readonly #label: LabelLookup = (name) => {
+    const position = this.#shape!.positions.get(name);
+    return position === undefined ? "" : this.#labels.value(position);
+  };
+
+  #isKept({ reduction }: FamilyMemory): boolean {
+    return reduction === undefined || reduction.keeps(this.#label);
+  }
+
+  #openRow(
+    family: FamilyMemory,
+    kind: Kind,
+    bytes: Uint8Array,
+    view: DataView,
+    start: number,
+    end: number,
+  ): number {
+    const { rows } = this.#memory;
+    const owner = family.owner(kind);
+    const shape = this.#shape!;
+    if (this.#labels.plain && shape.canonical) {
+      const known = rows.keys.find(owner, view, start, end);
+      return known >= 0 ? known : rows.add(owner, bytes, start, end, this.#openSeries(family, kind, bytes));
+    }
+    const text = this.#canonical.of(this.#labels, shape, bytes);
+    const known = rows.keys.find(owner, text.view, 0, text.end);
+    return known >= 0
+      ? known
+      : rows.add(owner, text.bytes, 0, text.end, this.#openSeries(family, kind, bytes));
+  }
+
+  #openSeries(family: FamilyMemory, kind: Kind, bytes: Uint8Array): number {
+    const attributes = this.#attributes;
+    attributes.begin(attributeFieldOf(kind));
+    const kept = family.reduction?.labels ?? null;
+    if (kept === null) this.#addAll(bytes);
+    else for (const [index, label] of kept.entries()) this.#addKept(label, family.keys[index]!, bytes);
+    return this.#memory.series.open(family.owner(kind), attributes.view, attributes.bytes, attributes.end);
+  }
+
+  #addKept({ name, derive }: KeptLabel, key: AttributeKey, bytes: Uint8Array): void {
+    if (derive === undefined) {
+      const position = this.#shape!.positions.get(name);
+      if (position !== undefined) this.#addLabel(key, bytes, position);
       return;
     }
-    const familyName = familyOf(this.#kind, name);
-    if (familyName === null || !keepsRow(this.#kind, labels)) return;
-    if (++this.#samples > this.#maxSamples) return;
-    const timeMs = this.#believableTime(timestampMs);
-    const type = this.#typeOf(familyName);
-    const family = this.#family(familyName, type);
-    if (type === "histogram" && name !== familyName)
-      addToHistogram(family, familyName, name, labels, value, timeMs);
-    else addRow(family, labels, value, timeMs);
+    const value = derive(this.#label);
+    if (value !== "") this.#attributes.addText(key, value);
   }
 
-  /** The page's metrics; call once, after the whole page was read. */
-  finish(startTimes: StartTimes): Metric[] {
-    startTimes.begin(this.#scrapeMs);
-    const metrics: Metric[] = [];
-    for (const [name, family] of this.#families) {
-      if (family.histograms.size > 0) metrics.push(this.#histogramMetric(name, family, startTimes));
-      if (family.rows.size > 0) metrics.push(this.#numberMetric(name, family, startTimes));
+  #addAll(bytes: Uint8Array): void {
+    const { order, keys } = this.#shape!;
+    for (const position of order) this.#addLabel(keys[position]!, bytes, position);
+  }
+
+  /** An empty label is the same as none in Prometheus' model. */
+  #addLabel(key: AttributeKey, bytes: Uint8Array, position: number): void {
+    const labels = this.#labels;
+    const start = labels.valueStart(position);
+    const end = labels.valueEnd(position);
+    if (labels.isEscaped(position)) this.#attributes.addText(key, labels.value(position));
+    else if (end > start) this.#attributes.add(key, bytes, start, end);
+  }
+
+  #store(part: Part, kind: Kind): void {
+    const { rows } = this.#memory;
+    const row = this.#row;
+    const { value } = this.#value;
+    if (part === "created") {
+      rows.createdMs[row] = value * 1000;
+      return;
     }
-    startTimes.end();
-    return metrics.filter(({ points }) => points.length > 0);
+    if (++this.#samples > this.#options.maxSamples) return;
+    rows.timeMs[row] = this.#believableTime();
+    if (kind !== KIND.histogram || part === "count") {
+      rows.a[row] = value;
+      if (kind !== KIND.histogram) rows.b[row] = 0;
+      rows.parts[row]! |= PART.a;
+    } else if (part === "sum") {
+      rows.b[row] = value;
+      rows.parts[row]! |= PART.b;
+    } else this.#storeBucket(row, value);
   }
 
-  #believableTime(timestampMs: number | null): number {
-    if (timestampMs === null || Math.abs(timestampMs - this.#scrapeMs) > MAX_TIMESTAMP_DISTANCE_MS)
-      return this.#scrapeMs;
-    return timestampMs;
+  #storeBucket(row: number, cumulative: number): void {
+    const { buckets } = this.#memory.rows;
+    const le = Buffer.from(this.#label(BUCKET_LABEL));
+    const bound = readNumber(le, 0, le.length) ?? NaN;
+    this.#memory.rows.parts[row]! |= PART.bucket;
+    let known = buckets.get(row);
+    if (known === undefined) buckets.set(row, (known = { bounds: [], cumulative: [] }));
+    known.bounds.push(bound);
+    known.cumulative.push(cumulative);
   }
 
-  #typeOf(family: string): FamilyType {
-    const declared = this.#types.get(family) ?? this.#types.get(family.replace(/_total$/, ""));
-    if (declared !== undefined && declared !== "untyped") return declared;
-    return family.endsWith("_total") ? "counter" : "gauge";
-  }
-
-  #family(name: string, type: FamilyType): Family {
-    let family = this.#families.get(name);
-    if (family === undefined)
-      this.#families.set(name, (family = { type, rows: new Map(), histograms: new Map() }));
-    return family;
-  }
-
-  #numberMetric(name: string, family: Family, startTimes: StartTimes): Metric {
-    const counter = family.type === "counter";
-    const points: NumberPoint[] = [];
-    for (const [key, row] of family.rows) {
-      const startMs = counter ? startTimes.of(`${name}${key}`, row.value, this.#processStartMs) : undefined;
-      points.push({
-        attributes: row.attributes,
-        timeMs: row.timeMs,
-        value: row.value,
-        ...(startMs === undefined ? {} : { startMs }),
-      });
-    }
-    return counter
-      ? { name, unit: unitOf(name), kind: "sum", temporality: "cumulative", monotonic: true, points }
-      : { name, unit: unitOf(name), kind: "gauge", points };
-  }
-
-  #histogramMetric(name: string, family: Family, startTimes: StartTimes): Metric {
-    const points: HistogramPoint[] = [];
-    for (const [key, row] of family.histograms) {
-      const buckets = differences(row);
-      if (buckets === null) {
-        this.#incomplete++;
-        continue;
-      }
-      const startMs = startTimes.of(`${name}${key}`, row.count, this.#processStartMs);
-      points.push({
-        attributes: row.attributes,
-        timeMs: row.timeMs,
-        count: row.count,
-        sum: row.sum,
-        ...buckets,
-        ...(startMs === undefined ? {} : { startMs }),
-      });
-    }
-    return { name, unit: unitOf(name), kind: "histogram", temporality: "cumulative", points };
+  #believableTime(): number {
+    const { timestampMs } = this.#value;
+    const { scrapeMs } = this.#options;
+    return Math.abs(timestampMs - scrapeMs) <= MAX_TIMESTAMP_DISTANCE_MS ? timestampMs : scrapeMs;
   }
 }
 
-function unitOf(name: string): string {
-  if (/_bytes(_total)?$/.test(name)) return "By";
-  return /_seconds(_total)?$/.test(name) ? "s" : "1";
+/** Whether a sample of this part says something of a family of this kind. The quantiles of a summary don't. */
+function belongs(part: Part, kind: Kind): boolean {
+  if (part === "processStart") return true;
+  if (part === "created") return kind !== KIND.gauge;
+  return (part === "value") === (kind !== KIND.histogram);
 }
 
-function keyOf(labels: ReadonlyMap<string, string>): string {
-  let key = "";
-  for (const [name, value] of labels) if (name !== "le") key += `\u0001${name}\u0002${value}`;
-  return key;
-}
-
-function attributesOf(labels: ReadonlyMap<string, string>): Record<string, string> {
-  const attributes: Record<string, string> = {};
-  // An empty label is the same as none in Prometheus' model.
-  for (const [name, value] of labels) if (name !== "le" && value !== "") attributes[name] = value;
-  return attributes;
-}
-
-function addRow(family: Family, labels: ReadonlyMap<string, string>, value: number, timeMs: number): void {
-  const key = keyOf(labels);
-  const row = family.rows.get(key);
-  if (row === undefined) family.rows.set(key, { attributes: attributesOf(labels), timeMs, value });
-  else row.value = value;
-}
-
-function addToHistogram(
-  family: Family,
-  familyName: string,
-  name: string,
-  labels: ReadonlyMap<string, string>,
-  value: number,
-  timeMs: number,
-): void {
-  const key = keyOf(labels);
-  let row = family.histograms.get(key);
-  if (row === undefined)
-    family.histograms.set(
-      key,
-      (row = { attributes: attributesOf(labels), timeMs, buckets: [], sum: NaN, count: NaN }),
-    );
-  const part = name.slice(familyName.length + 1);
-  if (part === "sum") row.sum = value;
-  else if (part === "count") row.count = value;
-  else if (part === "bucket") row.buckets.push({ bound: boundOf(labels.get("le")), cumulative: value });
-}
-
-function boundOf(le: string | undefined): number {
-  return le === "+Inf" ? Infinity : Number(le ?? NaN);
-}
-
-/** Cumulative buckets -> counts per bucket; null when the rows of a histogram don't fit together. */
-function differences({
-  buckets,
-  sum,
-  count,
-}: HistogramRow): { explicitBounds: number[]; bucketCounts: number[] } | null {
-  if (!Number.isFinite(sum) || !Number.isSafeInteger(count) || count < 0) return null;
-  const finite = buckets.filter(({ bound }) => Number.isFinite(bound)).sort((a, b) => a.bound - b.bound);
-  const bucketCounts: number[] = [];
-  let before = 0;
-  for (const { cumulative } of [...finite, { cumulative: count }]) {
-    if (!Number.isSafeInteger(cumulative) || cumulative < before) return null;
-    bucketCounts.push(cumulative - before);
-    before = cumulative;
-  }
-  return { explicitBounds: finite.map(({ bound }) => bound), bucketCounts };
+/** A summary is a histogram without buckets: its count and its sum. */
+function kindOf({ name, reduction }: FamilyMemory, declared: FamilyType | undefined): Kind {
+  const told = declared === undefined || declared === "untyped" ? reduction?.type : declared;
+  if (told === undefined) return name.endsWith("_total") ? KIND.counter : KIND.gauge;
+  if (told === "histogram" || told === "summary") return KIND.histogram;
+  return told === "counter" ? KIND.counter : KIND.gauge;
 }

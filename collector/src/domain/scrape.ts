@@ -1,10 +1,10 @@
-// One scrape: page -> metrics, with the judgement whether the page was one at all.
-import type { Metric } from "@isochrone/telemetry";
+// One scrape: page -> records, with the judgement whether the page was one at all.
+import type { Attributes } from "@isochrone/telemetry";
 import { ScrapeError } from "../errors.ts";
 import type { PageReader, Target } from "../ports.ts";
-import { ExpositionReader } from "./exposition.ts";
-import { PageBuilder, type PageFaults } from "./page.ts";
-import type { StartTimes } from "./start-times.ts";
+import { ExpositionReader, type PageFormat } from "./exposition.ts";
+import { PageBuilder } from "./page.ts";
+import type { TargetMemory } from "./target-memory.ts";
 
 export interface ScrapeLimits {
   readonly timeoutMs: number;
@@ -12,46 +12,118 @@ export interface ScrapeLimits {
   readonly maxSamplesPerPage: number;
 }
 
+/** Counts of what a page had that could not be used. */
+export interface PageFaults {
+  readonly malformedLines: number;
+  readonly firstFault: string | null;
+  readonly incompleteHistograms: number;
+  readonly unusableValues: number;
+}
+
 export interface ScrapeResult {
-  readonly metrics: readonly Metric[];
+  /** OTLP requests, ready for the bus. */
+  readonly records: readonly Uint8Array[];
+  /** Wanted samples of the page. */
   readonly samples: number;
   readonly faults: PageFaults;
 }
 
+/** What is scraped, and as whom it is published. */
+export interface ScrapeRequest {
+  readonly target: Target;
+  readonly memory: TargetMemory;
+  readonly scrapeMs: number;
+  /** Resource attributes of the records. */
+  readonly resource: Attributes;
+}
+
 /** So many bad lines without a single good one: this is no metrics page, whatever its content type says. */
 const HOPELESS_LINES = 20;
+const OPENMETRICS = /^application\/openmetrics-text\b/i;
 
-/** Scrapes a target at `scrapeMs`. Throws ScrapeError; a page that is refused changes no start times. */
+/** Scrapes a target. Throws ScrapeError; a page that is refused changes nothing in the target's memory. */
 export async function scrape(
   reader: PageReader,
-  target: Target,
-  startTimes: StartTimes,
-  scrapeMs: number,
+  request: ScrapeRequest,
   limits: ScrapeLimits,
   signal: AbortSignal,
 ): Promise<ScrapeResult> {
-  const page = new PageBuilder(target.kind, scrapeMs, limits.maxSamplesPerPage);
-  const lines = new ExpositionReader(page);
-  const hopeless = (): boolean => lines.recognised === 0 && lines.malformed >= HOPELESS_LINES;
-  await reader.read(target, {
-    timeoutMs: limits.timeoutMs,
-    maxBytes: limits.maxPageBytes,
-    signal,
-    onText(chunk) {
-      lines.feed(chunk);
-      return !page.tooMany && !hopeless();
-    },
-  });
-  lines.end();
-  if (page.tooMany)
-    throw new ScrapeError(
-      "too_many_samples",
-      `${target.url} must have at most ${limits.maxSamplesPerPage} wanted samples, got more`,
-    );
-  if (lines.recognised === 0 && lines.malformed > 0)
-    throw new ScrapeError(
-      "not_metrics",
-      `${target.url} must hold metrics, got ${page.faults.firstFault ?? "nothing readable"}`,
-    );
-  return { metrics: page.finish(startTimes), samples: page.samples, faults: page.faults };
+  const page = new ScrapedPage(request, limits.maxSamplesPerPage);
+  try {
+    await reader.read(request.target, {
+      timeoutMs: limits.timeoutMs,
+      maxBytes: limits.maxPageBytes,
+      signal,
+      onContentType: (type) => page.open(OPENMETRICS.test(type) ? "openmetrics" : "text"),
+      onBytes: (chunk) => page.feed(chunk),
+    });
+    return page.finish();
+  } catch (error) {
+    page.discard();
+    throw error;
+  }
+}
+
+class ScrapedPage {
+  readonly #request: ScrapeRequest;
+  readonly #maxSamples: number;
+  #format: PageFormat = "text";
+  #parts: { readonly page: PageBuilder; readonly lines: ExpositionReader<unknown, unknown> } | null = null;
+
+  constructor(request: ScrapeRequest, maxSamples: number) {
+    this.#request = request;
+    this.#maxSamples = maxSamples;
+  }
+
+  open(format: PageFormat): void {
+    this.#format = format;
+  }
+
+  /** False: nothing more is wanted. */
+  feed(chunk: Uint8Array): boolean {
+    const { page, lines } = this.#opened();
+    lines.feed(chunk);
+    return !page.tooMany && !(lines.recognised === 0 && lines.malformed >= HOPELESS_LINES);
+  }
+
+  finish(): ScrapeResult {
+    const { page, lines } = this.#opened();
+    lines.end();
+    this.#judge(page, lines);
+    const { records, incompleteHistograms, unusableValues } = page.finish(this.#request.resource);
+    const { malformed: malformedLines, firstFault } = lines;
+    return {
+      records,
+      samples: page.samples,
+      faults: { malformedLines, firstFault, incompleteHistograms, unusableValues },
+    };
+  }
+
+  discard(): void {
+    this.#parts?.page.discard();
+  }
+
+  #opened(): { readonly page: PageBuilder; readonly lines: ExpositionReader<unknown, unknown> } {
+    if (this.#parts !== null) return this.#parts;
+    const { memory, scrapeMs } = this.#request;
+    const page = new PageBuilder(memory, { scrapeMs, maxSamples: this.#maxSamples, format: this.#format });
+    return (this.#parts = { page, lines: new ExpositionReader(page) });
+  }
+
+  #judge(page: PageBuilder, lines: ExpositionReader<unknown, unknown>): void {
+    const { url } = this.#request.target;
+    if (page.tooMany)
+      throw new ScrapeError(
+        "too_many_samples",
+        `${url} must have at most ${this.#maxSamples} wanted samples, got more`,
+      );
+    if (lines.recognised === 0 && lines.malformed > 0)
+      throw new ScrapeError(
+        "not_metrics",
+        `${url} must hold metrics, got ${lines.firstFault ?? "nothing readable"}`,
+      );
+    // A page that is cut would look as if its last rows had gone.
+    if (this.#format === "openmetrics" && !lines.ended)
+      throw new ScrapeError("not_metrics", `${url} must end with # EOF, as OpenMetrics pages do, got none`);
+  }
 }

@@ -1,52 +1,56 @@
-// When each counter of a target began to count. The text format doesn't say; without it the first value of a new series would be lost
+// When the counters of a target began to count. The text format doesn't say; without it the first value of a new series would be lost
 // as a mere baseline. A series that the page before did not have began after that page, and one that fell began anew.
+import { countsWithItsProcess, type TargetKind } from "./families.ts";
 
-interface Seen {
-  startMs: number | undefined;
-  value: number;
-  round: number;
-}
+/** Two statements of the same start may differ by rounding and by the clock's corrections. */
+const SAME_START_MS = 1_000;
 
-/** Start times of one target's cumulative series. Bounded: past `maxSeries` new ones get no start time. */
+/** What the pages of one target say about starts. */
 export class StartTimes {
-  readonly #series = new Map<string, Seen>();
-  readonly #maxSeries: number;
-  #round = 0;
+  readonly #kind: TargetKind;
   #previousMs: number | undefined;
-  #currentMs = 0;
+  #previousProcessMs: number | undefined;
+  #processMs: number | undefined;
+  #scrapeMs = 0;
 
-  constructor(maxSeries: number) {
-    this.#maxSeries = maxSeries;
+  constructor(kind: TargetKind) {
+    this.#kind = kind;
   }
 
-  /** Call before the samples of a page. */
+  /** Call before the lines of a page. */
   begin(scrapeMs: number): void {
-    this.#round++;
-    this.#currentMs = scrapeMs;
+    this.#scrapeMs = scrapeMs;
+    this.#processMs = undefined;
   }
 
-  /** `processStartMs`: what the page itself says, if it does. Undefined: not known, the value is a baseline. */
-  of(key: string, value: number, processStartMs: number | undefined): number | undefined {
-    const seen = this.#series.get(key);
-    if (seen === undefined) {
-      const startMs = processStartMs ?? this.#previousMs;
-      if (this.#series.size < this.#maxSeries) this.#series.set(key, { startMs, value, round: this.#round });
-      return startMs;
-    }
-    if (value < seen.value) seen.startMs = laterOf(processStartMs, this.#previousMs);
-    seen.value = value;
-    seen.round = this.#round;
-    return seen.startMs;
+  /** What the page says of its process; of several (a merged page has the agent's and the application's) the oldest is taken. */
+  process(startMs: number): void {
+    if (!countsWithItsProcess(this.#kind) || !(startMs > 0 && startMs <= this.#scrapeMs)) return;
+    this.#processMs = Math.min(this.#processMs ?? Infinity, startMs);
   }
 
-  /** Call after the samples of a whole page: forgets what the page no longer has. */
+  /** True when the process is another one than at the page before: whatever its counters say, they began anew. */
+  get beganAnew(): boolean {
+    const beforeMs = this.#previousProcessMs;
+    const nowMs = this.#processMs;
+    if (nowMs === undefined || beforeMs === undefined || this.#previousMs === undefined) return false;
+    return nowMs > this.#previousMs && nowMs > beforeMs + SAME_START_MS;
+  }
+
+  /** Start of a series that the page before did not have; `createdMs` is what its own rows say, if they do. 0: not known, a baseline. */
+  ofNew(createdMs: number): number {
+    if (createdMs > 0 && createdMs <= this.#scrapeMs) return createdMs;
+    return this.#processMs ?? this.#previousMs ?? 0;
+  }
+
+  /** Start of a series that fell since the page before. */
+  ofReset(): number {
+    return Math.max(this.#processMs ?? 0, this.#previousMs ?? 0);
+  }
+
+  /** Call after the lines of a whole page; not for a page that was refused. */
   end(): void {
-    for (const [key, seen] of this.#series) if (seen.round !== this.#round) this.#series.delete(key);
-    this.#previousMs = this.#currentMs;
+    this.#previousMs = this.#scrapeMs;
+    this.#previousProcessMs = this.#processMs;
   }
-}
-
-function laterOf(first: number | undefined, second: number | undefined): number | undefined {
-  if (first === undefined || second === undefined) return first ?? second;
-  return Math.max(first, second);
 }

@@ -1,5 +1,12 @@
-import { ProbeError } from "../errors.ts";
-import type { PlanAnswer, PlanSource } from "../ports.ts";
+import type { Fetch } from "@isochrone/runtime";
+import { PlanSourceBusyError, ProbeError } from "../errors.ts";
+import type { PlanAnswer, PlanSource, ProbeKeyState } from "../ports.ts";
+
+/** Header that tells the aggregator which keys this probe holds and which one signs: `1,2;signing=1`. */
+const KEYS_HEADER = "isochrone-probe-keys";
+/** Answers that mean "later"; Retry-After is respected up to so long. Milliseconds. */
+const BUSY_STATUSES = new Set([429, 503]);
+const MAX_RETRY_AFTER_MS = 600_000;
 
 export interface HttpPlanSourceOptions {
   /** Base URL of the aggregator. */
@@ -9,18 +16,21 @@ export interface HttpPlanSourceOptions {
   readonly maxBytes?: number;
   /** Milliseconds for one request. @default 5000 */
   readonly timeoutMs?: number;
+  /** E.g. one that sends a token. @default the platform's fetch */
+  readonly fetch?: Fetch | undefined;
 }
 
 /** Reads plans from the aggregator's graph API. */
 export function createHttpPlanSource(options: HttpPlanSourceOptions): PlanSource {
   const { aggregatorUrl, node, maxBytes = 1_048_576, timeoutMs = 5000 } = options;
+  const ask: Fetch = options.fetch ?? fetch;
   const url = `${aggregatorUrl.replace(/\/+$/, "")}/api/v1/probe-plan/${encodeURIComponent(node)}`;
   return {
-    async fetch(etag, signal): Promise<PlanAnswer> {
+    async fetch(etag, self, signal): Promise<PlanAnswer> {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
       try {
-        const response = await fetch(url, {
-          headers: { accept: "application/json", ...(etag === null ? {} : { "if-none-match": etag }) },
+        const response = await ask(url, {
+          headers: headersOf(etag, self),
           redirect: "error",
           signal: limit,
         });
@@ -30,7 +40,7 @@ export function createHttpPlanSource(options: HttpPlanSourceOptions): PlanSource
         }
         if (response.status !== 200) {
           await response.body?.cancel();
-          throw unreachable(url, `status ${response.status}`);
+          throw refusalOf(url, response);
         }
         const text = await readBounded(response, maxBytes, url);
         return { kind: "plan", body: parseJson(text, url), etag: response.headers.get("etag") };
@@ -40,6 +50,29 @@ export function createHttpPlanSource(options: HttpPlanSourceOptions): PlanSource
       }
     },
   };
+}
+
+function headersOf(etag: string | null, { heldKeyIds, signingKeyId }: ProbeKeyState): Record<string, string> {
+  return {
+    accept: "application/json",
+    [KEYS_HEADER]: `${heldKeyIds.join(",")};signing=${signingKeyId}`,
+    ...(etag === null ? {} : { "if-none-match": etag }),
+  };
+}
+
+function refusalOf(url: string, { status, headers }: Response): ProbeError {
+  const retryAfterMs = BUSY_STATUSES.has(status) ? retryAfterOf(headers.get("retry-after")) : null;
+  if (retryAfterMs === null) return unreachable(url, `status ${status}`);
+  return new PlanSourceBusyError(
+    retryAfterMs,
+    `cannot read the probe plan from ${url}: status ${status}, again after ${retryAfterMs} ms`,
+  );
+}
+
+/** Seconds, the only form that our aggregator uses; a date would need two clocks to agree. */
+function retryAfterOf(header: string | null): number | null {
+  if (header === null || !/^\d{1,9}$/.test(header)) return null;
+  return Math.min(MAX_RETRY_AFTER_MS, Number(header) * 1000);
 }
 
 async function readBounded(response: Response, maxBytes: number, url: string): Promise<string> {

@@ -9,7 +9,7 @@ import {
   type NumberPoint,
   type Outcome,
 } from "@isochrone/telemetry";
-import type { EngineSnapshot, FlowSnapshot } from "../ports.ts";
+import type { BandwidthMeasurement, EngineSnapshot, FlowSnapshot } from "../ports.ts";
 
 /** Who publishes. Absent zone or region: not known. */
 export interface BatchSource {
@@ -56,6 +56,29 @@ export function toBatch(source: BatchSource, snapshot: EngineSnapshot): MetricsB
     scope: { name: "isochrone-probe" },
     metrics: metrics.filter((metric) => metric.points.length > 0),
   };
+}
+
+/** One record of the bus: how one bandwidth test ended. Only a good end has a rate. */
+export function toBandwidthBatch(source: BatchSource, measurement: BandwidthMeasurement): MetricsBatch {
+  const { node, transport, result, endMs, durationMs, bytes, achievedBitsPerSecond } = measurement;
+  const attributes = { [PROBE_ATTRIBUTES.destinationNode]: node, [PROBE_ATTRIBUTES.transport]: transport };
+  // A point of a delta covers some time, also that of a test that didn't begin.
+  const times = { startMs: endMs - Math.max(1, Math.round(durationMs)), timeMs: endMs };
+  const ended = { ...attributes, [PROBE_ATTRIBUTES.result]: result };
+  const metrics: Metric[] = [
+    deltaSum(PROBE_METRICS.bandwidthTests, "{test}", [
+      { attributes: ended, ...times, value: 1, integer: true },
+    ]),
+  ];
+  if (bytes > 0) {
+    const point = { attributes, ...times, value: Math.round(bytes), integer: true };
+    metrics.push(deltaSum(PROBE_METRICS.bandwidthBytes, "By", [point]));
+  }
+  if (result === "ok" && achievedBitsPerSecond !== null) {
+    const points = [{ attributes, timeMs: endMs, value: achievedBitsPerSecond }];
+    metrics.push({ name: PROBE_METRICS.bandwidth, unit: "bit/s", kind: "gauge", points });
+  }
+  return { resource: resourceOf(source), scope: { name: "isochrone-probe" }, metrics };
 }
 
 function deltaSum(name: string, unit: string, points: readonly NumberPoint[]): Metric {

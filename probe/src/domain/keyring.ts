@@ -3,35 +3,90 @@ import type { PacketKey } from "../ports.ts";
 
 /** Length of the HMAC as packets carry it: truncated to 16 bytes. */
 export const TAG_BYTES = 16;
+/** Key id of packets that aren't authenticated; their tag is zeros. */
+export const NO_KEY_ID = 0;
 
-/** Keys by id. Several may be valid at once, so that a rotation loses no packet: all verify, the one that a packet names signs. */
+const NO_TAG = Buffer.alloc(TAG_BYTES);
+
+/**
+ * Keys by id. Several may be valid at once, so that a rotation loses no packet: all verify, one signs. A ring without keys is one
+ * without authentication: it accepts packets of key id 0, and no others; a ring with keys never accepts those.
+ */
 export class Keyring {
-  readonly #keys = new Map<number, KeyObject>();
+  #keys = new Map<number, KeyObject>();
+  /** Keys that were replaced: what names them is still verified and answered a while. */
+  #retired = new Map<number, KeyObject>();
+  #signingKeyId = NO_KEY_ID;
+  #generation = 0;
 
-  constructor(keys: readonly PacketKey[]) {
-    for (const key of keys) this.#keys.set(key.id, createSecretKey(key.secret));
+  /** `signingKeyId`: the first key's without. */
+  constructor(keys: readonly PacketKey[], signingKeyId: number = keys[0]?.id ?? NO_KEY_ID) {
+    this.replace(keys, signingKeyId);
+    this.#retired.clear();
+  }
+
+  /** The key that new packets are signed with. */
+  get signingKeyId(): number {
+    return this.#signingKeyId;
+  }
+
+  /** Another number after each `replace`: what was signed ahead is to be signed anew. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** What was there before still verifies, until `forgetRetired`. @throws RangeError when no key has the signing id */
+  replace(keys: readonly PacketKey[], signingKeyId: number): void {
+    const next = new Map(keys.map((key) => [key.id, createSecretKey(key.secret)]));
+    if (!next.has(signingKeyId) && (signingKeyId !== NO_KEY_ID || next.size > 0)) {
+      throw new RangeError(
+        `signing key id must be one of ${[...next.keys()].join(", ")}, got ${signingKeyId}`,
+      );
+    }
+    this.#retired = new Map([...this.#retired, ...this.#keys]);
+    this.#keys = next;
+    this.#signingKeyId = signingKeyId;
+    this.#generation++;
+  }
+
+  /** Ends the grace of replaced keys. */
+  forgetRetired(): void {
+    this.#retired.clear();
   }
 
   has(keyId: number): boolean {
-    return this.#keys.has(keyId);
+    return this.#keys.has(keyId) || this.#retired.has(keyId) || this.#isOpen(keyId);
   }
 
   /** Writes the tag into the packet's last bytes. The key must exist. */
   sign(keyId: number, packet: Buffer): void {
-    this.#tag(keyId, packet).copy(packet, packet.length - TAG_BYTES, 0, TAG_BYTES);
+    const at = packet.length - TAG_BYTES;
+    if (this.#isOpen(keyId)) packet.fill(0, at);
+    else
+      this.#tag(this.#keys.get(keyId) ?? this.#retired.get(keyId), keyId, packet).copy(
+        packet,
+        at,
+        0,
+        TAG_BYTES,
+      );
   }
 
   /** Compares in constant time. */
   verify(keyId: number, packet: Buffer): boolean {
-    if (!this.#keys.has(keyId)) return false;
-    return timingSafeEqual(
-      this.#tag(keyId, packet).subarray(0, TAG_BYTES),
-      packet.subarray(packet.length - TAG_BYTES),
-    );
+    const stated = packet.subarray(packet.length - TAG_BYTES);
+    if (this.#isOpen(keyId)) return NO_TAG.equals(stated);
+    for (const key of [this.#keys.get(keyId), this.#retired.get(keyId)]) {
+      if (key === undefined) continue;
+      if (timingSafeEqual(this.#tag(key, keyId, packet).subarray(0, TAG_BYTES), stated)) return true;
+    }
+    return false;
   }
 
-  #tag(keyId: number, packet: Buffer): Buffer {
-    const key = this.#keys.get(keyId);
+  #isOpen(keyId: number): boolean {
+    return keyId === NO_KEY_ID && this.#keys.size === 0;
+  }
+
+  #tag(key: KeyObject | undefined, keyId: number, packet: Buffer): Buffer {
     if (key === undefined) throw new RangeError(`keyring has no key ${keyId}`);
     return createHmac("sha256", key)
       .update(packet.subarray(0, packet.length - TAG_BYTES))

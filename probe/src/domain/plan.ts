@@ -34,6 +34,7 @@ export function parsePlan(body: unknown, rules: PlanRules): ProbePlan {
     identity,
     zone: optionalTextOf(record, "zone", "plan"),
     region: optionalTextOf(record, "region", "plan"),
+    signingKeyId: optionalNumberOf(record, "signingKeyId", "plan"),
     peers: parsed,
   };
 }
@@ -59,6 +60,7 @@ function parsePeer(value: unknown, path: string): ProbePeer {
     identity,
     udpPort: portOf(record, "udpPort", path),
     tcpPort: portOf(record, "tcpPort", path),
+    bandwidthPort: optionalNumberOf(record, "bandwidthPort", path),
   };
 }
 
@@ -92,6 +94,11 @@ function parseTarget(text: string, path: string): void {
   if (bytes === null || isUnusableTarget(bytes)) {
     refuse("bad_address", `${path} must be the IP address of one host, got ${show(text)}`);
   }
+}
+
+/** Absent in plans of an older aggregator. Ports and key ids have the same range. */
+function optionalNumberOf(record: Record<string, unknown>, key: string, path: string): number | null {
+  return record[key] === undefined || record[key] === null ? null : portOf(record, key, path);
 }
 
 function portOf(record: Record<string, unknown>, key: string, path: string): number {

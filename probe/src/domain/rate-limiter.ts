@@ -1,6 +1,27 @@
-interface Bucket {
-  tokens: number;
-  atMs: number;
+/** Tokens that come back at a rate, up to a bound. */
+export class TokenBucket {
+  readonly #perSecond: number;
+  readonly #burst: number;
+  #tokens: number;
+  #atMs: number;
+
+  /** Starts full. */
+  constructor(perSecond: number, burst: number, nowMs: number) {
+    this.#perSecond = perSecond;
+    this.#burst = burst;
+    this.#tokens = burst;
+    this.#atMs = nowMs;
+  }
+
+  /** Takes a token; false when none is left. */
+  take(nowMs: number): boolean {
+    const refill = ((nowMs - this.#atMs) / 1000) * this.#perSecond;
+    this.#tokens = Math.min(this.#burst, this.#tokens + Math.max(0, refill));
+    this.#atMs = nowMs;
+    if (this.#tokens < 1) return false;
+    this.#tokens--;
+    return true;
+  }
 }
 
 /**
@@ -12,7 +33,7 @@ export class RateLimiter {
   readonly #burst: number;
   readonly #maxSources: number;
   /** Ordered by last use: the first entry is the one to forget. */
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets = new Map<string, TokenBucket>();
 
   constructor(perSecond: number, burst: number, maxSources: number) {
     this.#perSecond = perSecond;
@@ -27,22 +48,12 @@ export class RateLimiter {
 
   /** Takes a token; false when the source has none left. */
   admit(source: string, nowMs: number): boolean {
-    const bucket = this.#touch(source, nowMs);
-    const refill = ((nowMs - bucket.atMs) / 1000) * this.#perSecond;
-    bucket.tokens = Math.min(this.#burst, bucket.tokens + Math.max(0, refill));
-    bucket.atMs = nowMs;
-    if (bucket.tokens < 1) return false;
-    bucket.tokens--;
-    return true;
-  }
-
-  #touch(source: string, nowMs: number): Bucket {
     const known = this.#buckets.get(source);
     if (known !== undefined) this.#buckets.delete(source);
     else if (this.#buckets.size >= this.#maxSources) this.#forgetOldest();
-    const bucket = known ?? { tokens: this.#burst, atMs: nowMs };
+    const bucket = known ?? new TokenBucket(this.#perSecond, this.#burst, nowMs);
     this.#buckets.set(source, bucket);
-    return bucket;
+    return bucket.take(nowMs);
   }
 
   #forgetOldest(): void {

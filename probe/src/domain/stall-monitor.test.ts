@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { StallMonitor } from "./stall-monitor.ts";
 
 const BOUND_MS = 20;
@@ -35,4 +35,35 @@ test("the delay of every beat is kept", () => {
   monitor.beat(19);
   const { loopDelay } = monitor.take();
   expect(loopDelay).toMatchObject({ count: 2, min: 0, max: 0.003 });
+});
+
+describe("a thread that blocks until a packet comes or something is due", () => {
+  test("isn't stalled while it is blocked, nor when a packet wakes it early", () => {
+    const monitor = new StallMonitor(BOUND_MS, 0, 0);
+    monitor.rest(100);
+    expect(monitor.stalledForMs(99)).toBe(0);
+    monitor.beat(60);
+    expect(monitor.stalledForMs(60)).toBe(0);
+    monitor.rest(200);
+    monitor.beat(200.5);
+    const { stalls, loopDelay } = monitor.take();
+    expect({ stalls, max: loopDelay.max }).toEqual({ stalls: 0, max: 0.0005 });
+  });
+
+  test("is stalled when it wakes much later than it wanted to, or works for so long", () => {
+    const monitor = new StallMonitor(BOUND_MS, 0, 0);
+    monitor.rest(10);
+    expect(monitor.stalledForMs(45)).toBe(35);
+    monitor.beat(45);
+    expect(monitor.stalledForMs(46)).toBe(35);
+    monitor.beat(50);
+    monitor.beat(90);
+    expect(monitor.take()).toMatchObject({ stalls: 2, loopDelay: { max: 0.04 } });
+  });
+
+  test("keeps the worst delay of each eight milliseconds, however often it shows up", () => {
+    const monitor = new StallMonitor(BOUND_MS, 0, 0);
+    for (let ms = 1; ms <= 80; ms++) monitor.beat(ms + (ms === 41 ? 0.5 : 0));
+    expect(monitor.take().loopDelay).toMatchObject({ count: 10, max: 0.0015 });
+  });
 });

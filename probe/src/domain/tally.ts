@@ -7,6 +7,11 @@ export class Tally {
   #errors: Record<string, number> = {};
   #discards: Partial<Record<DiscardReason, number>> = {};
   #rtt = new Distribution();
+  #application = new Distribution();
+  #planned = new Distribution();
+  #stamps = { kernel: 0, user: 0 };
+  /** Kept over snapshots: a path changes seldom. */
+  #hops: number | null = null;
   #variationSeconds = 0;
   #variationCount = 0;
   /** Kept over snapshots: the first sample of a pane differs from the last of the pane before. */
@@ -37,6 +42,22 @@ export class Tally {
     this.#lastRttSeconds = rttSeconds;
   }
 
+  /** Whose clock the latest sample's time came from. */
+  countStamp(by: "kernel" | "user"): void {
+    this.#stamps[by]++;
+  }
+
+  /** What a program would have seen of a received packet: from the send, and from the planned send; seconds. */
+  recordApplication(fromSendSeconds: number, fromPlannedSeconds: number): void {
+    this.#application.record(fromSendSeconds);
+    this.#planned.record(fromPlannedSeconds);
+  }
+
+  /** Routers that the newest reply passed. */
+  passed(hops: number): void {
+    this.#hops = hops;
+  }
+
   /** A received packet whose time can't be trusted. */
   discard(reason: DiscardReason): void {
     this.#outcomes.discarded++;
@@ -58,11 +79,18 @@ export class Tally {
       variationSeconds: this.#variationSeconds,
       variationCount: this.#variationCount,
       rtt: this.#rtt.toData(),
+      application: this.#application.toData(),
+      planned: this.#planned.toData(),
+      stamps: this.#stamps,
+      hops: this.#hops,
     };
     this.#outcomes = noOutcomes();
     this.#errors = {};
     this.#discards = {};
     this.#rtt = new Distribution();
+    this.#application = new Distribution();
+    this.#planned = new Distribution();
+    this.#stamps = { kernel: 0, user: 0 };
     this.#variationSeconds = 0;
     this.#variationCount = 0;
     return snapshot;

@@ -6,7 +6,12 @@ const TIMEOUT_MS = 100;
 test("an answer within the timeout is received once, and again is a duplicate", () => {
   const transactions = new Transactions(TIMEOUT_MS, 8);
   transactions.sent(1000);
-  expect(transactions.settle(0, 1100)).toEqual({ kind: "received", sentMs: 1000 });
+  expect(transactions.settle(0, 1100)).toEqual({
+    kind: "received",
+    sentMs: 1000,
+    plannedMs: 1000,
+    departedNs: Number.NaN,
+  });
   expect(transactions.settle(0, 1101)).toEqual({ kind: "duplicate" });
   expect(transactions.waiting).toBe(0);
 });
@@ -69,4 +74,15 @@ test("losses are declared in the order of sending, and what waits keeps its own 
   expect(transactions.nextDeadlineMs()).toBe(110);
   expect(transactions.expire(115)).toBe(1);
   expect(transactions.nextDeadlineMs()).toBe(120);
+});
+
+test("the kernel's time of departure is that of the first transmission, and goes with its packet", () => {
+  const transactions = new Transactions(TIMEOUT_MS, 4);
+  for (let i = 0; i < 5; i++) transactions.sent(10 * i, 10 * i - 1);
+  transactions.departed(3, 333);
+  transactions.departed(3, 999);
+  // The place of 0 belongs to 4 by now.
+  transactions.departed(0, 111);
+  expect(transactions.settle(3, 35)).toMatchObject({ sentMs: 30, plannedMs: 29, departedNs: 333 });
+  expect(transactions.settle(4, 45)).toMatchObject({ sentMs: 40, plannedMs: 39, departedNs: Number.NaN });
 });

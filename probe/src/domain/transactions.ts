@@ -1,6 +1,12 @@
 /** What an answer turned out to be. `unknown`: no such packet was sent, or so long ago that it is forgotten. */
 export type Settlement =
-  | { readonly kind: "received"; readonly sentMs: number }
+  | {
+      readonly kind: "received";
+      readonly sentMs: number;
+      readonly plannedMs: number;
+      /** Kernel's time of the departure, ns; NaN: not known. */
+      readonly departedNs: number;
+    }
   /** After the timeout; `late_first` when no timer had declared the loss yet, so that the caller counts it. */
   | { readonly kind: "late" | "late_first" }
   | { readonly kind: "duplicate" }
@@ -11,6 +17,8 @@ type State = "empty" | "waiting" | "received" | "lost" | "late";
 interface Slot {
   sequence: number;
   sentMs: number;
+  plannedMs: number;
+  departedNs: number;
   state: State;
 }
 
@@ -34,6 +42,8 @@ export class Transactions {
     this.#slots = Array.from({ length: capacity }, () => ({
       sequence: 0,
       sentMs: 0,
+      plannedMs: 0,
+      departedNs: Number.NaN,
       state: "empty" as State,
     }));
   }
@@ -48,16 +58,30 @@ export class Transactions {
   }
 
   /** Says that the next packet went out. Returns how many waiting ones it pushed out of the ring undecided (they count as lost). */
-  sent(sentMs: number): number {
+  sent(sentMs: number, plannedMs: number = sentMs): number {
     let pushedOut = 0;
     if (this.#next - this.#oldest >= this.#slots.length) pushedOut = this.#decide(this.#oldest++);
     const slot = this.#slot(this.#next);
     slot.sequence = this.#next % SEQUENCE_SPACE;
     slot.sentMs = sentMs;
+    slot.plannedMs = plannedMs;
+    slot.departedNs = Number.NaN;
     slot.state = "waiting";
     this.#next++;
     this.#waiting++;
     return pushedOut;
+  }
+
+  /** Corrects the send time of the latest packet. */
+  restamp(sentMs: number): void {
+    const slot = this.#slot(this.#next - 1);
+    slot.sentMs = sentMs;
+  }
+
+  /** Notes the kernel's stamp of a packet's departure. Only the first counts: a stream's retransmission is stamped again. */
+  departed(sequence: number, kernelNs: number): void {
+    const slot = this.#slot(sequence);
+    if (slot.sequence === sequence && Number.isNaN(slot.departedNs)) slot.departedNs = kernelNs;
   }
 
   /** Takes back the latest `sent`: the kernel refused the packet. */
@@ -100,7 +124,8 @@ export class Transactions {
       this.#waiting--;
       if (atMs - slot.sentMs <= this.#timeoutMs + graceMs) {
         slot.state = "received";
-        return { kind: "received", sentMs: slot.sentMs };
+        const { sentMs, plannedMs, departedNs } = slot;
+        return { kind: "received", sentMs, plannedMs, departedNs };
       }
       slot.state = "late";
       return { kind: "late_first" };

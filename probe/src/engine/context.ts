@@ -2,6 +2,7 @@ import type { Distribution } from "@isochrone/telemetry";
 import type { Keyring } from "../domain/keyring.ts";
 import type { StallMonitor } from "../domain/stall-monitor.ts";
 import type { EngineConfig, FlowSnapshot } from "../ports.ts";
+import type { Sockets } from "./sockets/port.ts";
 import type { Timetable } from "./timetable.ts";
 
 /** What the flows of one engine share. */
@@ -10,6 +11,7 @@ export interface EngineContext {
   readonly keys: Keyring;
   /** This node's identity, 16 bytes. */
   readonly identity: Uint8Array;
+  readonly sockets: Sockets;
   readonly timetable: Timetable;
   readonly stalls: StallMonitor;
   /** Actual minus planned send time, seconds; taken and replaced with each snapshot. */

@@ -1,14 +1,22 @@
 // What the main thread and the measuring thread say to each other.
-import type { EngineConfig, EngineSnapshot, ProbePeer } from "../ports.ts";
+import type { EngineConfig, EngineSnapshot, PacketKey, ProbePeer } from "../ports.ts";
 
 export type ToWorker =
   | { readonly type: "open"; readonly engine: number; readonly config: EngineConfig }
   | { readonly type: "peers"; readonly engine: number; readonly peers: readonly ProbePeer[] }
+  | {
+      readonly type: "keys";
+      readonly engine: number;
+      readonly keys: readonly PacketKey[];
+      readonly signingKeyId: number;
+    }
   | { readonly type: "close"; readonly engine: number };
 
 export type FromWorker =
-  | { readonly type: "opened"; readonly engine: number; readonly udpPort: number; readonly tcpPort: number }
-  | { readonly type: "failed"; readonly engine: number; readonly message: string; readonly errno: string }
+  /** `reason`: why the kernel's own sockets can't be used, null when they are. */
+  | { readonly type: "ready"; readonly sockets: "kernel" | "node"; readonly reason: string | null }
+  | { readonly type: "opened"; readonly engine: number }
+  | { readonly type: "failed"; readonly engine: number; readonly message: string }
   | { readonly type: "snapshot"; readonly engine: number; readonly snapshot: EngineSnapshot }
   | { readonly type: "closed"; readonly engine: number }
   /** Something went wrong in one task; the thread goes on. */

@@ -1,19 +1,35 @@
-import { Distribution } from "@isochrone/telemetry";
+import { Distribution, type Method } from "@isochrone/telemetry";
 import { parseAddress } from "../domain/ip.ts";
 import { Keyring } from "../domain/keyring.ts";
-import type { EngineConfig, EngineSnapshot, ProbePeer, ThreadSnapshot } from "../ports.ts";
+import type { EngineConfig, EngineSnapshot, PacketKey, ProbePeer, ThreadSnapshot } from "../ports.ts";
 import type { EngineContext, Flow } from "./context.ts";
-import { Responder } from "./responder.ts";
-import { openTcpResponder } from "./tcp-responder.ts";
+import { ConnectFlow } from "./connect-flow.ts";
 import { TcpFlow } from "./tcp-flow.ts";
 import type { Appointment } from "./timetable.ts";
-import { openUdpResponder } from "./udp-responder.ts";
 import { UdpFlow } from "./udp-flow.ts";
+
+/** The methods of this thread; ICMP has one of its own. */
+const FLOWS: readonly (readonly [Method, FlowKind])[] = [
+  ["udp_rr", { portOf: (peer) => peer.udpPort, open: (context, peer) => new UdpFlow(context, peer) }],
+  ["tcp_rr", { portOf: (peer) => peer.tcpPort, open: (context, peer) => new TcpFlow(context, peer) }],
+  [
+    "tcp_connect",
+    { portOf: (peer) => peer.tcpPort, open: (context, peer) => new ConnectFlow(context, peer) },
+  ],
+];
+
+interface FlowKind {
+  readonly portOf: (peer: ProbePeer) => number;
+  readonly open: (context: EngineContext, peer: ProbePeer) => Flow;
+}
+
+/** For how many timeouts a replaced key still verifies: late answers are to be known as such. */
+const RETIRED_TIMEOUTS = 3;
 
 /** What an engine shares with the others of its thread. */
 export interface NodeEngineDeps extends Pick<
   EngineContext,
-  "timetable" | "stalls" | "monotonic" | "random" | "nonce" | "afterPoll"
+  "sockets" | "timetable" | "stalls" | "monotonic" | "random" | "nonce" | "afterPoll"
 > {
   /** Wall time, ms since the epoch. */
   now(): number;
@@ -22,22 +38,16 @@ export interface NodeEngineDeps extends Pick<
   onSnapshot(snapshot: EngineSnapshot): void;
 }
 
-interface Listener {
-  readonly port: number;
-  close(): Promise<void>;
-}
-
-/** The engine of one node, inside the measuring thread: its flows, its responder, its snapshots. */
+/** The engine of one node, inside the measuring thread: its flows and its snapshots. */
 export class NodeEngine {
   readonly #config: EngineConfig;
   readonly #deps: NodeEngineDeps;
   readonly #context: EngineContext;
-  readonly #responder: Responder;
-  readonly #listeners: Listener[] = [];
   /** By peer and method, with everything that, if it changes, makes it another flow. */
   readonly #flows = new Map<string, Flow>();
   #startMs: number;
   #publish: Appointment | null = null;
+  #forgetKeys: Appointment | null = null;
 
   constructor(config: EngineConfig, deps: NodeEngineDeps) {
     this.#config = config;
@@ -47,40 +57,26 @@ export class NodeEngine {
     if (identity === null) {
       throw new RangeError(`identity must be an IP address, got ${JSON.stringify(config.identity)}`);
     }
-    const keys = new Keyring(config.keys);
+    const keys = new Keyring(config.keys, config.signingKeyId);
     this.#context = { ...deps, config, keys, identity, lateness: { current: new Distribution() } };
-    this.#responder = new Responder({ config, keys, identity, monotonic: deps.monotonic });
   }
 
-  /** Opens the responder's sockets and starts the publishing of snapshots. */
-  async open(): Promise<{ udpPort: number; tcpPort: number }> {
-    const { bindAddress: address, udpPort, tcpPort, publishIntervalMs } = this.#config;
-    try {
-      const udp = await openUdpResponder(this.#responder, { address, port: udpPort }, this.#deps.monotonic);
-      this.#listeners.push(udp);
-      const tcp = await openTcpResponder(this.#responder, { address, port: tcpPort }, this.#deps.monotonic);
-      this.#listeners.push(tcp);
-      // The first interval is cut short at random, so that the probes of a cluster don't all publish at one moment.
-      this.#schedulePublish(publishIntervalMs * (0.5 + this.#deps.random() / 2));
-      return { udpPort: udp.port, tcpPort: tcp.port };
-    } catch (error) {
-      await this.#closeListeners();
-      throw error;
-    }
+  /** Starts the publishing of snapshots. */
+  start(): void {
+    // The first interval is cut short at random, so that the probes of a cluster don't all publish at one moment.
+    this.#schedulePublish(this.#config.publishIntervalMs * (0.5 + this.#deps.random() / 2));
   }
 
   /** Starts flows to new peers, ends those to gone ones, leaves the others alone. */
   setPeers(peers: readonly ProbePeer[]): void {
     const wanted = new Set<string>();
     for (const peer of peers) {
-      for (const method of ["udp_rr", "tcp_rr"] as const) {
+      for (const [method, { portOf, open }] of FLOWS) {
         if (!this.#config.methods.includes(method)) continue;
-        const port = method === "udp_rr" ? peer.udpPort : peer.tcpPort;
-        const key = JSON.stringify([peer.node, method, peer.address, port, peer.identity]);
+        const key = JSON.stringify([peer.node, method, peer.address, portOf(peer), peer.identity]);
         wanted.add(key);
         if (this.#flows.has(key)) continue;
-        const flow =
-          method === "udp_rr" ? new UdpFlow(this.#context, peer) : new TcpFlow(this.#context, peer);
+        const flow = open(this.#context, peer);
         this.#flows.set(key, flow);
         flow.start();
       }
@@ -92,13 +88,22 @@ export class NodeEngine {
     }
   }
 
+  /** Replaces the keys; answers to what was signed before are still verified for as long as they can be in time. */
+  setKeys(keys: readonly PacketKey[], signingKeyId: number): void {
+    this.#context.keys.replace(keys, signingKeyId);
+    const forgetAtMs = this.#deps.monotonic() + this.#config.timeoutMs * RETIRED_TIMEOUTS;
+    // Keys that were replaced just before get the grace of these: never less.
+    this.#forgetKeys?.cancel();
+    this.#forgetKeys = this.#deps.timetable.at(forgetAtMs, () => this.#context.keys.forgetRetired());
+  }
+
   /** Publishes the rest, then closes everything. */
-  async close(): Promise<void> {
+  close(): void {
     this.#publish?.cancel();
+    this.#forgetKeys?.cancel();
     for (const flow of this.#flows.values()) flow.stop();
     this.#publishNow();
     this.#flows.clear();
-    await this.#closeListeners();
   }
 
   #schedulePublish(inMs: number): void {
@@ -117,14 +122,12 @@ export class NodeEngine {
       endMs,
       flows: [...this.#flows.values()].map((flow) => flow.take()),
       sendLateness: lateness.toData(),
-      responder: this.#responder.take(),
       thread: this.#deps.takeThread(),
+      // Other threads have these; the main thread puts them in.
+      responder: { answered: 0, refused: {} },
       zeroCheck: null,
+      icmpProber: null,
     });
     this.#startMs = endMs;
-  }
-
-  async #closeListeners(): Promise<void> {
-    await Promise.all(this.#listeners.splice(0).map((listener) => listener.close()));
   }
 }

@@ -2,18 +2,17 @@ import { afterEach, expect, test } from "vitest";
 import { Keyring } from "../domain/keyring.ts";
 import { turnIntoResponse } from "../domain/packet.ts";
 import { StallMonitor } from "../domain/stall-monitor.ts";
-import { TEST_KEY, manualContext, peerAt } from "../testing/harness.ts";
-import type { EngineContext } from "./context.ts";
+import { TEST_KEY, manualContext, peerAt, type TestContext } from "../testing/harness.ts";
 import { RrSession } from "./rr-session.ts";
 
 const keys = new Keyring([TEST_KEY]);
-const contexts: EngineContext[] = [];
+const contexts: TestContext[] = [];
 
 afterEach(() => {
-  for (const context of contexts.splice(0)) context.timetable.close();
+  for (const context of contexts.splice(0)) context.close();
 });
 
-function open(values: Partial<EngineContext> = {}, warmupPackets = 0): { session: RrSession; nowMs: number } {
+function open(values: Partial<TestContext> = {}, warmupPackets = 0): { session: RrSession; nowMs: number } {
   const context = { ...manualContext({ warmupPackets }), ...values };
   contexts.push(context);
   return { session: new RrSession(context, peerAt({}), "udp_rr"), nowMs: context.monotonic() };
@@ -30,7 +29,7 @@ function answerTo(request: Buffer, residenceMs = 0): Buffer {
 test("the residence that the responder states is taken from the round trip", () => {
   const { session, nowMs } = open();
   const answer = answerTo(session.request, 7);
-  session.sent(nowMs);
+  session.begin(nowMs);
   expect(session.answer(answer, nowMs + 10)).toBe(true);
   expect(session.take().rtt.sum).toBeCloseTo(0.003, 9);
 });
@@ -38,7 +37,7 @@ test("the residence that the responder states is taken from the round trip", () 
 test("a residence longer than the round trip is a lie: received, but not timed", () => {
   const { session, nowMs } = open();
   const answer = answerTo(session.request, 11);
-  session.sent(nowMs);
+  session.begin(nowMs);
   session.answer(answer, nowMs + 10);
   const { outcomes, discards, rtt } = session.take();
   expect({ received: outcomes.received, discarded: outcomes.discarded, discards, timed: rtt.count }).toEqual({
@@ -54,7 +53,7 @@ test("an answer read after this thread stood still is received, but not timed, a
   const stalls = new StallMonitor(20, 8, nowMs);
   const { session } = open({ stalls });
   const answer = answerTo(session.request);
-  session.sent(nowMs);
+  session.begin(nowMs);
   // 170 ms pass on this side, more than the timeout of 150, of which the thread slept all.
   session.answer(answer, nowMs + 170);
   const { outcomes, discards, rtt } = session.take();
@@ -66,7 +65,7 @@ test("the first answers of a peer warm up the path and aren't timed", () => {
   const { session, nowMs } = open({}, 2);
   for (let i = 0; i < 3; i++) {
     const answer = answerTo(session.request);
-    session.sent(nowMs + i);
+    session.begin(nowMs + i);
     session.answer(answer, nowMs + i + 1);
   }
   const { outcomes, discards, rtt } = session.take();
@@ -84,7 +83,7 @@ test("an answer of another session, or of another responder, is corrupt", () => 
   const redirected = answerTo(session.request);
   redirected[43] = 0x63;
   keys.sign(TEST_KEY.id, redirected);
-  session.sent(nowMs);
+  session.begin(nowMs);
   expect([session.answer(foreign, nowMs + 1), session.answer(redirected, nowMs + 1)]).toEqual([false, false]);
   expect(session.take().errors).toEqual({ wrong_session: 1, wrong_source: 1 });
 });
@@ -92,7 +91,7 @@ test("an answer of another session, or of another responder, is corrupt", () => 
 test("its own request sent back is no answer", () => {
   const { session, nowMs } = open();
   const mirror = Buffer.from(session.request);
-  session.sent(nowMs);
+  session.begin(nowMs);
   expect(session.answer(mirror, nowMs + 1)).toBe(false);
   expect(session.take().errors).toEqual({ bad_type: 1 });
 });

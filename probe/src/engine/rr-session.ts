@@ -9,12 +9,14 @@ import {
   residenceNsOf,
   sequenceOf,
   sessionOf,
+  setKeyId,
   signRequest,
   type Transport,
 } from "../domain/packet.ts";
 import { Tally } from "../domain/tally.ts";
 import { Transactions } from "../domain/transactions.ts";
 import type { FlowSnapshot, ProbePeer } from "../ports.ts";
+import { Samples } from "../domain/samples.ts";
 import type { EngineContext } from "./context.ts";
 import type { Appointment } from "./timetable.ts";
 
@@ -35,7 +37,9 @@ export class RrSession {
   readonly #transactions: Transactions;
   readonly #tally = new Tally();
   #signedSequence = -1;
-  #warmup: number;
+  /** Which keys the signature is of. */
+  #signedGeneration = -1;
+  readonly #samples: Samples;
   readonly #onTimeout: (lost: number) => void;
   #expiry: Appointment | null = null;
   #stopped = false;
@@ -57,7 +61,7 @@ export class RrSession {
     this.#ipFamily = familyOf(addressOf(peer.address));
     this.#session = Number(context.nonce() & 0xffff_ffffn);
     this.#nonce = context.nonce();
-    this.#warmup = config.warmupPackets;
+    this.#samples = new Samples(this.#tally, config.warmupPackets);
     this.#request = createRequest(
       {
         bytes: config.packetBytes,
@@ -67,7 +71,7 @@ export class RrSession {
         source: context.identity,
         destination: this.#peerIdentity,
       },
-      config.signingKeyId,
+      context.keys.signingKeyId,
     );
     this.#transactions = new Transactions(config.timeoutMs, ringSize(config.timeoutMs / config.intervalMs));
   }
@@ -81,12 +85,15 @@ export class RrSession {
     return this.#transactions.waiting;
   }
 
-  /** Signs the next request, if that isn't done. */
+  /** Signs the next request, if that isn't done, or the keys have changed since. */
   prepare(): void {
     const sequence = this.#transactions.nextSequence;
-    if (this.#signedSequence === sequence) return;
-    signRequest(this.#request, sequence, this.#context.keys);
+    const { keys } = this.#context;
+    if (this.#signedSequence === sequence && this.#signedGeneration === keys.generation) return;
+    setKeyId(this.#request, keys.signingKeyId);
+    signRequest(this.#request, sequence, keys);
     this.#signedSequence = sequence;
+    this.#signedGeneration = keys.generation;
   }
 
   /** The signed request; the buffer is used again for the next one. */
@@ -95,15 +102,30 @@ export class RrSession {
     return this.#request;
   }
 
-  /** Says that the request went out; `sentMs` was stamped right before. */
-  sent(sentMs: number): void {
+  /** The sequence of that request. */
+  get sequence(): number {
+    return this.#transactions.nextSequence;
+  }
+
+  /** Says that the request is going out, planned for `plannedMs`: all that has to be written down, so that `sent` has little to do. */
+  begin(nowMs: number, plannedMs: number = nowMs): void {
     this.#tally.count("sent");
-    const pushedOut = this.#transactions.sent(sentMs);
+    const pushedOut = this.#transactions.sent(nowMs, plannedMs);
     if (pushedOut > 0) this.#tally.countError("lost", "timeout", pushedOut);
     this.#scheduleExpiry();
   }
 
-  /** Takes the latest `sent` back: the kernel refused the packet. */
+  /** When the request that was just begun went out, stamped right before. Every microsecond between send and answer counts. */
+  sent(sentMs: number): void {
+    this.#transactions.restamp(sentMs);
+  }
+
+  /** The kernel's stamp of a request's departure. */
+  departed(sequence: number, kernelNs: number): void {
+    this.#transactions.departed(sequence, kernelNs);
+  }
+
+  /** Takes the latest `begin` back: the kernel refused the packet. */
   sendFailed(reason: string): void {
     this.#transactions.takeBack();
     this.#tally.count("sent", -1);
@@ -122,8 +144,11 @@ export class RrSession {
     if (lost > 0) this.#tally.countError("lost", reason, lost);
   }
 
-  /** Judges an answer that was received at `atMs`. True when it is the timely answer of a waiting request. */
-  answer(packet: Buffer, atMs: number): boolean {
+  /**
+   * Judges an answer that was in hand at `atMs`, and that the kernel received at `kernelNs` (NaN: it doesn't say). True when it is
+   * the timely answer of a waiting request.
+   */
+  answer(packet: Buffer, atMs: number, kernelNs: number = Number.NaN): boolean {
     const fault = this.#faultOf(packet);
     if (fault !== null) {
       this.#tally.countError("corrupt", fault);
@@ -136,7 +161,14 @@ export class RrSession {
       return false;
     }
     this.#tally.count("received");
-    this.#record(atMs - settlement.sentMs, residenceNsOf(packet) / 1e6, stalledMs);
+    const { sentMs, plannedMs, departedNs } = settlement;
+    this.#samples.record({
+      applicationMs: atMs - sentMs,
+      plannedMs: atMs - plannedMs,
+      kernelMs: (kernelNs - departedNs) / 1e6,
+      residenceMs: residenceNsOf(packet) / 1e6,
+      stalled: stalledMs > 0,
+    });
     return true;
   }
 
@@ -164,16 +196,6 @@ export class RrSession {
     if (kind === "late" || kind === "late_first") this.#tally.count("late");
     else if (kind === "duplicate") this.#tally.count("duplicate");
     else this.#tally.countError("corrupt", "unknown_sequence");
-  }
-
-  #record(roundTripMs: number, residenceMs: number, stalledMs: number): void {
-    if (this.#warmup > 0) {
-      this.#warmup--;
-      this.#tally.discard("warmup");
-    } else if (stalledMs > 0) this.#tally.discard("thread_stalled");
-    // A responder that claims to have held the packet for longer than the round trip took lies, or its clock is broken.
-    else if (residenceMs > roundTripMs) this.#tally.discard("bad_residence");
-    else this.#tally.record((roundTripMs - residenceMs) / 1000);
   }
 
   #scheduleExpiry(): void {

@@ -19,16 +19,22 @@ export interface ScheduledSender {
 export class SendSchedule {
   readonly #context: EngineContext;
   readonly #sender: ScheduledSender;
+  readonly #intervalMs: number;
   #plannedMs = 0;
   #appointment: Appointment | null = null;
 
-  constructor(context: EngineContext, sender: ScheduledSender) {
+  constructor(
+    context: EngineContext,
+    sender: ScheduledSender,
+    intervalMs: number = context.config.intervalMs,
+  ) {
     this.#context = context;
     this.#sender = sender;
+    this.#intervalMs = intervalMs;
   }
 
   start(): void {
-    this.#plannedMs = this.#context.monotonic() + this.#context.random() * this.#context.config.intervalMs;
+    this.#plannedMs = this.#context.monotonic() + this.#context.random() * this.#intervalMs;
     this.#next();
   }
 
@@ -38,7 +44,7 @@ export class SendSchedule {
   }
 
   #next(): void {
-    const ahead = Math.min(PREPARE_AHEAD_MS, this.#context.config.intervalMs / 2);
+    const ahead = Math.min(PREPARE_AHEAD_MS, this.#intervalMs / 2);
     this.#appointment = this.#context.timetable.at(this.#plannedMs - ahead, () => {
       this.#sender.prepare();
       this.#appointment = this.#context.timetable.at(this.#plannedMs, () => this.#send());
@@ -46,7 +52,7 @@ export class SendSchedule {
   }
 
   #send(): void {
-    const { intervalMs } = this.#context.config;
+    const intervalMs = this.#intervalMs;
     const plannedMs = this.#plannedMs;
     const nowMs = this.#context.monotonic();
     const missed = Math.floor((nowMs - plannedMs) / intervalMs);

@@ -1,11 +1,4 @@
-import { familyOf, parseAddress } from "../domain/ip.ts";
-
-/** The address to bind a client socket of a family to: the configured one if it is of that family, else any. */
-export function localAddressFor(bindAddress: string, family: 4 | 6): string {
-  const bytes = parseAddress(bindAddress);
-  if (bytes !== null && familyOf(bytes) === family && bindAddress !== "::") return bindAddress;
-  return family === 4 ? "0.0.0.0" : "::";
-}
+// What everything that opens sockets through Node needs.
 
 /** The system's name of an error (ECONNREFUSED, …): a bounded set, fit for a metric's label. */
 export function errnoOf(error: unknown): string {

@@ -1,19 +1,15 @@
-import { connect, type Socket } from "node:net";
 import { FrameReader, createFrame } from "../domain/frames.ts";
-import { familyOf, parseAddress } from "../domain/ip.ts";
 import type { FlowSnapshot, ProbePeer } from "../ports.ts";
 import type { EngineContext, Flow } from "./context.ts";
 import { RrSession } from "./rr-session.ts";
 import { SendSchedule, type ScheduledSender } from "./send-schedule.ts";
-import { addressLookup, errnoOf, localAddressFor } from "./sockets.ts";
+import type { StreamSocket } from "./sockets/port.ts";
 
 /** Back-off between connection attempts, doubled with each failure. Milliseconds. */
 const BACKOFF_MIN_MS = 250;
 const BACKOFF_MAX_MS = 8000;
 /** After so many lost transactions in a row a new connection finds out sooner than the old one's growing retransmission timer. */
 const LOSSES_BEFORE_RECONNECT = 3;
-/** Read buffer of a connection. */
-const READ_BYTES = 16_384;
 /** Packets beyond the expected answer that a peer may send between two ticks before it is hung up on. */
 const MAX_UNEXPECTED = 64;
 
@@ -24,8 +20,8 @@ export class TcpFlow implements Flow, ScheduledSender {
   readonly #session: RrSession;
   readonly #schedule: SendSchedule;
   readonly #out: { readonly frame: Buffer; readonly packet: Buffer };
-  readonly #readBuffer = Buffer.alloc(READ_BYTES);
-  #socket: Socket | null = null;
+  readonly #onAnswer: () => void;
+  #socket: StreamSocket | null = null;
   #state: "closed" | "connecting" | "open" = "closed";
   /** Why there is no connection: the reason of transactions lost meanwhile. */
   #reason = "not_connected";
@@ -37,9 +33,11 @@ export class TcpFlow implements Flow, ScheduledSender {
   #lossesInRow = 0;
   #unexpected = 0;
 
-  constructor(context: EngineContext, peer: ProbePeer) {
+  /** `onAnswer` comes after each timely answer. */
+  constructor(context: EngineContext, peer: ProbePeer, onAnswer: () => void = () => {}) {
     this.#context = context;
     this.#peer = peer;
+    this.#onAnswer = onAnswer;
     this.#session = new RrSession(context, peer, "tcp_rr", (lost) => this.#timedOut(lost));
     this.#schedule = new SendSchedule(context, this);
     this.#out = createFrame(context.config.packetBytes);
@@ -51,8 +49,13 @@ export class TcpFlow implements Flow, ScheduledSender {
   }
 
   start(): void {
-    this.#connect();
+    this.open();
     this.#schedule.start();
+  }
+
+  /** The part of `start` without the schedule, for those who send by themselves. */
+  open(): void {
+    this.#connect();
   }
 
   stop(): void {
@@ -69,10 +72,10 @@ export class TcpFlow implements Flow, ScheduledSender {
     const nowMs = this.#context.monotonic();
     if (this.#state === "connecting" && nowMs >= this.#connectDeadlineMs) this.#close("connect_timeout");
     if (this.#state === "closed" && nowMs >= this.#retryAtMs) this.#connect();
-    this.#session.request.copy(this.#out.packet);
+    this.#session.prepare();
   }
 
-  send(): void {
+  send(plannedMs?: number): void {
     this.#unexpected = 0;
     const socket = this.#socket;
     if (this.#state === "connecting") {
@@ -82,9 +85,7 @@ export class TcpFlow implements Flow, ScheduledSender {
     } else if (this.#session.waiting > 0) {
       this.#session.tally.skip("still_waiting");
     } else {
-      const sentMs = this.#context.monotonic();
-      socket.write(this.#out.frame);
-      this.#session.sent(sentMs);
+      this.#transmit(socket, plannedMs);
     }
   }
 
@@ -92,61 +93,66 @@ export class TcpFlow implements Flow, ScheduledSender {
     this.#session.tally.skip("missed_tick", ticks);
   }
 
-  #connect(): void {
-    const address = parseAddress(this.#peer.address);
-    const family = address === null ? 4 : familyOf(address);
-    const reader = new FrameReader();
-    this.#state = "connecting";
-    this.#connectDeadlineMs = this.#context.monotonic() + this.#context.config.timeoutMs;
-    const socket = connect({
-      host: this.#peer.address,
-      port: this.#peer.tcpPort,
-      localAddress: localAddressFor(this.#context.config.bindAddress, family),
-      lookup: addressLookup,
-      noDelay: true,
-      onread: {
-        buffer: this.#readBuffer,
-        callback: (length, buffer) => {
-          const atMs = this.#context.monotonic();
-          if (this.#socket === socket) this.#read(reader, buffer.subarray(0, length), atMs);
-          return true;
-        },
-      },
-    });
-    this.#socket = socket;
-    socket.on("connect", () => this.#connected(socket));
-    socket.on("error", (error) => this.#closed(socket, errnoOf(error)));
-    socket.on("close", () => this.#closed(socket, "closed_by_peer"));
-    socket.on("end", () => this.#closed(socket, "closed_by_peer"));
+  #transmit(socket: StreamSocket, plannedMs: number | undefined): void {
+    const { request, sequence } = this.#session;
+    request.copy(this.#out.packet);
+    this.#session.begin(this.#context.monotonic(), plannedMs);
+    const sentMs = this.#context.monotonic();
+    const error = socket.write(this.#out.frame, sequence);
+    this.#session.sent(sentMs);
+    if (error === null) {
+      socket.collectStamps();
+    } else {
+      this.#session.sendFailed(error);
+      this.#close(error);
+    }
   }
 
-  #connected(socket: Socket): void {
-    if (this.#socket !== socket) return;
+  #connect(): void {
+    const reader = new FrameReader();
+    const { address, tcpPort: port } = this.#peer;
+    const { bindAddress, dscp, timeoutMs } = this.#context.config;
+    this.#state = "connecting";
+    this.#connectDeadlineMs = this.#context.monotonic() + timeoutMs;
+    const socket: StreamSocket = this.#context.sockets.openStream(
+      { address, port, bindAddress, dscp },
+      {
+        onOpen: () => this.#connected(),
+        onData: (chunk, atMs, kernelNs) => this.#read(reader, chunk, atMs, kernelNs),
+        onSent: (sequence, kernelNs) => this.#session.departed(sequence, kernelNs),
+        onClosed: (reason) => {
+          if (this.#socket === socket) this.#close(reason);
+        },
+      },
+    );
+    this.#socket = socket;
+  }
+
+  #connected(): void {
     this.#state = "open";
     this.#lossesInRow = 0;
     this.#session.tally.skip("connecting", this.#ticksConnecting);
     this.#ticksConnecting = 0;
   }
 
-  #read(reader: FrameReader, chunk: Uint8Array, atMs: number): void {
+  #read(reader: FrameReader, chunk: Buffer, atMs: number, kernelNs: number): void {
+    let answered = false;
     const ours = reader.push(chunk, (packet) => {
-      if (this.#session.answer(packet, atMs)) {
+      if (this.#session.answer(packet, atMs, kernelNs)) {
         this.#lossesInRow = 0;
         this.#backoffMs = BACKOFF_MIN_MS;
+        answered = true;
       } else this.#unexpected++;
     });
-    if (ours && this.#unexpected <= MAX_UNEXPECTED) return;
-    if (!ours) this.#session.tally.countError("corrupt", "bad_frame");
-    this.#close(ours ? "flooded" : "bad_frame");
+    if (!ours || this.#unexpected > MAX_UNEXPECTED) {
+      if (!ours) this.#session.tally.countError("corrupt", "bad_frame");
+      this.#close(ours ? "flooded" : "bad_frame");
+    } else if (answered) this.#onAnswer();
   }
 
   #timedOut(lost: number): void {
     this.#lossesInRow += lost;
     if (this.#state === "open" && this.#lossesInRow >= LOSSES_BEFORE_RECONNECT) this.#close("timeout");
-  }
-
-  #closed(socket: Socket, reason: string): void {
-    if (this.#socket === socket) this.#close(reason);
   }
 
   #close(reason: string): void {
@@ -164,10 +170,6 @@ export class TcpFlow implements Flow, ScheduledSender {
     const socket = this.#socket;
     this.#socket = null;
     this.#state = "closed";
-    if (socket === null) return;
-    socket.removeAllListeners();
-    // A socket that is being destroyed may still report an error; nobody is left to care.
-    socket.on("error", () => {});
-    socket.destroy();
+    socket?.close();
   }
 }

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { loadLibc } from "@isochrone/kernel-sockets";
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import type { EngineSnapshot, MeasuringThread, ProbePeer } from "../ports.ts";
 import { EchoSocket } from "../icmp/echo-socket.ts";
-import { loadLibc } from "../icmp/libc.ts";
 import { engineConfig, peerAt, until } from "../testing/harness.ts";
 import { createMeasuringThread } from "./thread.ts";
 
@@ -11,7 +11,7 @@ import { createMeasuringThread } from "./thread.ts";
 const canPing = await loadLibc()
   .then(
     (libc) => {
-      new EchoSocket(libc, 1, 1n).close();
+      new EchoSocket(libc, { family: 4, dscp: 0, id: 1, nonce: 1n }).close();
       return true;
     },
     () => false,
@@ -152,15 +152,21 @@ describe("measuring thread", () => {
     );
   });
 
-  test.skipIf(!canPing)("real IPv4 peers are pinged, IPv6 peers not yet", async () => {
+  test.skipIf(!canPing)("peers of both IP families are pinged", async () => {
     thread = createMeasuringThread({ clock: systemClock, logger });
     const snapshots: EngineSnapshot[] = [];
     const config = { ...asker, methods: ["icmp"] as const };
     const engine = await thread.createEngine(config, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
     engine.setPeers([peerAt({}), peerAt({}, { node: "six", address: "::1", identity: "::1" })]);
-    await until("echoes", () => received(snapshots, "icmp") >= 10);
+    const namesOf = (): string[] =>
+      snapshots.flatMap(({ flows }) =>
+        flows.flatMap((flow) => (flow.outcomes.received > 0 ? `${flow.node} ${flow.ipFamily}` : [])),
+      );
+    await until("echoes", () => received(snapshots, "icmp") >= 10 && new Set(namesOf()).size === 2);
+    expect(new Set(namesOf())).toEqual(new Set(["answerer 4", "six 6"]));
     const flows = snapshots.flatMap((snapshot) => snapshot.flows);
-    expect(flows.every((flow) => flow.method === "icmp" && flow.node === "answerer")).toBe(true);
+    expect(flows.every((flow) => flow.method === "icmp")).toBe(true);
+    expect(snapshots.at(-1)?.icmpProber).toBe("kernel");
     expect(flows.reduce((sum, flow) => sum + flow.outcomes.lost, 0)).toBe(0);
   });
 
@@ -170,7 +176,7 @@ describe("measuring thread", () => {
     thread = createMeasuringThread({ clock: systemClock, logger: own, icmpWorkerUrl });
     const snapshots: EngineSnapshot[] = [];
     const a = await thread.createEngine(
-      { ...asker, methods: ["udp_rr", "icmp"], zeroCheckIntervalMs: 20 },
+      { ...asker, methods: ["udp_rr", "icmp"], icmpProber: "kernel", zeroCheckIntervalMs: 20 },
       { onSnapshot: (snapshot) => snapshots.push(snapshot) },
     );
     const b = await thread.createEngine(answerer, { onSnapshot: () => {} });

@@ -1,6 +1,4 @@
-import { Worker } from "node:worker_threads";
-import type { Clock, Logger } from "@isochrone/runtime";
-import { familyOf, parseAddress } from "../domain/ip.ts";
+import { pause, type Clock, type Logger } from "@isochrone/runtime";
 import { ProbeError } from "../errors.ts";
 import { IcmpThread } from "../icmp/thread.ts";
 import type {
@@ -11,15 +9,10 @@ import type {
   MeasuringThread,
   ProbePeer,
 } from "../ports.ts";
+import { ResponderThread } from "../responder/thread.ts";
+import { SupervisedWorker } from "../workers/supervised-worker.ts";
 import type { FromWorker, ToWorker } from "./messages.ts";
 
-/** Pause before a dead thread is started anew, doubled while it keeps dying. Milliseconds. */
-const RESTART_MIN_MS = 100;
-const RESTART_MAX_MS = 10_000;
-/** Pause before an engine whose ports were taken meanwhile is opened again. Milliseconds. */
-const REOPEN_MS = 1000;
-/** A thread that lived so long starts again with the short pause. Milliseconds. */
-const HEALTHY_MS = 30_000;
 /** A thread that dies so often before an engine opens will never open it. */
 const MAX_FAILED_STARTS = 3;
 /** How long an engine may take to hand over its last snapshot. Milliseconds. */
@@ -28,6 +21,8 @@ const STOP_DEADLINE_MS = 2000;
 export interface MeasuringThreadDeps {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** `node`: never the kernel's own sockets. @default "auto" */
+  readonly sockets?: "auto" | "node";
   /** Entry file of the thread. @default engine/worker.ts */
   readonly workerUrl?: URL;
   /** Entry file of the ICMP thread. @default icmp/worker.ts */
@@ -36,18 +31,17 @@ export interface MeasuringThreadDeps {
 
 interface Member {
   readonly id: number;
-  /** With the ports that the engine got at first: peers go on sending to them after a restart. */
   config: EngineConfig;
   readonly handlers: EngineHandlers;
   peers: readonly ProbePeer[];
-  /** Whether it was open once: then a failure to open is a passing one. */
+  /** Whether it was open once: then nobody waits for it any more. */
   wasOpen: boolean;
   failedStarts: number;
-  readonly opened: PromiseWithResolvers<{ udpPort: number; tcpPort: number }>;
+  readonly opened: PromiseWithResolvers<void>;
   closed: (() => void) | null;
 }
 
-/** Starts the measuring thread with the first engine, and anew when it dies. */
+/** Starts the measuring thread, and those that answer peers and send echoes, with the first engine, and anew when they die. */
 export function createMeasuringThread(deps: MeasuringThreadDeps): MeasuringThread {
   return new WorkerMeasuringThread(deps);
 }
@@ -55,30 +49,37 @@ export function createMeasuringThread(deps: MeasuringThreadDeps): MeasuringThrea
 class WorkerMeasuringThread implements MeasuringThread {
   readonly #deps: MeasuringThreadDeps;
   readonly #members = new Map<number, Member>();
-  readonly #abort = new AbortController();
+  readonly #worker: SupervisedWorker<ToWorker, FromWorker>;
+  readonly #responder: ResponderThread;
   readonly #icmp: IcmpThread;
-  #worker: Worker | null = null;
   #nextId = 1;
-  #restarts = 0;
-  #restartDelayMs = RESTART_MIN_MS;
-  #startedMs = 0;
+  #closed = false;
 
   constructor(deps: MeasuringThreadDeps) {
+    const { clock, logger, sockets = "auto", icmpWorkerUrl } = deps;
     this.#deps = deps;
-    this.#icmp = new IcmpThread(deps.logger, deps.icmpWorkerUrl);
+    this.#worker = new SupervisedWorker({
+      name: "isochrone-measuring",
+      title: "measuring thread",
+      url: deps.workerUrl ?? new URL("./worker.ts", import.meta.url),
+      data: { sockets },
+      clock,
+      logger,
+      onStart: () => this.#openAll(),
+      onMessage: (message) => this.#handle(message),
+      onDeath: (cause) => this.#died(cause),
+      isNeeded: () => this.#members.size > 0,
+    });
+    this.#responder = new ResponderThread({ clock, logger, sockets });
+    this.#icmp = new IcmpThread(logger, icmpWorkerUrl);
   }
 
   get restarts(): number {
-    return this.#restarts;
+    return this.#worker.restarts + this.#responder.restarts;
   }
 
   async createEngine(config: EngineConfig, handlers: EngineHandlers): Promise<Engine> {
-    if (this.#abort.signal.aborted) {
-      throw new ProbeError(
-        "probe_thread_closed",
-        "the measuring thread is closed; no engine can be created in it",
-      );
-    }
+    if (this.#closed) throw closedError("the measuring thread is closed; no engine can be created in it");
     const member: Member = {
       id: this.#nextId++,
       config,
@@ -89,18 +90,26 @@ class WorkerMeasuringThread implements MeasuringThread {
       opened: Promise.withResolvers(),
       closed: null,
     };
-    this.#members.set(member.id, member);
-    if (this.#worker === null) this.#start();
-    else this.#post({ type: "open", engine: member.id, config });
-    const ports = await member.opened.promise;
-    member.config = { ...config, ...ports };
+    const ports = await this.#responder.open(member.id, config);
+    try {
+      await this.#openEngine(member);
+    } catch (error) {
+      await this.#responder.close(member.id);
+      throw error;
+    }
     this.#setIcmpTask(member);
     return {
       ...ports,
       setPeers: (peers) => {
         member.peers = peers;
-        this.#post({ type: "peers", engine: member.id, peers });
+        this.#worker.post({ type: "peers", engine: member.id, peers });
         this.#setIcmpTask(member);
+      },
+      setKeys: (keys, signingKeyId) => {
+        member.config = { ...member.config, keys, signingKeyId };
+        // First whoever verifies: what is signed with a new key must find it known.
+        this.#responder.setKeys(member.id, keys, signingKeyId);
+        this.#worker.post({ type: "keys", engine: member.id, keys, signingKeyId });
       },
       stop: () => this.#stopMember(member),
     };
@@ -108,79 +117,58 @@ class WorkerMeasuringThread implements MeasuringThread {
 
   async close(): Promise<void> {
     await Promise.all([...this.#members.values()].map((member) => this.#stopMember(member)));
-    this.#abort.abort(new ProbeError("probe_thread_closed", "the measuring thread was closed"));
-    const worker = this.#worker;
-    this.#worker = null;
-    await Promise.all([worker?.terminate(), this.#icmp.close()]);
+    this.#closed = true;
+    await Promise.all([this.#worker.close(), this.#responder.closeAll(), this.#icmp.close()]);
+  }
+
+  /** Rejects when the thread refuses the engine, or dies again and again. */
+  #openEngine(member: Member): Promise<void> {
+    this.#members.set(member.id, member);
+    if (this.#worker.running) this.#open(member);
+    else this.#worker.start();
+    return member.opened.promise;
   }
 
   #setIcmpTask({ id, config, peers }: Member): void {
     const { intervalMs, timeoutMs, warmupPackets, zeroCheckIntervalMs } = config;
-    const icmpPeers = config.methods.includes("icmp") ? peers.filter(isIpv4) : [];
     this.#icmp.setTask({
       engine: id,
-      peers: icmpPeers,
+      peers: config.methods.includes("icmp") ? peers : [],
       intervalMs,
       timeoutMs,
       warmupPackets,
       zeroCheckIntervalMs,
+      dscp: config.dscp,
+      payloadBytes: config.icmpPayloadBytes,
+      prober: config.icmpProber,
     });
   }
 
-  #start(): void {
-    const worker = new Worker(this.#deps.workerUrl ?? new URL("./worker.ts", import.meta.url), {
-      name: "isochrone-measuring",
-      execArgv: [],
-    });
-    this.#worker = worker;
-    this.#startedMs = this.#deps.clock.monotonic();
-    let cause: unknown = null;
-    worker.on("message", (message: FromWorker) => {
-      if (this.#worker === worker) this.#handle(message);
-    });
-    worker.on("error", (error) => {
-      cause = error;
-    });
-    worker.on("exit", (code) => {
-      if (this.#worker !== worker) return;
-      this.#worker = null;
-      this.#died(cause ?? new Error(`the measuring thread ended with code ${code}`));
-    });
+  #openAll(): void {
     for (const member of this.#members.values()) this.#open(member);
   }
 
+  #open({ id, config, peers }: Member): void {
+    this.#worker.post({ type: "open", engine: id, config });
+    this.#worker.post({ type: "peers", engine: id, peers });
+  }
+
   #died(cause: unknown): void {
-    if (this.#abort.signal.aborted) return;
-    this.#restarts++;
-    if (this.#deps.clock.monotonic() - this.#startedMs > HEALTHY_MS) this.#restartDelayMs = RESTART_MIN_MS;
-    const delayMs = this.#restartDelayMs;
-    this.#restartDelayMs = Math.min(RESTART_MAX_MS, delayMs * 2);
-    this.#deps.logger.error("measuring thread died", {
-      error: cause,
-      restartInMs: delayMs,
-      restarts: this.#restarts,
-    });
     for (const member of this.#members.values()) {
       member.closed?.();
-      if (!member.wasOpen && ++member.failedStarts >= MAX_FAILED_STARTS) this.#giveUp(member, cause);
+      if (member.wasOpen || ++member.failedStarts < MAX_FAILED_STARTS) continue;
+      this.#members.delete(member.id);
+      const message = `the measuring thread died ${member.failedStarts} times before the engine of ${member.config.node} opened`;
+      member.opened.reject(new ProbeError("probe_thread_failed", message, { cause }));
     }
-    void this.#restartAfter(delayMs);
-  }
-
-  #giveUp(member: Member, cause: unknown): void {
-    this.#members.delete(member.id);
-    const message = `the measuring thread died ${member.failedStarts} times before the engine of ${member.config.node} opened`;
-    member.opened.reject(new ProbeError("probe_thread_failed", message, { cause }));
-  }
-
-  /** Never rejects: the sleep ends early only when the thread is closed, and then nothing is to be restarted. */
-  async #restartAfter(delayMs: number): Promise<void> {
-    await this.#deps.clock.sleep(delayMs, this.#abort.signal).catch(() => undefined);
-    if (this.#abort.signal.aborted || this.#worker !== null || this.#members.size === 0) return;
-    this.#start();
   }
 
   #handle(message: FromWorker): void {
+    if (message.type === "ready") {
+      const { sockets, reason } = message;
+      this.#deps.logger.info("measuring thread ready", { sockets, ...(reason === null ? {} : { reason }) });
+      return;
+    }
     if (message.type === "fault") {
       this.#deps.logger.warnOnce(`measuring-fault:${message.message}`, "measuring thread task failed", {
         message: message.message,
@@ -192,13 +180,14 @@ class WorkerMeasuringThread implements MeasuringThread {
     switch (message.type) {
       case "opened":
         member.wasOpen = true;
-        member.opened.resolve({ udpPort: message.udpPort, tcpPort: message.tcpPort });
+        member.opened.resolve();
         return;
       case "failed":
-        this.#openFailed(member, message);
+        this.#members.delete(member.id);
+        member.opened.reject(new ProbeError("probe_thread_failed", message.message));
         return;
       case "snapshot":
-        member.handlers.onSnapshot(this.#withIcmp(member, message.snapshot));
+        member.handlers.onSnapshot(this.#complete(member, message.snapshot));
         return;
       case "closed":
         member.closed?.();
@@ -208,62 +197,36 @@ class WorkerMeasuringThread implements MeasuringThread {
     }
   }
 
-  /** The ICMP thread reports on its own; what it said since the last snapshot goes with this one. */
-  #withIcmp(member: Member, snapshot: EngineSnapshot): EngineSnapshot {
+  /** The other threads report on their own; what they said since the last snapshot goes with this one. */
+  #complete(member: Member, snapshot: EngineSnapshot): EngineSnapshot {
     const { flows, zeroCheck } = this.#icmp.take(member.id);
-    return { ...snapshot, flows: [...snapshot.flows, ...flows], zeroCheck };
-  }
-
-  #openFailed(member: Member, { message, errno }: Extract<FromWorker, { type: "failed" }>): void {
-    const { bindAddress, udpPort, tcpPort } = member.config;
-    const text = `cannot open the echo responder on ${bindAddress}, UDP port ${udpPort}, TCP port ${tcpPort}: ${message}`;
-    this.#deps.logger.error("engine failed to open", { node: member.config.node, message: text });
-    if (member.wasOpen) {
-      void this.#reopenAfter(member, REOPEN_MS);
-      return;
-    }
-    this.#members.delete(member.id);
-    member.closed?.();
-    member.opened.reject(new ProbeError("probe_bind_failed", text, { retryable: errno === "EADDRINUSE" }));
-  }
-
-  async #reopenAfter(member: Member, delayMs: number): Promise<void> {
-    await this.#deps.clock.sleep(delayMs, this.#abort.signal).catch(() => undefined);
-    if (this.#abort.signal.aborted || !this.#members.has(member.id)) return;
-    this.#open(member);
-  }
-
-  #open({ id, config, peers }: Member): void {
-    this.#post({ type: "open", engine: id, config });
-    this.#post({ type: "peers", engine: id, peers });
+    return {
+      ...snapshot,
+      flows: [...snapshot.flows, ...flows],
+      responder: this.#responder.take(member.id),
+      zeroCheck,
+      icmpProber: this.#icmp.prober,
+    };
   }
 
   async #stopMember(member: Member): Promise<void> {
     if (!this.#members.has(member.id)) return;
-    if (this.#worker !== null) {
-      const closed = Promise.withResolvers<void>();
-      member.closed = closed.resolve;
-      this.#post({ type: "close", engine: member.id });
+    // First, so that the last snapshot has their last counts.
+    await Promise.all([this.#responder.close(member.id), this.#icmp.finish(member.id)]);
+    const closed = Promise.withResolvers<void>();
+    member.closed = closed.resolve;
+    if (this.#worker.post({ type: "close", engine: member.id })) {
       const timer = new AbortController();
-      await Promise.race([
-        closed.promise,
-        this.#deps.clock.sleep(STOP_DEADLINE_MS, timer.signal).catch(() => {}),
-      ]);
+      await Promise.race([closed.promise, pause(this.#deps.clock, STOP_DEADLINE_MS, timer.signal)]);
       timer.abort();
     }
     this.#members.delete(member.id);
-    this.#icmp.remove(member.id);
-    member.opened.reject(
-      new ProbeError("probe_thread_closed", "the engine was stopped before it had opened"),
-    );
-  }
-
-  #post(message: ToWorker): void {
-    this.#worker?.postMessage(message);
+    // What came too late for the last snapshot.
+    this.#icmp.take(member.id);
+    member.opened.reject(closedError("the engine was stopped before it had opened"));
   }
 }
 
-function isIpv4(peer: ProbePeer): boolean {
-  const bytes = parseAddress(peer.address);
-  return bytes !== null && familyOf(bytes) === 4;
+function closedError(message: string): ProbeError {
+  return new ProbeError("probe_thread_closed", message);
 }

@@ -9,14 +9,15 @@ interface Entry {
   run: (() => void) | null;
 }
 
-/** What the timetable needs of its surroundings; `setTimer` returns a function that clears the timer. */
+/** What the timetable needs of its surroundings. */
 export interface TimetableDeps {
   monotonic(): number;
-  setTimer(run: () => void, delayMs: number): () => void;
+  /** Returns a function that clears the timer. Without, whoever owns the thread asks for `dueMs` and calls `runDue`. */
+  readonly setTimer?: (run: () => void, delayMs: number) => () => void;
   onError(error: unknown): void;
 }
 
-/** All timed work of a thread behind one timer: a binary heap by due time. Tasks due together run in the order of their making. */
+/** All timed work of a thread, behind one timer or the thread's own loop: a binary heap by due time. Tasks due together run in the order of their making. */
 export class Timetable {
   readonly #deps: TimetableDeps;
   readonly #heap: Entry[] = [];
@@ -41,28 +42,13 @@ export class Timetable {
     };
   }
 
-  close(): void {
-    this.#heap.length = 0;
-    this.#clear?.();
-    this.#clear = null;
-    this.#armedForMs = Number.POSITIVE_INFINITY;
+  /** When the first task is due; infinite without one. */
+  get dueMs(): number {
+    return this.#heap[0]?.atMs ?? Number.POSITIVE_INFINITY;
   }
 
-  #arm(): void {
-    const first = this.#heap[0];
-    if (first === undefined || first.atMs >= this.#armedForMs) return;
-    this.#clear?.();
-    this.#armedForMs = first.atMs;
-    // Timers count in whole milliseconds and may end a little early: #run looks at the clock again.
-    this.#clear = this.#deps.setTimer(
-      () => this.#run(),
-      Math.max(0, Math.ceil(first.atMs - this.#deps.monotonic())),
-    );
-  }
-
-  #run(): void {
-    this.#clear = null;
-    this.#armedForMs = Number.POSITIVE_INFINITY;
+  /** Runs what is due by now. */
+  runDue(): void {
     for (
       let first = this.#heap[0];
       first !== undefined && first.atMs <= this.#deps.monotonic();
@@ -75,6 +61,31 @@ export class Timetable {
         this.#deps.onError(error);
       }
     }
+  }
+
+  close(): void {
+    this.#heap.length = 0;
+    this.#clear?.();
+    this.#clear = null;
+    this.#armedForMs = Number.POSITIVE_INFINITY;
+  }
+
+  #arm(): void {
+    const first = this.#heap[0];
+    if (this.#deps.setTimer === undefined || first === undefined || first.atMs >= this.#armedForMs) return;
+    this.#clear?.();
+    this.#armedForMs = first.atMs;
+    // Timers count in whole milliseconds and may end a little early: #run looks at the clock again.
+    this.#clear = this.#deps.setTimer(
+      () => this.#run(),
+      Math.max(0, Math.ceil(first.atMs - this.#deps.monotonic())),
+    );
+  }
+
+  #run(): void {
+    this.#clear = null;
+    this.#armedForMs = Number.POSITIVE_INFINITY;
+    this.runDue();
     this.#arm();
   }
 

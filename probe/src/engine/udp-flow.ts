@@ -1,10 +1,8 @@
-import { createSocket, type Socket } from "node:dgram";
 import type { FlowSnapshot, ProbePeer } from "../ports.ts";
-import { familyOf, parseAddress } from "../domain/ip.ts";
 import type { EngineContext, Flow } from "./context.ts";
-import { errnoOf, localAddressFor } from "./sockets.ts";
 import { RrSession } from "./rr-session.ts";
 import { SendSchedule, type ScheduledSender } from "./send-schedule.ts";
+import type { DatagramSocket } from "./sockets/port.ts";
 
 /** How soon a socket that broke is opened again. Milliseconds. */
 const REOPEN_MS = 1000;
@@ -18,16 +16,19 @@ export class UdpFlow implements Flow, ScheduledSender {
   readonly #peer: ProbePeer;
   readonly #session: RrSession;
   readonly #schedule: SendSchedule;
-  #socket: Socket | null = null;
+  readonly #onAnswer: () => void;
+  #socket: DatagramSocket | null = null;
   #connected = false;
   /** Errno of the last failure to open the socket. */
   #openError = "not_open";
   #reopenAtMs = 0;
   #stopped = false;
 
-  constructor(context: EngineContext, peer: ProbePeer) {
+  /** `onAnswer` comes after each timely answer. */
+  constructor(context: EngineContext, peer: ProbePeer, onAnswer: () => void = () => {}) {
     this.#context = context;
     this.#peer = peer;
+    this.#onAnswer = onAnswer;
     this.#session = new RrSession(context, peer, "udp_rr");
     this.#schedule = new SendSchedule(context, this);
   }
@@ -38,8 +39,31 @@ export class UdpFlow implements Flow, ScheduledSender {
   }
 
   start(): void {
-    this.#open();
+    this.open();
     this.#schedule.start();
+  }
+
+  /** The part of `start` without the schedule, for those who send by themselves. */
+  open(): void {
+    this.#connected = false;
+    const { address, udpPort: port } = this.#peer;
+    const { bindAddress, dscp } = this.#context.config;
+    const session = this.#session;
+    const socket = this.#context.sockets.openDatagram(
+      { address, port, bindAddress, dscp },
+      {
+        onPacket: (packet, atMs, kernelNs) => {
+          if (session.answer(packet, atMs, kernelNs)) this.#onAnswer();
+        },
+        onSent: (sequence, kernelNs) => session.departed(sequence, kernelNs),
+        onOpen: () => {
+          this.#connected = true;
+        },
+        onError: (code) => this.#failed(socket, code),
+        onSendFailed: (code) => session.sendFailed(code),
+      },
+    );
+    this.#socket = socket;
   }
 
   stop(): void {
@@ -54,60 +78,31 @@ export class UdpFlow implements Flow, ScheduledSender {
   }
 
   prepare(): void {
-    if (this.#socket === null && this.#context.monotonic() >= this.#reopenAtMs) this.#open();
+    if (this.#socket === null && this.#context.monotonic() >= this.#reopenAtMs) this.open();
     this.#session.prepare();
   }
 
-  send(): void {
-    const { request, tally } = this.#session;
+  send(plannedMs?: number): void {
+    const { request, sequence, tally } = this.#session;
     if (this.#socket === null || !this.#connected) {
       tally.countError("send_error", this.#openError);
       return;
     }
-    const socket = this.#socket;
+    this.#session.begin(this.#context.monotonic(), plannedMs);
     const sentMs = this.#context.monotonic();
-    try {
-      // Synchronous in libuv as long as the socket takes it; the callback only tells of errors.
-      socket.send(request, (error) => {
-        if (error) this.#session.sendFailed(errnoOf(error));
-      });
-    } catch (error) {
-      tally.countError("send_error", errnoOf(error));
-      return;
-    }
+    const error = this.#socket.send(request, sequence);
     this.#session.sent(sentMs);
+    if (error !== null) this.#session.sendFailed(error);
+    else this.#socket.collectStamps();
   }
 
   missed(ticks: number): void {
     this.#session.tally.skip("missed_tick", ticks);
   }
 
-  #open(): void {
-    const address = parseAddress(this.#peer.address);
-    const family = address === null ? 4 : familyOf(address);
-    this.#connected = false;
-    const socket = createSocket({ type: family === 4 ? "udp4" : "udp6" });
-    this.#socket = socket;
-    socket.on("message", (packet) => {
-      const atMs = this.#context.monotonic();
-      this.#session.answer(packet, atMs);
-    });
-    socket.on("connect", () => {
-      this.#connected = true;
-    });
-    socket.on("error", (error) => this.#failed(socket, error));
-    socket.bind(
-      { port: 0, address: localAddressFor(this.#context.config.bindAddress, family), exclusive: true },
-      () => {
-        if (this.#socket === socket) socket.connect(this.#peer.udpPort, this.#peer.address);
-      },
-    );
-  }
-
   /** An ICMP error of an earlier packet arrives here too (ECONNREFUSED): the socket lives on, the packet times out as lost. */
-  #failed(socket: Socket, error: Error): void {
+  #failed(socket: DatagramSocket, code: string): void {
     if (this.#stopped || socket !== this.#socket) return;
-    const code = errnoOf(error);
     if (this.#connected) {
       this.#session.tally.note(code);
       return;
@@ -121,10 +116,6 @@ export class UdpFlow implements Flow, ScheduledSender {
     const socket = this.#socket;
     this.#socket = null;
     this.#connected = false;
-    if (socket === null) return;
-    socket.removeAllListeners();
-    // A closing socket may still report an error; nobody is left to care.
-    socket.on("error", () => {});
-    socket.close();
+    socket?.close();
   }
 }

@@ -1,9 +1,18 @@
 // Entry file of the measuring thread: real clocks, real randomness, and nothing but packets.
 import { randomBytes } from "node:crypto";
 import { constants, setPriority } from "node:os";
-import { parentPort } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
+import { trackDescriptors } from "@isochrone/kernel-sockets";
+import { WorkerShare, type SharedMemory } from "../workers/share.ts";
+import { createLoop } from "./create-loop.ts";
 import { EngineHost } from "./engine-host.ts";
-import type { ToWorker } from "./messages.ts";
+import type { FromWorker, ToWorker } from "./messages.ts";
+
+/** What the thread is started with. */
+interface Start {
+  readonly share: SharedMemory;
+  readonly sockets: "auto" | "node";
+}
 
 const port = parentPort;
 if (port === null) throw new Error("engine/worker.ts must be started as a worker thread");
@@ -15,19 +24,25 @@ try {
   // Not allowed without CAP_SYS_NICE: the instrument measures its own lateness either way.
 }
 
+const post = (message: FromWorker): void => port.postMessage(message);
+const fault = (error: unknown): void =>
+  post({ type: "fault", message: error instanceof Error ? error.message : String(error) });
+const monotonic = (): number => performance.now();
+const { share, sockets: wanted } = workerData as Start;
+const shared = new WorkerShare(share);
+// Messages that come meanwhile wait in the port.
+const { loop, sockets, reason, wakeFd } = await createLoop({ monotonic, onError: fault }, wanted, (libc) =>
+  trackDescriptors(libc, shared.descriptors),
+);
+if (wakeFd !== null) shared.announceWake(wakeFd);
+post({ type: "ready", sockets, reason });
 const host = new EngineHost({
+  loop,
+  monotonic,
   now: () => Date.now(),
-  monotonic: () => performance.now(),
   random: () => Math.random(),
   nonce: () => randomBytes(8).readBigUInt64BE(),
-  setTimer: (run, delayMs) => {
-    const timer = setTimeout(run, delayMs);
-    return () => clearTimeout(timer);
-  },
-  afterPoll: (run) => {
-    setImmediate(run);
-  },
-  post: (message) => port.postMessage(message),
+  post,
 });
 
 port.on("message", (message: ToWorker) => host.handle(message));

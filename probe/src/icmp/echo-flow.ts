@@ -1,13 +1,13 @@
 import { Tally } from "../domain/tally.ts";
 import { Transactions } from "../domain/transactions.ts";
 import type { FlowSnapshot } from "../ports.ts";
+import type { EchoRoute, EchoTarget, ReceivedEcho } from "./echo-port.ts";
 
 /** Transactions that a flow remembers beyond those that can wait at once. */
-const REMEMBERED = 64;
+const REMEMBERED = 12;
 
-export interface EchoFlowOptions {
+export interface EchoFlowOptions extends EchoTarget {
   readonly node: string;
-  readonly target: string;
   readonly intervalMs: number;
   readonly timeoutMs: number;
   readonly warmupPackets: number;
@@ -15,18 +15,21 @@ export interface EchoFlowOptions {
 
 /** ICMP echoes to one address on a fixed schedule with a random phase. */
 export class EchoFlow {
-  readonly target: string;
-  readonly #options: EchoFlowOptions;
+  readonly options: EchoFlowOptions;
+  readonly route: EchoRoute;
+  /** Of the engine that asked for it. */
+  active = true;
   readonly #transactions: Transactions;
   readonly #tally = new Tally();
   #dueMs: number;
   #warmup: number;
-  #kernelStamped = 0;
-  #userStamped = 0;
+  /** Reasons that ICMP errors gave for packets that still wait. */
+  readonly #reasons: string[] = [];
+  #stamped = { kernel: 0, user: 0 };
 
-  constructor(options: EchoFlowOptions, startMs: number, phase: number) {
-    this.target = options.target;
-    this.#options = options;
+  constructor(options: EchoFlowOptions, route: EchoRoute, startMs: number, phase: number) {
+    this.options = options;
+    this.route = route;
     this.#dueMs = startMs + phase * options.intervalMs;
     this.#warmup = options.warmupPackets;
     const waiting = 2 * Math.ceil(options.timeoutMs / options.intervalMs) + REMEMBERED;
@@ -37,21 +40,26 @@ export class EchoFlow {
     return this.#dueMs;
   }
 
+  /** When it next has something to do: to send, or to give up a packet. */
+  get nextMs(): number {
+    return Math.min(this.#dueMs, this.#transactions.nextDeadlineMs() ?? Number.POSITIVE_INFINITY);
+  }
+
   get waiting(): number {
     return this.#transactions.waiting;
   }
 
-  /** Whether all timed samples since the last `take` carried the kernel's stamps; null without a sample. */
+  /** Whose stamps timed the samples since the last `take`: the kernel's if all of them; null without a sample. */
   get stampedBy(): "kernel" | "user" | null {
-    if (this.#kernelStamped + this.#userStamped === 0) return null;
-    return this.#userStamped === 0 ? "kernel" : "user";
+    if (this.#stamped.user > 0) return "user";
+    return this.#stamped.kernel > 0 ? "kernel" : null;
   }
 
   /** Moves on to the next planned time after `nowMs`; ticks that passed unused are counted, not made up for. */
   advance(nowMs: number): void {
-    const missed = Math.floor((nowMs - this.#dueMs) / this.#options.intervalMs);
+    const missed = Math.floor((nowMs - this.#dueMs) / this.options.intervalMs);
     this.#tally.skip("missed_tick", missed);
-    this.#dueMs += (missed + 1) * this.#options.intervalMs;
+    this.#dueMs += (missed + 1) * this.options.intervalMs;
   }
 
   /** Returns the flow's own number of the packet. */
@@ -59,11 +67,11 @@ export class EchoFlow {
     const sequence = this.#transactions.nextSequence;
     this.#tally.count("sent");
     const pushedOut = this.#transactions.sent(sentMs);
-    if (pushedOut > 0) this.#tally.countError("lost", "timeout", pushedOut);
+    if (pushedOut > 0) this.#lose(pushedOut);
     return sequence;
   }
 
-  sendFailed(reason: string): void {
+  refused(reason: string): void {
     this.#tally.countError("send_error", reason);
   }
 
@@ -71,16 +79,32 @@ export class EchoFlow {
     this.#tally.countError("corrupt", reason);
   }
 
-  /** A reply read at `atMs`. `kernelMs` is the round trip by the kernel's stamps; null where one is missing. */
-  reply(sequence: number, atMs: number, kernelMs: number | null): void {
+  /** An ICMP error says that a packet of ours didn't arrive; when the packet is given up, this is why. */
+  unreachable(reason: string): void {
+    if (this.#reasons.length < this.#transactions.waiting) this.#reasons.push(reason);
+    else this.#tally.note(reason);
+  }
+
+  /**
+   * A reply read at `atMs`. `stampsMs` is the round trip by the port's stamps, NaN where one is missing or can't be trusted;
+   * `stampedBy` says whose they are.
+   */
+  reply(
+    sequence: number,
+    atMs: number,
+    echo: ReceivedEcho,
+    stampsMs: number,
+    stampedBy: "kernel" | "user",
+  ): void {
     const settlement = this.#transactions.settle(sequence, atMs);
     switch (settlement.kind) {
       case "received":
         this.#tally.count("received");
-        this.#record(atMs - settlement.sentMs, kernelMs);
+        if (echo.hops >= 0) this.#tally.passed(echo.hops);
+        this.#record(atMs - settlement.sentMs, stampsMs, stampedBy);
         return;
       case "late_first":
-        this.#tally.countError("lost", "timeout");
+        this.#lose(1);
         this.#tally.count("late");
         return;
       case "late":
@@ -97,25 +121,32 @@ export class EchoFlow {
 
   expire(nowMs: number): void {
     const lost = this.#transactions.expire(nowMs);
-    if (lost > 0) this.#tally.countError("lost", "timeout", lost);
+    if (lost > 0) this.#lose(lost);
   }
 
   take(): FlowSnapshot {
-    this.#kernelStamped = 0;
-    this.#userStamped = 0;
-    return this.#tally.take({ node: this.#options.node, method: "icmp", ipFamily: 4 });
+    this.#stamped = { kernel: 0, user: 0 };
+    const { node, family } = this.options;
+    return this.#tally.take({ node, method: "icmp", ipFamily: family });
+  }
+
+  #lose(count: number): void {
+    const named = this.#reasons.splice(0, count);
+    for (const reason of named) this.#tally.countError("lost", reason);
+    if (count > named.length) this.#tally.countError("lost", "timeout", count - named.length);
   }
 
   /** The kernel's clock may step: its round trip counts only if it lies within what this thread saw on the monotonic clock. */
-  #record(userMs: number, kernelMs: number | null): void {
+  #record(userMs: number, stampsMs: number, stampedBy: "kernel" | "user"): void {
     if (this.#warmup > 0) {
       this.#warmup--;
       this.#tally.discard("warmup");
       return;
     }
-    const trusted = kernelMs !== null && kernelMs >= 0 && kernelMs <= userMs;
-    if (trusted) this.#kernelStamped++;
-    else this.#userStamped++;
-    this.#tally.record((trusted ? kernelMs : userMs) / 1000);
+    const trusted = stampsMs >= 0 && stampsMs <= userMs;
+    const by = trusted ? stampedBy : "user";
+    this.#stamped[by]++;
+    this.#tally.countStamp(by);
+    this.#tally.record((trusted ? stampsMs : userMs) / 1000);
   }
 }

@@ -1,47 +1,142 @@
-// ICMP echo request (RFC 792): type, code, checksum, id, sequence (16 bits), then our payload of 32 bytes:
-// nonce (8), full sequence (4), zeros. The nonce tells our replies from those of others in the same network namespace.
+// ICMP echo (RFC 792, RFC 4443): type, code, checksum, id, sequence (16 bits), then our payload: nonce (8), full sequence (4), the
+// same inverted (4), and a pattern up to the wanted size. The nonce tells our replies from those of others in the same network namespace; the pattern shows
+// damage that nobody's checksum has seen (raw sockets get packets before the kernel checks them).
 
-export const ECHO_BYTES = 40;
-const ECHO_REQUEST = 8;
-const ECHO_REPLY = 0;
-const AT = { checksum: 2, id: 4, sequence: 6, nonce: 8, fullSequence: 16 } as const;
+/** Type, code, checksum, id, sequence. */
+export const ECHO_HEADER_BYTES = 8;
+/** The part of the payload that says whose packet it is. */
+export const ECHO_IDENTITY_BYTES = 16;
+export const MAX_PAYLOAD_BYTES = 1472;
 
-/** Writes a request into `view`. */
-export function writeEcho(view: DataView, id: number, sequence: number, nonce: bigint): void {
-  for (let i = 0; i < ECHO_BYTES; i += 4) view.setUint32(i, 0);
-  view.setUint8(0, ECHO_REQUEST);
-  view.setUint16(AT.id, id);
-  view.setUint16(AT.sequence, sequence & 0xffff);
-  view.setBigUint64(AT.nonce, nonce);
-  view.setUint32(AT.fullSequence, sequence >>> 0);
-  view.setUint16(AT.checksum, checksum(view, ECHO_BYTES));
+const TYPES = { 4: { request: 8, reply: 0 }, 6: { request: 128, reply: 129 } } as const;
+const AT = {
+  checksum: 2,
+  id: 4,
+  sequence: 6,
+  nonce: 8,
+  fullSequence: 16,
+  inverted: 20,
+  pattern: 24,
+} as const;
+
+/** Whose echoes they are. `id` null: the kernel sets and checks it (datagram sockets). */
+export interface EchoIdentity {
+  readonly family: 4 | 6;
+  readonly id: number | null;
+  readonly nonce: bigint;
 }
 
 /** What a received message is: a reply of ours with its full sequence, somebody else's, or a damaged one of ours. */
 export type EchoReply =
   | { readonly kind: "ours"; readonly sequence: number }
-  | { readonly kind: "foreign" | "corrupt" };
+  /** `shortSequence` is that of the header, which the damage may have spared. */
+  | { readonly kind: "corrupt"; readonly sequence: number; readonly shortSequence: number }
+  | { readonly kind: "foreign" };
 
-/** Reads the ICMP message of `length` bytes that begins at `offset`. `id` null: the kernel has checked it (datagram sockets). */
-export function readEcho(
-  view: DataView,
-  offset: number,
-  length: number,
-  nonce: bigint,
-  id: number | null,
-): EchoReply {
-  if (length < AT.fullSequence + 4 || view.getUint8(offset) !== ECHO_REPLY) return { kind: "foreign" };
-  if (id !== null && view.getUint16(offset + AT.id) !== id) return { kind: "foreign" };
-  if (view.getBigUint64(offset + AT.nonce) !== nonce) return { kind: "foreign" };
-  const sequence = view.getUint32(offset + AT.fullSequence);
-  const agrees = length === ECHO_BYTES && view.getUint16(offset + AT.sequence) === (sequence & 0xffff);
-  return agrees ? { kind: "ours", sequence } : { kind: "corrupt" };
+const FOREIGN: EchoReply = { kind: "foreign" };
+
+interface Template {
+  readonly bytes: Buffer;
+  /** Sum of its 16-bit words, sequence zero. */
+  readonly sum: number;
 }
 
-/** Internet checksum (RFC 1071) of an even number of bytes. */
-export function checksum(view: DataView, bytes: number): number {
+/** Writes the requests of one socket and reads what comes back to it. */
+export class EchoCodec {
+  readonly #identity: EchoIdentity;
+  readonly #nonceHigh: number;
+  readonly #nonceLow: number;
+  readonly #pattern = Buffer.from(Array.from({ length: MAX_PAYLOAD_BYTES }, (_, i) => (i * 167 + 29) & 0xff));
+  /** By payload size. */
+  readonly #templates = new Map<number, Template>();
+
+  constructor(identity: EchoIdentity) {
+    this.#identity = identity;
+    this.#nonceHigh = Number(identity.nonce >> 32n);
+    this.#nonceLow = Number(identity.nonce & 0xffff_ffffn);
+  }
+
+  /** Fills `into`, whose length says how big the payload is: at least ECHO_IDENTITY_BYTES, at most MAX_PAYLOAD_BYTES. */
+  write(into: Buffer, sequence: number): void {
+    const { bytes, sum } = this.#template(into.length);
+    into.set(bytes);
+    const short = sequence & 0xffff;
+    into.writeUInt16BE(short, AT.sequence);
+    into.writeUInt32BE(sequence >>> 0, AT.fullSequence);
+    into.writeUInt32BE(~sequence >>> 0, AT.inverted);
+    // IPv6's checksum covers addresses, which the kernel knows; it fills it in.
+    if (this.#identity.family === 6) return;
+    // The words of the full sequence and of its inverse add up to the same whatever it is.
+    into.writeUInt16BE(folded(sum + short + 2 * 0xffff), AT.checksum);
+  }
+
+  /** Reads the ICMP message of `length` bytes at `offset`. */
+  read(bytes: Buffer, offset: number, length: number): EchoReply {
+    if (length < AT.pattern || bytes[offset] !== TYPES[this.#identity.family].reply) return FOREIGN;
+    if (!this.isOurs(bytes, offset)) return FOREIGN;
+    const sequence = bytes.readUInt32BE(offset + AT.fullSequence);
+    const shortSequence = bytes.readUInt16BE(offset + AT.sequence);
+    const patternBytes = Math.min(length - AT.pattern, this.#pattern.length);
+    const from = offset + AT.pattern;
+    const whole = this.#pattern.compare(bytes, from, from + patternBytes, 0, patternBytes) === 0;
+    const agree =
+      shortSequence === (sequence & 0xffff) && bytes.readUInt32BE(offset + AT.inverted) === ~sequence >>> 0;
+    if (whole && agree) return { kind: "ours", sequence };
+    return { kind: "corrupt", sequence, shortSequence };
+  }
+
+  /** Whether id and nonce of a request or reply of at least 16 bytes are ours. */
+  isOurs(bytes: Buffer, offset: number): boolean {
+    return (
+      this.hasOurId(bytes, offset) &&
+      bytes.readUInt32BE(offset + AT.nonce) === this.#nonceHigh &&
+      bytes.readUInt32BE(offset + AT.nonce + 4) === this.#nonceLow
+    );
+  }
+
+  hasOurId(bytes: Buffer, offset: number): boolean {
+    const { id } = this.#identity;
+    return id === null || bytes.readUInt16BE(offset + AT.id) === id;
+  }
+
+  #template(length: number): Template {
+    const known = this.#templates.get(length);
+    if (known !== undefined) return known;
+    const { family, id, nonce } = this.#identity;
+    if (length < AT.pattern || length > ECHO_HEADER_BYTES + MAX_PAYLOAD_BYTES) {
+      throw new RangeError(
+        `payload of an echo must be ${ECHO_IDENTITY_BYTES} to ${MAX_PAYLOAD_BYTES} bytes, got ${length - ECHO_HEADER_BYTES}`,
+      );
+    }
+    const bytes = Buffer.alloc(length);
+    bytes[0] = TYPES[family].request;
+    bytes.writeUInt16BE(id ?? 0, AT.id);
+    bytes.writeBigUInt64BE(nonce, AT.nonce);
+    this.#pattern.copy(bytes, AT.pattern, 0, length - AT.pattern);
+    const template = { bytes, sum: sumOfWords(bytes) };
+    this.#templates.set(length, template);
+    return template;
+  }
+}
+
+/** The 16-bit sequence in the header of an echo, e.g. one that an ICMP error quotes. */
+export function shortSequenceOf(bytes: Buffer, offset: number): number {
+  return bytes.readUInt16BE(offset + AT.sequence);
+}
+
+/** Internet checksum (RFC 1071); a missing last byte counts as zero. */
+export function checksum(bytes: Buffer): number {
+  return folded(sumOfWords(bytes));
+}
+
+function sumOfWords(bytes: Buffer): number {
   let sum = 0;
-  for (let i = 0; i < bytes; i += 2) sum += view.getUint16(i);
-  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16);
-  return ~sum & 0xffff;
+  for (let i = 0; i + 1 < bytes.length; i += 2) sum += bytes.readUInt16BE(i);
+  return bytes.length % 2 === 0 ? sum : sum + ((bytes.at(-1) as number) << 8);
+}
+
+function folded(sum: number): number {
+  let rest = sum;
+  while (rest > 0xffff) rest = (rest & 0xffff) + (rest >>> 16);
+  return ~rest & 0xffff;
 }

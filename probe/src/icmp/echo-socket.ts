@@ -1,205 +1,253 @@
-import { ECHO_BYTES, readEcho, writeEcho } from "./echo-packet.ts";
-import { SYS, type Block, type Libc } from "./libc.ts";
+import {
+  KernelSocket,
+  ReceiveBatch,
+  SYS,
+  SendBatch,
+  SystemCallError,
+  type Libc,
+  type SocketAddress,
+} from "@isochrone/kernel-sockets";
+import { ECHO_HEADER_BYTES, EchoCodec, MAX_PAYLOAD_BYTES, shortSequenceOf } from "./echo-packet.ts";
+import type { EchoHandlers } from "./echo-port.ts";
 
-/** SOF_TIMESTAMPING_ TX_SOFTWARE, RX_SOFTWARE, SOFTWARE, OPT_ID (numbers our sends), OPT_TSONLY, OPT_CMSG. */
-const TIMESTAMPING = (1 << 1) | (1 << 3) | (1 << 4) | (1 << 7) | (1 << 11) | (1 << 10);
-const DATA_BYTES = 512;
-const CONTROL_BYTES = 512;
-const ADDRESS_BYTES = 16;
-const RECEIVE_BUFFER_BYTES = 1 << 20;
-const LE = true;
-/** Offsets in struct msghdr. */
-const MSG = {
-  name: 0,
-  nameLength: 8,
-  iov: 16,
-  iovLength: 24,
-  control: 32,
-  controlLength: 40,
-  bytes: 56,
-} as const;
+/** Messages per system call. */
+const SEND_SLOTS = 64;
+const RECEIVE_SLOTS = 64;
+const ERROR_SLOTS = 64;
+/** An echo of the largest payload with the longest IPv4 header. */
+const DATA_BYTES = 2048;
+/** Of an ICMP error the kernel hands over what the router quoted of our packet; its beginning is enough. */
+const QUOTE_BYTES = 64;
+const MIN_QUOTE_BYTES = 8;
+const NONCE_QUOTE_BYTES = 16;
+const RECEIVE_BUFFER_BYTES = 4 << 20;
+/** Sends whose kernel time may still be under way; a power of two. */
+const STAMP_RING = 1 << 16;
+const ECHO_REPLY_V4 = 0;
+const ECHO_REPLY_V6 = 129;
+/** struct icmp6_filter: a bit per type, 1 = blocked. */
+const ICMP6_FILTER_BYTES = 32;
+/** What hosts and routers start the hop count of their packets with. */
+const USUAL_HOP_LIMITS = [64, 128, 255];
 
-/** A reply, with the kernel's time of its arrival in ns of CLOCK_REALTIME (0n: it gave none). */
-export interface ReceivedEcho {
-  readonly kind: "ours" | "corrupt";
-  readonly sequence: number;
-  readonly source: string;
-  readonly kernelNs: bigint;
+export type SocketMode = "datagram" | "raw";
+
+export interface EchoSocketOptions {
+  readonly family: 4 | 6;
+  /** Differentiated services code point, 0 to 63. */
+  readonly dscp: number;
+  /** Used on raw sockets; datagram sockets get one from the kernel. */
+  readonly id: number;
+  readonly nonce: bigint;
+  /** Tried in this order. @default ["datagram", "raw"] */
+  readonly modes?: readonly SocketMode[];
 }
 
-export interface EchoSocketHandlers {
-  onReply(reply: ReceivedEcho): void;
-  /** The kernel's time at which the n-th packet (from 0) left. */
-  onSent(sendNumber: number, kernelNs: bigint): void;
-}
-
-/** One ICMP socket: datagram where the kernel allows (it filters by id for us), else raw. Never blocks, except in `wait`. */
+/**
+ * One ICMP socket: datagram where the kernel allows (it filters by id for us), else raw. The kernel stamps every packet as it
+ * leaves and every reply as it comes. Never blocks.
+ */
 export class EchoSocket {
-  readonly raw: boolean;
+  readonly mode: SocketMode;
   readonly #libc: Libc;
-  readonly #fd: number;
-  readonly #id: number;
-  readonly #nonce: bigint;
-  readonly #data: Block;
-  readonly #control: Block;
-  readonly #message: Block;
-  readonly #packet: Block;
-  readonly #address: Block;
-  readonly #source: Block;
-  readonly #pollFd: Block;
-  readonly #timeout: Block;
-  readonly #option: Block;
-  #sends = 0;
+  readonly #family: 4 | 6;
+  readonly #socket: KernelSocket;
+  readonly #codec: EchoCodec;
+  readonly #sends: SendBatch;
+  readonly #replies: ReceiveBatch;
+  readonly #errors: ReceiveBatch;
+  /** Numbers of the packets that wait in `#sends`. */
+  readonly #queued: number[] = [];
+  /** Packet numbers by the kernel's count of sends. */
+  readonly #numberOfSend = new Uint32Array(STAMP_RING);
+  #sendCount = 0;
 
-  /** `id` is only used on raw sockets. @throws Error with the system's reason */
-  constructor(libc: Libc, id: number, nonce: bigint) {
+  /** @throws SystemCallError that names every mode that was refused, and why */
+  constructor(libc: Libc, options: EchoSocketOptions) {
+    const { family, dscp, id, nonce, modes = ["datagram", "raw"] } = options;
+    const { socket, mode } = openFirst(libc, family, modes);
+    this.mode = mode;
     this.#libc = libc;
-    this.#id = id;
-    this.#nonce = nonce;
-    const flags = SYS.SOCK_CLOEXEC | SYS.SOCK_NONBLOCK;
-    let fd = libc.socket(SYS.AF_INET, SYS.SOCK_DGRAM | flags, SYS.IPPROTO_ICMP);
-    const refusal = fd < 0 ? libc.lastError() : "";
-    this.raw = fd < 0;
-    if (this.raw) fd = libc.socket(SYS.AF_INET, SYS.SOCK_RAW | flags, SYS.IPPROTO_ICMP);
-    if (fd < 0) {
-      throw new Error(
-        `no ICMP socket: datagram ${refusal} (net.ipv4.ping_group_range), raw ${libc.lastError()} (CAP_NET_RAW)`,
-      );
+    this.#family = family;
+    this.#socket = socket;
+    this.#codec = new EchoCodec({ family, id: mode === "raw" ? id : null, nonce });
+    this.#sends = new SendBatch(libc, SEND_SLOTS, ECHO_HEADER_BYTES + MAX_PAYLOAD_BYTES);
+    this.#replies = new ReceiveBatch(libc, RECEIVE_SLOTS, DATA_BYTES);
+    this.#errors = new ReceiveBatch(libc, ERROR_SLOTS, QUOTE_BYTES);
+    this.#setOptions(dscp);
+  }
+
+  /** To be polled for. */
+  get fd(): number {
+    return this.#socket.fd;
+  }
+
+  /** Puts a packet into the next `flush`, which comes by itself when the batch is full. */
+  queue(number: number, to: SocketAddress, payloadBytes: number, handlers: EchoHandlers): void {
+    if (this.#sends.full) this.flush(handlers);
+    this.#codec.write(this.#sends.add(ECHO_HEADER_BYTES + payloadBytes, to), number);
+    this.#queued.push(number);
+  }
+
+  /** Sends what was queued. */
+  flush(handlers: EchoHandlers): void {
+    const numbers = this.#queued;
+    let decided = 0;
+    let refusals = 0;
+    while (this.#sends.count > 0) {
+      const sent = this.#sends.sendSome(this.fd);
+      for (const end = decided + sent; decided < end; decided++) {
+        const number = numbers[decided] as number;
+        this.#numberOfSend[this.#sendCount++ % STAMP_RING] = number;
+        handlers.onAccepted(number);
+      }
+      if (sent > 0) {
+        refusals = 0;
+        continue;
+      }
+      const error = this.#libc.lastError();
+      this.#restartNumbering(handlers);
+      // An ICMP error about an earlier packet is reported once, by the next call, instead of sending.
+      if (++refusals < 2) continue;
+      refusals = 0;
+      this.#sends.dropFirst();
+      handlers.onRefused(numbers[decided++] as number, error);
     }
-    this.#fd = fd;
-    this.#data = libc.block(DATA_BYTES);
-    this.#control = libc.block(CONTROL_BYTES);
-    this.#message = libc.block(MSG.bytes);
-    this.#packet = libc.block(ECHO_BYTES);
-    this.#address = libc.block(ADDRESS_BYTES);
-    this.#source = libc.block(ADDRESS_BYTES);
-    this.#pollFd = libc.block(8);
-    this.#timeout = libc.block(16);
-    this.#option = libc.block(4);
-    this.#prepareMessage();
-    this.#setOptions();
+    numbers.length = 0;
   }
 
-  /** Sends a request; returns its send number, or the system's error. */
-  send(target: string, sequence: number): { readonly number: number } | { readonly error: string } {
-    const { view } = this.#address;
-    view.setUint16(0, SYS.AF_INET, LE);
-    for (const [i, part] of target.split(".").entries()) view.setUint8(4 + i, Number(part));
-    writeEcho(this.#packet.view, this.#id, sequence, this.#nonce);
-    if (this.#libc.sendTo(this.#fd, this.#packet, ECHO_BYTES, this.#address, ADDRESS_BYTES) >= 0)
-      return { number: this.#sends++ };
-    const error = this.#libc.lastError();
-    this.#restartNumbering();
-    return { error };
-  }
-
-  /** Hands over every send time and reply that has come. */
-  drain(handlers: EchoSocketHandlers): void {
-    while (this.#receiveSendTime(handlers));
-    while (this.#receiveReply(handlers));
-  }
-
-  /** Blocks the thread until something comes, at most so long. */
-  wait(timeoutMs: number): void {
-    const ns = Math.max(0, Math.round(timeoutMs * 1e6));
-    this.#timeout.view.setBigInt64(0, BigInt(Math.floor(ns / 1e9)), LE);
-    this.#timeout.view.setBigInt64(8, BigInt(ns % 1e9), LE);
-    this.#libc.poll(this.#pollFd, 1, this.#timeout);
+  /** Hands over every send time, reply and ICMP error that has come. */
+  drain(handlers: EchoHandlers): void {
+    let count = 0;
+    do {
+      // Replies are taken out first and judged last: the send time of each of them is in the error queue by then.
+      count = this.#replies.receive(this.fd);
+      this.#drainErrors(handlers);
+      for (let slot = 0; slot < count; slot++) this.#judge(slot, handlers);
+    } while (count === RECEIVE_SLOTS);
   }
 
   close(): void {
-    this.#libc.close(this.#fd);
+    this.#socket.close();
+    this.#sends.free();
+    this.#replies.free();
+    this.#errors.free();
   }
 
-  #prepareMessage(): void {
-    const iov = this.#libc.block(16);
-    iov.view.setBigUint64(0, this.#data.address, LE);
-    iov.view.setBigUint64(8, BigInt(DATA_BYTES), LE);
-    const { view } = this.#message;
-    view.setBigUint64(MSG.name, this.#source.address, LE);
-    view.setBigUint64(MSG.iov, iov.address, LE);
-    view.setBigUint64(MSG.iovLength, 1n, LE);
-    view.setBigUint64(MSG.control, this.#control.address, LE);
-    this.#pollFd.view.setInt32(0, this.#fd, LE);
-    this.#pollFd.view.setInt16(4, SYS.POLLIN, LE);
+  #setOptions(dscp: number): void {
+    const socket = this.#socket;
+    const v4 = this.#family === 4;
+    if (this.mode === "raw") this.#letOnlyRepliesThrough();
+    socket.setReceiveBuffer(RECEIVE_BUFFER_BYTES);
+    socket.setOption(v4 ? SYS.SOL_IP : SYS.SOL_IPV6, v4 ? SYS.IP_TOS : SYS.IPV6_TCLASS, dscp << 2);
+    socket.setOption(v4 ? SYS.SOL_IP : SYS.SOL_IPV6, v4 ? SYS.IP_RECVERR : SYS.IPV6_RECVERR, 1);
+    socket.setOption(v4 ? SYS.SOL_IP : SYS.SOL_IPV6, v4 ? SYS.IP_RECVTTL : SYS.IPV6_RECVHOPLIMIT, 1);
+    socket.enableTimestamps({ sends: true });
   }
 
-  #setOptions(): void {
-    // A raw socket sees every ICMP message of the network namespace: let only echo replies through.
-    if (this.raw) this.#setOption(SYS.SOL_RAW, SYS.ICMP_FILTER, ~1);
-    this.#setOption(SYS.SOL_SOCKET, SYS.SO_RCVBUF, RECEIVE_BUFFER_BYTES);
-    this.#setOption(SYS.SOL_SOCKET, SYS.SO_TIMESTAMPING, TIMESTAMPING);
-  }
-
-  /** A refused send may or may not have used up a number of the kernel's: count from 0 on both sides again. */
-  #restartNumbering(): void {
-    this.#setOption(SYS.SOL_SOCKET, SYS.SO_TIMESTAMPING, 0);
-    this.#setOption(SYS.SOL_SOCKET, SYS.SO_TIMESTAMPING, TIMESTAMPING);
-    this.#sends = 0;
-  }
-
-  #setOption(level: number, name: number, value: number): void {
-    this.#option.view.setUint32(0, value >>> 0, LE);
-    this.#libc.setOption(this.#fd, level, name, this.#option, 4);
-  }
-
-  #receiveSendTime(handlers: EchoSocketHandlers): boolean {
-    if (this.#receive(SYS.MSG_ERRQUEUE | SYS.MSG_DONTWAIT) < 0) return false;
-    const { kernelNs, sendNumber } = this.#readControl();
-    if (sendNumber !== null) handlers.onSent(sendNumber, kernelNs);
-    return true;
-  }
-
-  #receiveReply(handlers: EchoSocketHandlers): boolean {
-    const length = this.#receive(SYS.MSG_DONTWAIT);
-    if (length < 0) return false;
-    const { view } = this.#data;
-    const offset = this.raw ? (view.getUint8(0) & 15) * 4 : 0;
-    const reply = readEcho(view, offset, length - offset, this.#nonce, this.raw ? this.#id : null);
-    if (reply.kind === "foreign") return true;
-    const sequence = reply.kind === "ours" ? reply.sequence : 0;
-    handlers.onReply({
-      kind: reply.kind,
-      sequence,
-      source: this.#sourceText(),
-      kernelNs: this.#readControl().kernelNs,
-    });
-    return true;
-  }
-
-  #receive(flags: number): number {
-    this.#message.view.setUint32(MSG.nameLength, ADDRESS_BYTES, LE);
-    this.#message.view.setBigUint64(MSG.controlLength, BigInt(CONTROL_BYTES), LE);
-    return this.#libc.receive(this.#fd, this.#message, flags);
-  }
-
-  #sourceText(): string {
-    const { view } = this.#source;
-    return [4, 5, 6, 7].map((at) => view.getUint8(at)).join(".");
-  }
-
-  /** Walks the control messages: cmsghdr is length (8), level (4), type (4), then the data, aligned to 8. */
-  #readControl(): { kernelNs: bigint; sendNumber: number | null } {
-    const { view } = this.#control;
-    const end = Number(this.#message.view.getBigUint64(MSG.controlLength, LE));
-    let kernelNs = 0n;
-    let sendNumber: number | null = null;
-    for (let at = 0; at + 16 <= end;) {
-      const length = Number(view.getBigUint64(at, LE));
-      if (length < 16) break;
-      const level = view.getInt32(at + 8, LE);
-      const type = view.getInt32(at + 12, LE);
-      if (level === SYS.SOL_SOCKET && type === SYS.SO_TIMESTAMPING) {
-        kernelNs = view.getBigInt64(at + 16, LE) * 1_000_000_000n + view.getBigInt64(at + 24, LE);
-      } else if (
-        level === SYS.SOL_IP &&
-        type === SYS.IP_RECVERR &&
-        view.getUint8(at + 20) === SYS.SO_EE_ORIGIN_TIMESTAMPING
-      ) {
-        sendNumber = view.getUint32(at + 28, LE);
-      }
-      at += (length + 7) & ~7;
+  /** A raw socket sees every ICMP message of the network namespace. Errors about own packets come by the error queue all the same. */
+  #letOnlyRepliesThrough(): void {
+    if (this.#family === 4) {
+      this.#socket.setOption(SYS.SOL_RAW, SYS.ICMP_FILTER, ~(1 << ECHO_REPLY_V4));
+      return;
     }
-    return { kernelNs, sendNumber };
+    const filter = this.#libc.block(ICMP6_FILTER_BYTES);
+    filter.bytes.fill(0xff);
+    const at = (ECHO_REPLY_V6 >> 5) * 4;
+    filter.view.setUint32(at, ~(1 << (ECHO_REPLY_V6 & 31)) >>> 0, true);
+    this.#socket.setOptionBytes(SYS.SOL_ICMPV6, SYS.ICMPV6_FILTER, filter, ICMP6_FILTER_BYTES);
+    this.#libc.free(filter);
   }
+
+  /** A refused send may or may not have used up a number of the kernel's: read what has come, then count from 0 on both sides. */
+  #restartNumbering(handlers: EchoHandlers): void {
+    this.#drainErrors(handlers);
+    this.#socket.restartNumbering();
+    this.#sendCount = 0;
+  }
+
+  #drainErrors(handlers: EchoHandlers): void {
+    let count = 0;
+    do {
+      count = this.#errors.receive(this.fd, SYS.MSG_ERRQUEUE);
+      for (let slot = 0; slot < count; slot++) {
+        const { sendNumber, kernelTime, errno } = this.#errors.info(slot);
+        if (sendNumber >= 0) this.#stamp(sendNumber, kernelTime, handlers);
+        else if (errno > 0) this.#unreachable(slot, errno, handlers);
+      }
+    } while (count === ERROR_SLOTS);
+  }
+
+  #stamp(sendNumber: number, kernelTime: number, handlers: EchoHandlers): void {
+    const back = this.#sendCount - sendNumber;
+    if (back > 0 && back <= STAMP_RING) {
+      handlers.onDeparted(this.#numberOfSend[sendNumber % STAMP_RING] as number, kernelTime);
+    }
+  }
+
+  #unreachable(slot: number, errno: number, handlers: EchoHandlers): void {
+    const quote = this.#errors.message(slot);
+    if (quote.length < MIN_QUOTE_BYTES || !this.#codec.hasOurId(quote, 0)) return;
+    if (quote.length >= NONCE_QUOTE_BYTES && !this.#codec.isOurs(quote, 0)) return;
+    handlers.onUnreachable(
+      shortSequenceOf(quote, 0),
+      this.#errors.sourceIp(slot),
+      this.#libc.errorName(errno),
+    );
+  }
+
+  #judge(slot: number, handlers: EchoHandlers): void {
+    const { bytes } = this.#replies.data;
+    const from = slot * DATA_BYTES;
+    // Raw IPv4 sockets hand over the IP header too.
+    const header = this.mode === "raw" && this.#family === 4 ? ((bytes[from] as number) & 15) * 4 : 0;
+    const length = this.#replies.length(slot) - header;
+    const reply = this.#codec.read(bytes, from + header, length);
+    if (reply.kind === "foreign") return;
+    const source = this.#replies.sourceIp(slot);
+    if (reply.kind === "corrupt") {
+      handlers.onCorrupt(reply.sequence, reply.shortSequence, source);
+      return;
+    }
+    const { kernelTime, hops } = this.#replies.info(slot);
+    handlers.onReply(reply.sequence, {
+      source,
+      receivedNs: kernelTime,
+      hops: hopsOf(hops),
+      payloadBytes: length - ECHO_HEADER_BYTES,
+    });
+  }
+}
+
+/** Routers that a packet passed, from what is left of its hop limit: its sender started with the next usual one. -1: not known. */
+export function hopsOf(remaining: number): number {
+  if (remaining < 0) return -1;
+  const start = USUAL_HOP_LIMITS.find((limit) => limit >= remaining);
+  return start === undefined ? -1 : start - remaining;
+}
+
+function openFirst(
+  libc: Libc,
+  family: 4 | 6,
+  modes: readonly SocketMode[],
+): { readonly socket: KernelSocket; readonly mode: SocketMode } {
+  const refusals: string[] = [];
+  let code = "EINVAL";
+  for (const mode of modes) {
+    try {
+      const socket = KernelSocket.open(libc, {
+        family: family === 4 ? SYS.AF_INET : SYS.AF_INET6,
+        type: mode === "raw" ? SYS.SOCK_RAW : SYS.SOCK_DGRAM,
+        protocol: family === 4 ? SYS.IPPROTO_ICMP : SYS.IPPROTO_ICMPV6,
+      });
+      return { socket, mode };
+    } catch (error) {
+      if (!(error instanceof SystemCallError)) throw error;
+      code = error.code;
+      refusals.push(
+        `${mode} ${code} (${mode === "raw" ? "needs CAP_NET_RAW" : "needs net.ipv4.ping_group_range"})`,
+      );
+    }
+  }
+  throw new SystemCallError(`no ICMPv${family} socket: ${refusals.join(", ")}`, code);
 }

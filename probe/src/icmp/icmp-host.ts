@@ -1,27 +1,34 @@
 import type { ZeroCheckSnapshot } from "../ports.ts";
-import { EchoFlow } from "./echo-flow.ts";
-import type { EchoSocketHandlers, ReceivedEcho } from "./echo-socket.ts";
+import { canonicalAddress } from "./canonical-address.ts";
+import { DueQueue } from "./due-queue.ts";
+import { EchoFlow, type EchoFlowOptions } from "./echo-flow.ts";
+import type { EchoHandlers, EchoPort, ReceivedEcho } from "./echo-port.ts";
+import { InFlightRing } from "./in-flight.ts";
 import type { FromIcmp, IcmpTask, ToIcmp } from "./messages.ts";
 
-/** Longest time that the thread is blocked waiting for a reply: then it looks for messages. Milliseconds. */
+/** Longest time that the thread is blocked waiting for a reply, and that messages wait for it. Milliseconds. */
 const MAX_WAIT_MS = 20;
 /** Longest sleep when nothing is due. Milliseconds. */
 const MAX_SLEEP_MS = 200;
-const REPORT_MS = 500;
-/** Sent packets whose flow is remembered. */
-const MAX_IN_FLIGHT = 65_536;
-/** The address that answers without a network in between. */
+/** Messages are looked at least so often. Milliseconds. */
+const YIELD_MS = 10;
+/** Reports cost time by the flow: with many of them they come less often, up to the bound. Milliseconds. */
+const REPORT_MS_PER_FLOW = 1;
+const MIN_REPORT_MS = 500;
+const MAX_REPORT_MS = 5000;
+/** Packets that are remembered by number; a power of two. */
+const REMEMBERED_PACKETS = 1 << 17;
+/** Packets that leave at once, e.g. after the thread stood still: more would be a burst. */
+const MAX_BURST = 32;
+/** Above this rate a wake-up per packet costs more than it gives, where the kernel's stamps don't depend on when we read. Per second. */
+const DENSE_PER_SECOND = 1000;
+/** What is sent and read together then. Milliseconds. */
+const DENSE_NAP_MS = 1;
+/** Addresses that answer without a network in between. */
 const LOOPBACK = "127.0.0.1";
 
-/** The part of EchoSocket that the host uses. */
-export interface EchoPort {
-  send(target: string, sequence: number): { readonly number: number } | { readonly error: string };
-  drain(handlers: EchoSocketHandlers): void;
-  wait(timeoutMs: number): void;
-}
-
 export interface IcmpHostDeps {
-  readonly socket: EchoPort;
+  readonly port: EchoPort;
   monotonic(): number;
   /** Uniform in [0, 1). */
   random(): number;
@@ -30,28 +37,29 @@ export interface IcmpHostDeps {
   post(message: FromIcmp): void;
 }
 
-interface InFlight {
-  readonly flow: EchoFlow;
-  readonly sequence: number;
-  sentKernelNs: bigint;
-}
-
 interface Member {
   readonly flows: Map<string, EchoFlow>;
   zero: EchoFlow | null;
 }
 
-/** The one scheduling loop of the ICMP thread, for all engines: send what is due, wait for replies, yield, again. */
-export class IcmpHost implements EchoSocketHandlers {
+/** The one scheduling loop of all engines: send what is due, wait for replies, yield, again. */
+export class IcmpHost implements EchoHandlers {
   readonly #deps: IcmpHostDeps;
   readonly #members = new Map<number, Member>();
-  /** By the number in the packet. */
-  readonly #inFlight = new Map<number, InFlight>();
-  /** By the socket's send number, until the kernel's send time has come. */
-  readonly #unstamped = new Map<number, InFlight>();
-  #nextSequence = 0;
+  /** Every active flow once, by when it has something to do. */
+  readonly #due = new DueQueue<EchoFlow>();
+  readonly #inFlight = new InFlightRing(REMEMBERED_PACKETS);
+  /** Packets of active flows that wait for their reply. */
+  #waiting = 0;
+  #flowCount = 0;
+  /** Packets per second that all flows together send. */
+  #rate = 0;
   #reportMs = 0;
   #running = false;
+  /** The latest sends were as many as may leave at once. */
+  #burst = false;
+  /** Packets from before are timed by this thread's clock: the port's jumped since. */
+  #clockStepMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: IcmpHostDeps) {
     this.#deps = deps;
@@ -59,139 +67,210 @@ export class IcmpHost implements EchoSocketHandlers {
 
   handle(message: ToIcmp): void {
     if (message.type === "remove") {
-      this.#report(message.engine);
-      this.#members.delete(message.engine);
+      this.#remove(message.engine);
+      this.#deps.post({ type: "removed", engine: message.engine });
+      return;
+    }
+    if (message.type === "stop") {
+      this.#stop();
       return;
     }
     this.#setTask(message.task);
     if (this.#running) return;
     this.#running = true;
-    this.#reportMs = this.#deps.monotonic() + REPORT_MS;
+    this.#reportMs = this.#deps.monotonic() + MIN_REPORT_MS;
     this.#cycle();
   }
 
-  onReply(reply: ReceivedEcho): void {
-    const atMs = this.#deps.monotonic();
-    const entry = this.#inFlight.get(reply.sequence);
-    if (entry === undefined) return;
-    if (reply.kind === "corrupt") entry.flow.corrupt("bad_payload");
-    else if (reply.source !== entry.flow.target) entry.flow.corrupt("wrong_source");
-    else entry.flow.reply(entry.sequence, atMs, kernelRoundTripMs(entry.sentKernelNs, reply.kernelNs));
+  onAccepted(number: number): void {
+    const entry = this.#inFlight.find(number);
+    if (entry === null) return;
+    const { flow, sentMs } = entry;
+    this.#follow(flow, () => this.#inFlight.setSequence(number, flow.sent(sentMs)));
   }
 
-  onSent(sendNumber: number, kernelNs: bigint): void {
-    const entry = this.#unstamped.get(sendNumber);
-    if (entry === undefined) return;
-    entry.sentKernelNs = kernelNs;
-    this.#unstamped.delete(sendNumber);
+  onRefused(number: number, error: string): void {
+    this.#inFlight.find(number)?.flow.refused(error);
+  }
+
+  onDeparted(number: number, departedNs: number): void {
+    this.#inFlight.setDeparted(number, departedNs);
+  }
+
+  onReply(number: number, reply: ReceivedEcho): void {
+    const entry = this.#inFlight.find(number);
+    if (entry === null || entry.sequence < 0) return;
+    const { flow, sequence, sentMs, departedNs } = entry;
+    if (reply.source !== flow.options.address) flow.corrupt("wrong_source");
+    else if (reply.payloadBytes !== flow.options.payloadBytes) flow.corrupt("bad_length");
+    else {
+      const comparable = sentMs > this.#clockStepMs;
+      const stampsMs = comparable ? (reply.receivedNs - departedNs) / 1e6 : Number.NaN;
+      const atMs = this.#deps.monotonic();
+      this.#follow(flow, () => flow.reply(sequence, atMs, reply, stampsMs, this.#deps.port.stampedBy));
+    }
+  }
+
+  onCorrupt(number: number, shortNumber: number, source: string): void {
+    const whole = this.#inFlight.find(number);
+    const entry =
+      whole?.flow.options.address === source ? whole : this.#inFlight.findShort(shortNumber, source);
+    entry?.flow.corrupt("bad_payload");
+  }
+
+  onUnreachable(shortNumber: number, target: string, error: string): void {
+    this.#inFlight.findShort(shortNumber, target)?.flow.unreachable(error);
+  }
+
+  onClockStep(): void {
+    this.#clockStepMs = this.#deps.monotonic();
   }
 
   #setTask(task: IcmpTask): void {
     const member: Member = this.#members.get(task.engine) ?? { flows: new Map(), zero: null };
     this.#members.set(task.engine, member);
-    const { intervalMs, timeoutMs, warmupPackets } = task;
-    const startMs = this.#deps.monotonic();
-    const wanted = new Map(task.peers.map((peer) => [`${peer.node} ${peer.address}`, peer]));
-    for (const key of member.flows.keys()) if (!wanted.has(key)) member.flows.delete(key);
+    const wanted = new Map(task.peers.map((peer) => [keyOf(task, peer.node, peer.address), peer]));
+    for (const [key, flow] of member.flows) {
+      if (wanted.has(key)) continue;
+      this.#end(flow);
+      member.flows.delete(key);
+    }
     for (const [key, { node, address }] of wanted) {
-      if (member.flows.has(key)) continue;
-      const options = { node, target: address, intervalMs, timeoutMs, warmupPackets };
-      member.flows.set(key, new EchoFlow(options, startMs, this.#deps.random()));
+      if (!member.flows.has(key)) member.flows.set(key, this.#begin(optionsOf(task, node, address)));
     }
-    if (task.zeroCheckIntervalMs > 0) {
-      const options = {
-        node: "",
-        target: LOOPBACK,
-        intervalMs: task.zeroCheckIntervalMs,
-        timeoutMs,
-        warmupPackets,
-      };
-      member.zero ??= new EchoFlow(options, startMs, this.#deps.random());
-    }
+    const zeroOptions = { ...optionsOf(task, "", LOOPBACK), intervalMs: task.zeroCheckIntervalMs };
+    if (member.zero?.options.intervalMs === task.zeroCheckIntervalMs) return;
+    if (member.zero !== null) this.#end(member.zero);
+    member.zero = task.zeroCheckIntervalMs > 0 ? this.#begin(zeroOptions) : null;
+  }
+
+  #remove(engine: number): void {
+    const member = this.#members.get(engine);
+    if (member === undefined) return;
+    this.#report(engine, member);
+    this.#members.delete(engine);
+    for (const flow of flowsOf(member)) this.#end(flow);
+  }
+
+  /** The loop ends with its next turn. */
+  #stop(): void {
+    for (const engine of this.#members.keys()) this.#remove(engine);
+    this.#deps.port.close();
+  }
+
+  #begin(options: EchoFlowOptions): EchoFlow {
+    const route = this.#deps.port.open(options);
+    const flow = new EchoFlow(options, route, this.#deps.monotonic(), this.#deps.random());
+    this.#flowCount++;
+    this.#rate += 1000 / options.intervalMs;
+    this.#due.add(flow, flow.nextMs);
+    return flow;
+  }
+
+  #end(flow: EchoFlow): void {
+    // Its place in the queue stays until it is due.
+    flow.active = false;
+    flow.route.close();
+    this.#waiting -= flow.waiting;
+    this.#flowCount--;
+    this.#rate -= 1000 / flow.options.intervalMs;
   }
 
   #cycle(): void {
-    if (this.#members.size === 0) {
-      this.#running = false;
+    const untilMs = this.#deps.monotonic() + YIELD_MS;
+    for (;;) {
+      if (this.#members.size === 0) {
+        this.#running = false;
+        return;
+      }
+      this.#deps.port.drain(this);
+      const nowMs = this.#deps.monotonic();
+      if (nowMs >= this.#reportMs) this.#reportAll(nowMs);
+      if (this.#sendDue(nowMs) > 0) this.#deps.port.drain(this);
+      const delayMs = this.#rest();
+      if (delayMs === null && this.#deps.monotonic() < untilMs) continue;
+      this.#deps.later(() => this.#cycle(), delayMs ?? 0);
       return;
     }
-    this.#deps.socket.drain(this);
-    const nowMs = this.#deps.monotonic();
-    for (const flow of this.#flows()) {
-      flow.expire(nowMs);
-      if (flow.dueMs <= nowMs) this.#send(flow);
-    }
-    if (nowMs >= this.#reportMs) this.#reportAll(nowMs);
-    this.#deps.socket.drain(this);
-    this.#rest();
   }
 
-  /** Blocks while replies are due; sleeps, so that messages get through, when none is. */
-  #rest(): void {
-    let dueMs = this.#reportMs;
-    let waiting = 0;
-    for (const flow of this.#flows()) {
-      dueMs = Math.min(dueMs, flow.dueMs);
-      waiting += flow.waiting;
+  /** Returns how many packets it sent. */
+  #sendDue(nowMs: number): number {
+    let sends = 0;
+    this.#burst = false;
+    for (let flow = this.#due.take(nowMs); flow !== null; flow = this.#due.take(nowMs)) {
+      const due = flow;
+      if (!due.active) continue;
+      this.#follow(due, () => due.expire(nowMs));
+      let nextMs = Number.POSITIVE_INFINITY;
+      if (due.dueMs <= nowMs) {
+        due.route.queue(this.#inFlight.add(due, this.#deps.monotonic()));
+        due.advance(nowMs);
+        sends++;
+        // Whether it went out is only known later.
+        nextMs = nowMs + due.options.timeoutMs;
+      }
+      this.#due.add(due, Math.min(nextMs, due.nextMs));
+      this.#burst = sends === MAX_BURST;
+      if (this.#burst) break;
     }
-    const restMs = Math.max(0, dueMs - this.#deps.monotonic());
-    if (waiting > 0) this.#deps.socket.wait(Math.min(restMs, MAX_WAIT_MS));
-    this.#deps.later(() => this.#cycle(), waiting > 0 ? 0 : Math.min(restMs, MAX_SLEEP_MS));
+    if (sends > 0) this.#deps.port.flush(this);
+    return sends;
   }
 
-  #send(flow: EchoFlow): void {
-    const number = this.#nextSequence++ >>> 0;
-    const sentMs = this.#deps.monotonic();
-    flow.advance(sentMs);
-    const sent = this.#deps.socket.send(flow.target, number);
-    if ("error" in sent) {
-      flow.sendFailed(sent.error);
-      // The socket counts from 0 again.
-      this.#unstamped.clear();
-      return;
-    }
-    const entry: InFlight = { flow, sequence: flow.sent(sentMs), sentKernelNs: 0n };
-    this.#inFlight.set(number, entry);
-    this.#unstamped.set(sent.number, entry);
-    trim(this.#inFlight);
-    trim(this.#unstamped);
+  /** Rests in the kernel if that can be; returns null then, and else for how long the event loop may have the thread. */
+  #rest(): number | null {
+    const { port } = this.#deps;
+    const restMs = Math.max(0, Math.min(this.#due.nextMs, this.#reportMs) - this.#deps.monotonic());
+    if (this.#waiting === 0 && restMs > MAX_WAIT_MS) return Math.min(restMs, MAX_SLEEP_MS);
+    const dense = this.#burst || (this.#rate > DENSE_PER_SECOND && port.stampedBy === "kernel");
+    const rested = dense
+      ? port.nap(Math.min(Math.max(restMs, DENSE_NAP_MS), MAX_WAIT_MS))
+      : port.wait(Math.min(restMs, MAX_WAIT_MS));
+    return rested ? null : Math.min(restMs, MAX_SLEEP_MS);
   }
 
-  *#flows(): Iterable<EchoFlow> {
-    for (const { flows, zero } of this.#members.values()) {
-      yield* flows.values();
-      if (zero !== null) yield zero;
-    }
+  /** Does something with a flow that may decide packets, and keeps the count of those that wait. */
+  #follow(flow: EchoFlow, run: () => void): void {
+    const before = flow.waiting;
+    run();
+    if (flow.active) this.#waiting += flow.waiting - before;
   }
 
   #reportAll(nowMs: number): void {
-    this.#reportMs = nowMs + REPORT_MS;
-    for (const engine of this.#members.keys()) this.#report(engine);
+    const every = Math.max(MIN_REPORT_MS, Math.min(MAX_REPORT_MS, this.#flowCount * REPORT_MS_PER_FLOW));
+    this.#reportMs = nowMs + every;
+    for (const [engine, member] of this.#members) this.#report(engine, member);
   }
 
-  #report(engine: number): void {
-    const member = this.#members.get(engine);
-    if (member === undefined) return;
+  #report(engine: number, member: Member): void {
     const zeroCheck = member.zero === null ? null : zeroCheckOf(member.zero);
-    const flows = [...member.flows.values()].map((flow) => flow.take());
+    const flows = Array.from(member.flows.values(), (flow) => flow.take());
     this.#deps.post({ type: "report", engine, report: { flows, zeroCheck } });
   }
+}
+
+function* flowsOf({ flows, zero }: Member): Iterable<EchoFlow> {
+  yield* flows.values();
+  if (zero !== null) yield zero;
+}
+
+/** With everything that, if it changes, makes it another flow. */
+function keyOf(
+  { intervalMs, timeoutMs, dscp, payloadBytes }: IcmpTask,
+  node: string,
+  address: string,
+): string {
+  return JSON.stringify([node, address, intervalMs, timeoutMs, dscp, payloadBytes]);
+}
+
+function optionsOf(task: IcmpTask, node: string, address: string): EchoFlowOptions {
+  const { intervalMs, timeoutMs, warmupPackets, dscp, payloadBytes } = task;
+  return { node, ...canonicalAddress(address), intervalMs, timeoutMs, warmupPackets, dscp, payloadBytes };
 }
 
 function zeroCheckOf(flow: EchoFlow): ZeroCheckSnapshot {
   const source = flow.stampedBy ?? "none";
   const { outcomes, rtt } = flow.take();
   return { source, sent: outcomes.sent, received: outcomes.received, rtt };
-}
-
-function kernelRoundTripMs(sentNs: bigint, receivedNs: bigint): number | null {
-  return sentNs === 0n || receivedNs === 0n ? null : Number(receivedNs - sentNs) / 1e6;
-}
-
-function trim(map: Map<number, InFlight>): void {
-  if (map.size <= MAX_IN_FLIGHT) return;
-  for (const key of map.keys()) {
-    map.delete(key);
-    return;
-  }
 }

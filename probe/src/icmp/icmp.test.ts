@@ -1,65 +1,43 @@
 import { describe, expect, test } from "vitest";
-import type { EchoSocketHandlers } from "./echo-socket.ts";
-import { ECHO_BYTES, checksum, readEcho, writeEcho } from "./echo-packet.ts";
-import { IcmpHost, type EchoPort } from "./icmp-host.ts";
+import type { EchoHandlers, EchoPort, EchoRoute, EchoTarget } from "./echo-port.ts";
+import { IcmpHost } from "./icmp-host.ts";
 import type { FromIcmp, IcmpReport, IcmpTask } from "./messages.ts";
-
-describe("echo packets", () => {
-  const view = (bytes: readonly number[]): DataView => new DataView(Uint8Array.from(bytes).buffer);
-
-  test.each([
-    // RFC 1071, section 3: the sum of these words is ddf2.
-    [[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7], 0x220d],
-    [[0xff, 0xff], 0x0000],
-    [[0x00, 0x00], 0xffff],
-  ])("checksum of %j", (bytes, expected) => {
-    expect(checksum(view(bytes), bytes.length)).toBe(expected);
-  });
-
-  test("a written request is valid, and its reply is ours", () => {
-    const packet = new DataView(new ArrayBuffer(ECHO_BYTES));
-    writeEcho(packet, 77, 0x12345678, 99n);
-    expect(checksum(packet, ECHO_BYTES)).toBe(0);
-    packet.setUint8(0, 0);
-    expect(readEcho(packet, 0, ECHO_BYTES, 99n, 77)).toEqual({ kind: "ours", sequence: 0x12345678 });
-  });
-
-  test("replies to others, requests and stubs are foreign; a cut or altered one of ours is corrupt", () => {
-    const packet = new DataView(new ArrayBuffer(ECHO_BYTES));
-    writeEcho(packet, 77, 5, 99n);
-    expect(readEcho(packet, 0, ECHO_BYTES, 99n, 77).kind).toBe("foreign");
-    packet.setUint8(0, 0);
-    expect(readEcho(packet, 0, ECHO_BYTES, 98n, 77).kind).toBe("foreign");
-    expect(readEcho(packet, 0, ECHO_BYTES, 99n, 78).kind).toBe("foreign");
-    expect(readEcho(packet, 0, 12, 99n, 77).kind).toBe("foreign");
-    expect(readEcho(packet, 0, ECHO_BYTES - 2, 99n, 77).kind).toBe("corrupt");
-    packet.setUint16(6, 6);
-    expect(readEcho(packet, 0, ECHO_BYTES, 99n, 77).kind).toBe("corrupt");
-  });
-});
 
 /** A network in which a test says what each echo comes to. */
 class FakeNetwork implements EchoPort {
+  readonly stampedBy = "kernel";
   nowMs = 0;
   sends = 0;
+  /** Of routes: opened and not closed. */
+  routes = 0;
   refuse: string | null = null;
   /** Kernel round trip and extra delay until this thread reads it, ms; null: no reply. */
-  reply: (
-    sequence: number,
-  ) => { readonly kernelMs: number; readonly readAfterMs: number; readonly source?: string } | null = () => ({
-    kernelMs: 1,
-    readAfterMs: 2,
-  });
+  reply: (sequence: number) => {
+    readonly kernelMs: number;
+    readonly readAfterMs: number;
+    readonly source?: string;
+    readonly payloadBytes?: number;
+    readonly copies?: number;
+  } | null = () => ({ kernelMs: 1, readAfterMs: 2 });
   stamps = true;
+  /** Runs when the host reads, e.g. to tell it of errors. */
+  onDrain: (handlers: EchoHandlers) => void = () => {};
   readonly reports: IcmpReport[] = [];
   readonly host: IcmpHost;
   #later: { run: () => void; atMs: number } | null = null;
-  readonly #replies: { atMs: number; sequence: number; source: string; kernelNs: bigint }[] = [];
-  readonly #stamped: { number: number; kernelNs: bigint }[] = [];
+  #queued: { number: number; target: EchoTarget }[] = [];
+  #replies: {
+    atMs: number;
+    number: number;
+    source: string;
+    receivedNs: number;
+    payloadBytes: number;
+  }[] = [];
+  readonly #departed: { number: number; atNs: number }[] = [];
 
   constructor() {
     this.host = new IcmpHost({
-      socket: this,
+      port: this,
       monotonic: () => this.nowMs,
       random: () => 0,
       later: (run, delayMs) => void (this.#later = { run, atMs: this.nowMs + delayMs }),
@@ -69,68 +47,89 @@ class FakeNetwork implements EchoPort {
     });
   }
 
-  send(target: string, sequence: number): { readonly number: number } | { readonly error: string } {
-    if (this.refuse !== null) return { error: this.refuse };
-    const number = this.sends++;
-    const sentNs = BigInt(Math.round((1e6 + this.nowMs) * 1e6));
-    this.#stamped.push({ number, kernelNs: this.stamps ? sentNs : 0n });
-    const reply = this.reply(sequence);
-    if (reply !== null) {
-      const kernelNs = this.stamps ? sentNs + BigInt(Math.round(reply.kernelMs * 1e6)) : 0n;
+  open(target: EchoTarget): EchoRoute {
+    this.routes++;
+    return { queue: (number) => void this.#queued.push({ number, target }), close: () => void this.routes-- };
+  }
+
+  flush(handlers: EchoHandlers): void {
+    for (const { number, target } of this.#queued.splice(0)) {
+      if (this.refuse === null) this.#send(number, target, handlers);
+      else handlers.onRefused(number, this.refuse);
+    }
+  }
+
+  #send(number: number, target: EchoTarget, handlers: EchoHandlers): void {
+    this.sends++;
+    handlers.onAccepted(number);
+    const sentNs = (1e6 + this.nowMs) * 1e6;
+    if (this.stamps) this.#departed.push({ number, atNs: sentNs });
+    const reply = this.reply(number);
+    if (reply === null) return;
+    for (let copy = 0; copy < (reply.copies ?? 1); copy++) {
       this.#replies.push({
         atMs: this.nowMs + reply.readAfterMs,
-        sequence,
-        source: reply.source ?? target,
-        kernelNs,
+        number,
+        source: reply.source ?? target.address,
+        receivedNs: this.stamps ? sentNs + reply.kernelMs * 1e6 : Number.NaN,
+        payloadBytes: reply.payloadBytes ?? target.payloadBytes,
       });
     }
-    return { number };
   }
 
-  drain(handlers: EchoSocketHandlers): void {
-    for (const { number, kernelNs } of this.#stamped.splice(0)) handlers.onSent(number, kernelNs);
+  drain(handlers: EchoHandlers): void {
+    this.onDrain(handlers);
+    for (const { number, atNs } of this.#departed.splice(0)) handlers.onDeparted(number, atNs);
     const due = this.#replies.filter(({ atMs }) => atMs <= this.nowMs);
-    for (const reply of due) {
-      this.#replies.splice(this.#replies.indexOf(reply), 1);
-      handlers.onReply({ kind: "ours", ...reply });
-    }
+    this.#replies = this.#replies.filter(({ atMs }) => atMs > this.nowMs);
+    for (const { number, ...reply } of due) handlers.onReply(number, { ...reply, hops: 3 });
   }
 
-  wait(timeoutMs: number): void {
+  wait(timeoutMs: number): boolean {
     const next = Math.min(...this.#replies.map(({ atMs }) => atMs));
-    this.nowMs = Math.min(this.nowMs + timeoutMs, Math.max(next, this.nowMs));
+    // Time passes by itself too, or a loop of a waiting thread would never end.
+    this.nowMs = Math.min(this.nowMs + timeoutMs, Math.max(next, this.nowMs)) + 0.01;
+    return true;
   }
+
+  nap(ms: number): boolean {
+    this.nowMs += ms;
+    return true;
+  }
+
+  close(): void {}
 
   run(untilMs: number): void {
     while (this.#later !== null && this.nowMs < untilMs && this.#later.atMs <= untilMs) {
       const { run, atMs } = this.#later;
       this.#later = null;
-      // Time passes by itself too, or a loop of a waiting thread would never end.
       this.nowMs = Math.max(this.nowMs + 0.01, atMs);
       run();
     }
   }
 
-  total(): {
-    sent: number;
-    received: number;
-    lost: number;
-    late: number;
-    corrupt: number;
-    send_error: number;
-    sum: number;
-    count: number;
-  } {
-    const total = { sent: 0, received: 0, lost: 0, late: 0, corrupt: 0, send_error: 0, sum: 0, count: 0 };
-    for (const { outcomes, rtt } of this.reports.flatMap(({ flows }) => flows)) {
-      for (const name of ["sent", "received", "lost", "late", "corrupt", "send_error"] as const)
-        total[name] += outcomes[name];
-      total.sum += rtt.sum;
-      total.count += rtt.count;
+  total(): Record<(typeof COUNTED)[number] | "sum" | "count" | "kernel" | "user", number> {
+    const total = Object.fromEntries([...COUNTED, "sum", "count", "kernel", "user"].map((name) => [name, 0]));
+    for (const { outcomes, rtt, stamps } of this.reports.flatMap(({ flows }) => flows)) {
+      for (const name of COUNTED) total[name] = (total[name] as number) + outcomes[name];
+      total["sum"] = (total["sum"] as number) + rtt.sum;
+      total["count"] = (total["count"] as number) + rtt.count;
+      total["kernel"] = (total["kernel"] as number) + stamps.kernel;
+      total["user"] = (total["user"] as number) + stamps.user;
     }
-    return total;
+    return total as ReturnType<FakeNetwork["total"]>;
+  }
+
+  errors(): Record<string, number> {
+    const sum: Record<string, number> = {};
+    for (const { errors } of this.reports.flatMap(({ flows }) => flows)) {
+      for (const [reason, count] of Object.entries(errors)) sum[reason] = (sum[reason] ?? 0) + count;
+    }
+    return sum;
   }
 }
+
+const COUNTED = ["sent", "received", "lost", "late", "duplicate", "corrupt", "send_error"] as const;
 
 const TASK: IcmpTask = {
   engine: 1,
@@ -139,6 +138,9 @@ const TASK: IcmpTask = {
   timeoutMs: 50,
   warmupPackets: 0,
   zeroCheckIntervalMs: 0,
+  dscp: 0,
+  payloadBytes: 56,
+  prober: "auto",
 };
 
 describe("ICMP host", () => {
@@ -195,10 +197,7 @@ describe("ICMP host", () => {
     network.run(1_099);
     network.host.handle({ type: "remove", engine: 1 });
     expect(network.total()).toMatchObject({ sent: 0, lost: 0, send_error: 11 });
-    const reasons = new Set(
-      network.reports.flatMap(({ flows }) => flows.flatMap(({ errors }) => Object.keys(errors))),
-    );
-    expect([...reasons]).toEqual(["ENETUNREACH"]);
+    expect(network.errors()).toEqual({ ENETUNREACH: 11 });
   });
 
   test("a peer that leaves is pinged no more", () => {
@@ -208,6 +207,106 @@ describe("ICMP host", () => {
     network.host.handle({ type: "task", task: { ...TASK, peers: [] } });
     const { sends } = network;
     network.run(2000);
+    expect(network.sends).toBe(sends);
+  });
+
+  test("stamps from before a step of the kernel's clock aren't compared with those after", () => {
+    const network = new FakeNetwork();
+    network.reply = () => ({ kernelMs: 1, readAfterMs: 5 });
+    network.onDrain = (handlers) => handlers.onClockStep();
+    network.host.handle({ type: "task", task: TASK });
+    network.run(501);
+    network.host.handle({ type: "remove", engine: 1 });
+    const { kernel, user, sum, count } = network.total();
+    expect({ kernel, user }).toEqual({ kernel: 0, user: count });
+    expect(sum / count).toBeGreaterThanOrEqual(0.005);
+  });
+
+  test("copies of a reply are duplicates, a reply of another size is corrupt, routers passed are kept", () => {
+    const network = new FakeNetwork();
+    network.reply = (number) => ({
+      kernelMs: 1,
+      readAfterMs: 1,
+      copies: 3,
+      ...(number % 2 === 1 ? { payloadBytes: 40 } : {}),
+    });
+    network.host.handle({ type: "task", task: TASK });
+    network.run(999);
+    network.host.handle({ type: "remove", engine: 1 });
+    expect(network.total()).toMatchObject({ sent: 10, received: 5, duplicate: 10, corrupt: 15, lost: 5 });
+    expect(network.errors()).toMatchObject({ bad_length: 15, timeout: 5 });
+    expect(network.reports.flatMap(({ flows }) => flows.map(({ hops }) => hops))).toContain(3);
+  });
+
+  test("an ICMP error says why a packet was lost; damage is charged to the flow whose packet it was", () => {
+    const network = new FakeNetwork();
+    network.reply = () => null;
+    let told = 0;
+    network.onDrain = (handlers) => {
+      for (; told < network.sends; told++) {
+        handlers.onUnreachable(told, "10.0.0.2", "EHOSTUNREACH");
+        handlers.onUnreachable(told, "10.0.0.3", "ENETUNREACH");
+        // The full number is damaged, the header's is whole; then the other way round; then neither can be ours.
+        handlers.onCorrupt(0x55550000, told, "10.0.0.2");
+        handlers.onCorrupt(told, 0x5555, "10.0.0.2");
+        handlers.onCorrupt(told, told, "10.0.0.3");
+      }
+    };
+    network.host.handle({ type: "task", task: TASK });
+    network.run(1_099);
+    network.host.handle({ type: "remove", engine: 1 });
+    expect(network.total()).toMatchObject({ sent: 11, lost: 11, corrupt: 22 });
+    expect(network.errors()).toEqual({ EHOSTUNREACH: 11, bad_payload: 22 });
+  });
+
+  test("thousands of flows keep their schedule, spread over the interval", () => {
+    const network = new FakeNetwork();
+    let phase = 0;
+    const flows = 3000;
+    const host = new IcmpHost({
+      port: network,
+      monotonic: () => network.nowMs,
+      random: () => (phase = (phase + 1 / flows) % 1),
+      later: (run, delayMs) => queued.push({ run, atMs: network.nowMs + delayMs }),
+      post: (message) => {
+        if (message.type === "report") network.reports.push(message.report);
+      },
+    });
+    const queued: { run: () => void; atMs: number }[] = [];
+    const peers = Array.from({ length: flows }, (_, i) => ({
+      node: `n${i}`,
+      address: `10.0.${i >> 8}.${i & 255}`,
+    }));
+    host.handle({ type: "task", task: { ...TASK, peers, intervalMs: 1000 } });
+    let biggest = 0;
+    for (let before = 0; network.nowMs < 3000;) {
+      const next = queued.shift();
+      if (next === undefined) break;
+      network.nowMs = Math.max(network.nowMs + 0.01, next.atMs);
+      next.run();
+      biggest = Math.max(biggest, network.sends - before);
+      before = network.sends;
+    }
+    host.handle({ type: "remove", engine: 1 });
+    const { sent, received } = network.total();
+    expect(sent).toBeGreaterThanOrEqual(3 * flows - 20);
+    expect(sent).toBeLessThanOrEqual(3 * flows + 50);
+    expect(received).toBeGreaterThan(sent - 50);
+    // What leaves between two looks at messages (10 ms): a hundredth of the second's packets, and some.
+    expect(biggest).toBeLessThan(flows / 20);
+  });
+
+  test("when all that was asked for is gone, nothing is kept open", () => {
+    const network = new FakeNetwork();
+    network.host.handle({ type: "task", task: { ...TASK, zeroCheckIntervalMs: 100 } });
+    network.run(300);
+    expect(network.routes).toBe(2);
+    network.host.handle({ type: "task", task: { ...TASK, payloadBytes: 100, zeroCheckIntervalMs: 100 } });
+    expect(network.routes).toBe(2);
+    network.host.handle({ type: "stop" });
+    expect(network.routes).toBe(0);
+    const { sends } = network;
+    network.run(1000);
     expect(network.sends).toBe(sends);
   });
 });

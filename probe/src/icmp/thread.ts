@@ -1,35 +1,92 @@
-import { Worker } from "node:worker_threads";
-import { Distribution, type Outcome } from "@isochrone/telemetry";
 import type { Logger } from "@isochrone/runtime";
-import { noOutcomes } from "../domain/tally.ts";
-import type { FlowSnapshot, ZeroCheckSnapshot } from "../ports.ts";
+import { ICMP_PROBERS, type IcmpProberName } from "../ports.ts";
 import type { FromIcmp, IcmpReport, IcmpTask, ToIcmp } from "./messages.ts";
+import { proberStarters, type ProberLink, type StartProber } from "./prober-links.ts";
+import { mergeReports } from "./report-merge.ts";
 
 const NOTHING: IcmpReport = { flows: [], zeroCheck: null };
+/** Pause before a prober that died is started anew, doubled while it keeps dying. Milliseconds. */
+const RESTART_MIN_MS = 100;
+const RESTART_MAX_MS = 10_000;
+/** A prober that ran so long starts again with the short pause. Milliseconds. */
+const HEALTHY_MS = 30_000;
 
-/** The main thread's side of the ICMP thread, which starts with the first task. Where ICMP can't run it says so once, and reports nothing. */
+/** How long a last report is waited for. Milliseconds. */
+const FINISH_MS = 500;
+
+/** What goes wrong with the link that is the current one; a prober that never got ready is given up for the next. */
+interface Attempt {
+  readonly name: IcmpProberName;
+  readonly link: ProberLink;
+  ready: boolean;
+}
+
+/**
+ * Sends ICMP echoes by the first prober that works here, in a thread or process of its own. It starts with the first task and is
+ * started anew when it dies. Where none works it says so once, and reports nothing.
+ */
 export class IcmpThread {
   readonly #logger: Logger;
-  readonly #workerUrl: URL;
+  readonly #starters: Readonly<Record<IcmpProberName, StartProber>>;
+  readonly #tasks = new Map<number, IcmpTask>();
   /** Reports that no snapshot has taken yet. */
   readonly #reports = new Map<number, IcmpReport>();
-  #worker: Worker | null = null;
-  #state: "idle" | "running" | "unavailable" | "closed" = "idle";
+  /** By engine: who waits for its last report. */
+  readonly #removals = new Map<number, () => void>();
+  /** Why the probers before the current one can't be used. */
+  readonly #refusals: Partial<Record<IcmpProberName, string>> = {};
+  /** Probers that haven't been tried. */
+  #untried: IcmpProberName[] = [];
+  #wish: IcmpTask["prober"] | null = null;
+  #attempt: Attempt | null = null;
+  #prober: IcmpProberName | null = null;
+  #restarts = 0;
+  #restartDelayMs = RESTART_MIN_MS;
+  /** Of the next start, or of the time after which the prober counts as healthy. */
+  #timer: NodeJS.Timeout | null = null;
+  #closed = false;
 
-  constructor(logger: Logger, workerUrl = new URL("./worker.ts", import.meta.url)) {
+  constructor(logger: Logger, kernelWorkerUrl?: URL, starters = proberStarters(kernelWorkerUrl)) {
     this.#logger = logger;
-    this.#workerUrl = workerUrl;
+    this.#starters = starters;
+  }
+
+  /** What sends the echoes; null while that isn't known, or nothing can. */
+  get prober(): IcmpProberName | null {
+    return this.#prober;
+  }
+
+  /** How often a prober died and was started anew. */
+  get restarts(): number {
+    return this.#restarts;
   }
 
   setTask(task: IcmpTask): void {
+    this.#tasks.set(task.engine, task);
     const wanted = task.peers.length > 0 || task.zeroCheckIntervalMs > 0;
-    if (this.#state === "idle" && wanted) this.#start();
-    this.#post({ type: "task", task });
+    if (this.#wish === null && wanted && !this.#closed) this.#choose(task.prober);
+    else this.#post({ type: "task", task });
+    if (wanted && this.#wish !== task.prober) {
+      this.#logger.warnOnce("icmp-prober", "all engines of a process share one ICMP prober", {
+        asked: task.prober,
+        used: this.#wish,
+      });
+    }
   }
 
-  remove(engine: number): void {
-    this.#reports.delete(engine);
-    this.#post({ type: "remove", engine });
+  /** Ends the engine's task. Resolves when its last report is here to be taken, or has been waited for long enough. */
+  async finish(engine: number): Promise<void> {
+    if (!this.#tasks.has(engine)) return;
+    if (this.#attempt?.ready === true) {
+      const removed = Promise.withResolvers<void>();
+      this.#removals.set(engine, removed.resolve);
+      this.#post({ type: "remove", engine });
+      const timer = setTimeout(removed.resolve, FINISH_MS);
+      await removed.promise;
+      clearTimeout(timer);
+      this.#removals.delete(engine);
+    }
+    this.#tasks.delete(engine);
   }
 
   /** What came for the engine since the last call. */
@@ -40,92 +97,114 @@ export class IcmpThread {
   }
 
   async close(): Promise<void> {
-    const worker = this.#worker;
-    this.#state = "closed";
-    this.#worker = null;
-    await worker?.terminate();
+    this.#closed = true;
+    this.#prober = null;
+    this.#callOff();
+    const attempt = this.#attempt;
+    this.#attempt = null;
+    await attempt?.link.close();
   }
 
-  #start(): void {
-    this.#state = "running";
-    const worker = new Worker(this.#workerUrl, { name: "isochrone-icmp", execArgv: [] });
-    this.#worker = worker;
-    worker.on("message", (message: FromIcmp) => this.#handle(message));
-    worker.on("error", (error) => this.#unavailable(error.message));
-    worker.on("exit", (code) => this.#unavailable(`the ICMP thread ended with code ${code}`));
+  #choose(wish: IcmpTask["prober"]): void {
+    this.#wish = wish;
+    this.#untried = wish === "auto" ? [...ICMP_PROBERS] : [wish];
+    this.#tryNext();
   }
 
-  #handle(message: FromIcmp): void {
-    if (message.type === "unavailable") this.#unavailable(message.reason);
-    else if (message.type === "ready") this.#logger.info("ICMP thread ready", { socket: message.socket });
-    else {
-      const waiting = this.#reports.get(message.engine);
-      this.#reports.set(
-        message.engine,
-        waiting === undefined ? message.report : mergeReports(waiting, message.report),
-      );
+  #tryNext(): void {
+    const name = this.#untried.shift();
+    if (name !== undefined) {
+      this.#start(name);
+      return;
     }
-  }
-
-  #unavailable(reason: string): void {
-    if (this.#state !== "running") return;
-    this.#state = "unavailable";
-    this.#worker = null;
+    const refusals = Object.entries(this.#refusals);
+    const reason =
+      refusals.length === 1
+        ? refusals[0]?.[1]
+        : refusals.map(([name, reason]) => `${name}: ${reason}`).join("; ");
     this.#logger.warn("ICMP not available; the other methods go on", { reason });
   }
 
+  #start(name: IcmpProberName): void {
+    const link = this.#starters[name]({
+      onMessage: (message) => this.#attempt?.link === link && this.#handle(this.#attempt, message),
+      onEnd: (reason) => this.#attempt?.link === link && this.#ended(this.#attempt, reason),
+    });
+    this.#attempt = { name, link, ready: false };
+  }
+
+  #handle(attempt: Attempt, message: FromIcmp): void {
+    switch (message.type) {
+      case "ready":
+        this.#ready(attempt, message.description);
+        return;
+      case "unavailable":
+        void attempt.link.close();
+        this.#ended(attempt, message.reason);
+        return;
+      case "restarted":
+        this.#restarts++;
+        this.#logger.warn("ICMP prober died", {
+          prober: attempt.name,
+          reason: message.reason,
+          restartInMs: message.inMs,
+        });
+        return;
+      case "report":
+        this.#keep(message.engine, message.report);
+        return;
+      case "removed":
+        this.#removals.get(message.engine)?.();
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  #ready(attempt: Attempt, description: string): void {
+    attempt.ready = true;
+    this.#callOff();
+    this.#timer = setTimeout(() => (this.#restartDelayMs = RESTART_MIN_MS), HEALTHY_MS).unref();
+    const first = this.#prober === null;
+    this.#prober = attempt.name;
+    if (first) {
+      this.#logger.info("ICMP prober chosen", {
+        prober: attempt.name,
+        description,
+        ...(Object.keys(this.#refusals).length === 0 ? {} : { refused: { ...this.#refusals } }),
+      });
+    }
+    for (const task of this.#tasks.values()) this.#post({ type: "task", task });
+  }
+
+  /** One that worked once is started again for ever; one that never did makes room for the next. */
+  #ended(attempt: Attempt, reason: string): void {
+    this.#attempt = null;
+    if (this.#prober === null) {
+      this.#refusals[attempt.name] = reason;
+      this.#tryNext();
+      return;
+    }
+    this.#restarts++;
+    const delayMs = this.#restartDelayMs;
+    this.#restartDelayMs = Math.min(RESTART_MAX_MS, delayMs * 2);
+    this.#logger.warn("ICMP prober died", { prober: attempt.name, reason, restartInMs: delayMs });
+    this.#callOff();
+    this.#timer = setTimeout(() => this.#start(attempt.name), delayMs);
+  }
+
+  #callOff(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #keep(engine: number, report: IcmpReport): void {
+    if (!this.#tasks.has(engine)) return;
+    const waiting = this.#reports.get(engine);
+    this.#reports.set(engine, waiting === undefined ? report : mergeReports(waiting, report));
+  }
+
   #post(message: ToIcmp): void {
-    this.#worker?.postMessage(message);
+    if (this.#attempt?.ready === true) this.#attempt.link.post(message);
   }
-}
-
-function mergeReports(a: IcmpReport, b: IcmpReport): IcmpReport {
-  const flows = new Map(a.flows.map((flow) => [flow.node, flow]));
-  for (const flow of b.flows) {
-    const known = flows.get(flow.node);
-    flows.set(flow.node, known === undefined ? flow : mergeFlows(known, flow));
-  }
-  return { flows: [...flows.values()], zeroCheck: mergeZeroChecks(a.zeroCheck, b.zeroCheck) };
-}
-
-function mergeFlows(a: FlowSnapshot, b: FlowSnapshot): FlowSnapshot {
-  const outcomes = noOutcomes();
-  for (const name of Object.keys(outcomes) as Outcome[]) outcomes[name] = a.outcomes[name] + b.outcomes[name];
-  return {
-    ...b,
-    outcomes,
-    errors: addCounts(a.errors, b.errors),
-    discards: addCounts(a.discards, b.discards),
-    variationSeconds: a.variationSeconds + b.variationSeconds,
-    variationCount: a.variationCount + b.variationCount,
-    rtt: mergeDistributions(a.rtt, b.rtt),
-  };
-}
-
-function mergeZeroChecks(a: ZeroCheckSnapshot | null, b: ZeroCheckSnapshot | null): ZeroCheckSnapshot | null {
-  if (a === null || b === null) return a ?? b;
-  const sources = [a.source, b.source].filter((source) => source !== "none");
-  const source = sources.includes("user") ? "user" : (sources[0] ?? "none");
-  return {
-    source,
-    sent: a.sent + b.sent,
-    received: a.received + b.received,
-    rtt: mergeDistributions(a.rtt, b.rtt),
-  };
-}
-
-function mergeDistributions(a: FlowSnapshot["rtt"], b: FlowSnapshot["rtt"]): FlowSnapshot["rtt"] {
-  const merged = new Distribution();
-  merged.mergeData(a);
-  merged.mergeData(b);
-  return merged.toData();
-}
-
-function addCounts(
-  a: Readonly<Record<string, number>>,
-  b: Readonly<Record<string, number>>,
-): Record<string, number> {
-  const sum: Record<string, number> = { ...a };
-  for (const [name, count] of Object.entries(b)) sum[name] = (sum[name] ?? 0) + count;
-  return sum;
 }

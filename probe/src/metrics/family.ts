@@ -67,7 +67,7 @@ export class CounterFamily extends Family<number> {
 }
 
 export class GaugeFamily extends Family<number> {
-  readonly type = "gauge";
+  readonly type: string = "gauge";
 
   /** Null removes the series: a number that isn't known is absent, never 0. */
   set(labels: Labels, value: number | null): void {
@@ -78,6 +78,11 @@ export class GaugeFamily extends Family<number> {
   protected lines(labels: Labels, value: number): Line[] {
     return [{ labels: { ...labels }, value, metricName: this.name }];
   }
+}
+
+/** Values with a `quantile` label: by Prometheus' rules a summary, here one over a window, without sum and count. */
+export class QuantileFamily extends GaugeFamily {
+  override readonly type: string = "summary";
 }
 
 interface Buckets {

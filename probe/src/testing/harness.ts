@@ -1,17 +1,21 @@
 // Builders for tests of the engine: real sockets on 127.0.0.0/8, real time, short timeouts.
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { isLibcSupported, loadLibc } from "@isochrone/kernel-sockets";
 import { Distribution } from "@isochrone/telemetry";
 import { parseAddress } from "../domain/ip.ts";
 import { Keyring } from "../domain/keyring.ts";
 import { createRequest, signRequest, type Transport } from "../domain/packet.ts";
-import { StallMonitor } from "../domain/stall-monitor.ts";
 import type { EngineContext } from "../engine/context.ts";
-import { Responder } from "../engine/responder.ts";
-import { openTcpResponder } from "../engine/tcp-responder.ts";
-import { Timetable } from "../engine/timetable.ts";
-import { openUdpResponder } from "../engine/udp-responder.ts";
+import { KernelLoop } from "../engine/kernel-loop.ts";
+import type { Loop } from "../engine/loop.ts";
+import { NodeLoop } from "../engine/node-loop.ts";
 import type { EngineConfig, ProbePeer } from "../ports.ts";
+import { openNodeTcp } from "../responder/node-tcp.ts";
+import { openNodeUdp } from "../responder/node-udp.ts";
+import { Responder } from "../responder/responder.ts";
+
+const monotonic = (): number => performance.now();
 
 export const TEST_KEY = { id: 1, secret: Buffer.alloc(32, 0x5a) };
 export const TEST_HMAC_KEYS = `1:${TEST_KEY.secret.toString("base64")}`;
@@ -36,39 +40,63 @@ export function engineConfig(values: Partial<EngineConfig> = {}): EngineConfig {
     stallBoundMs: 60_000,
     responderPacketsPerSecond: 100_000,
     zeroCheckIntervalMs: 0,
+    connectIntervalMs: 10,
+    dscp: 0,
+    icmpPayloadBytes: 56,
+    icmpProber: "auto",
     ...values,
   };
 }
 
+/** Which of the two loops, and so of the two kinds of sockets, a test runs on. */
+export type LoopKind = "kernel" | "node";
+export const LOOP_KINDS: readonly LoopKind[] = isLibcSupported() ? ["kernel", "node"] : ["node"];
+const libc = isLibcSupported() ? await loadLibc() : null;
+
+/** A running loop that leaves Node's own work of the test enough room. */
+export function openLoop(kind: LoopKind): Loop {
+  const deps = {
+    monotonic,
+    onError: (error: unknown) => {
+      throw error;
+    },
+  };
+  const loop =
+    kind === "kernel" && libc !== null
+      ? new KernelLoop({ ...deps, libc, turnMs: 1, yieldToNode: (run) => void setImmediate(run) })
+      : new NodeLoop(deps);
+  loop.start();
+  return loop;
+}
+
+export interface TestContext extends EngineContext {
+  close(): void;
+}
+
 /** A context whose schedule first ticks in an hour: the test calls prepare() and send() itself. */
-export function manualContext(values: Partial<EngineConfig> = {}): EngineContext {
-  const config = engineConfig({ intervalMs: 3_600_000, ...values });
-  const monotonic = (): number => performance.now();
+export function manualContext(values: Partial<EngineConfig> = {}, kind: LoopKind = "node"): TestContext {
+  const config = engineConfig({ intervalMs: 3_600_000, connectIntervalMs: 3_600_000, ...values });
+  const loop = openLoop(kind);
   return {
     config,
-    keys: new Keyring(config.keys),
+    keys: new Keyring(config.keys, config.signingKeyId),
     identity: bytesOf(config.identity),
-    timetable: new Timetable({
-      monotonic,
-      setTimer: (run, delayMs) => {
-        const timer = setTimeout(run, Math.min(delayMs, 2 ** 31 - 1));
-        return () => clearTimeout(timer);
-      },
-      onError: (error) => {
-        throw error;
-      },
-    }),
-    stalls: new StallMonitor(config.stallBoundMs, config.stallBoundMs / 2, monotonic()),
+    sockets: loop.sockets,
+    timetable: loop.timetable,
+    stalls: loop.watch(config.stallBoundMs),
     lateness: { current: new Distribution() },
     monotonic,
     random: () => 1,
     nonce: () => randomBytes(8).readBigUInt64BE(),
-    afterPoll: (run) => void setImmediate(run),
+    afterPoll: (run) => loop.afterPoll(run),
+    close: () => loop.close(),
   };
 }
 
 export interface TestResponder {
   readonly responder: Responder;
+  /** What it accepts; may be replaced. */
+  readonly keys: Keyring;
   readonly udpPort: number;
   readonly tcpPort: number;
   close(): Promise<void>;
@@ -81,17 +109,18 @@ export async function openResponder(values: Partial<EngineConfig> = {}): Promise
     bindAddress: "127.0.0.2",
     ...values,
   });
-  const monotonic = (): number => performance.now();
+  const keys = new Keyring(config.keys, config.signingKeyId);
   const responder = new Responder({
     config,
-    keys: new Keyring(config.keys),
+    keys,
     identity: bytesOf(config.identity),
     monotonic,
   });
-  const udp = await openUdpResponder(responder, { address: config.bindAddress, port: 0 }, monotonic);
-  const tcp = await openTcpResponder(responder, { address: config.bindAddress, port: 0 }, monotonic);
+  const udp = await openNodeUdp(responder, { address: config.bindAddress, port: 0 }, monotonic);
+  const tcp = await openNodeTcp(responder, { address: config.bindAddress, port: 0 }, monotonic);
   return {
     responder,
+    keys,
     udpPort: udp.port,
     tcpPort: tcp.port,
     close: async () => void (await Promise.all([udp.close(), tcp.close()])),
@@ -110,6 +139,7 @@ export function peerAt(
     identity: "127.0.0.2",
     udpPort: ports.udpPort ?? 9,
     tcpPort: ports.tcpPort ?? 9,
+    bandwidthPort: null,
     ...values,
   };
 }
@@ -119,6 +149,7 @@ export interface RequestValues {
   readonly destination?: string;
   readonly bytes?: number;
   readonly sequence?: number;
+  readonly session?: number;
   readonly transport?: Transport;
   readonly key?: { readonly id: number; readonly secret: Uint8Array };
 }
@@ -130,13 +161,14 @@ export function signedRequest(values: RequestValues = {}): Buffer {
     destination = "127.0.0.2",
     bytes = 128,
     sequence = 0,
+    session = 7,
     transport = "udp",
     key = TEST_KEY,
   } = values;
   const fields = {
     bytes,
     transport,
-    session: 7,
+    session,
     nonce: 0x1122334455667788n,
     source: bytesOf(source),
     destination: bytesOf(destination),

@@ -12,6 +12,7 @@ export function planFor(
     identity: "127.0.0.1",
     zone: "z1",
     region: "r1",
+    signingKeyId: null,
     peers,
     ...values,
   };

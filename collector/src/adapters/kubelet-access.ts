@@ -1,0 +1,106 @@
+// How a kubelet is spoken to: the service account's token, and whose certificates are believed. Both files change while we run.
+import { readFile } from "node:fs/promises";
+import { Agent } from "node:https";
+import { X509Certificate } from "node:crypto";
+import { ScrapeError } from "../errors.ts";
+import type { Target } from "../ports.ts";
+
+export interface KubeletAccessOptions {
+  /** File with the authorities (PEM) whose certificates are believed; null: the system's. */
+  readonly caFile: string | null;
+  /** File with the bearer token; null: none is sent. */
+  readonly tokenFile: string | null;
+  /** Name that the certificate must carry; null: the address that is connected to. */
+  readonly serverName: string | null;
+  /** Believes every certificate. Whoever answers at the address gets the token. */
+  readonly insecureSkipVerify: boolean;
+}
+
+/** What a request to a kubelet is made with. */
+export interface KubeletCredentials {
+  readonly agent: Agent;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Idle connections are closed after this long. */
+const IDLE_MS = 90_000;
+
+/**
+ * Both files are read for each request: they are small, and a projected token is replaced long before it expires.
+ * A new file of authorities means new connections, or what was believed before would go on.
+ */
+export class KubeletAccess {
+  readonly #options: KubeletAccessOptions;
+  #agent: Agent | null = null;
+  #agentCa: string | null = null;
+
+  constructor(options: KubeletAccessOptions) {
+    this.#options = options;
+  }
+
+  /** Throws ScrapeError `credentials` when a file can't be used. */
+  async of(target: Target): Promise<KubeletCredentials> {
+    const { caFile, tokenFile, insecureSkipVerify } = this.#options;
+    const ca =
+      caFile === null || insecureSkipVerify ? null : await read(target, caFile, "collector.kubeletCaFile");
+    if (ca !== null && caFile !== null && (this.#agent === null || ca !== this.#agentCa))
+      checkAuthorities(target, caFile, ca);
+    const token =
+      tokenFile === null ? null : (await read(target, tokenFile, "collector.kubeletTokenFile")).trim();
+    if (token !== null && !/^[\x21-\x7e]+$/.test(token))
+      throw credentials(
+        target,
+        `collector.kubeletTokenFile must hold one token, ${tokenFile} holds something else`,
+      );
+    return {
+      agent: this.#agentFor(ca),
+      headers: token === null ? {} : { authorization: `Bearer ${token}` },
+    };
+  }
+
+  close(): void {
+    this.#agent?.destroy();
+    this.#agent = null;
+  }
+
+  #agentFor(ca: string | null): Agent {
+    if (this.#agent !== null && ca === this.#agentCa) return this.#agent;
+    this.#agent?.destroy();
+    const { serverName, insecureSkipVerify } = this.#options;
+    this.#agentCa = ca;
+    this.#agent = new Agent({
+      keepAlive: true,
+      timeout: IDLE_MS,
+      rejectUnauthorized: !insecureSkipVerify,
+      ...(ca === null ? {} : { ca }),
+      ...(serverName === null ? {} : { servername: serverName }),
+    });
+    return this.#agent;
+  }
+}
+
+async function read(target: Target, path: string, setting: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    const { code = "unreadable" } = error as NodeJS.ErrnoException;
+    throw credentials(target, `${setting} must be a readable file, ${path} is not (${code})`, error);
+  }
+}
+
+function checkAuthorities(target: Target, path: string, pem: string): void {
+  try {
+    // Reads the first of them.
+    void new X509Certificate(pem);
+  } catch (error) {
+    throw credentials(
+      target,
+      `collector.kubeletCaFile must hold certificates (PEM), ${path} holds none that can be read`,
+      error,
+    );
+  }
+}
+
+function credentials(target: Target, message: string, cause?: unknown): ScrapeError {
+  return new ScrapeError("credentials", `${target.url} can't be asked: ${message}`, { cause });
+}

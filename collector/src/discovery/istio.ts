@@ -1,0 +1,80 @@
+// Where the proxies of Istio show what they count, as its 1.30.0 templates write it into pods:
+// - sidecars: manifests/charts/istio-control/istio-discovery/files/injection-template.yaml, container istio-proxy (an init container
+//   that restarts always, where sidecars are native) with port 15090 named http-envoy-prom;
+// - the agent's page, merged with the application's: pkg/kube/inject/webhook.go applyPrometheusMerge sets the annotations
+//   prometheus.io/scrape=true, /port=15020, /path=/stats/prometheus;
+// - gateways of the chart: the same container, and the annotation inject.istio.io/templates=gateway;
+// - waypoints and gateways of the Gateway API: files/waypoint.yaml and files/kube-gateway.yaml, both of the above, and the label
+//   gateway.networking.k8s.io/gateway-class-name (istio.io/gateway-name alone until 1.19);
+// - ztunnel: manifests/charts/ztunnel/templates/daemonset.yaml, label app=ztunnel, port 15020 named ztunnel-stats.
+import type { Target, TargetRole } from "../ports.ts";
+import { portOf, urlOf } from "./addresses.ts";
+import { runs, type PodContainer, type ReadablePod } from "./pod.ts";
+
+export interface IstioOptions {
+  /** Which page is read where a pod has both. */
+  readonly sidecarPage: "envoy" | "merged";
+  /** Where pods with ztunnel's label are believed; "*": everywhere. */
+  readonly meshNamespaces: readonly string[];
+}
+
+const STATS_PATH = "/stats/prometheus";
+const PROXY = "istio-proxy";
+/** Istio's own example for Prometheus takes every port whose name ends so. */
+const ENVOY_PORT = /-envoy-prom$/;
+const ZTUNNEL_PORT = 15_020;
+const GATEWAY_NAMES = ["gateway.networking.k8s.io/gateway-name", "istio.io/gateway-name"];
+
+/** The page of the pod's proxy; null when it has none that counts, or it does not run. */
+export function istioTarget(pod: ReadablePod, options: IstioOptions): Target | null {
+  return isZtunnel(pod, options.meshNamespaces) ? ztunnelTarget(pod) : proxyTarget(pod, options.sidecarPage);
+}
+
+function isZtunnel({ labels, namespace }: ReadablePod, namespaces: readonly string[]): boolean {
+  return labels["app"] === "ztunnel" && (namespaces.includes("*") || namespaces.includes(namespace));
+}
+
+function ztunnelTarget(pod: ReadablePod): Target | null {
+  const proxy = proxyOf(pod);
+  if (!runs(pod, proxy)) return null;
+  const named = proxy?.ports.find(({ name }) => name === "ztunnel-stats")?.port;
+  return target(pod, "ztunnel", named ?? portOf(pod.annotations["prometheus.io/port"]) ?? ZTUNNEL_PORT);
+}
+
+/** Istio injects nothing into pods on the node's network: their address is the node's, and so would be the page. */
+function proxyTarget(pod: ReadablePod, preferred: IstioOptions["sidecarPage"]): Target | null {
+  const proxy = proxyOf(pod);
+  if (pod.hostNetwork || !runs(pod, proxy)) return null;
+  const own = proxy?.ports.find(({ name }) => ENVOY_PORT.test(name))?.port ?? null;
+  const merged = mergedPort(pod);
+  const port = preferred === "envoy" ? (own ?? merged) : (merged ?? own);
+  return port === null ? null : target(pod, roleOf(pod), port);
+}
+
+function proxyOf({ containers }: ReadablePod): PodContainer | undefined {
+  return containers.find(({ name }) => name === PROXY);
+}
+
+/** Only if the pod says so itself. Any other annotated page is the application's own, which tells nothing of the mesh. */
+function mergedPort({ annotations }: ReadablePod): number | null {
+  const says = annotations["prometheus.io/scrape"] === "true";
+  return says && annotations["prometheus.io/path"] === STATS_PATH
+    ? portOf(annotations["prometheus.io/port"])
+    : null;
+}
+
+function roleOf({ labels, annotations }: ReadablePod): TargetRole {
+  const gatewayClass = labels["gateway.networking.k8s.io/gateway-class-name"] ?? "";
+  if (/^istio-(?:.*-)?waypoint$/.test(gatewayClass)) return "waypoint";
+  const named = GATEWAY_NAMES.some((label) => labels[label] !== undefined);
+  return named || annotations["inject.istio.io/templates"] === "gateway" ? "gateway" : "sidecar";
+}
+
+function target({ address, namespace, name }: ReadablePod, role: TargetRole, port: number): Target {
+  return {
+    kind: "istio",
+    role,
+    url: urlOf("http", address, port, STATS_PATH),
+    instance: `${namespace}/${name}`,
+  };
+}

@@ -1,0 +1,59 @@
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { Target } from "../ports.ts";
+import { addressOf, urlOf, type AddressFamily } from "./addresses.ts";
+
+/** Which pages of a kubelet are read, and how. */
+export interface KubeletOptions {
+  /** The first is read; each other stands in for it. */
+  readonly pages: readonly KubeletPage[];
+  /** @default "https" */
+  readonly scheme?: "http" | "https";
+  /** Null: as the collector's. */
+  readonly intervalMs: number | null;
+  readonly timeoutMs: number | null;
+}
+
+export type KubeletPage = "cadvisor" | "resource";
+
+export const DEFAULT_KUBELET_PORT = 10_250;
+
+/** Targets of the kubelet at an address. */
+export function kubeletTargets(
+  node: string,
+  address: string,
+  port: number,
+  { pages, scheme = "https", intervalMs, timeoutMs }: KubeletOptions,
+): Target[] {
+  const first = pages[0];
+  return pages.map((page) => ({
+    kind: page,
+    role: "kubelet",
+    url: urlOf(scheme, address, port, `/metrics/${page}`),
+    instance: instanceOf(node, page),
+    ...(scheme === "https" ? { access: "kubelet" } : {}),
+    ...(intervalMs === null ? {} : { intervalMs }),
+    ...(timeoutMs === null ? {} : { timeoutMs }),
+    ...(first === undefined || page === first ? {} : { standsInFor: instanceOf(node, first) }),
+  }));
+}
+
+/** Where the kubelet of a Node object listens; null while the node has not said. */
+export function kubeletAddress(
+  node: KubernetesObject,
+  family: AddressFamily,
+): { readonly address: string; readonly port: number } | null {
+  const { addresses = [], daemonEndpoints } = (node.status ?? {}) as NodeStatus;
+  const internal = addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address);
+  const address = addressOf(internal, family);
+  if (address === null) return null;
+  return { address, port: daemonEndpoints?.kubeletEndpoint?.Port ?? DEFAULT_KUBELET_PORT };
+}
+
+interface NodeStatus {
+  readonly addresses?: readonly { readonly type: string; readonly address: string }[];
+  readonly daemonEndpoints?: { readonly kubeletEndpoint?: { readonly Port?: number } };
+}
+
+function instanceOf(node: string, page: KubeletPage): string {
+  return page === "cadvisor" ? `kubelet/${node}` : `kubelet/${node}/${page}`;
+}

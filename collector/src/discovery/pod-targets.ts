@@ -1,0 +1,68 @@
+// Pages of pods that a setting names by label, and Hubble's, which Cilium's chart makes recognisable.
+import { TARGET_KINDS, type Target, type TargetKind } from "../ports.ts";
+import { portOf, urlOf } from "./addresses.ts";
+import { runs, type ReadablePod } from "./pod.ts";
+
+/** Pods with this label have such a page. */
+export interface PodTargetRule {
+  readonly kind: TargetKind;
+  /** "*": any. */
+  readonly namespace: string;
+  readonly label: string;
+  readonly value: string;
+  readonly port: number;
+  readonly path: string;
+}
+
+/** An entry of collector.podTargets. */
+export const POD_TARGET: RegExp = new RegExp(
+  `(${TARGET_KINDS.join("|")})=([^/=\\s]+)/([^=\\s]+)=([^:\\s]*):(\\d{1,5})(/\\S*)?`,
+);
+
+/** Reads an entry of collector.podTargets. Throws RangeError naming the entry and the rule. */
+export function podTargetRule(entry: string): PodTargetRule {
+  const parts = new RegExp(`^${POD_TARGET.source}$`).exec(entry) ?? [];
+  const [, kind, namespace = "", label = "", value = "", port, path = "/metrics"] = parts;
+  const number = portOf(port);
+  if (kind === undefined || number === null)
+    throw new RangeError(
+      `collector.podTargets must be kind=namespace/label=value:port/path, got ${JSON.stringify(entry)}`,
+    );
+  return { kind: kind as TargetKind, namespace, label, value, port: number, path };
+}
+
+/** The pages that the rules find on a pod. */
+export function labelledTargets(pod: ReadablePod, rules: readonly PodTargetRule[]): Target[] {
+  if (!runs(pod, undefined)) return [];
+  return rules
+    .filter(
+      ({ namespace, label, value }) =>
+        (namespace === "*" || namespace === pod.namespace) && pod.labels[label] === value,
+    )
+    .map(({ kind, port, path }) => podTarget(pod, kind, port, path));
+}
+
+/**
+ * Hubble's page, where it is switched on: install/kubernetes/cilium/templates/cilium-agent/daemonset.yaml of Cilium then gives the
+ * agent a port named hubble-metrics (9965). The agent runs on the node's network.
+ */
+export function hubbleTarget(pod: ReadablePod): Target | null {
+  if (pod.labels["k8s-app"] !== "cilium") return null;
+  const agent = pod.containers.find(({ name }) => name === "cilium-agent");
+  const port = agent?.ports.find(({ name }) => name === "hubble-metrics")?.port;
+  return port === undefined || !runs(pod, agent) ? null : podTarget(pod, "hubble", port, "/metrics");
+}
+
+function podTarget(
+  { address, namespace, name }: ReadablePod,
+  kind: TargetKind,
+  port: number,
+  path: string,
+): Target {
+  return {
+    kind,
+    role: "pod",
+    url: urlOf("http", address, port, path),
+    instance: `${namespace}/${name}:${port}`,
+  };
+}

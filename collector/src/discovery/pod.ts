@@ -1,0 +1,78 @@
+// What discovery reads of a pod. Fields of a wrong type count as absent: one odd pod must not hide the others.
+import { podView, type KubernetesObject, type PodView } from "@isochrone/kubernetes";
+import { addressOf, portOf, type AddressFamily } from "./addresses.ts";
+
+export interface ContainerPort {
+  readonly name: string;
+  readonly port: number;
+}
+
+/** A container that runs as long as the pod does: an ordinary one, or an init container that restarts always. */
+export interface PodContainer {
+  readonly name: string;
+  readonly ports: readonly ContainerPort[];
+  /** Null where the kubelet has not told (yet). */
+  readonly running: boolean | null;
+}
+
+export interface ReadablePod extends PodView {
+  readonly address: string;
+  readonly hostNetwork: boolean;
+  readonly containers: readonly PodContainer[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Null for a pod whose pages can't be read: without an address, or finished. A pod that isn't ready, or is terminating, is
+ * still read: it counts, and what it counted last must not be lost.
+ */
+export function readablePod(pod: KubernetesObject, family: AddressFamily): ReadablePod | null {
+  const view = podView(pod);
+  const address = addressOf(podAddresses(pod), family);
+  if (address === null || view.finished) return null;
+  return {
+    ...view,
+    address,
+    hostNetwork: pod.spec?.["hostNetwork"] === true,
+    containers: containersOf(pod),
+  };
+}
+
+/** False while a container waits or has ended; where the kubelet tells nothing of it, the pod's phase decides. */
+export function runs({ phase }: ReadablePod, container: PodContainer | undefined): boolean {
+  return container?.running ?? phase === "Running";
+}
+
+/** podIPs is podIP and the address of the other family. */
+function podAddresses({ status = {} }: KubernetesObject): string[] {
+  const all = [status["podIP"], ...list(status["podIPs"]).map(({ ip }) => ip)];
+  return all.filter((address) => typeof address === "string");
+}
+
+function containersOf({ spec = {}, status = {} }: KubernetesObject): PodContainer[] {
+  const states = [...list(status["containerStatuses"]), ...list(status["initContainerStatuses"])];
+  const lasting = [
+    ...list(spec["containers"]),
+    ...list(spec["initContainers"]).filter(({ restartPolicy }) => restartPolicy === "Always"),
+  ];
+  return lasting.map((container) => {
+    const state = states.find(({ name }) => name === container["name"])?.["state"];
+    return {
+      name: String(container["name"]),
+      ports: list(container["ports"]).flatMap(({ name, containerPort }) => {
+        const port = portOf(containerPort);
+        return port === null ? [] : [{ name: typeof name === "string" ? name : "", port }];
+      }),
+      running: isFields(state) ? isFields(state["running"]) : null,
+    };
+  });
+}
+
+function list(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.filter(isFields) : [];
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,150 @@
+import { equalBytes, hashBytes } from "@isochrone/telemetry";
+
+const FIRST_SLOTS = 64;
+const FIRST_BYTES = 4_096;
+const NONE = -1;
+
+/**
+ * Numbers byte strings: slot 0 is the first that was added, slot 1 the second, so that columns of values can lie beside it in arrays.
+ * Keys are copied, one after the other, into one buffer. What is no longer needed goes in one sweep (`retain`), which renumbers.
+ */
+export class ByteKeys {
+  readonly #seed: number;
+  #size = 0;
+  #bytes = new Uint8Array(FIRST_BYTES);
+  #view = new DataView(this.#bytes.buffer);
+  /** Where each key ends; it begins where the one before ends. */
+  #ends = new Uint32Array(FIRST_SLOTS);
+  #owners = new Int32Array(FIRST_SLOTS);
+  #hashes = new Int32Array(FIRST_SLOTS);
+  #next = new Int32Array(FIRST_SLOTS);
+  #buckets = new Int32Array(FIRST_SLOTS).fill(NONE);
+  #lastHash = 0;
+
+  /** @param seed makes collisions unpredictable for who doesn't know it */
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get bytes(): Uint8Array {
+    return this.#bytes;
+  }
+
+  startOf(slot: number): number {
+    return slot === 0 ? 0 : this.#ends[slot - 1]!;
+  }
+
+  endOf(slot: number): number {
+    return this.#ends[slot]!;
+  }
+
+  ownerOf(slot: number): number {
+    return this.#owners[slot]!;
+  }
+
+  /** The slot of a key, or -1. `owner` distinguishes keys of equal bytes. */
+  find(owner: number, view: DataView, start: number, end: number): number {
+    const hash = hashBytes(view, start, end, Math.imul(owner ^ this.#seed, 0x9e3779b1));
+    this.#lastHash = hash;
+    const length = end - start;
+    let slot = this.#buckets[hash & (this.#buckets.length - 1)]!;
+    for (; slot !== NONE; slot = this.#next[slot]!) {
+      if (this.#hashes[slot] !== hash || this.#owners[slot] !== owner) continue;
+      const from = this.startOf(slot);
+      if (this.#ends[slot]! - from === length && equalBytes(view, start, this.#view, from, length))
+        return slot;
+    }
+    return NONE;
+  }
+
+  /** Whether that slot, if there is one, has this key. */
+  isAt(slot: number, owner: number, view: DataView, start: number, end: number): boolean {
+    if (slot < 0 || slot >= this.#size || this.#owners[slot] !== owner) return false;
+    const from = this.startOf(slot);
+    return this.#ends[slot]! - from === end - start && equalBytes(view, start, this.#view, from, end - start);
+  }
+
+  /** Adds the key that `find` has just not found. @returns its slot, which is the old size */
+  add(owner: number, bytes: Uint8Array, start: number, end: number): number {
+    const slot = this.#size;
+    if (slot === this.#ends.length) this.#growSlots();
+    const from = slot === 0 ? 0 : this.#ends[slot - 1]!;
+    const to = from + end - start;
+    if (to > this.#bytes.length) this.#growBytes(to);
+    this.#bytes.set(bytes.subarray(start, end), from);
+    this.#ends[slot] = to;
+    this.#owners[slot] = owner;
+    this.#hashes[slot] = this.#lastHash;
+    this.#link(slot);
+    this.#size++;
+    return slot;
+  }
+
+  /**
+   * Keeps the slots for which `live` is not 0, in their order, and renumbers them.
+   * @returns the new number of each old slot, -1 for those that went
+   */
+  retain(live: Uint8Array): Int32Array {
+    const renumbered = new Int32Array(this.#size).fill(NONE);
+    let kept = 0;
+    let end = 0;
+    let from = 0;
+    for (let slot = 0; slot < this.#size; slot++) {
+      const to = this.#ends[slot]!;
+      if (live[slot] !== 0) {
+        if (from !== end) this.#bytes.copyWithin(end, from, to);
+        end += to - from;
+        this.#ends[kept] = end;
+        this.#owners[kept] = this.#owners[slot]!;
+        this.#hashes[kept] = this.#hashes[slot]!;
+        renumbered[slot] = kept++;
+      }
+      from = to;
+    }
+    this.#size = kept;
+    this.#relink();
+    return renumbered;
+  }
+
+  /** Forgets the keys that were added last, down to `size`. */
+  truncate(size: number): void {
+    if (size >= this.#size) return;
+    this.#size = size;
+    this.#relink();
+  }
+
+  #link(slot: number): void {
+    const bucket = this.#hashes[slot]! & (this.#buckets.length - 1);
+    this.#next[slot] = this.#buckets[bucket]!;
+    this.#buckets[bucket] = slot;
+  }
+
+  #relink(): void {
+    this.#buckets.fill(NONE);
+    for (let slot = 0; slot < this.#size; slot++) this.#link(slot);
+  }
+
+  #growSlots(): void {
+    const length = this.#ends.length * 2;
+    this.#ends = resized(this.#ends, new Uint32Array(length));
+    this.#owners = resized(this.#owners, new Int32Array(length));
+    this.#hashes = resized(this.#hashes, new Int32Array(length));
+    this.#next = new Int32Array(length);
+    this.#buckets = new Int32Array(length);
+    this.#relink();
+  }
+
+  #growBytes(needed: number): void {
+    this.#bytes = resized(this.#bytes, new Uint8Array(Math.max(needed, this.#bytes.length * 2)));
+    this.#view = new DataView(this.#bytes.buffer);
+  }
+}
+
+function resized<T extends Int32Array | Uint32Array | Uint8Array>(from: T, into: T): T {
+  into.set(from);
+  return into;
+}

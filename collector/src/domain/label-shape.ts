@@ -1,0 +1,65 @@
+import { attributeKey, type AttributeKey } from "@isochrone/telemetry";
+import type { ExpectedNames, LabelSet } from "./label-set.ts";
+
+/** The upper bound of a histogram's bucket: a part of the value, not of the row's identity. */
+export const BUCKET_LABEL = "le";
+
+/** Label sets of one family that are remembered; a page with more only reads more slowly. */
+const MAX_SHAPES = 64;
+const PLAIN_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
+
+/** The label names of a row, in the order in which they stand. */
+export class LabelShape implements ExpectedNames {
+  readonly encodedNames: readonly Uint8Array[];
+  readonly positions: ReadonlyMap<string, number>;
+  readonly keys: readonly AttributeKey[];
+  /** Positions in the order that identifies a row, whatever order its labels stand in; without `le`. */
+  readonly order: readonly number[];
+  /** That order is the order in which they stand. */
+  readonly canonical: boolean;
+
+  constructor(names: readonly string[], canonicalNames: readonly string[]) {
+    this.encodedNames = names.map((name) => Buffer.from(`${quoted(name)}="`));
+    this.positions = new Map(names.map((name, position) => [name, position]));
+    this.keys = names.map(attributeKey);
+    this.order = canonicalNames
+      .filter((name) => name !== BUCKET_LABEL)
+      .map((name) => this.positions.get(name)!);
+    this.canonical =
+      this.order.length === names.length && this.order.every((position, index) => position === index);
+  }
+}
+
+function quoted(name: string): string {
+  return PLAIN_NAME.test(name) ? name : JSON.stringify(name);
+}
+
+/** The shapes of a family. The first order of a set of names that is seen is the one that identifies its rows. */
+export class LabelShapes {
+  readonly #shapes = new Map<string, LabelShape>();
+  readonly #canonicalNames = new Map<string, readonly string[]>();
+  /** That of the last row: the next one is nearly always alike. */
+  last: LabelShape | null = null;
+
+  /** The shape of labels that were just read; null when a name occurs twice. */
+  of(labels: LabelSet): LabelShape | null {
+    if (labels.expected) return this.last;
+    const names = Array.from({ length: labels.count }, (_, index) => labels.name(index));
+    const key = names.join("\u0000");
+    const known = this.#shapes.get(key);
+    if (known !== undefined) return (this.last = known);
+    const sorted = names.toSorted();
+    if (sorted.some((name, index) => name === sorted[index - 1])) return null;
+    return (this.last = this.#create(names, sorted, key));
+  }
+
+  #create(names: readonly string[], sorted: readonly string[], key: string): LabelShape {
+    const set = sorted.join("\u0000");
+    const known = this.#canonicalNames.get(set);
+    if (this.#shapes.size >= MAX_SHAPES) return new LabelShape(names, known ?? sorted);
+    if (known === undefined) this.#canonicalNames.set(set, names);
+    const shape = new LabelShape(names, known ?? names);
+    this.#shapes.set(key, shape);
+    return shape;
+  }
+}

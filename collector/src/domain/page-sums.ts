@@ -1,0 +1,103 @@
+// The rows of a page summed to series that stay cumulative: a series falls only when all of its rows began anew.
+import { bucketCountsOf } from "./buckets.ts";
+import { startIsTold } from "./families.ts";
+import { PART, type RowTable } from "./row-table.ts";
+import { KIND, kindOfOwner, type Kind, type TargetMemory } from "./target-memory.ts";
+
+export interface SumFaults {
+  /** Histograms whose lines don't fit together. */
+  readonly incompleteHistograms: number;
+  /** Rows whose value is no use: not finite, or a counter below zero. */
+  readonly unusableValues: number;
+}
+
+/**
+ * Sums what the page said. Rows from `rowsBefore` on, and series from `seriesBefore` on, were not on the page before. A row that can't be used is
+ * like one that the page doesn't have.
+ */
+export function sumPage(memory: TargetMemory, rowsBefore: number, seriesBefore: number): SumFaults {
+  const { rows, series, startTimes } = memory;
+  const faults = { incompleteHistograms: 0, unusableValues: 0 };
+  const { beganAnew } = startTimes;
+  series.beginSums();
+  for (let row = 0; row < rows.keys.size; row++) {
+    const kind = kindOfOwner(rows.keys.ownerOf(row));
+    if (rows.parts[row] !== 0 && !isUsable(memory, row, kind)) {
+      rows.parts[row] = 0;
+      if (kind === KIND.histogram) faults.incompleteHistograms++;
+      else faults.unusableValues++;
+    }
+    const counted = row < rowsBefore && kind !== KIND.gauge;
+    if (counted && (beganAnew || !goesOn(rows, row))) addLost(memory, row);
+    else if (counted) series.continuing[rows.series[row]!]!++;
+    if (rows.parts[row] !== 0) addRow(memory, row);
+  }
+  for (let slot = 0; slot < series.keys.size; slot++)
+    if (series.rows[slot]! > 0) closeSeries(memory, slot, slot >= seriesBefore);
+  return faults;
+}
+
+function isUsable(memory: TargetMemory, row: number, kind: Kind): boolean {
+  const { rows } = memory;
+  const a = rows.a[row]!;
+  if (kind === KIND.gauge) return Number.isFinite(a);
+  if (kind === KIND.counter) return Number.isFinite(a) && a >= 0;
+  const complete = (rows.parts[row]! & PART.both) === PART.both;
+  return (
+    complete && Number.isSafeInteger(a) && a >= 0 && Number.isFinite(rows.b[row]!) && takeBuckets(memory, row)
+  );
+}
+
+/** False when the buckets of a histogram don't fit its count. */
+function takeBuckets({ rows, series }: TargetMemory, row: number): boolean {
+  const cumulative = rows.buckets.get(row);
+  if (cumulative === undefined) return true;
+  const counts = bucketCountsOf(cumulative, rows.a[row]!);
+  if (counts !== null) series.buckets.set(rows.series[row]!, counts);
+  return counts !== null;
+}
+
+/** False for a row that is gone, or began anew, since the page before. */
+function goesOn(rows: RowTable, row: number): boolean {
+  if (rows.parts[row] === 0 || rows.a[row]! < rows.lastA[row]! || rows.b[row]! < rows.lastB[row]!)
+    return false;
+  return !(rows.createdMs[row]! > rows.lastCreatedMs[row]!);
+}
+
+function addLost({ rows, series }: TargetMemory, row: number): void {
+  const into = rows.series[row]!;
+  series.lostA[into]! += rows.lastA[row]!;
+  series.lostB[into]! += rows.lastB[row]!;
+}
+
+function addRow({ rows, series }: TargetMemory, row: number): void {
+  const into = rows.series[row]!;
+  series.rows[into]!++;
+  series.sumA[into]! += rows.a[row]!;
+  series.sumB[into]! += rows.b[row]!;
+  series.timeMs[into] = Math.max(series.timeMs[into]!, rows.timeMs[row]!);
+  // NaN, a row that doesn't say, wins.
+  series.createdMs[into] = Math.min(series.createdMs[into]!, rows.createdMs[row]!);
+}
+
+function closeSeries({ series, startTimes, families }: TargetMemory, slot: number, isNew: boolean): void {
+  const owner = series.keys.ownerOf(slot);
+  if (series.continuing[slot] === 0) {
+    series.baseA[slot] = 0;
+    series.baseB[slot] = 0;
+    series.totalA[slot] = series.sumA[slot]!;
+    series.totalB[slot] = series.sumB[slot]!;
+    const told = kindOfOwner(owner) !== KIND.gauge && startIsTold(families[owner >> 2]!.name);
+    series.startMs[slot] = !told
+      ? 0
+      : isNew
+        ? startTimes.ofNew(series.createdMs[slot]!)
+        : startTimes.ofReset();
+    return;
+  }
+  series.baseA[slot]! += series.lostA[slot]!;
+  series.baseB[slot]! += series.lostB[slot]!;
+  // Sums of doubles depend on their order in the last bit: that must not look like a reset.
+  series.totalA[slot] = Math.max(series.totalA[slot]!, series.baseA[slot]! + series.sumA[slot]!);
+  series.totalB[slot] = Math.max(series.totalB[slot]!, series.baseB[slot]! + series.sumB[slot]!);
+}

@@ -1,0 +1,79 @@
+import type { CumulativeBuckets } from "./buckets.ts";
+import { ByteKeys } from "./byte-keys.ts";
+import { grown, move } from "./columns.ts";
+
+const FIRST_SLOTS = 64;
+
+/** Parts of a row that a page has given. */
+export const PART = { a: 1, b: 2, both: 3, bucket: 4 } as const;
+
+/**
+ * The rows of a target's pages, each identified by its family and all its labels, as text. What the page before said is kept beside what the
+ * page in hand says. A number has its value in `a`; a histogram its count in `a`, its sum in `b`.
+ */
+export class RowTable {
+  readonly keys: ByteKeys;
+  series = new Int32Array(FIRST_SLOTS);
+  a = new Float64Array(FIRST_SLOTS);
+  b = new Float64Array(FIRST_SLOTS);
+  lastA = new Float64Array(FIRST_SLOTS);
+  lastB = new Float64Array(FIRST_SLOTS);
+  timeMs = new Float64Array(FIRST_SLOTS);
+  /** NaN: the page doesn't say. */
+  createdMs = new Float64Array(FIRST_SLOTS);
+  lastCreatedMs = new Float64Array(FIRST_SLOTS);
+  /** PARTs that the page in hand has given; 0: the row is not on it. */
+  parts = new Uint8Array(FIRST_SLOTS);
+  /** On the page in hand, of histograms whose buckets are kept. */
+  readonly buckets = new Map<number, CumulativeBuckets>();
+
+  constructor(seed: number) {
+    this.keys = new ByteKeys(seed);
+  }
+
+  /** Adds the row that `keys.find` has just not found. */
+  add(owner: number, bytes: Uint8Array, start: number, end: number, series: number): number {
+    const slot = this.keys.add(owner, bytes, start, end);
+    if (slot === this.series.length) this.#grow(slot * 2);
+    this.series[slot] = series;
+    this.parts[slot] = 0;
+    this.createdMs[slot] = NaN;
+    return slot;
+  }
+
+  /** Before the lines of a page: no row is on it yet. */
+  begin(): void {
+    const { size } = this.keys;
+    this.parts.fill(0, 0, size);
+    this.createdMs.fill(NaN, 0, size);
+    this.buckets.clear();
+  }
+
+  /** After a page: what it said is what the page before said; rows that are not on it are forgotten. */
+  close(series: Int32Array | null): void {
+    const { size } = this.keys;
+    let gone = 0;
+    for (let slot = 0; slot < size; slot++) {
+      this.lastA[slot] = this.a[slot]!;
+      this.lastB[slot] = this.b[slot]!;
+      this.lastCreatedMs[slot] = this.createdMs[slot]!;
+      if (series !== null) this.series[slot] = series[this.series[slot]!]!;
+      if (this.parts[slot] === 0) gone++;
+    }
+    if (gone === 0) return;
+    const renumbered = this.keys.retain(this.parts);
+    for (const column of [this.series, this.lastA, this.lastB, this.lastCreatedMs]) move(column, renumbered);
+  }
+
+  #grow(length: number): void {
+    this.series = grown(this.series, length);
+    this.a = grown(this.a, length);
+    this.b = grown(this.b, length);
+    this.lastA = grown(this.lastA, length);
+    this.lastB = grown(this.lastB, length);
+    this.timeMs = grown(this.timeMs, length);
+    this.createdMs = grown(this.createdMs, length);
+    this.lastCreatedMs = grown(this.lastCreatedMs, length);
+    this.parts = grown(this.parts, length);
+  }
+}

@@ -1,0 +1,96 @@
+import type { EncodedAttributes } from "@isochrone/telemetry";
+import type { BucketCounts } from "./buckets.ts";
+import { ByteKeys } from "./byte-keys.ts";
+import { grown, move } from "./columns.ts";
+
+const FIRST_SLOTS = 64;
+
+/**
+ * The published series of a target: rows with equal kept labels, summed. Of a counter, `base` holds what rows had counted that have gone or began
+ * anew, so that the sum never falls while any of its rows goes on. A number has its value in `a`; a histogram its count in `a`, its sum in `b`.
+ */
+export class SeriesTable {
+  readonly keys: ByteKeys;
+  baseA = new Float64Array(FIRST_SLOTS);
+  baseB = new Float64Array(FIRST_SLOTS);
+  /** What was published last. */
+  totalA = new Float64Array(FIRST_SLOTS);
+  totalB = new Float64Array(FIRST_SLOTS);
+  /** Sums over the rows of the page in hand. */
+  sumA = new Float64Array(FIRST_SLOTS);
+  sumB = new Float64Array(FIRST_SLOTS);
+  /** What rows had counted that are missing or began anew on the page in hand. */
+  lostA = new Float64Array(FIRST_SLOTS);
+  lostB = new Float64Array(FIRST_SLOTS);
+  /** 0: not known. */
+  startMs = new Float64Array(FIRST_SLOTS);
+  timeMs = new Float64Array(FIRST_SLOTS);
+  /** The earliest that its rows say of themselves; NaN when one doesn't. */
+  createdMs = new Float64Array(FIRST_SLOTS);
+  /** Rows on the page in hand. */
+  rows = new Int32Array(FIRST_SLOTS);
+  /** Of these, rows that go on counting from the page before. */
+  continuing = new Int32Array(FIRST_SLOTS);
+  /** Of the page in hand, of histograms whose buckets are kept. */
+  readonly buckets = new Map<number, BucketCounts>();
+
+  constructor(seed: number) {
+    this.keys = new ByteKeys(seed);
+  }
+
+  attributesOf(slot: number): EncodedAttributes {
+    const { keys } = this;
+    return { bytes: keys.bytes, start: keys.startOf(slot), end: keys.endOf(slot) };
+  }
+
+  /** The slot of the series with these encoded attributes. */
+  open(owner: number, view: DataView, bytes: Uint8Array, end: number): number {
+    const known = this.keys.find(owner, view, 0, end);
+    if (known >= 0) return known;
+    const slot = this.keys.add(owner, bytes, 0, end);
+    if (slot === this.rows.length) this.#grow(slot * 2);
+    this.baseA[slot] = 0;
+    this.baseB[slot] = 0;
+    this.totalA[slot] = 0;
+    this.totalB[slot] = 0;
+    this.startMs[slot] = 0;
+    return slot;
+  }
+
+  /** Before the rows of a page are summed. */
+  beginSums(): void {
+    const { size } = this.keys;
+    for (const column of [this.sumA, this.sumB, this.lostA, this.lostB, this.timeMs]) column.fill(0, 0, size);
+    this.createdMs.fill(Infinity, 0, size);
+    this.rows.fill(0, 0, size);
+    this.continuing.fill(0, 0, size);
+    this.buckets.clear();
+  }
+
+  /** Forgets the series that have no row on the page. @returns their new numbers */
+  retainLive(): Int32Array {
+    const live = new Uint8Array(this.keys.size);
+    for (let slot = 0; slot < live.length; slot++) live[slot] = this.rows[slot]! > 0 ? 1 : 0;
+    const renumbered = this.keys.retain(live);
+    // The others are written anew with each page.
+    for (const column of [this.baseA, this.baseB, this.totalA, this.totalB, this.startMs])
+      move(column, renumbered);
+    return renumbered;
+  }
+
+  #grow(length: number): void {
+    this.baseA = grown(this.baseA, length);
+    this.baseB = grown(this.baseB, length);
+    this.totalA = grown(this.totalA, length);
+    this.totalB = grown(this.totalB, length);
+    this.sumA = grown(this.sumA, length);
+    this.sumB = grown(this.sumB, length);
+    this.lostA = grown(this.lostA, length);
+    this.lostB = grown(this.lostB, length);
+    this.startMs = grown(this.startMs, length);
+    this.timeMs = grown(this.timeMs, length);
+    this.createdMs = grown(this.createdMs, length);
+    this.rows = grown(this.rows, length);
+    this.continuing = grown(this.continuing, length);
+  }
+}

@@ -1,0 +1,124 @@
+// What is remembered of a target from page to page: which rows it had, what they counted, and the series that they were summed to.
+import { ATTRIBUTE_FIELDS, attributeKey, type AttributeKey } from "@isochrone/telemetry";
+import { ByteKeys } from "./byte-keys.ts";
+import { PROCESS_START, wantedFamilies, type FamilySelection, type WantedFamily } from "./families.ts";
+import { LabelShapes } from "./label-shape.ts";
+import { RowTable } from "./row-table.ts";
+import { SeriesTable } from "./series-table.ts";
+import { StartTimes } from "./start-times.ts";
+
+/** Kinds of metrics in numbers, to be part of keys. */
+export const KIND = { gauge: 0, counter: 1, histogram: 2 } as const;
+export type Kind = (typeof KIND)[keyof typeof KIND];
+
+/** The kind in a FamilyMemory's `owner`. */
+export function kindOfOwner(owner: number): Kind {
+  return (owner & 3) as Kind;
+}
+
+/** Field of the attributes in the points of a kind. */
+export function attributeFieldOf(kind: Kind): number {
+  return kind === KIND.histogram ? ATTRIBUTE_FIELDS.histogram : ATTRIBUTE_FIELDS.sum;
+}
+
+/** What a sample's name says about its family. */
+export type Part = "value" | "sum" | "count" | "bucket" | "created" | "processStart";
+
+export class FamilyMemory {
+  readonly index: number;
+  readonly name: string;
+  readonly reduction: WantedFamily["reduction"];
+  /** Of the labels that are kept, in the reduction's order. */
+  readonly keys: readonly AttributeKey[];
+  readonly shapes = new LabelShapes();
+
+  constructor(index: number, { name, reduction }: WantedFamily) {
+    this.index = index;
+    this.name = name;
+    this.reduction = reduction;
+    this.keys = reduction?.labels?.map((label) => attributeKey(label.name)) ?? [];
+  }
+
+  /** Distinguishes rows and series of different families and kinds. */
+  owner(kind: Kind): number {
+    return this.index * 4 + kind;
+  }
+}
+
+/** A name whose lines are read. */
+export interface WantedName {
+  readonly family: FamilyMemory;
+  readonly part: Part;
+}
+
+/** The memory of one target; its size is bounded by the limits of a page. `seed`: 32 random bits, against colliding labels. */
+export class TargetMemory {
+  readonly selection: FamilySelection;
+  readonly families: readonly FamilyMemory[];
+  readonly rows: RowTable;
+  readonly series: SeriesTable;
+  readonly startTimes: StartTimes;
+  readonly #names: ByNames<WantedName>;
+  readonly #declared: ByNames<FamilyMemory>;
+
+  constructor(selection: FamilySelection, seed = 0) {
+    this.selection = selection;
+    this.families = wantedFamilies(selection).map((family, index) => new FamilyMemory(index, family));
+    this.rows = new RowTable(seed);
+    this.series = new SeriesTable(seed);
+    this.startTimes = new StartTimes(selection.kind);
+    this.#names = new ByNames(seed);
+    this.#declared = new ByNames(seed);
+    for (const family of this.families) {
+      for (const [name, part] of partsOf(family)) this.#names.add(name, { family, part });
+      // OpenMetrics declares a counter without its suffix.
+      for (const name of [family.name, family.name.replace(/_total$/, "")]) this.#declared.add(name, family);
+    }
+    this.#names.add(PROCESS_START, { family: this.families[0]!, part: "processStart" });
+  }
+
+  /** What the name of a sample means; null: not wanted. */
+  find(view: DataView, start: number, end: number): WantedName | null {
+    return this.#names.find(view, start, end);
+  }
+
+  /** The family of a type declaration; null: not wanted. */
+  findFamily(view: DataView, start: number, end: number): FamilyMemory | null {
+    return this.#declared.find(view, start, end);
+  }
+}
+
+/** A few values, each under a name that is looked up by its bytes. */
+class ByNames<T> {
+  readonly #keys: ByteKeys;
+  readonly #values: T[] = [];
+
+  constructor(seed: number) {
+    this.#keys = new ByteKeys(seed);
+  }
+
+  /** Of equal names the first holds. */
+  add(name: string, value: T): void {
+    const bytes = new TextEncoder().encode(name);
+    const view = new DataView(bytes.buffer);
+    if (this.#keys.find(0, view, 0, bytes.length) >= 0) return;
+    this.#keys.add(0, bytes, 0, bytes.length);
+    this.#values.push(value);
+  }
+
+  find(view: DataView, start: number, end: number): T | null {
+    const slot = this.#keys.find(0, view, start, end);
+    return slot < 0 ? null : this.#values[slot]!;
+  }
+}
+
+/** Sample names that belong to a family. Of a reduced histogram, the lines of buckets are not even looked at. */
+function partsOf({ name, reduction }: FamilyMemory): [string, Part][] {
+  const type = reduction?.type;
+  const parts: [string, Part][] = [[name, "value"]];
+  if (type !== "gauge") parts.push([`${name.replace(/_total$/, "")}_created`, "created"]);
+  if (type === undefined) parts.push([`${name}_bucket`, "bucket"]);
+  if (type === undefined || type === "histogram")
+    parts.push([`${name}_sum`, "sum"], [`${name}_count`, "count"]);
+  return parts;
+}

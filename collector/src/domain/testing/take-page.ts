@@ -1,0 +1,38 @@
+import type { Metric } from "@isochrone/telemetry";
+import { ExpositionReader, type PageFormat } from "../exposition.ts";
+import { PageBuilder, type PageResult } from "../page.ts";
+import type { TargetMemory } from "../target-memory.ts";
+import { decodedRecords } from "./decoded-records.ts";
+
+export const SCRAPE_MS = 1_700_000_000_000;
+
+export interface TakenPage extends PageResult {
+  readonly metrics: readonly Metric[];
+  readonly samples: number;
+  readonly malformed: number;
+}
+
+export interface TakeOptions {
+  /** @default SCRAPE_MS */
+  readonly scrapeMs?: number;
+  /** @default "text" */
+  readonly format?: PageFormat;
+  /** @default 100000 */
+  readonly maxSamples?: number;
+}
+
+/** Takes a whole page into a target's memory. */
+export function takePage(memory: TargetMemory, text: string, options: TakeOptions = {}): TakenPage {
+  const { scrapeMs = SCRAPE_MS, format = "text", maxSamples = 100_000 } = options;
+  const page = new PageBuilder(memory, { scrapeMs, maxSamples, format });
+  const reader = new ExpositionReader(page);
+  reader.feed(Buffer.from(text));
+  reader.end();
+  const result = page.finish({ "service.name": "test" });
+  return {
+    ...result,
+    metrics: decodedRecords(result.records),
+    samples: page.samples,
+    malformed: reader.malformed,
+  };
+}

@@ -1,0 +1,94 @@
+// Which pages a collector of a node reads, and how it speaks to the kubelet.
+import type { ClusterStore } from "@isochrone/kubernetes";
+import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+import { ClusterTargets, type DiscoveryOptions } from "./adapters/cluster-targets.ts";
+import { KubeletAccess } from "./adapters/kubelet-access.ts";
+import { joinTargets, staticTargets } from "./adapters/static-targets.ts";
+import { kubeletTargets, type KubeletOptions, type KubeletPage } from "./discovery/kubelet.ts";
+import { podTargetRule } from "./discovery/pod-targets.ts";
+import type { TargetSource } from "./ports.ts";
+import type { CollectorConfig } from "./settings.ts";
+
+export interface NodeTargetsDependencies {
+  /** Null: no access to the API server. Then pods' pages are not found, and the kubelet's only by collector.nodeAddress. */
+  readonly store: ClusterStore | null;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** The targets that the settings name and let discover. Throws RangeError naming the entry that can't be read. */
+export function nodeTargets(
+  config: CollectorConfig,
+  { store, ...surroundings }: NodeTargetsDependencies,
+): { readonly targets: TargetSource; readonly service: Service } {
+  const { node, nodeAddress, kubeletPort } = config;
+  const kubelet = kubeletOptions(config);
+  const sources: TargetSource[] = [staticTargets(config.staticTargets)];
+  if (nodeAddress !== "") {
+    const known = kubeletTargets(node, nodeAddress, kubeletPort, kubelet);
+    sources.push({ targets: () => known });
+  }
+  const discovery = discoveryOptions(config, nodeAddress === "" ? kubelet : null);
+  if (store === null) return { targets: joinTargets(sources), service: NOTHING_TO_RUN };
+  const cluster = new ClusterTargets({ ...surroundings, store, node, discovery });
+  sources.push(cluster);
+  return { targets: joinTargets(sources), service: inBackground(cluster, surroundings.logger) };
+}
+
+/** How kubelets are spoken to. Says so where it is not safe. */
+export function kubeletAccess(config: CollectorConfig, logger: Logger): KubeletAccess {
+  const { kubeletCaFile, kubeletTokenFile, kubeletServerName, kubeletInsecureSkipVerify } = config;
+  if (kubeletInsecureSkipVerify)
+    logger.warn(
+      "certificates of kubelets are not verified: whoever answers at a node's address gets the token",
+      {
+        setting: "collector.kubeletInsecureSkipVerify",
+      },
+    );
+  return new KubeletAccess({
+    caFile: kubeletCaFile || null,
+    tokenFile: kubeletTokenFile || null,
+    serverName: kubeletServerName.replaceAll("{node}", config.node) || null,
+    insecureSkipVerify: kubeletInsecureSkipVerify,
+  });
+}
+
+function kubeletOptions({
+  kubeletPages,
+  kubeletIntervalMs,
+  kubeletTimeoutMs,
+}: CollectorConfig): KubeletOptions {
+  return {
+    pages: [...new Set(kubeletPages as readonly KubeletPage[])],
+    intervalMs: kubeletIntervalMs,
+    timeoutMs: kubeletTimeoutMs,
+  };
+}
+
+function discoveryOptions(config: CollectorConfig, kubelet: KubeletOptions | null): DiscoveryOptions {
+  const { discover, sidecarPage, meshNamespaces, addressFamily } = config;
+  return {
+    kubelet,
+    istio: discover.includes("istio") ? { sidecarPage, meshNamespaces } : null,
+    hubble: discover.includes("hubble"),
+    podTargets: config.podTargets.map(podTargetRule),
+    addressFamily,
+  };
+}
+
+const NOTHING_TO_RUN: Service = { start: async () => undefined, stop: async () => undefined };
+
+/** An API server that is away must not keep the pages from being read that are known without it. */
+function inBackground(cluster: ClusterTargets, logger: Logger): Service {
+  return {
+    async start() {
+      void cluster.start().then(
+        () => logger.info("pages of pods are found"),
+        // Stopped before.
+        () => undefined,
+      );
+    },
+    stop: () => cluster.stop(),
+  };
+}

@@ -1,0 +1,84 @@
+// The query API's answer, read with distrust.
+import { PrometheusError } from "./errors.ts";
+
+/** One series with its samples, oldest first, as they were scraped. */
+export interface RawSeries {
+  readonly metric: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly samples: readonly RawSample[];
+}
+
+export interface RawSample {
+  readonly timeMs: number;
+  readonly value: number;
+}
+
+export interface Answer {
+  readonly series: readonly RawSeries[];
+  /** Entries and samples that could not be read. */
+  readonly unreadable: number;
+  /** What the server says of its answer: parts may be missing. */
+  readonly warnings: readonly string[];
+}
+
+/** Throws PrometheusError `malformed` when the body is no answer to a range selector. */
+export function readAnswer(body: string, server: string): Answer {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch (cause) {
+    throw malformed(server, `JSON, got ${body.length} characters that are none`, cause);
+  }
+  const { status, data, warnings } = fieldsOf(parsed);
+  if (status !== "success") throw malformed(server, `status success, got ${shown(status)}`);
+  const { resultType, result } = fieldsOf(data);
+  if (resultType !== "matrix" || !Array.isArray(result))
+    throw malformed(server, `a matrix, got ${shown(resultType)}`);
+  const series: RawSeries[] = [];
+  let unreadable = 0;
+  for (const entry of result as readonly unknown[]) {
+    const { metric, values } = fieldsOf(entry);
+    const labels = labelsOf(metric);
+    if (labels === null || !Array.isArray(values)) {
+      unreadable++;
+      continue;
+    }
+    const { __name__: name, ...others } = labels;
+    const samples = samplesOf(values);
+    unreadable += values.length - samples.length;
+    if (name === undefined) unreadable++;
+    else if (samples.length > 0) series.push({ metric: name, labels: others, samples });
+  }
+  return { series, unreadable, warnings: Array.isArray(warnings) ? warnings.map(String) : [] };
+}
+
+function samplesOf(values: readonly unknown[]): RawSample[] {
+  const samples: RawSample[] = [];
+  for (const entry of values) {
+    if (!Array.isArray(entry)) continue;
+    const [seconds, text] = entry as readonly unknown[];
+    const value = typeof text === "string" && text !== "" ? Number(text) : Number.NaN;
+    if (typeof seconds !== "number" || !Number.isFinite(value)) continue;
+    samples.push({ timeMs: Math.round(seconds * 1000), value });
+  }
+  return samples;
+}
+
+function labelsOf(metric: unknown): Record<string, string> | null {
+  if (typeof metric !== "object" || metric === null || Array.isArray(metric)) return null;
+  return Object.values(metric).every((value) => typeof value === "string")
+    ? (metric as Record<string, string>)
+    : null;
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function malformed(server: string, rule: string, cause?: unknown): PrometheusError {
+  return new PrometheusError("malformed", `${server} must answer with ${rule}`, { cause });
+}
+
+function shown(value: unknown): string {
+  return (JSON.stringify(value) ?? "nothing").slice(0, 100);
+}

@@ -1,0 +1,197 @@
+// Prometheus' query API over HTTP, bounded in time and in bytes. No redirects: credentials go where they were meant to.
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { text } from "node:stream/consumers";
+import { createGunzip } from "node:zlib";
+import { readAnswer, type Answer } from "./answer.ts";
+import { PrometheusError, type PrometheusFailure } from "./errors.ts";
+
+export interface ApiOptions {
+  /** Base, with or without a path before /api/v1. */
+  readonly url: string;
+  readonly timeoutMs: number;
+  readonly maxResponseBytes: number;
+  readonly tenant: string | null;
+  readonly insecureSkipVerify: boolean;
+}
+
+/** What a request is made with; read anew for each round, because files are rotated. */
+export interface Credentials {
+  /** Value of the header `authorization`, or null. */
+  readonly authorization: string | null;
+  /** PEM, or null for the system's. */
+  readonly ca: string | null;
+}
+
+/** An error's body is read so far, for the reason that it gives. */
+const MAX_ERROR_BYTES = 65_536;
+
+/** @see createPrometheusCollector */
+export class PrometheusApi {
+  readonly #options: ApiOptions;
+  readonly #endpoint: URL;
+  #agent: { readonly ca: string | null; readonly http: HttpAgent } | null = null;
+
+  constructor(options: ApiOptions) {
+    this.#options = options;
+    this.#endpoint = new URL(`${options.url.replace(/\/+$/, "")}/api/v1/query`);
+  }
+
+  /** Origin and path, without credentials. */
+  get server(): string {
+    return `${this.#endpoint.origin}${this.#endpoint.pathname}`;
+  }
+
+  /** Closes connections that are kept for later queries. */
+  close(): void {
+    this.#agent?.http.destroy();
+    this.#agent = null;
+  }
+
+  /** The answer to a range selector at `timeMs`. Throws PrometheusError, or the signal's reason. */
+  async query(
+    promql: string,
+    timeMs: number,
+    credentials: Credentials,
+    signal: AbortSignal,
+  ): Promise<Answer & { readonly bytes: number }> {
+    const { timeoutMs } = this.#options;
+    const form = new URLSearchParams({
+      query: promql,
+      time: (timeMs / 1000).toFixed(3),
+      // The server gives up with us instead of working on for nobody.
+      timeout: `${timeoutMs}ms`,
+    });
+    const timeout = AbortSignal.timeout(timeoutMs);
+    try {
+      const body = await this.#exchange(form.toString(), credentials, AbortSignal.any([timeout, signal]));
+      return { ...readAnswer(body, this.server), bytes: body.length };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof PrometheusError) throw error;
+      if (timeout.aborted)
+        throw new PrometheusError("timeout", `${this.server} must answer within ${timeoutMs} ms`, {
+          cause: error,
+        });
+      throw this.#connectionError(error);
+    }
+  }
+
+  async #exchange(form: string, credentials: Credentials, signal: AbortSignal): Promise<string> {
+    const response = await this.#send(form, credentials, signal);
+    const { maxResponseBytes } = this.#options;
+    if (response.statusCode === 200) return readBounded(response, maxResponseBytes, () => this.#tooLarge());
+    const body = await readBounded(response, MAX_ERROR_BYTES, () => this.#failure(response, ""));
+    throw this.#failure(response, body);
+  }
+
+  #send(form: string, credentials: Credentials, signal: AbortSignal): Promise<IncomingMessage> {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const secure = this.#endpoint.protocol === "https:";
+    const request = (secure ? httpsRequest : httpRequest)(
+      this.#endpoint,
+      { method: "POST", agent: this.#agentFor(credentials.ca), headers: this.#headers(credentials), signal },
+      resolve,
+    );
+    request.on("error", reject);
+    request.end(form);
+    return promise;
+  }
+
+  #headers({ authorization }: Credentials): Record<string, string> {
+    const { tenant } = this.#options;
+    return {
+      "content-type": "application/x-www-form-urlencoded",
+      accept: "application/json",
+      "accept-encoding": "gzip",
+      ...(authorization === null ? {} : { authorization }),
+      ...(tenant === null ? {} : { "x-scope-orgid": tenant }),
+    };
+  }
+
+  #agentFor(ca: string | null): HttpAgent {
+    if (this.#agent !== null && this.#agent.ca === ca) return this.#agent.http;
+    this.close();
+    const tls = {
+      rejectUnauthorized: !this.#options.insecureSkipVerify,
+      ...(ca === null ? {} : { ca }),
+    };
+    const http =
+      this.#endpoint.protocol === "https:"
+        ? new HttpsAgent({ keepAlive: true, ...tls })
+        : new HttpAgent({ keepAlive: true });
+    this.#agent = { ca, http };
+    return http;
+  }
+
+  #tooLarge(): PrometheusError {
+    const { maxResponseBytes } = this.#options;
+    return new PrometheusError(
+      "too_large",
+      `${this.server} must answer with at most ${maxResponseBytes} bytes (collector.prometheusMaxResponseBytes), got more`,
+    );
+  }
+
+  #failure(response: IncomingMessage, body: string): PrometheusError {
+    const status = response.statusCode ?? 0;
+    const reason = reasonIn(body);
+    const retryAfterS = Number(response.headers["retry-after"] ?? 0);
+    return new PrometheusError(
+      failureOf(status, reason),
+      `${this.server} must answer 200, got ${status}${reason === "" ? "" : ` (${reason})`}`,
+      { retryAfterMs: retryAfterS > 0 && Number.isFinite(retryAfterS) ? retryAfterS * 1000 : 0 },
+    );
+  }
+
+  #connectionError(error: unknown): PrometheusError {
+    const { code = "", message = String(error) } = error as { code?: string; message?: string };
+    const tls = /CERT|SELF_SIGNED|ISSUER|LEAF_SIGNATURE|ERR_TLS|ERR_SSL|EPROTO/.test(code);
+    const cutOff = code === "Z_BUF_ERROR" || code === "Z_DATA_ERROR";
+    const kind = tls ? "tls" : cutOff ? "malformed" : "connect";
+    return new PrometheusError(kind, `${this.server} can't be asked: ${message || code}`, { cause: error });
+  }
+}
+
+function failureOf(status: number, reason: string): PrometheusFailure {
+  if (status === 401 || status === 403) return "unauthorized";
+  if (status === 413 || (status === 422 && /too many (samples|bytes|chunks|series)|limit/i.test(reason)))
+    return "too_many_samples";
+  if (status === 400 || status === 422) return "bad_query";
+  if (status === 429 || status === 503) return "overloaded";
+  return status === 504 ? "timeout" : "http_status";
+}
+
+/** What the API says is wrong, in one short line; a proxy's page says nothing. */
+function reasonIn(body: string): string {
+  try {
+    const { error } = JSON.parse(body) as { error?: unknown };
+    return typeof error === "string" ? error.replaceAll(/\s+/g, " ").slice(0, 300) : "";
+  } catch {
+    return "";
+  }
+}
+
+/** The body, decompressed. A connection that ends early rejects. */
+async function readBounded(
+  response: IncomingMessage,
+  maxBytes: number,
+  onMore: () => Error,
+): Promise<string> {
+  let bytes = 0;
+  const plain = response.headers["content-encoding"] === "gzip" ? response.pipe(createGunzip()) : response;
+  if (plain !== response) response.once("error", (error) => plain.destroy(error));
+  async function* bounded(): AsyncGenerator<Buffer> {
+    for await (const chunk of plain as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw onMore();
+      yield chunk;
+    }
+  }
+  try {
+    return await text(bounded());
+  } catch (error) {
+    // What is left of the body is never received.
+    response.destroy();
+    throw error;
+  }
+}

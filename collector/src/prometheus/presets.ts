@@ -1,0 +1,40 @@
+// How scrape configurations in wide use name what cAdvisor reports. Series are published with cAdvisor's own label names.
+
+export const PRESET_NAMES = ["kube-prometheus", "kubernetes-sd", "legacy"] as const;
+export type PresetName = (typeof PRESET_NAMES)[number];
+
+/** Labels of usage series, the first that is there and not empty counts. */
+export interface Preset {
+  readonly namespace: readonly string[];
+  readonly pod: readonly string[];
+  readonly container: readonly string[];
+  readonly node: readonly string[];
+  /** Matchers that tell kubelets' cAdvisor pages from others with the same metrics, which would count twice. */
+  readonly usageMatchers: readonly string[];
+}
+
+// Where a scrape does not honour labels, the pod's own ones are renamed and those without the prefix are the kubelet's.
+const CURRENT = {
+  namespace: ["exported_namespace", "namespace"],
+  pod: ["exported_pod", "pod"],
+  container: ["exported_container", "container"],
+};
+
+export const PRESETS: Readonly<Record<PresetName, Preset>> = {
+  // The ServiceMonitor of kube-prometheus and its Helm chart.
+  "kube-prometheus": {
+    ...CURRENT,
+    node: ["node"],
+    usageMatchers: ['job="kubelet"', 'metrics_path="/metrics/cadvisor"'],
+  },
+  // Prometheus' own example configuration, and Istio's addon: targets of the role node, whose instance is the node's name.
+  "kubernetes-sd": { ...CURRENT, node: ["node", "kubernetes_io_hostname", "instance"], usageMatchers: [] },
+  // cAdvisor before Kubernetes 1.16.
+  legacy: {
+    namespace: ["namespace"],
+    pod: ["pod_name"],
+    container: ["container_name"],
+    node: ["node", "kubernetes_io_hostname", "instance"],
+    usageMatchers: [],
+  },
+};

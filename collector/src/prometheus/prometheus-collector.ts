@@ -1,0 +1,246 @@
+import { BufferedPublisher, type Publisher } from "@isochrone/bus";
+import {
+  periodic,
+  type Clock,
+  type Logger,
+  type Periodic,
+  type Random,
+  type Service,
+  type ValueOf,
+} from "@isochrone/runtime";
+import { encodeMetrics, RESOURCE_ATTRIBUTES } from "@isochrone/telemetry";
+import type { Registry } from "prom-client";
+import { batchesOf } from "../domain/records.ts";
+import type { RawSeries } from "./answer.ts";
+import { PrometheusApi, type Credentials } from "./api.ts";
+import { readCredentials } from "./credentials.ts";
+import { PrometheusError } from "./errors.ts";
+import { createPrometheusMetrics, type PrometheusMetrics } from "./metrics.ts";
+import { queriesOf, scrapesSelector, type Query } from "./queries.ts";
+import { ScrapedPages } from "./scraped-pages.ts";
+import { SeriesMemory } from "./series-memory.ts";
+import type { prometheusFields } from "./settings.ts";
+import { freshMetrics } from "./to-metrics.ts";
+
+/** Settings of Prometheus mode: its own rows, and those of the collector's section that count in every mode. */
+export type PrometheusCollectorConfig = {
+  readonly [K in keyof typeof prometheusFields]: ValueOf<(typeof prometheusFields)[K]>;
+} & {
+  readonly intervalMs: number;
+  readonly bufferBytes: number;
+  readonly bufferMaxAgeMs: number;
+  readonly catchUpRecordsPerSecond: number;
+};
+
+export interface PrometheusCollectorDependencies {
+  readonly bus: Publisher;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  /** Shared where several collectors live in one process and registry. */
+  readonly metrics?: PrometheusMetrics;
+}
+
+/** What a round shares. */
+interface Round {
+  readonly timeMs: number;
+  readonly credentials: Credentials;
+  readonly signal: AbortSignal;
+}
+
+const MAX_BUFFERED_RECORDS = 10_000;
+const CLOSE_DEADLINE_MS = 2000;
+/** Queries under way at once: a batch must not take all of a server's workers. */
+const CONCURRENCY = 2;
+/** Jobs whose scrapes are asked for; a cluster has a handful. */
+const MAX_JOBS = 100;
+/** A series that has been silent for so many catch-up spans is a new one when it speaks again. */
+const FORGET_AFTER_SPANS = 2;
+
+/**
+ * A collector that asks Prometheus instead of scraping: a batch of few queries on a fixed beat, all at one time. It publishes the
+ * samples that Prometheus scraped, each once, as the scraping collector would have.
+ */
+export function createPrometheusCollector(
+  config: PrometheusCollectorConfig,
+  dependencies: PrometheusCollectorDependencies,
+): Service {
+  const collector = new PrometheusCollector(config, dependencies);
+  return { start: () => collector.start(), stop: () => collector.stop() };
+}
+
+class PrometheusCollector {
+  readonly #config: PrometheusCollectorConfig;
+  readonly #deps: PrometheusCollectorDependencies;
+  readonly #metrics: PrometheusMetrics;
+  readonly #api: PrometheusApi;
+  readonly #queries: readonly Query[];
+  readonly #publisher: BufferedPublisher;
+  readonly #pages = new ScrapedPages();
+  readonly #memory: SeriesMemory;
+  readonly #rounds: Periodic;
+  readonly #jobs = new Set<string>();
+  /** Times of the last answers, by query. */
+  readonly #answeredMs = new Map<string, number>();
+  #pauseUntilMs = 0;
+
+  constructor(config: PrometheusCollectorConfig, deps: PrometheusCollectorDependencies) {
+    this.#config = config;
+    this.#deps = deps;
+    this.#metrics = deps.metrics ?? createPrometheusMetrics(deps.registry);
+    this.#api = new PrometheusApi({
+      url: config.prometheusUrl,
+      timeoutMs: config.prometheusTimeoutMs,
+      maxResponseBytes: config.prometheusMaxResponseBytes,
+      tenant: config.prometheusTenant,
+      insecureSkipVerify: config.prometheusInsecureSkipVerify,
+    });
+    this.#queries = queriesOf(config);
+    this.#memory = new SeriesMemory(this.#pages, config.prometheusMaxSeries);
+    this.#publisher = new BufferedPublisher({
+      publisher: deps.bus,
+      source: `collector/${config.prometheusName}`,
+      clock: deps.clock,
+      random: deps.random,
+      maxRecords: MAX_BUFFERED_RECORDS,
+      maxBytes: config.bufferBytes,
+      maxAgeMs: config.bufferMaxAgeMs,
+      catchUpRecordsPerSecond: config.catchUpRecordsPerSecond,
+      onDropped: (reason, count) => this.#metrics.dropped.inc({ reason }, count),
+    });
+    this.#rounds = periodic({
+      clock: deps.clock,
+      intervalMs: config.intervalMs,
+      run: (signal) => this.#round(signal),
+      onError: (error) => deps.logger.error("query round failed", { error }),
+    });
+  }
+
+  async start(): Promise<void> {
+    this.#metrics.tlsUnverified.set(this.#config.prometheusInsecureSkipVerify ? 1 : 0);
+    if (this.#config.prometheusInsecureSkipVerify)
+      this.#deps.logger.warn("the certificate of Prometheus is not verified", { server: this.#api.server });
+    this.#rounds.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#rounds.stop();
+    await this.#publisher.close(CLOSE_DEADLINE_MS);
+    this.#api.close();
+  }
+
+  async #round(signal: AbortSignal): Promise<void> {
+    const timeMs = this.#deps.clock.now();
+    if (timeMs < this.#pauseUntilMs) return;
+    const credentials = await this.#credentials();
+    if (credentials === null) return;
+    const round = { timeMs, credentials, signal };
+    // The scrapes come first: they tell which series of the other answers began when.
+    if (this.#jobs.size > 0) await this.#askScrapes(round);
+    const queue = [...this.#queries];
+    const worker = async (): Promise<void> => {
+      for (let query = queue.shift(); query !== undefined && !signal.aborted; query = queue.shift())
+        await this.#askQuery(query, round);
+    };
+    await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+    this.#memory.forget(timeMs - FORGET_AFTER_SPANS * this.#config.prometheusCatchUpMs);
+    this.#metrics.series.set(this.#memory.size);
+  }
+
+  async #credentials(): Promise<Credentials | null> {
+    try {
+      return await readCredentials(this.#config);
+    } catch (error) {
+      for (const { name } of this.#queries) this.#failed(name, error);
+      return null;
+    }
+  }
+
+  async #askScrapes(round: Round): Promise<void> {
+    const selector = scrapesSelector(this.#config, [...this.#jobs]);
+    const answer = await this.#ask("scrapes", selector, round);
+    if (answer !== null) this.#pages.take(answer.series, answer.fromMs, round.timeMs);
+  }
+
+  async #askQuery(query: Query, round: Round): Promise<void> {
+    const answer = await this.#ask(query.name, query.selector, round);
+    if (answer === null) return;
+    const { series, fromMs } = answer;
+    const leftOutBefore = this.#memory.leftOut;
+    const { keyed, samples } = freshMetrics(query, series, this.#memory, fromMs);
+    this.#metrics.samples.inc({ query: query.name }, samples);
+    this.#metrics.seriesLeftOut.inc(this.#memory.leftOut - leftOutBefore);
+    this.#learnJobs(series);
+    for (const { key, node, metrics } of keyed) {
+      const resource = {
+        [RESOURCE_ATTRIBUTES.serviceName]: "isochrone-prometheus",
+        [RESOURCE_ATTRIBUTES.serviceInstanceId]: this.#config.prometheusName,
+        ...(node === null ? {} : { [RESOURCE_ATTRIBUTES.node]: node }),
+      };
+      for (const batch of batchesOf(resource, metrics))
+        this.#publisher.offer(query.topic, key, encodeMetrics(batch));
+    }
+  }
+
+  /** Null when it failed. Reaches back to the last answer, so that an outage of the server loses nothing that it still scraped. */
+  async #ask(
+    name: string,
+    selector: string,
+    { timeMs, credentials, signal }: Round,
+  ): Promise<{ readonly series: readonly RawSeries[]; readonly fromMs: number } | null> {
+    const { prometheusWindowMs, prometheusCatchUpMs } = this.#config;
+    const missedMs = timeMs - (this.#answeredMs.get(name) ?? timeMs) - this.#config.intervalMs;
+    const rangeMs = Math.min(prometheusCatchUpMs, prometheusWindowMs + Math.max(0, Math.ceil(missedMs)));
+    const startedMs = this.#deps.clock.monotonic();
+    try {
+      const promql = `${selector}[${rangeMs}ms]`;
+      const answer = await this.#api.query(promql, timeMs, credentials, signal);
+      this.#answered(name, answer);
+      this.#answeredMs.set(name, timeMs);
+      return { series: answer.series, fromMs: timeMs - rangeMs };
+    } catch (error) {
+      if (!signal.aborted) this.#failed(name, error);
+      return null;
+    } finally {
+      this.#metrics.duration.observe({ query: name }, (this.#deps.clock.monotonic() - startedMs) / 1000);
+    }
+  }
+
+  #answered(
+    query: string,
+    { bytes, unreadable, warnings }: { bytes: number; unreadable: number; warnings: readonly string[] },
+  ): void {
+    this.#metrics.queries.inc({ query, result: "ok" });
+    this.#metrics.bytes.inc({ query }, bytes);
+    this.#metrics.unreadable.inc({ query }, unreadable);
+    if (warnings.length === 0) return;
+    this.#metrics.warnings.inc({ query });
+    this.#deps.logger.warnOnce(`prometheus warns ${query}`, "Prometheus' answer may lack parts", {
+      query,
+      warning: warnings[0]!.slice(0, 300),
+    });
+  }
+
+  #failed(query: string, error: unknown): void {
+    const reason = error instanceof PrometheusError ? error.code : "connect";
+    this.#metrics.queries.inc({ query, result: "failed" });
+    this.#metrics.failures.inc({ query, reason });
+    this.#deps.logger.warnOnce(`prometheus ${reason} ${query}`, "query gave nothing", {
+      query,
+      reason,
+      error,
+    });
+    if (error instanceof PrometheusError && error.retryAfterMs > 0) {
+      const waitMs = Math.min(error.retryAfterMs, this.#config.prometheusCatchUpMs);
+      this.#pauseUntilMs = Math.max(this.#pauseUntilMs, this.#deps.clock.now() + waitMs);
+    }
+  }
+
+  #learnJobs(series: readonly RawSeries[]): void {
+    for (const { labels } of series) {
+      const job = labels["job"];
+      if (job !== undefined && job !== "" && this.#jobs.size < MAX_JOBS) this.#jobs.add(job);
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import { loadSettings, section } from "@isochrone/runtime";
+import { duration } from "@isochrone/runtime";
+import { describe, expect, test } from "vitest";
+import { queriesOf, scrapesSelector } from "./queries.ts";
+import { prometheusFields, prometheusRules } from "./settings.ts";
+
+const collector = section(
+  "collector",
+  { intervalMs: duration({ default: 10_000, description: "" }), ...prometheusFields },
+  { rules: prometheusRules },
+);
+
+function configOf(settings: Record<string, unknown> = {}) {
+  return loadSettings([collector], { env: {}, file: { collector: settings } }).collector;
+}
+
+function mistakeOf(settings: Record<string, unknown>): string {
+  try {
+    configOf(settings);
+    return "none";
+  } catch (error) {
+    return String(error);
+  }
+}
+
+describe("queriesOf", () => {
+  test("is a handful of range selectors, whatever the size of the cluster", () => {
+    expect(queriesOf(configOf()).map(({ name, selector }) => `${name} ${selector}`)).toEqual([
+      'pods {__name__=~"container_cpu_usage_seconds_total|container_memory_working_set_bytes",pod!="",container!="POD",job="kubelet",metrics_path="/metrics/cadvisor"}',
+      'nodes {__name__=~"container_cpu_usage_seconds_total|container_memory_working_set_bytes|container_network_receive_bytes_total|container_network_transmit_bytes_total",id="/",job="kubelet",metrics_path="/metrics/cadvisor"}',
+      'requests {__name__=~"istio_requests_total"}',
+      'traffic {__name__=~"istio_request_bytes_sum|istio_response_bytes_sum|istio_tcp_sent_bytes_total|istio_tcp_received_bytes_total"}',
+      'service_graph {__name__=~"traces_service_graph_request_total|traces_service_graph_request_failed_total|hubble_http_requests_total|hubble_http_responses_total|hubble_flows_processed_total"}',
+    ]);
+  });
+
+  test("every query gets the cluster's label and the extra matchers; usage's own replace the preset's", () => {
+    const queries = queriesOf(
+      configOf({
+        prometheusCluster: 'east "1"',
+        prometheusMatchers: ['env=~"prod|stage"'],
+        prometheusUsageMatchers: ['job="cadvisor"'],
+        prometheusServiceGraphs: false,
+        prometheusPreset: "legacy",
+      }),
+    );
+    expect(queries).toHaveLength(4);
+    for (const { selector } of queries)
+      expect(selector).toMatch(/,cluster="east \\"1\\"",env=~"prod\|stage"}$/);
+    expect(queries[0]!.selector).toContain('pod_name!="",container_name!="POD",job="cadvisor"');
+  });
+
+  test("jobs are matched by their names and nothing else", () => {
+    expect(scrapesSelector(configOf(), ["a.b", 'c"d\\', "monitoring/envoy"])).toBe(
+      String.raw`up{job=~"a\\.b|c\"d\\\\|monitoring/envoy"}`,
+    );
+  });
+});
+
+describe("settings", () => {
+  test.each([
+    [{ prometheusWindowMs: "10s" }, "prometheusWindowMs must be above intervalMs (10000), got 10000"],
+    [
+      { prometheusCatchUpMs: "1m" },
+      "prometheusCatchUpMs must be at least prometheusWindowMs (120000), got 60000",
+    ],
+    [{ prometheusTimeoutMs: "10s" }, "prometheusTimeoutMs must be below intervalMs (10000), got 10000"],
+    [{ prometheusUsername: "u" }, "prometheusUsername and prometheusPasswordFile must be given together"],
+    [
+      { prometheusUsername: "u", prometheusPasswordFile: "p", prometheusTokenFile: "t" },
+      "prometheusUsername and prometheusTokenFile must not both be given",
+    ],
+    [{ prometheusUrl: "prometheus:9090" }, "must be an http or https URL"],
+    [{ prometheusMatchers: ['a="b"} or up{'] }, "must hold only label matchers"],
+    [{ prometheusPreset: "own" }, "must be one of kube-prometheus, kubernetes-sd, legacy"],
+  ])("%o is refused", (settings, mistake) => {
+    expect(mistakeOf(settings)).toContain(mistake);
+  });
+});

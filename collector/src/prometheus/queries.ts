@@ -1,0 +1,101 @@
+// The batch of queries of a round. They select samples and compute nothing: see docs/collecting.md for why.
+import { TOPICS } from "@isochrone/telemetry";
+import { PRESETS, type Preset, type PresetName } from "./presets.ts";
+
+/** One query of the batch. */
+export interface Query {
+  /** Metric label `query`. */
+  readonly name: "pods" | "nodes" | "requests" | "traffic" | "service_graph";
+  readonly topic: string;
+  /** Without the range. */
+  readonly selector: string;
+  /** Usage series get cAdvisor's label names, and the node's. */
+  readonly preset: Preset | null;
+  /** False for counters that began neither with the process behind the page nor with their first sample. */
+  readonly startIsTold: boolean;
+}
+
+export interface QuerySettings {
+  readonly prometheusPreset: PresetName;
+  readonly prometheusMatchers: readonly string[];
+  readonly prometheusUsageMatchers: readonly string[] | null;
+  readonly prometheusCluster: string | null;
+  readonly prometheusClusterLabel: string;
+  readonly prometheusServiceGraphs: boolean;
+}
+
+const CPU_AND_MEMORY = ["container_cpu_usage_seconds_total", "container_memory_working_set_bytes"];
+const NETWORK = ["container_network_receive_bytes_total", "container_network_transmit_bytes_total"];
+const GAUGES: ReadonlySet<string> = new Set(["container_memory_working_set_bytes"]);
+
+/** Whether the metric is a level; all others that are asked for are counters. */
+export function isGauge(metric: string): boolean {
+  return GAUGES.has(metric);
+}
+
+/** All queries of a round: their number depends on the settings, never on the cluster. */
+export function queriesOf(settings: QuerySettings): Query[] {
+  const preset = PRESETS[settings.prometheusPreset];
+  const usage = settings.prometheusUsageMatchers ?? preset.usageMatchers;
+  const select = (metrics: readonly string[], ...matchers: readonly string[]): string =>
+    `{${[`__name__=~"${metrics.join("|")}"`, ...matchers, ...always(settings)].join(",")}}`;
+  const ofPods = `${preset.pod.at(-1)}!=""`;
+  const notPause = `${preset.container.at(-1)}!="POD"`;
+  const usageQuery = { topic: TOPICS.usage, preset };
+  const trafficQuery = { topic: TOPICS.traffic, preset: null, startIsTold: true };
+  return [
+    {
+      ...usageQuery,
+      name: "pods",
+      selector: select(CPU_AND_MEMORY, ofPods, notPause, ...usage),
+      startIsTold: true,
+    },
+    {
+      ...usageQuery,
+      name: "nodes",
+      selector: select([...CPU_AND_MEMORY, ...NETWORK], 'id="/"', ...usage),
+      startIsTold: false,
+    },
+    { ...trafficQuery, name: "requests", selector: select(["istio_requests_total"]) },
+    {
+      ...trafficQuery,
+      name: "traffic",
+      selector: select([
+        "istio_request_bytes_sum",
+        "istio_response_bytes_sum",
+        "istio_tcp_sent_bytes_total",
+        "istio_tcp_received_bytes_total",
+      ]),
+    },
+    ...(settings.prometheusServiceGraphs
+      ? [
+          {
+            ...trafficQuery,
+            name: "service_graph" as const,
+            selector: select([
+              "traces_service_graph_request_total",
+              "traces_service_graph_request_failed_total",
+              "hubble_http_requests_total",
+              "hubble_http_responses_total",
+              "hubble_flows_processed_total",
+            ]),
+          },
+        ]
+      : []),
+  ];
+}
+
+/** Selects when the targets of these jobs were scraped, and whether that succeeded. */
+export function scrapesSelector(settings: QuerySettings, jobs: readonly string[]): string {
+  const pattern = jobs.map((job) => escaped(job.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"))).join("|");
+  return `up{${[`job=~"${pattern}"`, ...always(settings)].join(",")}}`;
+}
+
+function always(settings: QuerySettings): string[] {
+  const { prometheusCluster: cluster, prometheusClusterLabel: label, prometheusMatchers } = settings;
+  return [...(cluster === null ? [] : [`${label}="${escaped(cluster)}"`]), ...prometheusMatchers];
+}
+
+function escaped(value: string): string {
+  return value.replaceAll(/["\\]/g, "\\$&").replaceAll("\n", "\\n");
+}

@@ -1,0 +1,133 @@
+import { bytes, duration, flag, integer, list, oneOf, text, type SectionRule } from "@isochrone/runtime";
+import { PRESET_NAMES } from "./presets.ts";
+
+const MATCHER = /[a-zA-Z_][a-zA-Z0-9_]*(?:=|!=|=~|!~)"(?:[^"\\\n]|\\[^\n])*"/;
+
+/** Rows of the collector's section that count in Prometheus mode. */
+export const prometheusFields = {
+  prometheusUrl: text({
+    default: "http://127.0.0.1:9090",
+    pattern: /https?:\/\/\S+/,
+    patternRule: "must be an http or https URL",
+    description: "Prometheus, Thanos or Mimir: where /api/v1/query is found.",
+  }),
+  prometheusName: text({
+    default: "prometheus",
+    pattern: /[a-z0-9][a-z0-9-]{0,62}/,
+    patternRule: "must be lower-case letters, digits and hyphens",
+    description:
+      "Name of this collector among those that ask; several that share the work by matchers each need one.",
+  }),
+  prometheusPreset: oneOf(PRESET_NAMES, {
+    default: "kube-prometheus",
+    description: "How the scrape configuration names nodes, pods and containers.",
+  }),
+  prometheusWindowMs: duration({
+    default: 120_000,
+    min: 1000,
+    description:
+      "Samples of how long each query asks for; at least collector.intervalMs and two scrape intervals of Prometheus together.",
+  }),
+  prometheusCatchUpMs: duration({
+    default: 300_000,
+    min: 1000,
+    description: "Samples of how long are asked for at most, after queries failed for a while.",
+  }),
+  prometheusTimeoutMs: duration({
+    default: 8000,
+    min: 10,
+    description: "How long an answer may take from the first byte sent to the last received.",
+  }),
+  prometheusMaxResponseBytes: bytes({
+    default: 64 * 1024 * 1024,
+    min: 1024,
+    description: "A larger answer (after decompression) is refused; narrow the queries by matchers then.",
+  }),
+  prometheusMaxSeries: integer({
+    default: 200_000,
+    min: 1,
+    description: "Series that are followed; further ones are left out and counted.",
+  }),
+  prometheusMatchers: list({
+    default: [],
+    pattern: MATCHER,
+    patternRule: 'must hold only label matchers such as env="prod"',
+    description: "Label matchers that every query gets.",
+  }),
+  prometheusUsageMatchers: list({
+    default: null,
+    pattern: MATCHER,
+    patternRule: 'must hold only label matchers such as job="cadvisor"',
+    description: "Label matchers of the queries for containers and nodes, instead of the preset's.",
+  }),
+  prometheusCluster: text({
+    default: null,
+    description: "Value of the cluster's label, where one server holds several clusters.",
+  }),
+  prometheusClusterLabel: text({
+    default: "cluster",
+    pattern: /[a-zA-Z_][a-zA-Z0-9_]*/,
+    patternRule: "must be a label name",
+    description: "Label that tells clusters apart.",
+  }),
+  prometheusServiceGraphs: flag({
+    default: true,
+    description: "Whether the metrics of the service graph connector and of Hubble are asked for.",
+  }),
+  prometheusTenant: text({ default: null, description: "Sent as X-Scope-OrgID (Mimir, Cortex)." }),
+  prometheusTokenFile: text({
+    default: null,
+    description: "File with a bearer token; read again for each round.",
+  }),
+  prometheusUsername: text({
+    default: null,
+    description: "For basic authentication, with prometheusPasswordFile.",
+  }),
+  prometheusPasswordFile: text({
+    default: null,
+    description: "File with the password; read again for each round.",
+  }),
+  prometheusCaFile: text({
+    default: null,
+    description: "Certificates (PEM) that the server's must chain to, instead of the system's.",
+  }),
+  prometheusInsecureSkipVerify: flag({
+    default: false,
+    description: "Takes any certificate. Whoever can answer in the server's place then makes the graphs.",
+  }),
+} as const;
+
+/** What the rules look at. */
+interface Values {
+  readonly intervalMs: number;
+  readonly prometheusWindowMs: number;
+  readonly prometheusCatchUpMs: number;
+  readonly prometheusTimeoutMs: number;
+  readonly prometheusTokenFile: string | null;
+  readonly prometheusUsername: string | null;
+  readonly prometheusPasswordFile: string | null;
+}
+
+/** Rules that cross the rows; for Prometheus mode only. */
+export const prometheusRules: readonly SectionRule<Values>[] = [
+  ({ prometheusWindowMs, intervalMs }) =>
+    prometheusWindowMs > intervalMs
+      ? null
+      : `prometheusWindowMs must be above intervalMs (${intervalMs}), got ${prometheusWindowMs}`,
+  ({ prometheusCatchUpMs, prometheusWindowMs }) =>
+    prometheusCatchUpMs >= prometheusWindowMs
+      ? null
+      : `prometheusCatchUpMs must be at least prometheusWindowMs (${prometheusWindowMs}), got ${prometheusCatchUpMs}`,
+  ({ prometheusTimeoutMs, intervalMs }) =>
+    prometheusTimeoutMs < intervalMs
+      ? null
+      : `prometheusTimeoutMs must be below intervalMs (${intervalMs}), got ${prometheusTimeoutMs}`,
+  ({ prometheusUsername, prometheusPasswordFile }) =>
+    (prometheusUsername === null) === (prometheusPasswordFile === null)
+      ? null
+      : "prometheusUsername and prometheusPasswordFile must be given together",
+  ({ prometheusUsername, prometheusTokenFile }) =>
+    prometheusUsername === null || prometheusTokenFile === null
+      ? null
+      : "prometheusUsername and prometheusTokenFile must not both be given",
+];

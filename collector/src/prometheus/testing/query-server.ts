@@ -1,0 +1,157 @@
+// An HTTP server in the place of Prometheus, and a collector that asks it.
+import type { BusRecord } from "@isochrone/bus";
+import { createMemoryBus } from "@isochrone/bus/memory";
+import { createRegistry, seededRandom, systemClock } from "@isochrone/runtime";
+import { MemoryLogger } from "@isochrone/runtime/testing";
+import { MetricsDecoder, RESOURCE_ATTRIBUTES, TOPICS } from "@isochrone/telemetry";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { createPrometheusCollector, type PrometheusCollectorConfig } from "../prometheus-collector.ts";
+
+/** What a test has to close in the end, last first. */
+export const closers: (() => unknown)[] = [];
+
+/** A query as a server gets it. */
+export interface Asked {
+  readonly query: string;
+  readonly timeMs: number;
+  readonly headers: IncomingMessage["headers"];
+}
+
+export type Respond = (response: ServerResponse, asked: Asked) => unknown;
+
+/** An HTTP server on loopback in the place of Prometheus. */
+export async function serve(respond: Respond): Promise<{ url: string; asked: Asked[] }> {
+  const asked: Asked[] = [];
+  const listener: RequestListener = (request, response) => {
+    void text(request).then((body) => {
+      const form = new URLSearchParams(body);
+      const one = {
+        query: form.get("query") ?? "",
+        timeMs: Math.round(Number(form.get("time")) * 1000),
+        headers: request.headers,
+      };
+      asked.push(one);
+      return respond(response, one);
+    });
+  };
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closers.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/base/`, asked };
+}
+
+export const matrix = (result: unknown, more: object = {}): string =>
+  JSON.stringify({ status: "success", data: { resultType: "matrix", result }, ...more });
+
+export const json =
+  (body: string, status = 200, headers: Record<string, string> = {}): Respond =>
+  (response) =>
+    response.writeHead(status, { "content-type": "application/json", ...headers }).end(body);
+
+export const errorAnswer = (errorType: string, error: string): string =>
+  JSON.stringify({ status: "error", errorType, error });
+
+/** A collector that asks every 100 ms, and the records that it publishes. */
+export async function run(url: string, settings: Partial<PrometheusCollectorConfig> = {}) {
+  const bus = createMemoryBus({ clock: systemClock });
+  const records: BusRecord[] = [];
+  await bus.subscribe({
+    topics: [TOPICS.traffic, TOPICS.usage],
+    group: "test",
+    from: "earliest",
+    onBatch: async (batch) => {
+      records.push(...batch.records);
+      await batch.commit();
+    },
+  });
+  const registry = createRegistry();
+  const logger = new MemoryLogger();
+  const config: PrometheusCollectorConfig = {
+    intervalMs: 100,
+    bufferBytes: 1024 * 1024,
+    bufferMaxAgeMs: 300_000,
+    catchUpRecordsPerSecond: 50,
+    prometheusUrl: url,
+    prometheusName: "prometheus",
+    prometheusPreset: "kube-prometheus",
+    prometheusWindowMs: 5000,
+    prometheusCatchUpMs: 20_000,
+    prometheusTimeoutMs: 90,
+    prometheusMaxResponseBytes: 100_000,
+    prometheusMaxSeries: 100,
+    prometheusMatchers: [],
+    prometheusUsageMatchers: null,
+    prometheusCluster: null,
+    prometheusClusterLabel: "cluster",
+    prometheusServiceGraphs: false,
+    prometheusTenant: null,
+    prometheusTokenFile: null,
+    prometheusUsername: null,
+    prometheusPasswordFile: null,
+    prometheusCaFile: null,
+    prometheusInsecureSkipVerify: false,
+    ...settings,
+  };
+  const collector = createPrometheusCollector(config, {
+    bus,
+    clock: systemClock,
+    random: seededRandom(1),
+    logger,
+    registry,
+  });
+  await collector.start();
+  closers.push(async () => {
+    await collector.stop();
+    await bus.close();
+  });
+  const metric = async (name: string, labels: Record<string, string> = {}): Promise<number> => {
+    const { values } = await registry.getSingleMetric(`isochrone_collector_prometheus_${name}`)!.get();
+    return values
+      .filter((value) => Object.entries(labels).every(([key, expected]) => value.labels[key] === expected))
+      .reduce((sum, { value }) => sum + value, 0);
+  };
+  const until = async (check: () => Promise<boolean> | boolean): Promise<void> => {
+    for (const deadline = Date.now() + 8000; !(await check());) {
+      if (Date.now() > deadline) throw new Error(`not within 8 s; log: ${JSON.stringify(logger)}`);
+      await systemClock.sleep(10);
+    }
+  };
+  return { records, logger, metric, until };
+}
+
+/** Points of records as metric, value and time. */
+export function pointsOf(records: readonly BusRecord[]) {
+  const points: { name: string; value: number; timeMs: number; attributes: object; temporality: unknown }[] =
+    [];
+  for (const record of records)
+    new MetricsDecoder().decode(record.value, {
+      number: ({ name, attributes, temporality }, _, timeMs, value) =>
+        void points.push({ name, value, timeMs, attributes: { ...attributes }, temporality }),
+      histogram: () => undefined,
+      exponentialHistogram: () => undefined,
+      refused: (reason) => fail(reason),
+    });
+  return points;
+}
+
+/** The node that the resource of each point names. */
+export function nodesOf(records: readonly BusRecord[]): unknown[] {
+  const nodes: unknown[] = [];
+  for (const record of records)
+    new MetricsDecoder().decode(record.value, {
+      number: ({ resource }) => void nodes.push(resource[RESOURCE_ATTRIBUTES.node]),
+      histogram: () => undefined,
+      exponentialHistogram: () => undefined,
+      refused: (reason) => fail(reason),
+    });
+  return nodes;
+}
+
+function fail(reason: string): never {
+  throw new Error(`the decoder refused a point: ${reason}`);
+}

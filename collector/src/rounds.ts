@@ -1,0 +1,108 @@
+import type { Clock, Logger, Random } from "@isochrone/runtime";
+import { GaugeShare, type CollectorMetrics, type SkipReason } from "./metrics.ts";
+import type { Target, TargetKind, TargetRole, TargetSource } from "./ports.ts";
+import { ScrapePlan } from "./scrape-plan.ts";
+import type { CollectorConfig } from "./settings.ts";
+
+/** How a scrape ended; null: it was broken off because the collector stops. */
+export type ScrapeEnd = { readonly ok: boolean; readonly bytes: number } | null;
+
+export interface RoundsOptions {
+  readonly config: CollectorConfig;
+  readonly source: TargetSource;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: CollectorMetrics;
+  /** Reads one page within its time. Never rejects. */
+  readonly scrape: (target: Target, timeoutMs: number, signal: AbortSignal) => Promise<ScrapeEnd>;
+}
+
+/**
+ * One round after the other over all pages, each within bounds of time, bytes and concurrency. A round ends within its interval: no
+ * page is begun that could not be finished by then.
+ */
+export class Rounds {
+  readonly #options: RoundsOptions;
+  readonly #plan: ScrapePlan;
+  readonly #gauges = new GaugeShare();
+  readonly #seen = new Map<string, { readonly kind: TargetKind; readonly role: TargetRole }>();
+
+  constructor(options: RoundsOptions) {
+    const { intervalMs, maxBackoffRounds, maxTargets } = options.config;
+    this.#options = options;
+    this.#plan = new ScrapePlan({ intervalMs, maxBackoffRounds, maxTargets, random: options.random });
+  }
+
+  /** Reads every page that is due. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, metrics, source } = this.#options;
+    const begunMs = clock.monotonic();
+    const targets = source.targets();
+    const { due, skipped } = this.#plan.round(targets, begunMs);
+    for (const { target, reason } of skipped) this.#skip(target, reason);
+    const spent = { begunMs, bytes: 0 };
+    const workers = this.#lanes(due).map(async (lane) => {
+      for (let target = lane(); target !== undefined && !signal.aborted; target = lane())
+        await this.#read(target, spent, signal);
+    });
+    await Promise.all(workers);
+    metrics.roundDuration.observe((clock.monotonic() - begunMs) / 1000);
+    this.#count(targets);
+  }
+
+  /** Takes its share out of the gauges. */
+  close(): void {
+    this.#gauges.clear();
+  }
+
+  /**
+   * What each worker takes next. Every other one prefers pages that answered last time, the rest those that are new or failed: neither
+   * can keep the other waiting.
+   */
+  #lanes(due: Target[]): (() => Target | undefined)[] {
+    const { concurrency } = this.#options.config;
+    if (concurrency === 1) return [() => due.shift()];
+    const proven = due.filter((target) => this.#plan.isUp(target) === true);
+    const others = due.filter((target) => this.#plan.isUp(target) !== true);
+    return Array.from({ length: Math.min(concurrency, due.length) }, (_, index) =>
+      index % 2 === 0 ? () => proven.shift() ?? others.shift() : () => others.shift() ?? proven.shift(),
+    );
+  }
+
+  async #read(
+    target: Target,
+    spent: { readonly begunMs: number; bytes: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, config, scrape } = this.#options;
+    const nowMs = clock.monotonic();
+    const timeoutMs = Math.min(target.timeoutMs ?? config.timeoutMs, config.intervalMs);
+    if (spent.bytes >= config.maxRoundBytes) return this.#skip(target, "round_bytes");
+    if (nowMs - spent.begunMs + timeoutMs > config.intervalMs) return this.#skip(target, "round_time");
+    const end = await scrape(target, timeoutMs, signal);
+    if (end === null) return;
+    spent.bytes += end.bytes;
+    this.#plan.ended(target, nowMs, end.ok);
+  }
+
+  #skip({ kind, instance }: Target, reason: SkipReason): void {
+    const { metrics, logger } = this.#options;
+    metrics.skipped.inc({ kind, reason });
+    if (reason !== "backoff") logger.warnOnce(`skipped ${reason}`, "page left out", { instance, reason });
+  }
+
+  /** Only kinds and roles that were seen: a node has few of them, and a cluster many nodes. */
+  #count(targets: readonly Target[]): void {
+    const { metrics } = this.#options;
+    for (const { kind, role = "static" } of targets) this.#seen.set(`${kind} ${role}`, { kind, role });
+    for (const { kind, role } of this.#seen.values()) {
+      const ofKind = targets.filter((target) => target.kind === kind);
+      const ofRole = ofKind.filter((target) => (target.role ?? "static") === role);
+      this.#gauges.set(metrics.targets, { kind, role }, ofRole.length);
+      const up = ofKind.map((target) => this.#plan.isUp(target));
+      this.#gauges.set(metrics.up, { kind }, up.filter((each) => each === true).length);
+      this.#gauges.set(metrics.failing, { kind }, up.filter((each) => each === false).length);
+    }
+  }
+}

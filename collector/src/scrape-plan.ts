@@ -1,0 +1,120 @@
+import { delayMs, type BackoffDelays, type Random } from "@isochrone/runtime";
+import type { SkipReason } from "./metrics.ts";
+import type { Target } from "./ports.ts";
+
+export interface ScrapePlanOptions {
+  /** Of the rounds. */
+  readonly intervalMs: number;
+  /** A failing page is tried at least once in so many. */
+  readonly maxBackoffRounds: number;
+  readonly maxTargets: number;
+  readonly random: Random;
+}
+
+/** After so many failures in a row another page stands in. */
+export const STAND_IN_AFTER = 3;
+
+interface Standing {
+  /** In a row. */
+  failures: number;
+  /** Null before the first scrape. */
+  up: boolean | null;
+  lastBegunMs: number;
+  dueMs: number;
+}
+
+/** A target that is left out of a round, and why. */
+export interface Skipped {
+  readonly target: Target;
+  readonly reason: SkipReason;
+}
+
+/**
+ * Decides what each round reads, and in which order: those go first that waited longest, and pages that failed come after all
+ * others. Times are the monotonic clock's.
+ */
+export class ScrapePlan {
+  readonly #options: ScrapePlanOptions;
+  readonly #backoff: BackoffDelays;
+  readonly #standings = new Map<string, Standing>();
+
+  constructor(options: ScrapePlanOptions) {
+    const { intervalMs, maxBackoffRounds } = options;
+    this.#options = options;
+    this.#backoff = {
+      initialMs: intervalMs,
+      maxMs: intervalMs * maxBackoffRounds,
+      factor: 2,
+      jitterRatio: 0.25,
+    };
+  }
+
+  /** What is due now, and what is not read though it is there. Forgets targets that have gone. */
+  round(targets: readonly Target[], nowMs: number): { readonly due: Target[]; readonly skipped: Skipped[] } {
+    const { wanted, skipped } = this.#wanted(targets);
+    const known = new Set(wanted.map(({ instance }) => instance));
+    for (const instance of this.#standings.keys()) if (!known.has(instance)) this.#standings.delete(instance);
+    const due: Target[] = [];
+    for (const target of wanted) {
+      if (this.#standsBy(target)) continue;
+      const { dueMs, failures } = this.#standing(target);
+      // Rounds come with some jitter; the nearest counts.
+      if (dueMs - this.#options.intervalMs / 2 <= nowMs) due.push(target);
+      else if (failures > 0) skipped.push({ target, reason: "backoff" });
+    }
+    return { due: due.sort((a, b) => this.#compare(a, b)), skipped };
+  }
+
+  /** Says how a scrape ended. The first failure is tried again in the next round; further ones are tried ever less often. */
+  ended(target: Target, begunMs: number, ok: boolean): void {
+    const standing = this.#standing(target);
+    const intervalMs = Math.max(target.intervalMs ?? 0, this.#options.intervalMs);
+    standing.failures = ok ? 0 : standing.failures + 1;
+    standing.up = ok;
+    standing.lastBegunMs = begunMs;
+    const backoffMs =
+      standing.failures < 2 ? 0 : delayMs(this.#backoff, standing.failures, this.#options.random);
+    standing.dueMs = begunMs + Math.max(intervalMs, backoffMs);
+  }
+
+  /** Null before the first scrape, and for targets that are unknown. */
+  isUp({ instance }: Target): boolean | null {
+    return this.#standings.get(instance)?.up ?? null;
+  }
+
+  #wanted(targets: readonly Target[]): { wanted: Target[]; skipped: Skipped[] } {
+    const seen = new Set<string>();
+    const wanted: Target[] = [];
+    const skipped: Skipped[] = [];
+    for (const target of targets) {
+      if (seen.has(target.instance)) skipped.push({ target, reason: "duplicate" });
+      else if (wanted.length >= this.#options.maxTargets)
+        skipped.push({ target, reason: "too_many_targets" });
+      else wanted.push(target);
+      seen.add(target.instance);
+    }
+    return { wanted, skipped };
+  }
+
+  #standsBy({ standsInFor }: Target): boolean {
+    if (standsInFor === undefined) return false;
+    return (this.#standings.get(standsInFor)?.failures ?? 0) < STAND_IN_AFTER;
+  }
+
+  #standing({ instance }: Target): Standing {
+    let standing = this.#standings.get(instance);
+    if (standing === undefined)
+      this.#standings.set(
+        instance,
+        (standing = { failures: 0, up: null, lastBegunMs: -Infinity, dueMs: -Infinity }),
+      );
+    return standing;
+  }
+
+  #compare(a: Target, b: Target): number {
+    const first = this.#standing(a);
+    const second = this.#standing(b);
+    if (first.failures > 0 !== second.failures > 0) return first.failures > 0 ? 1 : -1;
+    return first.lastBegunMs === second.lastBegunMs ? 0 : first.lastBegunMs - second.lastBegunMs;
+  }
+}

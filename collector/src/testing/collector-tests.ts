@@ -1,0 +1,102 @@
+// A collector on real servers and the memory bus, and what it publishes.
+import { createMemoryBus } from "@isochrone/bus/memory";
+import type { BusRecord } from "@isochrone/bus";
+import { createRegistry, loadSettings, seededRandom, systemClock } from "@isochrone/runtime";
+import { MemoryLogger } from "@isochrone/runtime/testing";
+import { TOPICS } from "@isochrone/telemetry";
+import type { RequestListener } from "node:http";
+import { createCollector } from "../collector.ts";
+import type { Target } from "../ports.ts";
+import { collectorSettings, type CollectorConfig } from "../settings.ts";
+import { serve } from "./servers.ts";
+
+export interface RunningCollector {
+  readonly records: BusRecord[];
+  readonly logger: MemoryLogger;
+  /** The first value with these labels; 0 when there is none. */
+  metric(name: string, labels: Record<string, string>): Promise<number>;
+  /** Waits up to 15 s. */
+  until(check: () => Promise<boolean> | boolean): Promise<void>;
+}
+
+export const istioAt = (urls: readonly string[]): Target[] =>
+  urls.map((url, index) => ({ kind: "istio", url, instance: `target-${index}` }));
+
+/** What the tests of a file start, and end after each. */
+export class CollectorTests {
+  readonly #closers: (() => Promise<unknown>)[] = [];
+
+  atEnd(close: () => Promise<unknown>): void {
+    this.#closers.push(close);
+  }
+
+  async end(): Promise<void> {
+    for (const close of this.#closers.splice(0).reverse()) await close();
+  }
+
+  /** A page on a real server; its address. */
+  async serving(listener: RequestListener): Promise<string> {
+    const server = await serve(listener);
+    this.atEnd(() => server.close());
+    return `${server.url}/metrics`;
+  }
+
+  async run(targets: readonly Target[], settings: Partial<CollectorConfig> = {}): Promise<RunningCollector> {
+    const bus = createMemoryBus({ clock: systemClock });
+    const records: BusRecord[] = [];
+    await bus.subscribe({
+      topics: [TOPICS.traffic, TOPICS.usage],
+      group: "test",
+      from: "earliest",
+      onBatch: async (batch) => {
+        records.push(...batch.records);
+        await batch.commit();
+      },
+    });
+    const registry = createRegistry();
+    const logger = new MemoryLogger();
+    const collector = createCollector(testConfig(settings), {
+      bus,
+      targets: { targets: () => targets },
+      clock: systemClock,
+      random: seededRandom(1),
+      logger,
+      registry,
+    });
+    await collector.start();
+    this.atEnd(async () => {
+      await collector.stop();
+      await bus.close();
+    });
+    const metric = async (name: string, labels: Record<string, string>): Promise<number> => {
+      const { values } = await registry.getSingleMetric(name)!.get();
+      return (
+        values.find((value) =>
+          Object.entries(labels).every(([key, expected]) => value.labels[key] === expected),
+        )?.value ?? 0
+      );
+    };
+    const until = async (check: () => Promise<boolean> | boolean): Promise<void> => {
+      for (const deadlineMs = systemClock.monotonic() + 15_000; !(await check());) {
+        if (systemClock.monotonic() > deadlineMs)
+          throw new Error(`not within 15 s; log: ${JSON.stringify(logger)}`);
+        await systemClock.sleep(20);
+      }
+    };
+    return { records, logger, metric, until };
+  }
+}
+
+/** Settings with a short beat. */
+export function testConfig(settings: Partial<CollectorConfig>): CollectorConfig {
+  const defaults = {
+    node: "n1",
+    intervalMs: 400,
+    timeoutMs: 300,
+    maxPageBytes: 256 * 1024,
+    maxSamplesPerPage: 1000,
+    maxBackoffRounds: 1,
+  };
+  return loadSettings([collectorSettings], { env: {}, file: { collector: { ...defaults, ...settings } } })
+    .collector;
+}

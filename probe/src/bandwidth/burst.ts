@@ -1,0 +1,355 @@
+// The course of one test: what to send when, and when to stop. It has no clock and no socket; the sender asks `next`, does it, and tells.
+//
+// listen  a few small packets: is the way quiet, and how long does an empty one take?
+// ramp    short stretches, each twice as fast as the one before, until arrivals begin to wait: the link is full, its token bucket empty
+// hold    as fast as the link lets go, steered to a small queue: this is what the rate is read from
+import type { BandwidthResult } from "@isochrone/telemetry";
+import { lastDelayNs, type ArrivalBin } from "./arrivals.ts";
+import { estimateLink, type EstimateRules, type LinkEstimate } from "./estimate.ts";
+import { Pacer } from "./pacer.ts";
+import { judgeLight, judgeQuiet } from "./quiet.ts";
+import { fullRun, fullShare, isKnee, isLosing, isPoliced, rateOf } from "./knee.ts";
+import { Ramp } from "./ramp.ts";
+import { SentLog } from "./sent-log.ts";
+import { judgeEnd, judgeHold, judgeHosts, judgeSpent, type Verdict } from "./verdict.ts";
+
+const MS = 1e6;
+const OK: Verdict = { result: "ok", reason: "" };
+const PROBES = 40;
+const PROBE_GAP_NS = 10 * MS;
+/** The queue that the link is held at changes between two depths, so that others' traffic shows in the estimate. */
+const TARGET_PERIOD_NS = 40 * MS;
+const TARGET_PERIOD_UNITS = 48;
+const LOW_QUEUE_NS = 5 * MS;
+const HIGH_QUEUE_NS = 12 * MS;
+/** How fast the sender corrects the queue: a deviation of so much changes the rate by its own size. */
+const STEER_NS = 20 * MS;
+const MIN_STEER = 0.5;
+const MAX_STEER = 1.6;
+/** Delay above the base that can't be the hosts' own. */
+const MIN_TOLERANCE_NS = 1 * MS;
+const MAX_TOLERANCE_NS = 4 * MS;
+/** A policed link has no queue to steer by: it is sent a little more than it lets through. */
+const POLICED_EXCESS = 1.15;
+/** At the fastest allowed rate without a queue: how long that is held. */
+const CAPPED_NS = 200 * MS;
+/** So long the first guess of the rate may be wrong. */
+const SETTLE_NS = 60 * MS;
+/** A link that isn't told in this time is left alone. */
+const MAX_HOLD_NS = 800 * MS;
+/** A link that was full for less than this part of so long, though more was sent than it seemed to carry, can carry more. */
+const FALSE_KNEE_NS = 100 * MS;
+const MIN_FULL_SHARE = 0.25;
+/** Hosts that stand still so often can't tell. */
+const MAX_FALSE_KNEES = 3;
+/** Reports that stay away for longer, the round trip apart, end the test. */
+const SILENCE_NS = 600 * MS;
+
+export interface BurstRules {
+  /** Bytes that may be put on the wire. */
+  readonly maxBytes: number;
+  readonly maxBitsPerSecond: number;
+  /** Time from the first to the last full-sized unit. */
+  readonly maxDurationMs: number;
+  /** No deeper queue is kept on the link. @default 25 */
+  readonly maxQueueMs: number;
+  readonly roundTripMs: number;
+  /** Bytes on the wire of a full-sized and of a small unit. */
+  readonly unitBytes: number;
+  readonly probeBytes: number;
+}
+
+export type BurstStep =
+  /** Nothing to send before `untilNs`. */
+  | { readonly kind: "wait"; readonly untilNs: number }
+  | { readonly kind: "send"; readonly what: "probe" | "data"; readonly units: number }
+  | { readonly kind: "end" };
+
+export interface BurstOutcome {
+  readonly result: BandwidthResult;
+  /** "" when `ok`. */
+  readonly reason: string;
+  readonly achievedBitsPerSecond: number | null;
+  /** What kept the rate from being higher; `rate_cap` and `sender`: the link may be faster. Null without a rate. */
+  readonly limit: "link" | "rate_cap" | "sender" | null;
+  readonly estimate: LinkEstimate | null;
+  /** Bytes on the wire, small packets included. */
+  readonly bytes: number;
+  /** From the first to the last full-sized unit. */
+  readonly durationMs: number;
+}
+
+type Phase = "probe" | "listen" | "ramp" | "hold" | "capped" | "ended";
+
+export class Burst {
+  readonly #rules: BurstRules;
+  readonly #sent = new SentLog();
+  readonly #bins: ArrivalBin[] = [];
+  readonly #pacer = new Pacer();
+  readonly #ramp: Ramp;
+  #phase: Phase = "probe";
+  #verdict: Verdict | null = null;
+  #limit: "link" | "rate_cap" | "sender" = "link";
+  #estimateRules: EstimateRules = { baseDelayNs: 0, toleranceNs: MIN_TOLERANCE_NS, policed: false };
+  /** Index of the first bin that the estimate looks at. */
+  #fullFrom = 0;
+  #rate = 0;
+  #estimate: LinkEstimate | null = null;
+  #firstDataNs = Number.NaN;
+  #lastDataNs = Number.NaN;
+  #phaseNs = Number.NaN;
+  #lastReportNs = Number.NaN;
+  #queueScale = 1;
+  #falseKnees = 0;
+
+  constructor(rules: BurstRules) {
+    this.#rules = rules;
+    this.#ramp = new Ramp(rules.maxBitsPerSecond, rules.unitBytes);
+  }
+
+  /** What to do at this time (ns, any monotonic clock; the same that stamps the units). */
+  next(nowNs: number): BurstStep {
+    if (Number.isNaN(this.#phaseNs)) this.#enter("probe", nowNs);
+    if (this.#isSilent(nowNs))
+      this.#endWith({ result: "error", reason: "the receiver's reports stayed away" });
+    if (this.#phase === "probe") return this.#probe(nowNs);
+    if (this.#phase === "listen") return this.#listen(nowNs);
+    if (this.#phase === "ended") return { kind: "end" };
+    if (this.#sent.bytes + 32 * this.#rules.unitBytes > this.#rules.maxBytes) {
+      return this.#endWith(this.#phase === "capped" ? OK : judgeSpent(this.#estimate));
+    }
+    if (nowNs - this.#firstDataNs > this.#rules.maxDurationMs * MS)
+      return this.#endWith(this.#phase === "capped" ? OK : judgeEnd(this.#estimate));
+    return this.#phase === "ramp" ? this.#rampStep(nowNs) : this.#holdStep(nowNs);
+  }
+
+  /** What the sender has just handed to the kernel; its sequence numbers go on from those before. */
+  sent(nowNs: number, what: "probe" | "data", units: number): void {
+    const each = what === "probe" ? this.#rules.probeBytes : this.#rules.unitBytes;
+    this.#sent.add(units, each);
+    if (what === "probe") return;
+    if (Number.isNaN(this.#firstDataNs)) this.#firstDataNs = nowNs;
+    this.#lastDataNs = nowNs;
+    this.#ramp.sent(units);
+  }
+
+  /** What the receiver reports; bytes on the wire. */
+  take(bins: readonly ArrivalBin[], nowNs: number): void {
+    if (bins.length === 0) return;
+    this.#lastReportNs = nowNs;
+    this.#bins.push(...bins);
+    if (this.#phase === "ramp") this.#judgeRamp();
+    if (this.#phase === "ramp" || this.#phase === "capped") this.#lookForKnee(nowNs);
+    if (this.#phase === "hold") this.#judge(nowNs);
+  }
+
+  /** Stops from outside: the lease ended, the probe stops, the connection broke. */
+  abort(result: "skipped_busy" | "error", reason: string): void {
+    this.#endWith({ result, reason });
+  }
+
+  /** Number of the last unit sent; -1 before. */
+  get lastSequence(): number {
+    return this.#sent.units - 1;
+  }
+
+  get bytes(): number {
+    return this.#sent.bytes;
+  }
+
+  /** After `end`, best when the last reports are in. */
+  outcome(): BurstOutcome {
+    const estimate = this.#finalEstimate();
+    let verdict = this.#verdict ?? { result: "error" as const, reason: "the test didn't end" };
+    if (verdict.result === "ok" && this.#limit !== "link")
+      verdict = judgeHosts(estimate, this.#limit === "sender");
+    const achieved = verdict.result === "ok" ? (estimate?.bitsPerSecond ?? null) : null;
+    return {
+      ...verdict,
+      achievedBitsPerSecond: achieved,
+      limit: achieved === null ? null : this.#limit,
+      estimate,
+      bytes: this.#sent.bytes,
+      durationMs: Number.isNaN(this.#firstDataNs) ? 0 : (this.#lastDataNs - this.#firstDataNs) / MS,
+    };
+  }
+
+  #probe(nowNs: number): BurstStep {
+    const i = this.#sent.units;
+    if (i === PROBES) {
+      this.#enter("listen", nowNs);
+      return this.#listen(nowNs);
+    }
+    // Evenly spread but never in step with anything that is periodic.
+    const dueNs = this.#phaseNs + PROBE_GAP_NS * (i + 0.8 * ((i * 0.618_034) % 1));
+    return nowNs < dueNs ? { kind: "wait", untilNs: dueNs } : { kind: "send", what: "probe", units: 1 };
+  }
+
+  #listen(nowNs: number): BurstStep {
+    const all = (this.#bins.at(-1)?.lastSequence ?? -1) === PROBES - 1;
+    const untilNs = this.#phaseNs + (100 + 2 * this.#rules.roundTripMs) * MS;
+    if (!all && nowNs < untilNs) return { kind: "wait", untilNs: Math.min(untilNs, nowNs + MS) };
+    if (this.#bins.length === 0)
+      return this.#endWith({ result: "error", reason: "none of the small packets arrived" });
+    const quiet = judgeQuiet(this.#bins, PROBES, this.#rules.roundTripMs);
+    if (quiet.busy !== null)
+      return this.#endWith({ result: "skipped_busy", reason: `before the burst ${quiet.busy}` });
+    const toleranceNs = Math.min(MAX_TOLERANCE_NS, Math.max(MIN_TOLERANCE_NS, 3 * quiet.noiseNs));
+    this.#estimateRules = { ...this.#estimateRules, baseDelayNs: quiet.baseDelayNs, toleranceNs };
+    this.#enter("ramp", nowNs);
+    this.#fullFrom = this.#bins.length;
+    this.#ramp.start(nowNs, this.#sent.units);
+    return this.#rampStep(nowNs);
+  }
+
+  #rampStep(nowNs: number): BurstStep {
+    const reported = this.#bins.at(-1)?.lastSequence ?? -1;
+    const state = this.#ramp.advance(nowNs, reported, this.#rules.maxBytes - this.#sent.bytes);
+    if (state === "too_dear") return this.#endWith(judgeSpent(this.#estimate));
+    if (state === "waiting") return { kind: "wait", untilNs: nowNs + MS / 2 };
+    if (state === "rate_cap" || state === "sender") {
+      this.#limit = state;
+      this.#rate = this.#ramp.bitsPerSecond;
+      this.#fullFrom = this.#bins.length;
+      this.#enter("capped", nowNs);
+    }
+    return this.#paced(nowNs, this.#ramp.bitsPerSecond);
+  }
+
+  #holdStep(nowNs: number): BurstStep {
+    const heldNs = nowNs - this.#phaseNs;
+    if (this.#phase === "capped")
+      return heldNs > CAPPED_NS ? this.#endWith(OK) : this.#paced(nowNs, this.#rate);
+    if (heldNs > MAX_HOLD_NS) return this.#endWith(judgeEnd(this.#estimate));
+    if (this.#estimateRules.policed) return this.#paced(nowNs, this.#rate * POLICED_EXCESS);
+    const queueNs = this.#queueNs(nowNs);
+    if (queueNs > this.#rules.maxQueueMs * MS) return { kind: "wait", untilNs: nowNs + MS / 2 };
+    const steer = 1 + (this.#targetNs(nowNs) - queueNs) / STEER_NS;
+    return this.#paced(nowNs, this.#rate * Math.min(MAX_STEER, Math.max(MIN_STEER, steer)));
+  }
+
+  #targetNs(nowNs: number): number {
+    // On a slow link a few units are all of the queue, and steering takes longer.
+    const unitNs = (this.#rules.unitBytes * 8e9) / this.#rate;
+    const periodNs = Math.max(TARGET_PERIOD_NS, TARGET_PERIOD_UNITS * unitNs);
+    const high = (nowNs - this.#phaseNs) % periodNs < periodNs / 2;
+    const floor = this.#estimateRules.toleranceNs + 3 * unitNs;
+    const target = Math.max(floor, LOW_QUEUE_NS) + (high ? HIGH_QUEUE_NS - LOW_QUEUE_NS : 0);
+    return Math.min(target * this.#queueScale, 0.8 * this.#rules.maxQueueMs * MS);
+  }
+
+  /** How long a unit sent now would wait: what the last reported one waited, more for what was sent after it, less for the time since. */
+  #queueNs(nowNs: number): number {
+    const last = this.#bins.at(-1);
+    if (last === undefined) return 0;
+    const waited = Math.max(0, lastDelayNs(last) - this.#estimateRules.baseDelayNs);
+    const addedNs = (this.#sent.bytesAfter(last.lastSequence) * 8e9) / this.#rate;
+    return Math.max(0, waited + addedNs - (nowNs - last.lastSendNs));
+  }
+
+  #paced(nowNs: number, bitsPerSecond: number): BurstStep {
+    const rate = Math.min(bitsPerSecond, this.#rules.maxBitsPerSecond);
+    const { units, untilNs } = this.#pacer.next(nowNs, rate, this.#rules.unitBytes);
+    return units === 0 ? { kind: "wait", untilNs } : { kind: "send", what: "data", units };
+  }
+
+  /** What left at a quarter of the rate can't have filled the link. */
+  #judgeRamp(): void {
+    const before = this.#ramp.lightBefore;
+    const light = this.#bins.filter(({ lastSequence }) => lastSequence >= PROBES && lastSequence < before);
+    const busy = judgeLight(light, this.#estimateRules.baseDelayNs, this.#rules.roundTripMs);
+    if (busy !== null) this.#endWith({ result: "skipped_busy", reason: busy });
+  }
+
+  /** The link is full when arrivals wait, or get lost, over more than one bin. */
+  #lookForKnee(nowNs: number): void {
+    const recent = this.#bins.slice(this.#fullFrom);
+    const run = fullRun(recent, this.#estimateRules);
+    if (isKnee(run)) this.#holdFrom(nowNs, this.#bins.length - run.length, rateOf(run), false);
+    else if (isPoliced(recent.slice(-40))) {
+      const dropping = recent.slice(-40);
+      this.#holdFrom(nowNs, this.#bins.length - 1, rateOf(dropping), true);
+    }
+  }
+
+  #holdFrom(nowNs: number, index: number, bitsPerSecond: number, policed: boolean): void {
+    this.#estimateRules = { ...this.#estimateRules, policed };
+    this.#fullFrom = index;
+    this.#limit = "link";
+    this.#rate = Math.min(bitsPerSecond, this.#ramp.bitsPerSecond);
+    this.#enter("hold", nowNs);
+  }
+
+  #judge(nowNs: number): void {
+    if (!this.#estimateRules.policed && this.#isFalseKnee(nowNs)) {
+      if (++this.#falseKnees > MAX_FALSE_KNEES) {
+        this.#endWith(judgeEnd(this.#estimate));
+        return;
+      }
+      this.#enter("ramp", nowNs);
+      this.#ramp.start(nowNs, this.#sent.units);
+      return;
+    }
+    if (this.#isQueueOthers()) {
+      const reason = `delays rose above ${2 * this.#rules.maxQueueMs} ms by others' packets`;
+      this.#endWith({ result: "skipped_busy", reason });
+      return;
+    }
+    const estimate = estimateLink(this.#bins.slice(this.#fullFrom), this.#estimateRules);
+    if (estimate === null) return;
+    this.#estimate = estimate;
+    this.#rate = estimate.bitsPerSecond;
+    this.#spareShallowQueues();
+    const heldMs = (nowNs - this.#phaseNs) / MS;
+    const verdict = judgeHold(estimate, heldMs, this.#estimateRules.policed);
+    if (verdict !== null) this.#endWith(verdict);
+  }
+
+  /** A host that stood still looks like a queue for a moment. */
+  #isFalseKnee(nowNs: number): boolean {
+    if (nowNs - this.#phaseNs < FALSE_KNEE_NS + 2 * this.#rules.roundTripMs * MS) return false;
+    const share = fullShare(this.#bins, this.#estimateRules, FALSE_KNEE_NS);
+    return share !== null && share < MIN_FULL_SHARE;
+  }
+
+  /** Nothing is sent into a queue that is foretold to be deeper than allowed; one of twice that depth isn't ours. */
+  #isQueueOthers(): boolean {
+    const last = this.#bins.at(-1);
+    if (last === undefined || last.lastSendNs < this.#phaseNs + SETTLE_NS) return false;
+    return lastDelayNs(last) - this.#estimateRules.baseDelayNs > 2 * this.#rules.maxQueueMs * MS;
+  }
+
+  /** A queue that overflows below what it is steered to is kept at half of what it has room for. */
+  #spareShallowQueues(): void {
+    const last = this.#bins.at(-1);
+    const policed = this.#estimateRules.policed;
+    if (last === undefined || last.lost <= last.overflowed || policed || !isLosing(this.#bins.slice(-10)))
+      return;
+    const depthNs = lastDelayNs(last) - this.#estimateRules.baseDelayNs;
+    this.#queueScale = Math.max(0.2, Math.min(this.#queueScale, (0.5 * depthNs) / HIGH_QUEUE_NS));
+  }
+
+  #finalEstimate(): LinkEstimate | null {
+    // What was judged, and not what came after it.
+    if (this.#limit === "link") return this.#estimate;
+    // Nothing waited: all that arrived at the fastest rate counts.
+    const bins = this.#bins.slice(this.#fullFrom);
+    return estimateLink(bins, { ...this.#estimateRules, toleranceNs: Number.NEGATIVE_INFINITY });
+  }
+
+  #isSilent(nowNs: number): boolean {
+    if (this.#phase === "probe" || this.#phase === "listen" || this.#phase === "ended") return false;
+    return nowNs - this.#lastReportNs > SILENCE_NS + this.#rules.roundTripMs * MS;
+  }
+
+  #enter(phase: Phase, nowNs: number): void {
+    this.#phase = phase;
+    this.#phaseNs = nowNs;
+  }
+
+  #endWith(verdict: Verdict): BurstStep {
+    if (this.#phase !== "ended") this.#verdict = verdict;
+    this.#phase = "ended";
+    return { kind: "end" };
+  }
+}

@@ -1,0 +1,125 @@
+import type { Block, KernelSocket, Libc, ReceiveBatch } from "@isochrone/kernel-sockets";
+import {
+  AT_BLOCK,
+  BLOCK_HEAD_BYTES,
+  HEADER_BYTES,
+  MESSAGE,
+  readHead,
+  readSendNs,
+  readSequence,
+  type MessageHead,
+} from "./wire.ts";
+
+/** What waits for a peer that doesn't read; one that leaves more unread is cut off. */
+const MAX_QUEUED_BYTES = 262_144;
+
+export interface ConnectionHandlers {
+  /** Whether this message may come now; asked before its body is waited for. */
+  accepts(head: MessageHead): boolean;
+  /** The message is valid during the call. */
+  onMessage(head: MessageHead, message: Buffer): void;
+  /** A block of data is whole. */
+  onBlock(sequence: number, sendNs: number, bytes: number, arrivalNs: number): void;
+}
+
+/** The messages of one TCP connection, non-blocking. */
+export class Connection {
+  readonly socket: KernelSocket;
+  readonly #libc: Libc;
+  readonly #scratch: Block;
+  readonly #outbox: Buffer[] = [];
+  #queuedBytes = 0;
+  /** The begin of a message that hasn't come whole. */
+  #carry: Buffer = Buffer.alloc(0);
+  /** The block whose padding is coming. */
+  #block = { sequence: 0, sendNs: 0, bytes: 0, left: 0 };
+
+  /** `scratch` may be shared by all connections of a thread. */
+  constructor(libc: Libc, socket: KernelSocket, scratch: Block) {
+    this.#libc = libc;
+    this.socket = socket;
+    this.#scratch = scratch;
+  }
+
+  /** True while something waits to be sent. */
+  get isBehind(): boolean {
+    return this.#queuedBytes > 0;
+  }
+
+  /** False: the connection is broken, or the peer doesn't read. */
+  send(message: Buffer): boolean {
+    this.#outbox.push(message);
+    this.#queuedBytes += message.length;
+    return this.flush() && this.#queuedBytes <= MAX_QUEUED_BYTES;
+  }
+
+  /** Sends what the kernel takes. False: the connection is broken. */
+  flush(): boolean {
+    for (let message = this.#outbox[0]; message !== undefined; message = this.#outbox[0]) {
+      const bytes = Math.min(message.length, this.#scratch.bytes.length);
+      message.copy(this.#scratch.bytes, 0, 0, bytes);
+      const sent = this.#libc.send(this.socket.fd, this.#scratch, 0, bytes, 0);
+      if (sent < 0) return this.#libc.lastError() === "EAGAIN";
+      this.#queuedBytes -= sent;
+      if (sent === message.length) this.#outbox.shift();
+      else this.#outbox[0] = message.subarray(sent);
+    }
+    return true;
+  }
+
+  /** Reads once. False: the connection ended, or said what it may not. `nowNs`: for a kernel that gives no stamp. */
+  receive(batch: ReceiveBatch, nowNs: number, handlers: ConnectionHandlers): boolean {
+    const count = batch.receive(this.socket.fd);
+    if (count < 0) return false;
+    if (count === 0) return true;
+    if (batch.length(0) === 0) return false;
+    const { kernelTime } = batch.info(0);
+    return this.#consume(batch.message(0), Number.isNaN(kernelTime) ? nowNs : kernelTime, handlers);
+  }
+
+  #consume(chunk: Buffer, arrivalNs: number, handlers: ConnectionHandlers): boolean {
+    let at = this.#skipPadding(chunk, 0, arrivalNs, handlers);
+    let data = chunk;
+    if (this.#carry.length > 0) {
+      data = Buffer.concat([this.#carry, chunk.subarray(at)]);
+      this.#carry = Buffer.alloc(0);
+      at = 0;
+    }
+    while (at < data.length) {
+      const head = readHead(data, at, data.length);
+      if (head === null) break;
+      if (head === "malformed" || !handlers.accepts(head)) return false;
+      const needed = head.type === MESSAGE.data ? BLOCK_HEAD_BYTES : head.bytes;
+      if (head.bytes < needed) return false;
+      if (data.length - at < needed) break;
+      if (head.type === MESSAGE.data) {
+        this.#beginBlock(data, at, head.bytes);
+        at = this.#skipPadding(data, at + HEADER_BYTES, arrivalNs, handlers);
+      } else {
+        handlers.onMessage(head, data.subarray(at, at + head.bytes));
+        at += head.bytes;
+      }
+    }
+    if (at < data.length) this.#carry = Buffer.from(data.subarray(at));
+    return true;
+  }
+
+  #beginBlock(data: Buffer, at: number, bytes: number): void {
+    this.#block = {
+      sequence: readSequence(data, at + AT_BLOCK),
+      sendNs: readSendNs(data, at + AT_BLOCK),
+      bytes,
+      left: bytes - HEADER_BYTES,
+    };
+  }
+
+  /** The rest of a block is counted, not kept. Returns where it ends. */
+  #skipPadding(data: Buffer, at: number, arrivalNs: number, handlers: ConnectionHandlers): number {
+    const block = this.#block;
+    if (block.left === 0) return at;
+    const bytes = Math.min(block.left, data.length - at);
+    block.left -= bytes;
+    if (block.left === 0) handlers.onBlock(block.sequence, block.sendNs, block.bytes, arrivalNs);
+    return at + bytes;
+  }
+}

@@ -1,0 +1,134 @@
+import type { Fetch } from "@isochrone/runtime";
+import { ProbeError } from "../errors.ts";
+import type { BandwidthLease, BandwidthLeases } from "../ports.ts";
+
+const RETRYABLE_STATUSES = new Set([408, 425, 429]);
+const MAX_BODY_BYTES = 65_536;
+/** A lease that says more is taken for so long, and for so many bytes. */
+const MAX_LEASE_MS = 600_000;
+const MAX_LEASE_BYTES = 1e12;
+const MAX_RETRY_AFTER_MS = 3_600_000;
+
+export interface HttpLeasesOptions {
+  /** Base URL of the aggregator. */
+  readonly aggregatorUrl: string;
+  /** Milliseconds for one request. @default 5000 */
+  readonly timeoutMs?: number;
+  /** E.g. one that sends a token. @default the platform's fetch */
+  readonly fetch?: Fetch | undefined;
+}
+
+/** Asks the aggregator for leases (`/api/v1/bandwidth-leases`). */
+export function createHttpLeases(options: HttpLeasesOptions): BandwidthLeases {
+  const { aggregatorUrl, timeoutMs = 5000 } = options;
+  const ask: Fetch = options.fetch ?? fetch;
+  const url = `${aggregatorUrl.replace(/\/+$/, "")}/api/v1/bandwidth-leases`;
+  return {
+    async acquire(node, signal) {
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      try {
+        const response = await ask(url, {
+          method: "POST",
+          headers: { "content-type": "application/json", accept: "application/json" },
+          body: JSON.stringify({ node }),
+          redirect: "error",
+          signal: limit,
+        });
+        const text = await readBounded(response, url);
+        if (response.status !== 200) throw refused(url, response.status, text);
+        return parseAnswer(text, url);
+      } catch (error) {
+        if (error instanceof ProbeError) throw error;
+        throw unreachable(url, error instanceof Error ? error.message : String(error), true, error);
+      }
+    },
+    async release({ id }) {
+      try {
+        const signal = AbortSignal.timeout(timeoutMs);
+        const response = await ask(`${url}/${encodeURIComponent(id)}`, { method: "DELETE", signal });
+        await response.body?.cancel();
+      } catch {
+        // It ends by itself.
+      }
+    },
+  };
+}
+
+async function readBounded(response: Response, url: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    // Leaving the loop cancels the rest.
+    if (bytes > MAX_BODY_BYTES) {
+      throw unreachable(url, `the answer must have at most ${MAX_BODY_BYTES} bytes, got more`, false);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function refused(url: string, status: number, text: string): ProbeError {
+  const problem = parseJson(text);
+  const said = [problem?.["title"], problem?.["detail"]]
+    .filter((part) => typeof part === "string")
+    .join(": ");
+  const what = said === "" ? `status ${status}` : `status ${status}, ${said.slice(0, 500)}`;
+  return unreachable(url, what, status >= 500 || RETRYABLE_STATUSES.has(status));
+}
+
+function parseAnswer(text: string, url: string): Awaited<ReturnType<BandwidthLeases["acquire"]>> {
+  const body = parseJson(text);
+  if (body === null) throw unreachable(url, "the answer must be a JSON object", false);
+  const retryAfterMs = numberOf(body, "retryAfterMs", 0, MAX_RETRY_AFTER_MS, url);
+  const lease = body["lease"];
+  if (lease === null || lease === undefined) return { lease: null, retryAfterMs };
+  if (typeof lease !== "object") throw unreachable(url, "lease must be an object or null", false);
+  return { lease: parseLease(lease as Record<string, unknown>, url), retryAfterMs };
+}
+
+function parseLease(lease: Record<string, unknown>, url: string): BandwidthLease {
+  return {
+    id: textOf(lease, "id", url),
+    target: textOf(lease, "target", url),
+    expiresInMs: numberOf(lease, "expiresInMs", 1, MAX_LEASE_MS, url),
+    maxBytes: numberOf(lease, "maxBytes", 0, MAX_LEASE_BYTES, url),
+  };
+}
+
+function textOf(record: Record<string, unknown>, key: string, url: string): string {
+  const value = record[key];
+  if (typeof value !== "string" || value === "" || value.length > 512)
+    throw unreachable(url, `lease.${key} must be a text of 1 to 512 characters`, false);
+  return value;
+}
+
+/** Above the bound it is the bound; below, or no number, is an error. */
+function numberOf(
+  record: Record<string, unknown>,
+  key: string,
+  min: number,
+  max: number,
+  url: string,
+): number {
+  const value = record[key];
+  if (typeof value !== "number" || !(value >= min))
+    throw unreachable(url, `${key} must be a number of at least ${min}, got ${JSON.stringify(value)}`, false);
+  return Math.min(value, max);
+}
+
+function parseJson(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+function unreachable(url: string, what: string, retryable: boolean, cause?: unknown): ProbeError {
+  const message = `cannot get a bandwidth lease from ${url}: ${what}`;
+  return new ProbeError("probe_lease_unreachable", message, { retryable, cause });
+}

@@ -1,0 +1,54 @@
+// When a link is full: what the last bins before it and after look like.
+import { lastDelayNs, type ArrivalBin } from "./arrivals.ts";
+import { isFull, type EstimateRules } from "./estimate.ts";
+
+/** A queue that grew by so much from one bin to the next is no noise. */
+const GROWTH_NS = 1_000_000;
+
+/** The full bins at the end. */
+export function fullRun(bins: readonly ArrivalBin[], rules: EstimateRules): readonly ArrivalBin[] {
+  let from = bins.length;
+  while (from > 0 && isFull(bins[from - 1] as ArrivalBin, rules)) from--;
+  return bins.slice(from);
+}
+
+/** Losses without a queue, still going on. */
+export function isPoliced(bins: readonly ArrivalBin[]): boolean {
+  return isLosing(bins) && (bins.at(-1)?.lost ?? 0) > 0;
+}
+
+/** More than chance would lose. */
+export function isLosing(bins: readonly ArrivalBin[]): boolean {
+  const lost = bins.reduce((total, bin) => total + bin.lost - bin.overflowed, 0);
+  const units = bins.reduce((total, bin) => total + bin.units, 0);
+  return lost >= 5 && lost > 0.07 * (lost + units);
+}
+
+/** Two bins tell when the queue has clearly grown from the one to the other; three always. */
+export function isKnee(run: readonly ArrivalBin[]): boolean {
+  const first = run[0];
+  const last = run.at(-1);
+  if (first === undefined || last === undefined || run.length < 2) return false;
+  return run.length >= 3 || lastDelayNs(last) > first.minDelayNs + GROWTH_NS;
+}
+
+/** Bits per second of neighbouring bins, the first of which only gives the time to count from. */
+export function rateOf(bins: readonly ArrivalBin[]): number {
+  const first = bins[0] as ArrivalBin;
+  const last = bins.at(-1) as ArrivalBin;
+  const bits = bins.slice(1).reduce((total, bin) => total + bin.bytes * 8, 0);
+  return (bits * 1e9) / Math.max(1, last.lastArrivalNs - first.lastArrivalNs);
+}
+
+/** Part of the last `spanNs` for which the link was full; null when less was seen. `bins` in order of arrival. */
+export function fullShare(bins: readonly ArrivalBin[], rules: EstimateRules, spanNs: number): number | null {
+  const lastNs = bins.at(-1)?.lastArrivalNs ?? 0;
+  let fullNs = 0;
+  for (let i = bins.length - 1; i > 0; i--) {
+    const bin = bins[i] as ArrivalBin;
+    const beforeNs = (bins[i - 1] as ArrivalBin).lastArrivalNs;
+    if (isFull(bin, rules)) fullNs += bin.lastArrivalNs - beforeNs;
+    if (lastNs - beforeNs >= spanNs) return fullNs / (lastNs - beforeNs);
+  }
+  return null;
+}

@@ -1,0 +1,158 @@
+import { Worker } from "node:worker_threads";
+import type { Clock, Logger } from "@isochrone/runtime";
+import { ProbeError } from "../errors.ts";
+import type { PacketKey } from "../ports.ts";
+import type {
+  FromReceiver,
+  ReceiverConfig,
+  ReceiverCounts,
+  SenderData,
+  SenderResult,
+  SenderTask,
+  ToReceiver,
+} from "./messages.ts";
+
+/** Pause before a dead receiver is started anew, doubled while it keeps dying. Milliseconds. */
+const RESTART_MIN_MS = 500;
+const RESTART_MAX_MS = 30_000;
+const CLOSE_DEADLINE_MS = 1000;
+/** Beyond its own bounds a sender's thread gets so long before it is ended by force. Milliseconds. */
+const SENDER_EXTRA_MS = 10_000;
+
+export interface ReceiverThreadDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called about once a second while something happens. */
+  onCounts(counts: ReceiverCounts): void;
+}
+
+/** The thread that takes bursts. It comes back when it dies. */
+export class ReceiverThread {
+  readonly #deps: ReceiverThreadDeps;
+  readonly #stopped = new AbortController();
+  #config: ReceiverConfig;
+  #worker: Worker | null = null;
+  #closed: (() => void) | null = null;
+  #restartMs = RESTART_MIN_MS;
+  #wasOpen = false;
+
+  constructor(config: ReceiverConfig, deps: ReceiverThreadDeps) {
+    this.#config = config;
+    this.#deps = deps;
+  }
+
+  /** Resolves with the port. @throws ProbeError `probe_bind_failed` */
+  async open(): Promise<number> {
+    const port = await this.#start();
+    // Peers know it by this port: a restart must come back on it.
+    this.#config = { ...this.#config, port };
+    this.#wasOpen = true;
+    return port;
+  }
+
+  setKeys(keys: readonly PacketKey[]): void {
+    this.#config = { ...this.#config, keys };
+    this.#post({ type: "keys", keys });
+  }
+
+  async close(): Promise<void> {
+    this.#stopped.abort();
+    const worker = this.#worker;
+    if (worker === null) return;
+    const closed = Promise.withResolvers<void>();
+    this.#closed = closed.resolve;
+    this.#post({ type: "close" });
+    const timer = new AbortController();
+    await Promise.race([
+      closed.promise,
+      this.#deps.clock.sleep(CLOSE_DEADLINE_MS, timer.signal).catch(() => undefined),
+    ]);
+    timer.abort();
+    this.#worker = null;
+    await worker.terminate();
+  }
+
+  #start(): Promise<number> {
+    const url = new URL("./receiver-worker.ts", import.meta.url);
+    const worker = new Worker(url, { name: "isochrone-bandwidth", execArgv: [], workerData: this.#config });
+    this.#worker = worker;
+    const opened = Promise.withResolvers<number>();
+    let cause: Error | null = null;
+    worker.on("message", (message: FromReceiver) => this.#handle(message, opened));
+    worker.on("error", (error) => {
+      cause = error instanceof Error ? error : new Error(String(error));
+    });
+    worker.on("exit", () => {
+      opened.reject(bindError(this.#config, cause?.message ?? "its thread ended"));
+      if (this.#worker !== worker) return;
+      this.#worker = null;
+      this.#closed?.();
+      void this.#restart();
+    });
+    return opened.promise;
+  }
+
+  #handle(message: FromReceiver, opened: PromiseWithResolvers<number>): void {
+    if (message.type === "opened") {
+      this.#restartMs = RESTART_MIN_MS;
+      opened.resolve(message.port);
+    } else if (message.type === "failed")
+      opened.reject(bindError(this.#config, message.message, message.errno));
+    else if (message.type === "counts") this.#deps.onCounts(message.counts);
+    else this.#closed?.();
+  }
+
+  /** Only of a receiver that was open: the first failure is the opener's to hear. */
+  async #restart(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted && this.#worker === null && this.#wasOpen) {
+      this.#deps.logger.warn("bandwidth receiver died", { restartInMs: this.#restartMs });
+      await this.#deps.clock.sleep(this.#restartMs, signal).catch(() => undefined);
+      this.#restartMs = Math.min(RESTART_MAX_MS, this.#restartMs * 2);
+      if (signal.aborted) return;
+      await this.#start().catch((error: unknown) => {
+        this.#deps.logger.warn("bandwidth receiver failed to open", { error });
+      });
+    }
+  }
+
+  #post(message: ToReceiver): void {
+    this.#worker?.postMessage(message);
+  }
+}
+
+function bindError({ bindAddress, port }: ReceiverConfig, why: string, errno = ""): ProbeError {
+  const message = `cannot open the bandwidth receiver on ${bindAddress}, port ${port}: ${why}`;
+  return new ProbeError("probe_bind_failed", message, { retryable: errno === "EADDRINUSE" });
+}
+
+/** Makes one test in a thread of its own. Aborting stops it within milliseconds. Never rejects. */
+export async function sendTest(task: SenderTask, clock: Clock, signal: AbortSignal): Promise<SenderResult> {
+  const abort = new SharedArrayBuffer(4);
+  const workerData: SenderData = { task, abort };
+  const url = new URL("./sender-worker.ts", import.meta.url);
+  const worker = new Worker(url, { name: "isochrone-burst", execArgv: [], workerData });
+  const done = Promise.withResolvers<SenderResult>();
+  worker.on("message", (result: SenderResult) => done.resolve(result));
+  worker.on("error", (error) => done.resolve({ type: "failed", message: messageOf(error) }));
+  worker.on("exit", (code) =>
+    done.resolve({ type: "failed", message: `the sender's thread ended with ${code}` }),
+  );
+  const stop = (): void => void Atomics.store(new Int32Array(abort), 0, 1);
+  signal.addEventListener("abort", stop);
+  if (signal.aborted) stop();
+  const timer = new AbortController();
+  const limit = clock
+    .sleep(task.maxDurationMs + SENDER_EXTRA_MS, timer.signal)
+    .then((): SenderResult => ({ type: "failed", message: "the sender's thread didn't end in time" }))
+    .catch((): SenderResult => ({ type: "failed", message: "" }));
+  const result = await Promise.race([done.promise, limit]);
+  timer.abort();
+  signal.removeEventListener("abort", stop);
+  await worker.terminate();
+  return result;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,158 @@
+import { Poller, READABLE, type Block, type Libc } from "@isochrone/kernel-sockets";
+import { StallMonitor } from "../domain/stall-monitor.ts";
+import type { Loop, LoopDeps } from "./loop.ts";
+import { KernelSockets } from "./sockets/kernel.ts";
+import { Timetable } from "./timetable.ts";
+
+/** Longest time without a turn of Node's own loop, which brings messages that don't wake this one. Milliseconds. */
+const TURN_MS = 100;
+
+export interface KernelLoopDeps extends LoopDeps {
+  readonly libc: Libc;
+  /** How long one turn lasts, after which Node has the thread for a moment. @default 100 ms */
+  readonly turnMs?: number;
+  /** Gives the thread to Node; `run` comes when Node has done what it has to do. */
+  yieldToNode(run: () => void): void;
+}
+
+/**
+ * The thread's own loop: it is blocked in the kernel until a packet comes or something is due, so that nothing stands between the
+ * kernel and the code that takes the time. Node, with the messages of the main thread, has its turn between two turns of this one.
+ */
+export class KernelLoop implements Loop {
+  readonly sockets: KernelSockets;
+  readonly timetable: Timetable;
+  /** Descriptor that ends the wait when 8 bytes are written to it, until `close`. -1: there is none. */
+  readonly wakeFd: number;
+  readonly #deps: KernelLoopDeps;
+  readonly #poller: Poller;
+  readonly #monitors = new Set<StallMonitor>();
+  readonly #turnMs: number;
+  #soon: (() => void)[] = [];
+  #afterPoll: (() => void)[] = [];
+  #state: "stopped" | "running" | "closed" = "stopped";
+  #scheduled = false;
+  #woken = false;
+  readonly #wakeCount: Block;
+  readonly #beat = (): void => {
+    const nowMs = this.#deps.monotonic();
+    for (const monitor of this.#monitors) monitor.beat(nowMs);
+  };
+
+  /** @throws SystemCallError when the kernel gives no socket */
+  constructor(deps: KernelLoopDeps) {
+    const { libc, monotonic, onError, turnMs = TURN_MS } = deps;
+    this.#deps = deps;
+    this.#turnMs = turnMs;
+    this.#poller = new Poller(libc, { spin: true });
+    this.#wakeCount = libc.block(8);
+    this.wakeFd = libc.eventCounter();
+    if (this.wakeFd >= 0) this.#poller.add(this.wakeFd, READABLE, () => this.#wake());
+    this.timetable = new Timetable({ monotonic, onError });
+    this.sockets = new KernelSockets({
+      libc,
+      poller: this.#poller,
+      monotonic,
+      soon: (run) => void this.#soon.push(run),
+    });
+  }
+
+  afterPoll(run: () => void): void {
+    this.#afterPoll.push(run);
+  }
+
+  watch(boundMs: number): StallMonitor {
+    const monitor = new StallMonitor(boundMs, 0, this.#deps.monotonic());
+    this.#monitors.add(monitor);
+    return monitor;
+  }
+
+  unwatch(monitor: StallMonitor): void {
+    this.#monitors.delete(monitor);
+  }
+
+  start(): void {
+    if (this.#state === "closed") return;
+    this.#state = "running";
+    this.#schedule();
+  }
+
+  stop(): void {
+    if (this.#state === "running") this.#state = "stopped";
+  }
+
+  close(): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    this.timetable.close();
+    this.sockets.close();
+    this.#poller.close();
+    if (this.wakeFd >= 0) this.#deps.libc.close(this.wakeFd);
+    this.#deps.libc.free(this.#wakeCount);
+  }
+
+  /** There is a message. */
+  #wake(): void {
+    this.#deps.libc.read(this.wakeFd, this.#wakeCount, 8);
+    this.#woken = true;
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#deps.yieldToNode(() => {
+      this.#scheduled = false;
+      this.#turn();
+    });
+  }
+
+  #turn(): void {
+    if (this.#state !== "running") return;
+    const endMs = this.#deps.monotonic() + this.#turnMs;
+    this.#woken = false;
+    this.#beat();
+    do this.#cycle(endMs);
+    while (this.#state === "running" && !this.#woken && this.#deps.monotonic() < endMs);
+    if (this.#state === "running") this.#schedule();
+  }
+
+  #cycle(endMs: number): void {
+    // First: a socket that was just opened is to be known as open when its first packet is due.
+    this.#runAll(this.#takeSoon());
+    this.timetable.runDue();
+    if (this.#state !== "running") return;
+    this.#wait(this.#afterPoll.length + this.#soon.length > 0 ? 0 : Math.min(this.timetable.dueMs, endMs));
+    const waiting = this.#afterPoll;
+    this.#afterPoll = [];
+    this.#runAll(waiting);
+  }
+
+  #wait(untilMs: number): void {
+    const nowMs = this.#deps.monotonic();
+    for (const monitor of this.#monitors) {
+      monitor.beat(nowMs);
+      monitor.rest(Math.max(nowMs, untilMs));
+    }
+    try {
+      this.#poller.wait(untilMs - nowMs, this.#beat);
+    } catch (error) {
+      this.#deps.onError(error);
+    }
+  }
+
+  #takeSoon(): (() => void)[] {
+    const soon = this.#soon;
+    this.#soon = [];
+    return soon;
+  }
+
+  #runAll(tasks: readonly (() => void)[]): void {
+    for (const run of tasks) {
+      try {
+        run();
+      } catch (error) {
+        this.#deps.onError(error);
+      }
+    }
+  }
+}

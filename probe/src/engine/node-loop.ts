@@ -1,0 +1,66 @@
+import { StallMonitor } from "../domain/stall-monitor.ts";
+import type { Loop, LoopDeps } from "./loop.ts";
+import { NodeSockets } from "./sockets/node.ts";
+import { Timetable, type Appointment } from "./timetable.ts";
+
+/** How often the thread shows that it lives; below the smallest bound that a stall can be given. Milliseconds. */
+const BEAT_MS = 8;
+/** setTimeout takes no more. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
+/** Node's own event loop. */
+export class NodeLoop implements Loop {
+  readonly sockets: NodeSockets;
+  readonly timetable: Timetable;
+  readonly #monotonic: () => number;
+  readonly #monitors = new Set<StallMonitor>();
+  #beat: Appointment | null = null;
+
+  constructor({ monotonic, onError }: LoopDeps) {
+    this.#monotonic = monotonic;
+    this.sockets = new NodeSockets(monotonic);
+    this.timetable = new Timetable({
+      monotonic,
+      onError,
+      setTimer: (run, delayMs) => {
+        const timer = setTimeout(run, Math.min(delayMs, MAX_DELAY_MS));
+        return () => clearTimeout(timer);
+      },
+    });
+  }
+
+  afterPoll(run: () => void): void {
+    setImmediate(run);
+  }
+
+  watch(boundMs: number): StallMonitor {
+    const monitor = new StallMonitor(boundMs, BEAT_MS, this.#monotonic());
+    this.#monitors.add(monitor);
+    return monitor;
+  }
+
+  unwatch(monitor: StallMonitor): void {
+    this.#monitors.delete(monitor);
+  }
+
+  start(): void {
+    if (this.#beat === null) this.#beatOnce();
+  }
+
+  stop(): void {
+    this.#beat?.cancel();
+    this.#beat = null;
+  }
+
+  close(): void {
+    this.stop();
+    this.timetable.close();
+    this.sockets.close();
+  }
+
+  #beatOnce(): void {
+    const nowMs = this.#monotonic();
+    for (const monitor of this.#monitors) monitor.beat(nowMs);
+    this.#beat = this.timetable.at(nowMs + BEAT_MS, () => this.#beatOnce());
+  }
+}

@@ -1,0 +1,55 @@
+import { SYS, type ReceiveBatch } from "@isochrone/kernel-sockets";
+
+/** Departures whose stamp may be outstanding; a stamp that comes later is of no use to anybody. As many as eight bits count. */
+const REMEMBERED = 256;
+
+/** Reads the kernel's stamps of one socket's departures from its error queue. */
+export class Departures {
+  readonly #tags = new Float64Array(REMEMBERED);
+  readonly #numbers = new Float64Array(REMEMBERED).fill(-1);
+  #outstanding = 0;
+
+  /** The kernel will give the stamp of `tag` under this number. */
+  expect(number: number, tag: number): void {
+    const at = placeOf(number);
+    if (this.#numbers[at] === -1) this.#outstanding++;
+    this.#numbers[at] = number;
+    this.#tags[at] = tag;
+  }
+
+  /** The kernel counts from 0 again. */
+  restart(): void {
+    this.#numbers.fill(-1);
+    this.#outstanding = 0;
+  }
+
+  /** True when a stamp is still to come. */
+  get outstanding(): boolean {
+    return this.#outstanding > 0;
+  }
+
+  /** Hands over what the error queue holds. Returns false when it held nothing. `batch` has one slot. */
+  drain(fd: number, batch: ReceiveBatch, onSent: (tag: number, kernelNs: number) => void): boolean {
+    let any = false;
+    do {
+      if (batch.receive(fd, SYS.MSG_ERRQUEUE) <= 0) return any;
+      any = true;
+      const { sendNumber, kernelTime } = batch.info(0);
+      if (sendNumber >= 0) this.#stamped(sendNumber, kernelTime, onSent);
+    } while (this.#outstanding > 0);
+    return any;
+  }
+
+  #stamped(number: number, kernelNs: number, onSent: (tag: number, kernelNs: number) => void): void {
+    const at = placeOf(number);
+    if (this.#numbers[at] !== number) return;
+    this.#numbers[at] = -1;
+    this.#outstanding--;
+    onSent(this.#tags[at] ?? 0, kernelNs);
+  }
+}
+
+/** A stream's numbers count its bytes: they lie a frame's length apart, and must not all fall together. */
+function placeOf(number: number): number {
+  return Math.imul(number, 0x9e3779b1) >>> 24;
+}

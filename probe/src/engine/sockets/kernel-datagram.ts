@@ -1,0 +1,104 @@
+import { READABLE, SYS, type Block, type KernelSocket } from "@isochrone/kernel-sockets";
+import { MAX_PACKET_BYTES } from "../../domain/packet.ts";
+import { Departures } from "./departures.ts";
+import type { KernelSurroundings } from "./kernel.ts";
+import type { DatagramEvents, DatagramSocket } from "./port.ts";
+
+/** A full buffer is no error that an earlier packet could have left behind. */
+const OWN_ERRORS: ReadonlySet<string> = new Set(["EAGAIN", "ENOBUFS", "EMSGSIZE"]);
+
+/** A connected UDP socket on the thread's poller. */
+export class KernelDatagram implements DatagramSocket {
+  readonly #socket: KernelSocket;
+  readonly #shared: KernelSurroundings;
+  readonly #events: DatagramEvents;
+  readonly #out: Block;
+  readonly #departures = new Departures();
+  readonly #onSent: (tag: number, kernelNs: number) => void;
+  readonly #attempt: () => boolean;
+  #sends = 0;
+  #closed = false;
+
+  constructor(socket: KernelSocket, shared: KernelSurroundings, events: DatagramEvents) {
+    this.#socket = socket;
+    this.#shared = shared;
+    this.#events = events;
+    this.#onSent = (tag, kernelNs) => events.onSent(tag, kernelNs);
+    this.#attempt = () => !this.#closed && this.#read();
+    this.#out = shared.libc.block(MAX_PACKET_BYTES);
+    socket.enableTimestamps({ sends: true });
+    shared.poller.add(socket.fd, READABLE, (events_) => this.#ready(events_));
+    shared.soon(() => {
+      if (!this.#closed) events.onOpen();
+    });
+  }
+
+  send(packet: Buffer, tag: number): string | null {
+    const { libc } = this.#shared;
+    packet.copy(this.#out.bytes);
+    let sent = libc.send(this.#socket.fd, this.#out, 0, packet.length, SYS.MSG_DONTWAIT);
+    if (sent < 0) {
+      const code = libc.lastError();
+      // A connected socket reports the fate of an earlier packet (ECONNREFUSED) in place of sending this one: once.
+      if (!OWN_ERRORS.has(code))
+        sent = libc.send(this.#socket.fd, this.#out, 0, packet.length, SYS.MSG_DONTWAIT);
+      if (sent < 0) {
+        this.#restartNumbering();
+        return code;
+      }
+      this.#restartNumbering();
+      this.#events.onError(code);
+      return null;
+    }
+    this.#departures.expect(this.#sends++, tag);
+    this.#shared.poller.expect(this.#attempt);
+    return null;
+  }
+
+  /** A stamp that isn't read now ends the thread's sleep before the answer comes; where it doesn't sleep there is time later. */
+  collectStamps(): void {
+    if (!this.#shared.poller.awake) this.#collect();
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#shared.poller.remove(this.#socket.fd);
+    this.#socket.close();
+    this.#shared.libc.free(this.#out);
+  }
+
+  #ready(events: number): void {
+    // Most often a stamp is all there is; what isn't wakes the thread again.
+    const onlyErrors = (events & SYS.POLLERR) !== 0 && (events & SYS.POLLIN) === 0;
+    if (onlyErrors && this.#departures.drain(this.#socket.fd, this.#shared.stamps, this.#onSent)) return;
+    this.#read();
+  }
+
+  /** One packet: a second look would cost every answer more than it saves the rare crowd. */
+  #read(): boolean {
+    const { libc, datagrams, monotonic } = this.#shared;
+    const count = datagrams.receive(this.#socket.fd);
+    if (count === 0) return false;
+    const atMs = monotonic();
+    if (count < 0) {
+      this.#events.onError(libc.lastError());
+      return true;
+    }
+    this.#collect();
+    this.#events.onPacket(datagrams.message(0), atMs, datagrams.info(0).kernelTime);
+    return true;
+  }
+
+  #collect(): void {
+    if (!this.#departures.outstanding) return;
+    this.#departures.drain(this.#socket.fd, this.#shared.stamps, this.#onSent);
+  }
+
+  /** A refused send may have used up a number or not. Stamps that are outstanding by then are lost; their packets have the user's times. */
+  #restartNumbering(): void {
+    this.#socket.restartNumbering();
+    this.#sends = 0;
+    this.#departures.restart();
+  }
+}

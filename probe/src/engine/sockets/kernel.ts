@@ -1,0 +1,110 @@
+import { KernelSocket, ReceiveBatch, SYS, type Libc, type Poller } from "@isochrone/kernel-sockets";
+import { MAX_PACKET_BYTES } from "../../domain/packet.ts";
+import { errnoOf } from "../sockets.ts";
+import { localAddressFor, targetOf } from "./addresses.ts";
+import { KernelDatagram } from "./kernel-datagram.ts";
+import { KernelStream } from "./kernel-stream.ts";
+import type { DatagramEvents, DatagramSocket, Remote, Sockets, StreamEvents, StreamSocket } from "./port.ts";
+
+/** Longer packets are cut, but not so that they could pass for packets of full length. */
+const DATAGRAM_BYTES = MAX_PACKET_BYTES + 1;
+/** Read at once from a connection. */
+const STREAM_BYTES = 16_384;
+const ANY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
+
+export interface KernelSocketsDeps {
+  readonly libc: Libc;
+  readonly poller: Poller;
+  /** Milliseconds, sub-microsecond grain, never backwards. */
+  readonly monotonic: () => number;
+  /** Runs when the caller is done, before anything that is due. */
+  soon(run: () => void): void;
+}
+
+/** What the sockets of one thread share: only one of them is served at a time. */
+export interface KernelSurroundings extends KernelSocketsDeps {
+  readonly datagrams: ReceiveBatch;
+  readonly chunks: ReceiveBatch;
+  /** For error queues, from which only stamps are of interest. */
+  readonly stamps: ReceiveBatch;
+}
+
+/** The kernel's own sockets, without Node in between: every packet comes with the kernel's stamp, and so does every departure. */
+export class KernelSockets implements Sockets {
+  readonly stamps = "kernel";
+  readonly #shared: KernelSurroundings;
+  /** The kernel takes a while to begin stamping when the first socket asks for it: one always asks. */
+  readonly #keeper: KernelSocket;
+
+  /** @throws SystemCallError when not even one socket can be had */
+  constructor(deps: KernelSocketsDeps) {
+    const { libc } = deps;
+    this.#keeper = KernelSocket.open(libc, { family: SYS.AF_INET, type: SYS.SOCK_DGRAM, protocol: 0 });
+    this.#keeper.enableTimestamps({ sends: false });
+    this.#shared = {
+      ...deps,
+      datagrams: new ReceiveBatch(libc, 1, DATAGRAM_BYTES),
+      chunks: new ReceiveBatch(libc, 1, STREAM_BYTES),
+      stamps: new ReceiveBatch(libc, 1, 1),
+    };
+  }
+
+  openDatagram(remote: Remote, events: DatagramEvents): DatagramSocket {
+    let socket: KernelSocket | null = null;
+    try {
+      const target = targetOf(remote.address);
+      socket = this.#open(remote, target.family, SYS.SOCK_DGRAM);
+      socket.bind(localAddressFor(remote.bindAddress, target.family), 0);
+      socket.connect(target.ip, remote.port);
+      return new KernelDatagram(socket, this.#shared, events);
+    } catch (error) {
+      socket?.close();
+      this.#shared.soon(() => events.onError(errnoOf(error)));
+      return { send: () => "not_open", collectStamps: () => {}, close: () => {} };
+    }
+  }
+
+  openStream(remote: Remote, events: StreamEvents): StreamSocket {
+    let socket: KernelSocket | null = null;
+    let startedMs = this.#shared.monotonic();
+    try {
+      const target = targetOf(remote.address);
+      socket = this.#open(remote, target.family, SYS.SOCK_STREAM);
+      socket.setOption(SYS.IPPROTO_TCP, SYS.TCP_NODELAY, 1);
+      socket.resetOnClose();
+      const local = localAddressFor(remote.bindAddress, target.family);
+      // Bound to no address, the kernel is free to use a local port for several peers.
+      if (!ANY_ADDRESS.has(local)) socket.bind(local, 0);
+      startedMs = this.#shared.monotonic();
+      socket.connect(target.ip, remote.port);
+      return new KernelStream(socket, this.#shared, events, startedMs);
+    } catch (error) {
+      socket?.close();
+      this.#shared.soon(() => events.onClosed(errnoOf(error)));
+      return {
+        startedMs,
+        handshakeMs: () => Number.NaN,
+        write: () => "not_open",
+        collectStamps: () => {},
+        close: () => {},
+      };
+    }
+  }
+
+  close(): void {
+    this.#keeper.close();
+    const { datagrams, chunks, stamps } = this.#shared;
+    for (const batch of [datagrams, chunks, stamps]) batch.free();
+  }
+
+  #open({ dscp }: Remote, family: 4 | 6, type: number): KernelSocket {
+    const kernelFamily = family === 4 ? SYS.AF_INET : SYS.AF_INET6;
+    const socket = KernelSocket.open(this.#shared.libc, { family: kernelFamily, type, protocol: 0 });
+    if (dscp > 0) {
+      // The two low bits are those of congestion notification.
+      if (family === 4) socket.setOption(SYS.SOL_IP, SYS.IP_TOS, dscp << 2);
+      else socket.setOption(SYS.SOL_IPV6, SYS.IPV6_TCLASS, dscp << 2);
+    }
+    return socket;
+  }
+}

@@ -1,0 +1,78 @@
+import type { EchoFlow } from "./echo-flow.ts";
+
+/** What is known of a packet by the number it carries. */
+export interface InFlight {
+  readonly flow: EchoFlow;
+  /** The flow's own count; -1: the port hasn't taken the packet. */
+  readonly sequence: number;
+  /** Monotonic, before the send. */
+  readonly sentMs: number;
+  /** By the port's stamps; NaN = none yet. */
+  readonly departedNs: number;
+}
+
+/** The latest packets of all flows, in a ring by number: what is older is forgotten. */
+export class InFlightRing {
+  readonly #size: number;
+  readonly #flows: (EchoFlow | null)[];
+  readonly #numbers: Uint32Array;
+  readonly #sequences: Float64Array;
+  readonly #sentMs: Float64Array;
+  readonly #departedNs: Float64Array;
+  #next = 0;
+
+  /** `size`: a power of two, or a number's wrap would move its place. */
+  constructor(size: number) {
+    this.#size = size;
+    this.#flows = Array.from({ length: size }, () => null);
+    this.#numbers = new Uint32Array(size);
+    this.#sequences = new Float64Array(size);
+    this.#sentMs = new Float64Array(size);
+    this.#departedNs = new Float64Array(size);
+  }
+
+  /** Takes a packet in and returns its number. */
+  add(flow: EchoFlow, sentMs: number): number {
+    const number = this.#next;
+    this.#next = (number + 1) >>> 0;
+    const at = number % this.#size;
+    this.#flows[at] = flow;
+    this.#numbers[at] = number;
+    this.#sequences[at] = -1;
+    this.#sentMs[at] = sentMs;
+    this.#departedNs[at] = Number.NaN;
+    return number;
+  }
+
+  find(number: number): InFlight | null {
+    const at = number % this.#size;
+    const flow = this.#flows[at];
+    if (flow === null || flow === undefined || this.#numbers[at] !== number) return null;
+    return {
+      flow,
+      sequence: this.#sequences[at] as number,
+      sentMs: this.#sentMs[at] as number,
+      departedNs: this.#departedNs[at] as number,
+    };
+  }
+
+  /** The latest packet to `target` whose number ends with these 16 bits. */
+  findShort(shortNumber: number, target: string): InFlight | null {
+    let number = ((this.#next & ~0xffff) | shortNumber) >>> 0;
+    if (number >= this.#next) number = (number - 0x1_0000) >>> 0;
+    for (let back = 0; back < this.#size; back += 0x1_0000) {
+      const found = this.find((number - back) >>> 0);
+      if (found?.flow.options.address === target) return found;
+    }
+    return null;
+  }
+
+  setSequence(number: number, sequence: number): void {
+    this.#sequences[number % this.#size] = sequence;
+  }
+
+  setDeparted(number: number, departedNs: number): void {
+    const at = number % this.#size;
+    if (this.#numbers[at] === number) this.#departedNs[at] = departedNs;
+  }
+}

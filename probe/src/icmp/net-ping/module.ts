@@ -1,0 +1,62 @@
+// The parts of net-ping 1.2.4 and raw-socket 1.8.1 that are used; neither brings types. Behaviour: node_modules/net-ping/index.js.
+
+export interface NetPingRequest {
+  /** Key of the request in its session. */
+  readonly id: number;
+  readonly retries: number;
+  /** Milliseconds. */
+  readonly timeout: number;
+  readonly target: string;
+  readonly callback: (error: Error | null) => void;
+}
+
+export interface NetPingSocket {
+  setOption(level: number, option: number, value: Buffer | number, length?: number): void;
+}
+
+/** Its methods are overridden where it is too coarse: it stamps in milliseconds, sends zeros and doesn't look at the source. */
+export interface NetPingSession<R extends NetPingRequest> {
+  readonly reqs: Record<number, R | undefined>;
+  getSocket(): NetPingSocket;
+  /** Queues a request; `toBuffer` makes its packet. */
+  reqQueue(request: R): void;
+  reqRemove(id: number): void;
+  close(): void;
+  on(event: "error" | "close", listener: (error?: Error) => void): void;
+  /** Just before the system call. */
+  onBeforeSocketSend(request: R): void;
+  /** Just after it. */
+  onSocketSend(request: R, error: Error | null | undefined, bytes: number): void;
+  onSocketMessage(message: Buffer, source: string): void;
+  toBuffer(request: R): Buffer;
+}
+
+export interface NetPing {
+  readonly NetworkProtocol: { readonly IPv4: number; readonly IPv6: number };
+  readonly Session: new <R extends NetPingRequest>(options: {
+    readonly networkProtocol: number;
+    readonly packetSize: number;
+    readonly retries: number;
+    readonly sessionId: number;
+    readonly timeout: number;
+    readonly ttl: number;
+  }) => NetPingSession<R>;
+}
+
+/** Rejects with the reason where it isn't installed, or its native part isn't built for this Node. */
+export async function loadNetPing(name: string = "net-ping"): Promise<NetPing> {
+  // Not a literal name in the import: the module is optional, and nothing may ask for it before it is needed.
+  try {
+    const { default: module } = (await import(name)) as { readonly default: NetPing };
+    return module;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const missing = code === "ERR_MODULE_NOT_FOUND" && message.includes(name);
+    throw new Error(
+      missing ? `${name} is not installed` : `${name} can't be loaded: ${message.split("\n")[0]}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}

@@ -1,0 +1,166 @@
+import { createHash } from "node:crypto";
+import type { Logger } from "@isochrone/runtime";
+import type { ProbeConfig } from "../config.ts";
+import { parseKeyEntries } from "../domain/key-text.ts";
+import { ProbeError } from "../errors.ts";
+import type { PacketKey, ProbeKeyState } from "../ports.ts";
+import { readKeyFile } from "./key-file.ts";
+
+/** Why a change of keys did not happen; labels of metrics. */
+export const KEY_FAULTS = ["file_unreadable", "file_invalid", "signing_key_not_held"] as const;
+export type KeyFault = (typeof KEY_FAULTS)[number];
+
+export interface KeyKeeperDeps {
+  readonly config: Pick<ProbeConfig, "authentication" | "hmacKeys" | "hmacKeysFile" | "signingKeyId">;
+  readonly logger: Logger;
+  /** The keys, or which of them signs, are others now. Not called by `load`. */
+  onChange(keys: readonly PacketKey[], signingKeyId: number): void;
+  onFault(reason: KeyFault): void;
+  /** @default readKeyFile */
+  readonly readFile?: (path: string) => Promise<string>;
+}
+
+/**
+ * Which keys this probe holds and which one signs: those of the settings and of the file, re-read by `refresh`; the plan says who
+ * signs, as far as that key is held. Bad news changes nothing: the keys that work stay.
+ */
+export class KeyKeeper {
+  readonly #deps: KeyKeeperDeps;
+  readonly #settingsKeys: readonly PacketKey[];
+  #keys: readonly PacketKey[];
+  #signingKeyId = 0;
+  /** What the plan says; null = as the settings. */
+  #plannedKeyId: number | null = null;
+  /** Of the file's content that was judged last: the text itself is a secret. */
+  #fileDigest: string | null = null;
+
+  constructor(deps: KeyKeeperDeps) {
+    this.#deps = deps;
+    const { authentication, hmacKeys } = deps.config;
+    const text = authentication === "none" || hmacKeys === null ? "" : textOf(hmacKeys);
+    this.#settingsKeys = text === "" ? [] : parseKeyEntries(text, "hmacKeys", []);
+    this.#keys = this.#settingsKeys;
+    this.#choose();
+  }
+
+  /** Empty: packets aren't authenticated. */
+  get keys(): readonly PacketKey[] {
+    return this.#keys;
+  }
+
+  /** 0: packets aren't authenticated. */
+  get signingKeyId(): number {
+    return this.#signingKeyId;
+  }
+
+  /** What the source of plans is told. */
+  get state(): ProbeKeyState {
+    return { heldKeyIds: this.#keys.map(({ id }) => id), signingKeyId: this.#signingKeyId };
+  }
+
+  /** Reads the file for the first time. @throws ProbeError `probe_config_invalid` when there is no usable key anywhere */
+  async load(): Promise<void> {
+    const problem = await this.#readFile();
+    if (this.#keys.length > 0 || this.#unauthenticated) return;
+    throw new ProbeError(
+      "probe_config_invalid",
+      `hmacKeysFile must hold keys of the form id:base64: ${problem ?? "it holds none"}`,
+    );
+  }
+
+  /** Reads the file again, if there is one; never rejects. */
+  async refresh(): Promise<void> {
+    const before = this.#keys;
+    await this.#readFile();
+    if (this.#keys !== before) this.#tell();
+  }
+
+  /** Takes up what the plan says about signing. Null: nothing. */
+  plan(signingKeyId: number | null): void {
+    if (this.#unauthenticated || signingKeyId === this.#plannedKeyId) return;
+    const before = this.#signingKeyId;
+    this.#plannedKeyId = signingKeyId;
+    this.#choose();
+    if (this.#signingKeyId !== before) this.#tell();
+  }
+
+  get #unauthenticated(): boolean {
+    return this.#deps.config.authentication === "none";
+  }
+
+  /** Why the file's keys aren't in force; null = they are, or there is no file. */
+  async #readFile(): Promise<string | null> {
+    const { hmacKeysFile } = this.#deps.config;
+    if (hmacKeysFile === null || this.#unauthenticated) return null;
+    let text: string;
+    try {
+      text = await (this.#deps.readFile ?? readKeyFile)(hmacKeysFile);
+    } catch (error) {
+      // The digest goes: the same content as before is good news after this.
+      this.#fileDigest = null;
+      return this.#fault("file_unreadable", "key file not readable; the keys held stay", messageOf(error));
+    }
+    const digest = createHash("sha256").update(text).digest("base64");
+    if (digest === this.#fileDigest) return null;
+    this.#fileDigest = digest;
+    const mistakes: string[] = [];
+    const keys = parseKeyEntries(text, "hmacKeysFile", mistakes);
+    if (mistakes.length > 0)
+      return this.#fault("file_invalid", "key file not usable; the keys held stay", mistakes.join("; "));
+    this.#take(keys);
+    return null;
+  }
+
+  /** A key of the file stands before one of the settings with the same id. */
+  #take(fileKeys: readonly PacketKey[]): void {
+    const ids = new Set(fileKeys.map(({ id }) => id));
+    const next = [...fileKeys, ...this.#settingsKeys.filter(({ id }) => !ids.has(id))];
+    if (sameKeys(next, this.#keys)) return;
+    this.#keys = next;
+    this.#choose();
+  }
+
+  /** The wanted key if it is held; else the one that signs now, else the settings', else any: to sign wrongly is to be silent. */
+  #choose(): void {
+    const { signingKeyId: configured, hmacKeysFile } = this.#deps.config;
+    const held = new Set(this.#keys.map(({ id }) => id));
+    if (held.size === 0) {
+      this.#signingKeyId = 0;
+      return;
+    }
+    const wanted = this.#plannedKeyId ?? configured;
+    const choices = [wanted, this.#signingKeyId, configured, Math.min(...held)];
+    const chosen = choices.find((id) => held.has(id)) ?? 0;
+    // With a file it is the plan that knows: the settings' key may be long gone.
+    if (chosen !== wanted && (this.#plannedKeyId !== null || hmacKeysFile === null)) {
+      const text = `key ${wanted} is to sign, held are ${[...held].join(", ")}; key ${chosen} signs`;
+      this.#fault("signing_key_not_held", "the signing key is not held", text);
+    }
+    this.#signingKeyId = chosen;
+  }
+
+  #tell(): void {
+    const { heldKeyIds, signingKeyId } = this.state;
+    this.#deps.logger.info("packet keys changed", { heldKeyIds, signingKeyId });
+    this.#deps.onChange(this.#keys, this.#signingKeyId);
+  }
+
+  #fault(reason: KeyFault, event: string, text: string): string {
+    this.#deps.onFault(reason);
+    this.#deps.logger.warnOnce(`${reason}:${text}`, event, { reason, text });
+    return text;
+  }
+}
+
+function textOf(secret: NonNullable<ProbeConfig["hmacKeys"]>): string {
+  return (typeof secret === "string" ? secret : secret.reveal()).trim();
+}
+
+function sameKeys(a: readonly PacketKey[], b: readonly PacketKey[]): boolean {
+  if (a.length !== b.length) return false;
+  return a.every(({ id, secret }, i) => id === b[i]?.id && Buffer.from(secret).equals(b[i].secret));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

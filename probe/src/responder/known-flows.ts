@@ -1,0 +1,93 @@
+/** Bytes 12 to 24 of a packet: session and nonce, which only the flow's two ends and who sits between them know. */
+const TOKEN_AT = 12;
+const TOKEN_END = 24;
+/** The nonce's last four bytes. */
+const MARK_AT = 20;
+const SEQUENCE_AT = 24;
+/** Sequences before the newest one that are told apart: one bit each. */
+const REMEMBERED = 32;
+
+interface Flow {
+  readonly sourceKey: string;
+  readonly mark: number;
+  provenMs: number;
+  newest: number;
+  /** Bit i: the sequence `newest - i` was seen. */
+  seen: number;
+}
+
+/** What the table knows of a packet's flow: nothing, or whether its sequence is a new one. */
+export type Acquaintance = "stranger" | "fresh" | "repeat";
+
+/**
+ * Flows of which a validly signed packet came recently. They are named by session and nonce, 96 random bits: a flood that invents
+ * sources can name a real peer's address, but not its flow, so that what is reserved for known flows stays theirs.
+ */
+export class KnownFlows {
+  readonly #maxFlows: number;
+  readonly #forgetMs: number;
+  /** Ordered by last proof: the first entry is the one to forget. */
+  readonly #flows = new Map<string, Flow>();
+  #revision = 0;
+
+  constructor(maxFlows: number, forgetMs: number) {
+    this.#maxFlows = maxFlows;
+    this.#forgetMs = forgetMs;
+  }
+
+  get size(): number {
+    return this.#flows.size;
+  }
+
+  /** Another number when a flow came to be known since. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** The last four bytes of the nonces of the flows that were proven last. */
+  marks(atMost: number): number[] {
+    return [...this.#flows.values()].slice(-atMost).map(({ mark }) => mark);
+  }
+
+  look(packet: Buffer, sourceKey: string, nowMs: number): Acquaintance {
+    const flow = this.#flows.get(packet.toString("latin1", TOKEN_AT, TOKEN_END));
+    if (flow === undefined || flow.sourceKey !== sourceKey) return "stranger";
+    if (nowMs - flow.provenMs > this.#forgetMs) return "stranger";
+    const ahead = (packet.readUInt32BE(SEQUENCE_AT) - flow.newest) | 0;
+    if (ahead > 0) return "fresh";
+    return ahead > -REMEMBERED && (flow.seen & (1 << -ahead)) === 0 ? "fresh" : "repeat";
+  }
+
+  /** Notes that the packet's signature was right. */
+  proven(packet: Buffer, sourceKey: string, nowMs: number): void {
+    const token = packet.toString("latin1", TOKEN_AT, TOKEN_END);
+    const sequence = packet.readUInt32BE(SEQUENCE_AT);
+    let flow = this.#flows.get(token);
+    if (flow === undefined || flow.sourceKey !== sourceKey) {
+      const mark = packet.readUInt32BE(MARK_AT);
+      flow = { sourceKey, mark, provenMs: nowMs, newest: sequence, seen: 0 };
+      this.#revision++;
+    }
+    this.#flows.delete(token);
+    this.#flows.set(token, flow);
+    if (this.#flows.size > this.#maxFlows) this.#forgetOldest();
+    flow.provenMs = nowMs;
+    markSeen(flow, sequence);
+  }
+
+  #forgetOldest(): void {
+    for (const token of this.#flows.keys()) {
+      this.#flows.delete(token);
+      return;
+    }
+  }
+}
+
+function markSeen(flow: Flow, sequence: number): void {
+  const ahead = (sequence - flow.newest) | 0;
+  if (ahead > 0) {
+    flow.seen = ahead < REMEMBERED ? flow.seen << ahead : 0;
+    flow.newest = sequence;
+    flow.seen |= 1;
+  } else if (ahead > -REMEMBERED) flow.seen |= 1 << -ahead;
+}

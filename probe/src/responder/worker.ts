@@ -1,0 +1,71 @@
+// Entry file of the responder's thread. It answers peers and does nothing else, so that they measure the network and not this node.
+import { constants, setPriority } from "node:os";
+import { parentPort, workerData } from "node:worker_threads";
+import { loadLibc, trackDescriptors } from "@isochrone/kernel-sockets";
+import { WorkerShare, type SharedMemory } from "../workers/share.ts";
+import { KernelLoop } from "./kernel-loop.ts";
+import type { ListenerFactory } from "./listener.ts";
+import type { FromResponder, ToResponder } from "./messages.ts";
+import { openNodeTcp } from "./node-tcp.ts";
+import { openNodeUdp } from "./node-udp.ts";
+import { ResponderHost } from "./responder-host.ts";
+
+/** How often counts are reported and idle connections ended. Milliseconds. */
+const SWEEP_MS = 100;
+
+/** What the thread is started with. */
+interface Start {
+  readonly share: SharedMemory;
+  readonly sockets: "auto" | "node";
+}
+
+const port = parentPort;
+if (port === null) throw new Error("responder/worker.ts must be started as a worker thread");
+const { share, sockets } = workerData as Start;
+const post = (message: FromResponder): void => port.postMessage(message);
+const monotonic = (): number => performance.now();
+
+try {
+  // On Linux the priority is the thread's own. A question that waits for the processor reads as a slow network.
+  setPriority(0, constants.priority.PRIORITY_HIGH);
+} catch {
+  // Not allowed without CAP_SYS_NICE: the residence that is told with each answer covers most of the wait.
+}
+
+let sweptMs = monotonic();
+const host = new ResponderHost({ listeners: await openListeners(), monotonic, post });
+port.on("message", (message: ToResponder) => host.handle(message));
+
+async function openListeners(): Promise<ListenerFactory> {
+  if (sockets === "node") return nodeListeners(null);
+  try {
+    const shared = new WorkerShare(share);
+    const libc = trackDescriptors(await loadLibc(), shared.descriptors);
+    const loop = new KernelLoop({
+      libc,
+      monotonic,
+      afterTurn: (run) => void setImmediate(run),
+      onTurn: sweepWhenDue,
+    });
+    shared.announceWake(loop.wakeFd);
+    post({ type: "ready", sockets: "kernel", reason: null });
+    return loop;
+  } catch (error) {
+    return nodeListeners(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function nodeListeners(reason: string | null): ListenerFactory {
+  setInterval(sweepWhenDue, SWEEP_MS);
+  post({ type: "ready", sockets: "node", reason });
+  return {
+    openUdp: (responder, listen) => openNodeUdp(responder, listen, monotonic),
+    openTcp: (responder, listen) => openNodeTcp(responder, listen, monotonic),
+  };
+}
+
+function sweepWhenDue(): void {
+  if (monotonic() - sweptMs < SWEEP_MS * 0.9) return;
+  sweptMs = monotonic();
+  host.sweep();
+}

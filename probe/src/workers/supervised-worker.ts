@@ -1,0 +1,136 @@
+import { closeSync, writeSync } from "node:fs";
+import { Worker } from "node:worker_threads";
+import { pause, type Clock, type Logger } from "@isochrone/runtime";
+import { WorkerShare } from "./share.ts";
+
+/** Pause before a dead thread is started anew, doubled while it keeps dying. Milliseconds. */
+const RESTART_MIN_MS = 100;
+const RESTART_MAX_MS = 10_000;
+/** A thread that lived so long starts again with the short pause. Milliseconds. */
+const HEALTHY_MS = 30_000;
+/** What wakes a worker that waits in the kernel. */
+const WAKE = new BigUint64Array([1n]);
+
+export interface SupervisedWorkerOptions<From> {
+  /** Of the thread, e.g. isochrone-measuring. */
+  readonly name: string;
+  /** As log lines call it, e.g. "measuring thread". */
+  readonly title: string;
+  readonly url: URL;
+  /** Given to the worker, besides `share`. */
+  readonly data?: Readonly<Record<string, unknown>>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A thread was started, for the first time or anew: it knows nothing yet. */
+  onStart(): void;
+  readonly onMessage: (message: From) => void;
+  /** It died and will be started anew while `isNeeded`. */
+  readonly onDeath: (cause: unknown) => void;
+  isNeeded(): boolean;
+}
+
+/** A worker thread that is started anew when it dies, with growing pauses; what it left open is closed first. */
+export class SupervisedWorker<To, From> {
+  readonly #options: SupervisedWorkerOptions<From>;
+  readonly #closing = new AbortController();
+  #worker: Worker | null = null;
+  #share = new WorkerShare();
+  #restarts = 0;
+  #restartDelayMs = RESTART_MIN_MS;
+  #startedMs = 0;
+  /** Dead, and not to be started before the pause is over. */
+  #resting = false;
+
+  constructor(options: SupervisedWorkerOptions<From>) {
+    this.#options = options;
+  }
+
+  /** How often the thread died. */
+  get restarts(): number {
+    return this.#restarts;
+  }
+
+  get running(): boolean {
+    return this.#worker !== null;
+  }
+
+  /** Begins, unless it runs, waits to be started anew, or is closed. */
+  start(): void {
+    if (this.#worker === null && !this.#resting && !this.#closing.signal.aborted) this.#spawn();
+  }
+
+  /** False: no thread runs; `onStart` will tell of the next one. */
+  post(message: To): boolean {
+    if (this.#worker === null) return false;
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- not a window
+    this.#worker.postMessage(message);
+    this.#wake();
+    return true;
+  }
+
+  /** Ends the thread for good. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    const worker = this.#worker;
+    if (worker === null) return;
+    this.#wake();
+    await worker.terminate();
+    this.#ended(worker);
+  }
+
+  #spawn(): void {
+    const { name, url, data, clock, onMessage } = this.#options;
+    this.#share = new WorkerShare();
+    const worker = new Worker(url, {
+      name,
+      execArgv: [],
+      workerData: { ...data, share: this.#share.memory },
+    });
+    this.#worker = worker;
+    this.#startedMs = clock.monotonic();
+    let cause: unknown = null;
+    worker.on("message", (message: From) => {
+      if (this.#worker === worker) onMessage(message);
+    });
+    worker.on("error", (error) => {
+      cause = error;
+    });
+    worker.on("exit", (code) => {
+      if (!this.#ended(worker) || this.#closing.signal.aborted) return;
+      this.#died(cause ?? new Error(`the ${this.#options.title} ended with code ${code}`));
+    });
+    this.#options.onStart();
+  }
+
+  /** Descriptors belong to the process: a dead thread's would stay open, and its ports taken. */
+  #ended(worker: Worker): boolean {
+    if (this.#worker !== worker) return false;
+    this.#worker = null;
+    for (const fd of this.#share.descriptors.takeOpen()) closeSync(fd);
+    return true;
+  }
+
+  #died(cause: unknown): void {
+    const { clock, logger, title, onDeath } = this.#options;
+    this.#restarts++;
+    if (clock.monotonic() - this.#startedMs > HEALTHY_MS) this.#restartDelayMs = RESTART_MIN_MS;
+    const delayMs = this.#restartDelayMs;
+    this.#restartDelayMs = Math.min(RESTART_MAX_MS, delayMs * 2);
+    logger.error(`${title} died`, { error: cause, restartInMs: delayMs, restarts: this.#restarts });
+    this.#resting = true;
+    onDeath(cause);
+    void this.#restartAfter(delayMs);
+  }
+
+  /** Never rejects: the pause ends early only when the thread is closed. */
+  async #restartAfter(delayMs: number): Promise<void> {
+    await pause(this.#options.clock, delayMs, this.#closing.signal);
+    this.#resting = false;
+    if (!this.#closing.signal.aborted && this.#options.isNeeded()) this.#spawn();
+  }
+
+  #wake(): void {
+    const fd = this.#share.wakeFd;
+    if (fd !== null) writeSync(fd, WAKE);
+  }
+}
