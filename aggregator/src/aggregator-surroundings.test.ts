@@ -162,8 +162,11 @@ function refusing(kinds: readonly string[]): (store: ClusterStore) => ClusterSto
         ? Promise.reject(new Error(`${kind.kind}: the server could not find the requested resource`))
         : store.list(kind, options),
     create: (object) => store.create(object),
-    update: (object) => store.update(object),
-    patch: (ref, patch) => store.patch(ref, patch),
+    update: (object, options) => store.update(object, options),
+    patch: (ref, patch, options) => store.patch(ref, patch, options),
+    jsonPatch: (ref, operations, options) => store.jsonPatch(ref, operations, options),
+    apply: (object, options) => store.apply(object, options),
+    evict: (pod, options) => store.evict(pod, options),
     delete: (ref, options) => store.delete(ref, options),
     bind: (pod, nodeName) => store.bind(pod, nodeName),
     watch: (kind, options) => store.watch(kind, options),

@@ -12,6 +12,7 @@ import {
   type ClusterGraphSnapshot,
   type ProbePlan,
   type WorkflowGraphSnapshot,
+  type WorkflowList,
 } from "@isochrone/topology";
 import { Value } from "typebox/value";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -151,6 +152,44 @@ describe("graph API", () => {
     ]);
   });
 
+  test("graphs of workflows come with their list, page by page, and since an answer only those that changed", async () => {
+    await fill(store, [
+      deploymentObject("shop", "cart", "buying"),
+      deploymentObject("bank", "pay", "paying"),
+    ]);
+    await clock.advance(1000);
+    const read = async (query: string): Promise<WorkflowList> => {
+      const { status, body } = (await get(
+        `/api/v1/graph/workflows?include=graphs${query}`,
+      )) as Answer<WorkflowList>;
+      expect(status).toBe(200);
+      expect(Value.Check(WorkflowListSchema, body)).toBe(true);
+      return body;
+    };
+    const names = ({ graphs }: WorkflowList): string[] => graphs!.map(({ name }) => name);
+
+    const first = await read("&limit=2");
+    const second = await read(`&limit=2&cursor=${first.nextCursor}`);
+    expect([names(first), names(second), second.nextCursor]).toEqual([
+      ["paying", "isochrone"],
+      ["buying", "checkout"],
+      null,
+    ]);
+    expect(first.workflows).toHaveLength(4);
+    expect(await get("/api/v1/graph/workflows/shop/checkout")).toMatchObject({ body: second.graphs![1] });
+
+    expect(names(await read(`&since=${first.id}`))).toEqual([]);
+    await fill(store, [deploymentObject("shop", "card", "buying")]);
+    await clock.advance(1000);
+    const changed = await read(`&since=${first.id}`);
+    expect(names(changed)).toEqual(["buying"]);
+    expect(changed.version).toBeGreaterThan(first.version);
+    expect(names(await read(`&since=${changed.id}`))).toEqual([]);
+    // Of another life, of a version to come, of nothing at all.
+    for (const since of [`other-${first.version}`, changed.id!.replace(/\d+$/, "999"), "x"])
+      expect(names(await read(`&since=${since}`))).toHaveLength(4);
+  });
+
   test("a plan names the peers that are ready and have a probe, and is not sent twice", async () => {
     const { body, headers } = (await get("/api/v1/probe-plan/a")) as Answer<ProbePlan>;
     const again = await get("/api/v1/probe-plan/a", { "if-none-match": String(headers["etag"]) });
@@ -180,6 +219,12 @@ describe("graph API", () => {
     ["/api/v1/graph/workflows/shop/none", 404, "unknown_workflow"],
     ["/api/v1/graph/cluster?cursor=xyz", 400, "bad_query"],
     ["/api/v1/graph/cluster?window=slow", 400, "request_invalid"],
+    ["/api/v1/graph/cluster?nodes=a,b&include=everything", 400, "request_invalid"],
+    ["/api/v1/graph/cluster?include=estimated", 400, "bad_query"],
+    ["/api/v1/graph/cluster?nodes=a,b&include=estimated&limit=5", 400, "bad_query"],
+    ["/api/v1/graph/workflows?include=graphs&cursor=xyz", 400, "bad_query"],
+    ["/api/v1/graph/workflows?include=graphs&window=fast", 400, "bad_query"],
+    ["/api/v1/graph/workflows?include=graphs&limit=0", 400, "request_invalid"],
     ["/api/v1/decisions", 503, "decisions_off"],
     ["/nothing/here", 404, "not_found"],
   ])("%s is a problem with status %i and code %s", async (path, status, code) => {
@@ -190,7 +235,7 @@ describe("graph API", () => {
 
   test.each([
     ["/api/v1/graph/cluster?at=2026-01-01T00:00:00Z", "at"],
-    ["/api/v1/graph/cluster?include=estimated", "include"],
+    ["/api/v1/graph/cluster?nodes=a,b&included=estimated", "included"],
     ["/api/v1/graph/workflows?at=1", "at"],
     ["/api/v1/graph/workflows/shop/checkout?limit=5", "limit"],
     ["/api/v1/probe-plan/a?window=full", "window"],
@@ -280,6 +325,7 @@ describe("graph API", () => {
     const { body } = await aggregator.app.inject("/metrics");
     expect(body).toContain('isochrone_aggregator_refused_total{reason="malformed"} 2');
     expect(body).toContain("isochrone_records_missing_total 0");
+    expect(body).toContain("isochrone_aggregator_bandwidth_refused_total 0");
     expect(logger.lines.filter(({ event }) => event === "telemetry refused")).toHaveLength(1);
   });
 });

@@ -1,46 +1,41 @@
-import type { Batch, Bus, Subscription } from "@isochrone/bus";
+import { randomBytes } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { otlpHttpIngest } from "@isochrone/bus/otlp-http";
-import type { ClusterStore } from "@isochrone/kubernetes";
+import { createEventRecorder, type EventRecorder } from "@isochrone/kubernetes";
+import { authorizedFetch, periodic, type Clock, type Periodic, type Service } from "@isochrone/runtime";
 import {
-  periodic,
-  type Clock,
-  type Logger,
-  type Periodic,
-  type Random,
-  type Service,
-} from "@isochrone/runtime";
-import { listen, type HttpApp, type ListenAddress, type Readiness } from "@isochrone/runtime/http";
-import { TOPICS } from "@isochrone/telemetry";
-import type { Registry } from "prom-client";
+  listen,
+  serverTlsOf,
+  type HttpApp,
+  type ListenAddress,
+  type Readiness,
+} from "@isochrone/runtime/http";
+import { STALE_AFTER_WINDOWS } from "@isochrone/topology";
+import { CoordinateWorker } from "./adapters/coordinate-worker.ts";
+import { certificateEnd } from "./adapters/certificate-end.ts";
 import { HttpDecisions } from "./adapters/http-decisions.ts";
 import { PodProbeAddresses } from "./adapters/pod-probe-addresses.ts";
 import { StoreClusterWatch } from "./adapters/store-cluster-watch.ts";
-import type { ClusterState } from "./domain/cluster-state.ts";
+import { createClusterControllers } from "./cluster-controllers.ts";
+import { CoordinateKeeper } from "./coordinate-keeper.ts";
+import { registerCoordinateMetrics } from "./coordinate-metrics.ts";
 import { EventHistory } from "./domain/event-history.ts";
-import { Ingest } from "./domain/ingest.ts";
-import type { LinkKey } from "./domain/links.ts";
-import { selectPeers, type PeerRule } from "./domain/probe-plan.ts";
 import { Tables } from "./domain/tables.ts";
 import { GraphKeeper } from "./graph-keeper.ts";
 import { createGraphApi } from "./http/app.ts";
 import { EventStream } from "./http/event-stream.ts";
+import { createIntake } from "./intake/create-intake.ts";
+import type { AggregatorDependencies } from "./dependencies.ts";
+import type { Intake } from "./intake/intake.ts";
+import { leaderStore, ownerStore } from "./leadership.ts";
 import { createAggregatorMetrics, type AggregatorMetrics } from "./metrics.ts";
-import type { PageAssets, ProbeAddresses } from "./ports.ts";
+import type { Leadership, ProbeAddresses } from "./ports.ts";
+import { DeclaredCostsReader } from "./network-topology/declared-costs.ts";
+import { Probing, type PastTest } from "./probing.ts";
+import { Replication } from "./replication.ts";
 import { costMethodsOf, type AggregatorConfig } from "./settings.ts";
-
-/** What an aggregator works with. */
-export interface AggregatorDependencies {
-  readonly bus: Bus;
-  readonly store: ClusterStore;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly registry: Registry;
-  /** @default the probe pods' own addresses, from the store */
-  readonly addresses?: ProbeAddresses;
-  /** The web page; without it there is none. */
-  readonly page?: PageAssets;
-}
+import { annotatedObjectsOf, ownershipOf } from "./writers/sources.ts";
+import { createWriters } from "./writers/writers.ts";
 
 /** A running aggregator. */
 export interface Aggregator extends Service {
@@ -50,8 +45,11 @@ export interface Aggregator extends Service {
   address(): ListenAddress;
 }
 
-/** Records of one batch are handled in one turn of the event loop: requests must get their turn too. */
-const MAX_BATCH_RECORDS = 200;
+/** How long building a graph may hold up the event loop at a time, as far as its steps are fine enough. */
+const MAX_BLOCK_MS = 10;
+
+/** What of a window may be left out for counters that lag behind. */
+const MAX_LAG_SHARE = 0.25;
 
 /** How much larger than its compressed form a body may be. */
 const MAX_INFLATION = 4;
@@ -66,35 +64,68 @@ class RunningAggregator implements Aggregator {
   readonly #deps: AggregatorDependencies;
   readonly #watch: StoreClusterWatch;
   readonly #tables: Tables;
-  readonly #ingest: Ingest;
+  readonly #intake: Intake;
   readonly #keeper: GraphKeeper;
+  readonly #coordinates: CoordinateKeeper;
   readonly #events: EventStream;
   readonly #metrics: AggregatorMetrics;
   readonly #builder: Periodic;
-  readonly #peerRule: PeerRule;
+  readonly #replication: Replication | null;
+  readonly #probing: Probing;
+  readonly #recorder: EventRecorder;
+  readonly #controllers: Service | null;
+  readonly #declaredCosts: DeclaredCostsReader | null;
   readonly #epoch: string;
-  #wanted: { readonly cluster: ClusterState; readonly links: ReadonlySet<string> } | null = null;
+  readonly #writers: Service | null;
+  #isLeading = false;
   #app: HttpApp | null = null;
   #address: ListenAddress | null = null;
-  #subscription: Subscription | null = null;
 
   constructor(config: AggregatorConfig, deps: AggregatorDependencies) {
     const { clock, random, logger, registry } = deps;
     this.#config = config;
     this.#deps = deps;
     this.#epoch = Math.floor(random.next() * 2 ** 48).toString(36) + Math.floor(clock.now()).toString(36);
-    this.#watch = new StoreClusterWatch(deps);
+    const { bandwidthResource, istioRouting } = config;
+    this.#watch = new StoreClusterWatch({ ...deps, bandwidthResource, istioRouting });
     this.#tables = new Tables(shapeOf(config), config, costMethodsOf(config));
-    this.#ingest = new Ingest(this.#tables, config, (source, reason, detail) =>
-      logger.warnOnce(`refused:${source}:${reason}`, "telemetry refused", { source, reason, detail }),
-    );
+    this.#intake = createIntake(config, deps, this.#tables, this.#epoch);
     const rule = { methods: costMethodsOf(config), quantile: config.costQuantile ?? "p50" } as const;
     this.#keeper = new GraphKeeper(this.#tables, rule, new EventHistory(this.#epoch, config.eventHistory));
-    this.#peerRule = {
-      fullMeshLimit: config.probeFullMeshLimit,
-      peers: config.probePeers,
-      maxZones: config.probeZonePeers,
-    };
+    this.#replication = Replication.of(config, {
+      ...deps,
+      store: deps.leaseStore ?? deps.store,
+      url: () => this.#address?.url ?? null,
+    });
+    const leadership = deps.leadership ?? this.#replication?.leadership ?? { isLeader: () => true };
+    this.#probing = new Probing({
+      ...deps,
+      store: leaderStore(deps.store, leadership),
+      config,
+      watch: this.#watch,
+      addresses: deps.addresses ?? this.#podAddresses(),
+      leadership,
+      randomBytes: deps.randomBytes ?? randomBytes,
+    });
+    this.#coordinates = new CoordinateKeeper({
+      fitter: deps.coordinates ?? new CoordinateWorker({ clock, timeoutMs: config.coordinateTimeoutMs }),
+      clock,
+      random,
+      logger,
+      intervalMs: config.coordinateIntervalMs ?? config.windowMs / 2,
+      maxAgeMs: STALE_AFTER_WINDOWS * config.windowMs,
+    });
+    registerCoordinateMetrics(registry, this.#coordinates);
+    this.#recorder = createEventRecorder({
+      ...deps,
+      component: "aggregator",
+      ...(config.replicaName === null ? {} : { instance: config.replicaName }),
+    });
+    this.#controllers = this.#createControllers(leadership);
+    this.#declaredCosts =
+      deps.controllers === undefined
+        ? null
+        : DeclaredCostsReader.of({ ...deps, config: deps.controllers.networkTopology });
     this.#events = new EventStream({
       keeper: this.#keeper,
       clock,
@@ -103,11 +134,12 @@ class RunningAggregator implements Aggregator {
       onDropped: (reason) => this.#metrics.eventClientsDropped.inc({ reason }),
     });
     this.#metrics = createAggregatorMetrics(registry, {
-      ingest: this.#ingest,
+      intake: this.#intake,
       tables: this.#tables,
       graphAgeMs: () => (this.#keeper.newest === null ? null : clock.now() - this.#keeper.newest.builtAtMs),
       eventClients: () => this.#events.clients,
     });
+    this.#writers = this.#createWriters(leadership);
     this.#builder = periodic({
       clock,
       intervalMs: config.buildIntervalMs,
@@ -136,20 +168,29 @@ class RunningAggregator implements Aggregator {
     const app = await createGraphApi({
       logger,
       registry,
+      tls: serverTlsOf(config, clock),
+      gate: this.#deps.access?.gate,
+      isMetricsOpen: this.#deps.access?.isMetricsOpen ?? true,
       bodyLimitBytes: config.bodyLimitBytes,
       maxEventClients: config.maxEventClients,
       epoch: this.#epoch,
       keeper: this.#keeper,
       events: this.#events,
-      plan: {
-        addresses: this.#deps.addresses ?? this.#podAddresses(),
-        rule: this.#peerRule,
-        cluster: () => this.#watch.current(),
-      },
+      plan: this.#probing.planSources,
+      leases: this.#probing.leaseDesk,
+      replication: this.#replication,
       decisions: new HttpDecisions({
         baseUrl: config.decisionsUrl,
         timeoutMs: config.decisionsTimeoutMs,
         clock,
+        fetch: authorizedFetch({
+          tokenFile: config.decisionsTokenFile,
+          caFile: config.decisionsCaFile,
+          certFile: config.decisionsCertFile,
+          keyFile: config.decisionsKeyFile,
+          onCertificate: certificateEnd(registry, "decisions"),
+          clock,
+        }),
       }),
       page,
       ready: () => this.#ready(),
@@ -174,78 +215,126 @@ class RunningAggregator implements Aggregator {
     const app = await this.#createServer();
     this.#app = app;
     await this.#watch.start();
-    this.#subscription = await this.#deps.bus.subscribe({
-      topics: Object.values(TOPICS),
-      // Every replica merges everything: each is a group of its own, and begins where it begins.
-      group: `aggregator-${this.#epoch}`,
-      from: "earliest",
-      maxBatchRecords: MAX_BATCH_RECORDS,
-      onBatch: (batch) => this.#take(batch),
-    });
+    await this.#probing.start();
+    await this.#intake.start();
     const { host, port } = this.#config;
     this.#address = await listen(app, { host, port, setting: "aggregator.port" });
+    await this.#replication?.start();
+    await this.#controllers?.start();
+    await this.#declaredCosts?.start();
     this.#builder.start();
+    await this.#writers?.start();
     this.#deps.logger.info("graph API is listening", { url: this.#address.url });
   }
 
   async stop(): Promise<void> {
+    await this.#writers?.stop();
     await this.#builder.stop();
+    await this.#declaredCosts?.stop();
+    await this.#controllers?.stop();
+    await this.#recorder.stop();
+    await this.#coordinates.close();
     this.#events.close();
     await this.#app?.close();
-    await this.#subscription?.close();
+    await this.#intake.stop();
+    await this.#probing.stop();
+    await this.#replication?.stop();
     await this.#watch.stop();
   }
 
-  async #take(batch: Batch): Promise<void> {
-    const nowMs = this.#deps.clock.now();
-    for (const record of batch.records) this.#ingest.take(record, nowMs);
-    await batch.commit();
-  }
-
-  #build(): void {
+  async #build(): Promise<void> {
     // Before the first lists are complete a graph would show a cluster that has lost most of its nodes.
-    if (this.#watch.pending().length > 0) return;
+    if (this.#watch.pending().length > 0 || this.#intake.pending().length > 0) return;
+    if (this.#declaredCosts?.wasRead === false) return;
     const { clock } = this.#deps;
+    this.#noteLeadership();
     const beganMs = clock.monotonic();
     const cluster = this.#watch.current();
-    const wanted = this.#wantedLinks(cluster);
-    this.#keeper.build(cluster, clock.now(), (link) => wanted.has(pairKey(link)));
+    const inputs = {
+      cluster,
+      nowMs: clock.now(),
+      isWanted: this.#probing.wanted(),
+      coordinates: this.#coordinates.current(),
+      ...(this.#declaredCosts === null ? {} : { declaredCosts: this.#declaredCosts.current() }),
+    };
+    const graphs = await this.#keeper.buildInTurns(inputs, turnsOf(clock));
     this.#metrics.buildSeconds.observe((clock.monotonic() - beganMs) / 1000);
+    this.#coordinates.offer(graphs.cluster("full"));
   }
 
-  /** Links that the probe plan asks for: they stay listed when they fall silent. */
-  #wantedLinks(cluster: ClusterState): ReadonlySet<string> {
-    if (this.#wanted?.cluster !== cluster) {
-      const names = new Set(cluster.nodes.map(({ name }) => name));
-      const links = cluster.nodes.flatMap((node) =>
-        // A node that isn't ready has no plan's peers, but its links are the ones that must be seen to be silent.
-        selectPeers(
-          node,
-          cluster.nodes.map((other) => ({ ...other, ready: true })),
-          this.#peerRule,
-        ).map((peer) => pairKey({ source: node.name, target: peer.name })),
-      );
-      this.#wanted = { cluster, links: new Set(names.size > 1 ? links : []) };
+  /** A new leader begins where the one before ended: which pairs were tested, and what that took of the nodes' budgets. */
+  #noteLeadership(): void {
+    const isLeading = this.#replication?.leadership.isLeader() ?? false;
+    if (isLeading && !this.#isLeading) this.#probing.rememberTests(this.#pastTests());
+    this.#isLeading = isLeading;
+  }
+
+  *#pastTests(): Generator<PastTest> {
+    for (const pair of this.#tables.bandwidth.sorted()) {
+      const burst = pair.achieved(this.#deps.clock.now());
+      if (burst !== null) yield { source: pair.source, target: pair.target, observedMs: burst.observedMs };
     }
-    return this.#wanted.links;
+  }
+
+  #createControllers(leadership: Leadership): Service | null {
+    const { controllers } = this.#deps;
+    if (controllers === undefined) return null;
+    return createClusterControllers(controllers, {
+      ...this.#deps,
+      store: leaderStore(this.#deps.store, leadership),
+      leadership,
+      watch: this.#watch,
+      // Until all is listed a graph would show a cluster that has lost what it holds.
+      graphs: () => (this.#watch.pending().length > 0 ? null : this.#keeper.newest),
+      bandwidthResource: this.#config.bandwidthResource,
+      events: this.#recorder,
+    });
+  }
+
+  #createWriters(leadership: Leadership): Service | null {
+    const { annotations, clock, store } = this.#deps;
+    if (annotations === undefined) return null;
+    const replication = this.#replication;
+    return createWriters(annotations, {
+      ...this.#deps,
+      store: replication === null ? store : ownerStore(store, replication.replicas),
+      leaderStore: leaderStore(store, leadership),
+      events: this.#recorder,
+      ownership: ownershipOf(this.#replication, leadership),
+      objects: annotatedObjectsOf(this.#watch),
+      graphs: () => this.#keeper.newest,
+      turn: turnsOf(clock),
+    });
   }
 
   #podAddresses(): ProbeAddresses {
-    const { probeUdpPort: udpPort, probeTcpPort: tcpPort } = this.#config;
-    return new PodProbeAddresses(() => this.#watch.pods(), { udpPort, tcpPort });
+    const { probeUdpPort: udpPort, probeTcpPort: tcpPort, probeBandwidthPort } = this.#config;
+    const bandwidthPort = probeBandwidthPort === 0 ? null : probeBandwidthPort;
+    const addresses = new PodProbeAddresses({ udpPort, tcpPort, bandwidthPort });
+    this.#watch.onPodChange((change) => addresses.take(change));
+    return addresses;
   }
 
   #ready(): Readiness {
     const reasons = this.#watch.pending().map((kind) => `waiting for the list of ${kind} objects`);
     if (this.#keeper.newest === null) reasons.push("waiting for the first graph");
+    if (this.#declaredCosts?.wasRead === false) reasons.push("waiting for the NetworkTopology");
+    reasons.push(...this.#intake.pending(), ...this.#probing.pending());
     return { ready: reasons.length === 0, reasons };
   }
 }
 
-function shapeOf({ windowMs, paneMs, fastPanes }: AggregatorConfig): Tables["shape"] {
-  return { windowMs, paneMs, panes: windowMs / paneMs, fastPanes };
+/** Gives way to what waits for the event loop, once it has waited long enough. */
+function turnsOf(clock: Clock): () => Promise<void> | null {
+  let beganMs = clock.monotonic();
+  const giveWay = async (): Promise<void> => {
+    await setImmediate();
+    beganMs = clock.monotonic();
+  };
+  return () => (clock.monotonic() - beganMs < MAX_BLOCK_MS ? null : giveWay());
 }
 
-function pairKey({ source, target }: Pick<LinkKey, "source" | "target">): string {
-  return `${source}\n${target}`;
+function shapeOf({ windowMs, paneMs, fastPanes, counterLagMs }: AggregatorConfig): Tables["shape"] {
+  const lagMs = Math.min(counterLagMs, windowMs * MAX_LAG_SHARE);
+  return { windowMs, paneMs, panes: windowMs / paneMs, fastPanes, counterLagMs: lagMs };
 }

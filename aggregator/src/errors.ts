@@ -1,3 +1,4 @@
+import { CodedError } from "@isochrone/runtime";
 import { HttpError } from "@isochrone/runtime/http";
 
 /** Codes of the aggregator's errors; `code` of the graph API's problems. */
@@ -13,6 +14,8 @@ export const AGGREGATOR_ERROR_CODES = [
   "decisions_unreachable",
   "decisions_bad_answer",
   "bad_dump",
+  "bad_probe_keys",
+  "keys_not_read",
 ] as const;
 
 /** One of {@link AGGREGATOR_ERROR_CODES}. */
@@ -30,11 +33,50 @@ const STATUS: Readonly<Record<AggregatorErrorCode, number>> = {
   decisions_unreachable: 502,
   decisions_bad_answer: 502,
   bad_dump: 500,
+  bad_probe_keys: 400,
+  keys_not_read: 503,
 };
 
 /** An answer that isn't the one that was asked for. Its message is shown to clients. */
 export class AggregatorError extends HttpError {
   constructor(code: AggregatorErrorCode, message: string, cause?: unknown) {
     super(STATUS[code], code, message, cause === undefined ? {} : { cause });
+  }
+}
+
+/** Codes of errors of the store of packet authentication's keys. */
+export const KEY_STORE_ERROR_CODES = ["key_store_conflict", "key_store_invalid"] as const;
+
+/** One of {@link KEY_STORE_ERROR_CODES}. */
+export type KeyStoreErrorCode = (typeof KEY_STORE_ERROR_CODES)[number];
+
+/** Keys were changed by somebody else meanwhile, or are stored in a form that can't be read. Its message shows no secret. */
+export class KeyStoreError extends CodedError {
+  declare readonly code: KeyStoreErrorCode;
+
+  constructor(code: KeyStoreErrorCode, message: string, cause?: unknown) {
+    super(code, message, {
+      retryable: code === "key_store_conflict",
+      ...(cause === undefined ? {} : { cause }),
+    });
+  }
+}
+
+/** Codes of errors of fitting coordinates. */
+export const COORDINATE_ERROR_CODES = [
+  "coordinate_fit_failed",
+  "coordinate_fit_timeout",
+  "coordinate_thread_died",
+] as const;
+
+/** One of {@link COORDINATE_ERROR_CODES}. */
+export type CoordinateErrorCode = (typeof COORDINATE_ERROR_CODES)[number];
+
+/** No coordinates came of a fit. The next one may succeed. */
+export class CoordinateError extends CodedError {
+  declare readonly code: CoordinateErrorCode;
+
+  constructor(code: CoordinateErrorCode, message: string, cause?: unknown) {
+    super(code, message, { retryable: true, ...(cause === undefined ? {} : { cause }) });
   }
 }

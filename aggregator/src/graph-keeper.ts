@@ -1,18 +1,27 @@
-import type { ClusterGraphSnapshot, GraphEvent, WorkflowGraphSnapshot } from "@isochrone/topology";
-import { buildClusterGraph, type CostRule } from "./domain/cluster-graph.ts";
+import type {
+  ClusterGraphSnapshot,
+  DeclaredCosts,
+  GraphEvent,
+  WorkflowGraphSnapshot,
+} from "@isochrone/topology";
+import { buildClusterGraph, clusterGraphSteps, type CostRule } from "./domain/cluster-graph.ts";
 import { fullName, type ClusterState } from "./domain/cluster-state.ts";
 import type { LinkOrder } from "./domain/compare.ts";
+import type { Coordinates } from "./domain/coordinates.ts";
 import type { EventHistory } from "./domain/event-history.ts";
 import { diffGraphs, type Graphs } from "./domain/graph-diff.ts";
 import type { LinkKey } from "./domain/links.ts";
 import type { Tables } from "./domain/tables.ts";
 import type { WindowName } from "./domain/window-shape.ts";
-import { buildWorkflows } from "./domain/workflows.ts";
+import { allSteps } from "./domain/steps.ts";
+import { buildWorkflows, workflowSteps } from "./domain/workflows.ts";
 
 /** The graphs of one version. A window's graphs are built when they are first asked for, and then stay. */
 export interface PublishedGraphs {
   readonly version: number;
   readonly builtAtMs: number;
+  /** What pairs without a measured link are estimated from; null while there is nothing. */
+  readonly coordinates: Coordinates | null;
   cluster(window: WindowName): ClusterGraphSnapshot;
   /** By namespace/name. */
   workflows(window: WindowName): ReadonlyMap<string, WorkflowGraphSnapshot>;
@@ -21,6 +30,17 @@ export interface PublishedGraphs {
 /** Told of each new version, in order. */
 export type GraphListener = (event: GraphEvent) => void;
 
+/** What a version of the graphs is built from, beside the windows. */
+export interface BuildInputs {
+  readonly cluster: ClusterState;
+  readonly nowMs: number;
+  /** Links that stay listed when they fall silent. */
+  readonly isWanted: (link: LinkKey) => boolean;
+  readonly coordinates: Coordinates | null;
+  /** Costs between areas that somebody declared; null where they are read and there are none, absent where they aren't read. */
+  readonly declaredCosts?: DeclaredCosts | null;
+}
+
 /** Builds the graphs version by version, keeps the newest, and tells what changed. */
 export class GraphKeeper {
   readonly history: EventHistory;
@@ -28,6 +48,8 @@ export class GraphKeeper {
   readonly #rule: CostRule;
   readonly #listeners = new Set<GraphListener>();
   #newest: PublishedGraphs | null = null;
+  /** The version that each workflow of the newest graphs got its present shape in. */
+  readonly #changedIn = new Map<string, number>();
 
   constructor(tables: Tables, rule: CostRule, history: EventHistory) {
     this.#tables = tables;
@@ -45,17 +67,71 @@ export class GraphKeeper {
     return this.#newest;
   }
 
+  /** The newest workflows that changed after that version, in order; all for null, or for a version that is yet to come. */
+  workflowsSince(version: number | null): WorkflowGraphSnapshot[] {
+    const newest = this.#newest;
+    if (newest === null) return [];
+    const all = newest.workflows("full");
+    if (version === null || version > newest.version) return [...all.values()];
+    return Array.from(all)
+      .filter(([name]) => this.#changedIn.get(name)! > version)
+      .map(([, graph]) => graph);
+  }
+
+  /** How links are valued. */
+  get rule(): CostRule {
+    return this.#rule;
+  }
+
   /** Frees what left the window first, so that no graph shows it. */
-  build(cluster: ClusterState, nowMs: number, isWanted: (link: LinkKey) => boolean): PublishedGraphs {
-    this.#tables.expire(nowMs, isWanted);
+  build(
+    cluster: ClusterState,
+    nowMs: number,
+    isWanted: (link: LinkKey) => boolean,
+    coordinates: Coordinates | null = null,
+  ): PublishedGraphs {
+    return allSteps(this.#steps({ cluster, nowMs, isWanted, coordinates }));
+  }
+
+  /**
+   * As {@link build}, but asks `turn` between its steps, and waits while it says so: what comes in meanwhile goes into the windows,
+   * and may be in the graph already or not. Never to be called while a build is under way.
+   */
+  async buildInTurns(inputs: BuildInputs, turn: () => Promise<void> | null): Promise<PublishedGraphs> {
+    const steps = this.#steps(inputs);
+    for (let step = steps.next(); ; step = steps.next()) {
+      if (step.done === true) return step.value;
+      const wait = turn();
+      if (wait !== null) await wait;
+    }
+  }
+
+  *#steps(inputs: BuildInputs): Generator<void, PublishedGraphs> {
+    const { cluster, nowMs, isWanted, coordinates } = inputs;
+    const tables = this.#tables;
+    const rule = this.#rule;
+    tables.expire(nowMs, isWanted);
+    yield;
     const before = this.#newest;
-    const after = new LazyGraphs((before?.version ?? 0) + 1, nowMs, this.#tables, this.#rule, cluster);
+    const version = (before?.version ?? 0) + 1;
+    const stamp = { version, nowMs };
+    const measured = yield* clusterGraphSteps(tables, cluster, rule, stamp, "full", coordinates);
+    const declared = declaredOf(inputs);
+    const graph = { ...measured, ...declared };
+    const workflows = yield* workflowSteps(tables, cluster, stamp, "full");
+    const after = new LazyGraphs(graph, workflows, nowMs, { tables, rule, cluster, coordinates, declared });
+    yield;
     const event = diffGraphs(
       before === null ? null : comparable(before),
       comparable(after),
-      this.#tables.linkOrder,
+      tables.linkOrder,
     );
     this.#newest = after;
+    for (const workflow of event.changed.workflows) {
+      const name = fullName(workflow);
+      if (after.workflows("full").has(name)) this.#changedIn.set(name, version);
+      else this.#changedIn.delete(name);
+    }
     this.#announce(event);
     return after;
   }
@@ -72,6 +148,21 @@ export class GraphKeeper {
   }
 }
 
+/** What declarations add to a cluster graph of measurements. */
+type DeclaredPart = Pick<ClusterGraphSnapshot, "declaredCosts">;
+
+function declaredOf({ declaredCosts }: BuildInputs): DeclaredPart {
+  return declaredCosts === undefined ? {} : { declaredCosts };
+}
+
+interface LazyInputs {
+  readonly tables: Tables;
+  readonly rule: CostRule;
+  readonly cluster: ClusterState;
+  readonly coordinates: Coordinates | null;
+  readonly declared: DeclaredPart;
+}
+
 /**
  * The full window is built at once, as its changes must be told. The fast one isn't wanted often: it is read from the same
  * windows a little later, as of the same moment.
@@ -79,24 +170,34 @@ export class GraphKeeper {
 class LazyGraphs implements PublishedGraphs {
   readonly version: number;
   readonly builtAtMs: number;
-  readonly #tables: Tables;
-  readonly #rule: CostRule;
-  readonly #state: ClusterState;
+  readonly #inputs: LazyInputs;
   readonly #clusters = new Map<WindowName, ClusterGraphSnapshot>();
   readonly #workflows = new Map<WindowName, ReadonlyMap<string, WorkflowGraphSnapshot>>();
 
-  constructor(version: number, builtAtMs: number, tables: Tables, rule: CostRule, state: ClusterState) {
-    this.version = version;
+  /** @param full the full window's cluster graph, and with it `workflows` */
+  constructor(
+    full: ClusterGraphSnapshot,
+    workflows: readonly WorkflowGraphSnapshot[],
+    builtAtMs: number,
+    inputs: LazyInputs,
+  ) {
+    this.version = full.version;
     this.builtAtMs = builtAtMs;
-    this.#tables = tables;
-    this.#rule = rule;
-    this.#state = state;
+    this.#inputs = inputs;
+    this.#clusters.set("full", full);
+    this.#workflows.set("full", byName(workflows));
+  }
+
+  get coordinates(): Coordinates | null {
+    return this.#inputs.coordinates;
   }
 
   cluster(window: WindowName): ClusterGraphSnapshot {
     let graph = this.#clusters.get(window);
     if (graph === undefined) {
-      graph = buildClusterGraph(this.#tables, this.#state, this.#rule, this.#stamp(), window);
+      const { tables, cluster, rule, coordinates, declared } = this.#inputs;
+      const measured = buildClusterGraph(tables, cluster, rule, this.#stamp(), window, coordinates);
+      graph = { ...measured, ...declared };
       this.#clusters.set(window, graph);
     }
     return graph;
@@ -105,8 +206,9 @@ class LazyGraphs implements PublishedGraphs {
   workflows(window: WindowName): ReadonlyMap<string, WorkflowGraphSnapshot> {
     let graphs = this.#workflows.get(window);
     if (graphs === undefined) {
-      const built = buildWorkflows(this.#tables, this.#state, this.#stamp(), window);
-      this.#workflows.set(window, (graphs = new Map(built.map((graph) => [fullName(graph), graph]))));
+      const { tables, cluster } = this.#inputs;
+      const built = buildWorkflows(tables, cluster, this.#stamp(), window);
+      this.#workflows.set(window, (graphs = byName(built)));
     }
     return graphs;
   }
@@ -114,6 +216,10 @@ class LazyGraphs implements PublishedGraphs {
   #stamp(): { readonly version: number; readonly nowMs: number } {
     return { version: this.version, nowMs: this.builtAtMs };
   }
+}
+
+function byName(graphs: readonly WorkflowGraphSnapshot[]): ReadonlyMap<string, WorkflowGraphSnapshot> {
+  return new Map(graphs.map((graph) => [fullName(graph), graph]));
 }
 
 function comparable(graphs: PublishedGraphs): Graphs {

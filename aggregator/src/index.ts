@@ -1,5 +1,9 @@
 export { createAggregator } from "./aggregator.ts";
-export type { Aggregator, AggregatorDependencies } from "./aggregator.ts";
+export type { Aggregator } from "./aggregator.ts";
+export type { AggregatorDependencies } from "./dependencies.ts";
+export { FileKeyStore } from "./adapters/keys/file-key-store.ts";
+export { MemoryKeyStore } from "./adapters/keys/memory-key-store.ts";
+export { SecretKeyStore } from "./adapters/keys/secret-key-store.ts";
 export { DEPENDENCIES_ANNOTATION } from "./adapters/declared-channels.ts";
 export { EMPTY_CLUSTER } from "./domain/cluster-state.ts";
 export type {
@@ -14,13 +18,47 @@ export { EventHistory } from "./domain/event-history.ts";
 export { Ingest } from "./domain/ingest.ts";
 export type { IncomingRecord, IngestOptions, OnRefused } from "./domain/ingest.ts";
 export type { IngestCounts, Refused } from "./domain/ingest-counts.ts";
+export { IN_DEGREE_FACTOR } from "./domain/plan/rule.ts";
+export type { PeerRule, PlanNode } from "./domain/plan/rule.ts";
+export { PeerAssignment } from "./domain/plan/peer-assignment.ts";
+export type { AssignmentFigures } from "./domain/plan/peer-assignment.ts";
+export { createSharedMetrics } from "./intake/intake-metrics.ts";
+export type { IntakeMetrics, SharedMetrics } from "./intake/intake-metrics.ts";
+export { SharedIntake } from "./intake/shared-intake.ts";
+export type { SharedIntakeOptions } from "./intake/shared-intake.ts";
 export { Tables } from "./domain/tables.ts";
 export type { TableLimits } from "./domain/tables.ts";
 export type { WindowName, WindowShape } from "./domain/window-shape.ts";
-export { AGGREGATOR_ERROR_CODES, AggregatorError } from "./errors.ts";
-export type { AggregatorErrorCode } from "./errors.ts";
+export { AGGREGATOR_ERROR_CODES, AggregatorError, KEY_STORE_ERROR_CODES, KeyStoreError } from "./errors.ts";
+export type { AggregatorErrorCode, KeyStoreErrorCode } from "./errors.ts";
 export { GraphKeeper } from "./graph-keeper.ts";
 export type { GraphListener, PublishedGraphs } from "./graph-keeper.ts";
-export type { PageAssets, ProbeAddress, ProbeAddresses } from "./ports.ts";
+export type {
+  HmacKey,
+  HmacKeySet,
+  KeyStore,
+  Leadership,
+  PageAssets,
+  ProbeAddress,
+  ProbeAddresses,
+  StoredKeys,
+} from "./ports.ts";
 export { aggregatorSettings } from "./settings.ts";
 export type { AggregatorConfig } from "./settings.ts";
+export { openAccess } from "./http/access.ts";
+export type { AccessSurroundings } from "./http/access.ts";
+export { clusterControllerSections, createClusterControllers } from "./cluster-controllers.ts";
+export type { ClusterControllersConfig, ClusterControllersDependencies } from "./cluster-controllers.ts";
+export type { AnnotatedObjects } from "./writers/annotation-planner.ts";
+export { ANNOTATE_LABEL } from "./writers/annotation-round.ts";
+export { FIELD_MANAGER } from "./writers/object-writer.ts";
+export type { Ownership } from "./writers/ownership.ts";
+export { annotationSettings } from "./writers/settings.ts";
+export type { AnnotationConfig } from "./writers/settings.ts";
+export { createWriters } from "./writers/writers.ts";
+export type { WriterDependencies } from "./writers/writers.ts";
+export { AGGREGATOR_LEASE, LeaseLeadership, leaderStore } from "./leadership.ts";
+export type { ReplicaOptions } from "./leadership.ts";
+export { KeyKeeper } from "./key-keeper.ts";
+export type { KeyCounts, KeyKeeperOptions } from "./key-keeper.ts";
+export { accessSettings } from "@isochrone/kubernetes/access";

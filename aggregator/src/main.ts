@@ -1,30 +1,53 @@
 // The aggregator's process.
-import { createMemoryBus } from "@isochrone/bus/memory";
+import { openBus } from "@isochrone/bus/open";
+import { busSettings } from "@isochrone/bus/settings";
 import { createPage } from "@isochrone/dashboard";
-import { createMemoryStore } from "@isochrone/kubernetes/memory";
+import { accessSettings } from "@isochrone/kubernetes/access";
+import { kubernetesSettings } from "@isochrone/kubernetes/api-server";
 import { serviceMain } from "@isochrone/runtime/main";
-import { loadDump } from "./adapters/dump-store.ts";
+import { openAside } from "./adapters/open-aside.ts";
+import { openCluster } from "./adapters/open-cluster.ts";
 import { createAggregator } from "./aggregator.ts";
+import { clusterControllerSections } from "./cluster-controllers.ts";
+import { openAccess } from "./http/access.ts";
 import { aggregatorSettings } from "./settings.ts";
+import { annotationSettings } from "./writers/settings.ts";
 
-/** The bus only passes on what is posted here; what the aggregator has read needs no keeping. */
-const BUS = { partitions: 8, retentionRecords: 256, retentionBytes: 1024 * 1024 };
+/** Without Kafka the bus only passes on what is posted here; what the aggregator has read needs no keeping. */
+const MEMORY = { partitions: 8, retentionRecords: 256, retentionBytes: 1024 * 1024 };
 
 await serviceMain({
   name: "aggregator",
   section: aggregatorSettings,
+  keepsMuch: true,
+  shared: {
+    bus: busSettings,
+    kubernetes: kubernetesSettings,
+    access: accessSettings,
+    annotations: annotationSettings,
+    ...clusterControllerSections,
+  },
   env: process.env,
-  async create(config, surroundings) {
-    const { clock, logger } = surroundings;
-    if (config.dumpFile === null) {
-      logger.warn(
-        "no cluster: aggregator.dumpFile is not set, so the graphs have links and channels but no nodes and pods",
-      );
-    }
-    const store =
-      config.dumpFile === null ? createMemoryStore({ clock }) : await loadDump(config.dumpFile, clock);
-    const bus = createMemoryBus({ clock, logger, ...BUS });
-    const closing = { start: async () => undefined, stop: () => bus.close() };
-    return [closing, createAggregator(config, { ...surroundings, bus, store, page: createPage() })];
+  async create(config, surroundings, shared) {
+    const around = { ...surroundings, env: process.env };
+    const { store, isReal, services } = await openCluster(config.dumpFile, shared.kubernetes, around);
+    const aside = isReal ? await openAside(shared.kubernetes, around) : null;
+    const { host } = config;
+    const gate = openAccess(shared.access, { ...surroundings, store: aside?.reviews ?? null, host });
+    const isMetricsOpen = shared.access.openMetrics;
+    const { bus, service } = await openBus(shared.bus, {
+      ...surroundings,
+      memory: MEMORY,
+      windowMs: config.windowMs,
+    });
+    const isShared = shared.bus.kind === "kafka";
+    const access = { gate, isMetricsOpen };
+    const page = createPage();
+    const leaseStore = aside?.leases ?? store;
+    const deps = { ...surroundings, bus, isShared, store, leaseStore, page, access, controllers: shared };
+    // A cluster of its own is annotated; a dump only when asked.
+    const annotations = { ...shared.annotations, nodes: shared.annotations.nodes ?? isReal };
+    const asides = aside?.services ?? [];
+    return [...services, ...asides, service, createAggregator(config, { ...deps, annotations })];
   },
 });

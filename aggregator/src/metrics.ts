@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { IngestCounts } from "./domain/ingest-counts.ts";
-import type { Ingest } from "./domain/ingest.ts";
+import type { Intake } from "./intake/intake.ts";
 import type { Tables } from "./domain/tables.ts";
 
 /** Sources whose skew is published; a label per source is only bearable while they are few. */
@@ -8,7 +8,7 @@ const MAX_SKEW_SOURCES = 5000;
 
 /** What the metrics are read from when they are scraped. */
 export interface MetricSources {
-  readonly ingest: Ingest;
+  readonly intake: Intake;
   readonly tables: Tables;
   /** Age of the newest graph, ms; null before the first one. */
   readonly graphAgeMs: () => number | null;
@@ -26,7 +26,7 @@ export interface AggregatorMetrics {
 /** Registers all metrics of an aggregator. Counts are read at scrape time: the hot path only adds to plain numbers. */
 export function createAggregatorMetrics(registry: Registry, sources: MetricSources): AggregatorMetrics {
   const registers = [registry];
-  registerCounts(registry, sources.ingest);
+  registerCounts(registry, sources.intake);
   registerSizes(registry, sources);
   return {
     buildSeconds: new Histogram({
@@ -55,8 +55,8 @@ export function createAggregatorMetrics(registry: Registry, sources: MetricSourc
   };
 }
 
-function registerCounts(registry: Registry, ingest: Ingest): void {
-  const { counts } = ingest;
+function registerCounts(registry: Registry, intake: Intake): void {
+  const { counts } = intake;
   const plain: readonly (readonly [string, string, () => number])[] = [
     ["isochrone_aggregator_records_total", "Records taken off the bus.", () => counts.records],
     ["isochrone_aggregator_points_total", "Points that were in time and new.", () => counts.points],
@@ -79,12 +79,12 @@ function registerCounts(registry: Registry, ingest: Ingest): void {
     [
       "isochrone_aggregator_publisher_dropped_total",
       "Records that publishers say they dropped.",
-      () => ingest.droppedRecords,
+      () => intake.droppedRecords,
     ],
     [
       "isochrone_records_missing_total",
       "Records that a publisher numbered and that never came.",
-      () => ingest.missingRecords,
+      () => intake.missingRecords,
     ],
   ];
   for (const [name, help, read] of plain) counter(registry, name, help, read);
@@ -137,11 +137,16 @@ function labelled(
 
 function registerSizes(
   registry: Registry,
-  { ingest, tables, graphAgeMs, eventClients }: MetricSources,
+  { intake, tables, graphAgeMs, eventClients }: MetricSources,
 ): void {
   const sizes: readonly (readonly [string, string, () => number])[] = [
-    ["isochrone_aggregator_series", "Series in memory.", () => ingest.series],
+    ["isochrone_aggregator_series", "Series in memory.", () => intake.series],
     ["isochrone_aggregator_links", "Links in memory.", () => tables.links.size],
+    [
+      "isochrone_aggregator_bandwidth_pairs",
+      "Pairs with a bandwidth test in memory.",
+      () => tables.bandwidth.size,
+    ],
     ["isochrone_aggregator_channels", "Channels in memory.", () => tables.channels.size],
     ["isochrone_aggregator_pods", "Pods with usage in memory.", () => tables.pods.size],
     ["isochrone_aggregator_event_clients", "Clients of the event stream.", eventClients],
@@ -154,6 +159,12 @@ function registerSizes(
   for (const [name, help, read] of sizes) {
     const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: () => gauge.set(read()) });
   }
+  counter(
+    registry,
+    "isochrone_aggregator_bandwidth_refused_total",
+    "Bandwidth tests whose rate can't be: 0, or beyond every network.",
+    () => intake.refusedRates,
+  );
   const skew = new Gauge({
     name: "isochrone_aggregator_source_clock_skew_seconds",
     help: "Arrival less sent-at of a source's newest record: the error of its clock, and the delay of the way.",
@@ -162,7 +173,7 @@ function registerSizes(
     collect(): void {
       skew.reset();
       let left = MAX_SKEW_SOURCES;
-      for (const [source, clock] of ingest.clocks.entries()) {
+      for (const [source, clock] of intake.clocks()) {
         if (left-- === 0) break;
         skew.set({ source }, clock.offsetMs / 1000);
       }

@@ -15,7 +15,7 @@ describe("aggregator settings", () => {
       probeFullMeshLimit: 32,
       decisionsUrl: null,
     });
-    expect(costMethodsOf(load({}))).toEqual(["udp_rr", "tcp_rr", "icmp"]);
+    expect(costMethodsOf(load({}))).toEqual(["udp_rr", "tcp_rr", "icmp", "tcp_connect"]);
   });
 
   test("the embedded windows are allowed", () => {
@@ -26,8 +26,10 @@ describe("aggregator settings", () => {
     [{ windowMs: 25_000, paneMs: 10_000 }, "windowMs must be a multiple of aggregator.paneMs"],
     [{ fastPanes: 31 }, "fastPanes must fit into"],
     [{ maxFutureMs: 10_001 }, "maxFutureMs must not exceed"],
-    [{ costMethods: ["udp_rr", "sctp"] }, "must name only icmp, udp_rr, tcp_rr, got sctp"],
+    [{ costMethods: ["udp_rr", "sctp"] }, "must name only icmp, udp_rr, tcp_rr, tcp_connect, got sctp"],
     [{ costMethods: ["icmp", "icmp"] }, "none twice"],
+    [{ bandwidthMaxAgeMs: "2h", bandwidthCapacityWindowMs: "1h" }, "bandwidthMaxAgeMs must not exceed"],
+    [{ bandwidthResource: "bandwidth" }, "must be the name of an extended resource"],
   ])("%j is refused", (settings, message) => {
     expect(() => load(settings)).toThrow(message);
   });

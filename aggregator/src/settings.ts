@@ -1,5 +1,20 @@
-import { bytes, duration, integer, list, oneOf, section, text, type SettingsOf } from "@isochrone/runtime";
+import {
+  bytes,
+  duration,
+  flag,
+  integer,
+  list,
+  oneOf,
+  section,
+  text,
+  type SettingsOf,
+} from "@isochrone/runtime";
 import { METHODS, type Method } from "@isochrone/telemetry";
+import { ACCESS_RULES, ACCESS_SETTINGS } from "./http/access-settings.ts";
+import { INTAKE_RULES, INTAKE_SETTINGS } from "./intake/intake-settings.ts";
+import { PROBING_RULES, PROBING_SETTINGS } from "./probing-settings.ts";
+import { REPLICATION_RULES, REPLICATION_SETTINGS } from "./replication-settings.ts";
+import { DEFAULT_METHOD_ORDER } from "@isochrone/topology";
 
 /** What the aggregator can be told. */
 export const aggregatorSettings = section(
@@ -33,6 +48,13 @@ export const aggregatorSettings = section(
       max: 1000,
       description: "Length of the fast window (for alerts), in panes.",
     }),
+    counterLagMs: duration({
+      default: 20_000,
+      min: 0,
+      max: 600_000,
+      description:
+        "How far the counters of a channel may lag behind each other: somewhat more than collectors' scrape interval. A channel's rates end so long before its newest sample, at most a quarter of the window.",
+    }),
     buildIntervalMs: duration({
       default: 10_000,
       min: 100,
@@ -41,9 +63,9 @@ export const aggregatorSettings = section(
         "How often the graphs are built; with panes of more than a second, a second suits small clusters.",
     }),
     costMethods: list({
-      default: ["udp_rr", "tcp_rr", "icmp"],
+      default: [...DEFAULT_METHOD_ORDER],
       description:
-        "Methods that a link's cost may come from (icmp, udp_rr, tcp_rr); the first that got an answer is used.",
+        "Methods that a link's cost may come from (icmp, udp_rr, tcp_rr, tcp_connect); the first that got an answer is used.",
     }),
     costQuantile: oneOf(["p50", "p90"], {
       default: "p50",
@@ -61,6 +83,12 @@ export const aggregatorSettings = section(
       default: 1_000_000,
       min: 1000,
       description: "Series that are remembered; beyond that the least recently used one is forgotten.",
+    }),
+    maxSeriesPerSource: integer({
+      default: 100_000,
+      min: 100,
+      description:
+        "New series that one publisher may bring per window; its further ones are refused and counted, and nobody else's are forgotten for them. On Kafka at most half of a partition's share of aggregator.maxSeries.",
     }),
     maxSources: integer({
       default: 16_384,
@@ -105,35 +133,47 @@ export const aggregatorSettings = section(
       description:
         "What may wait for a client of the event stream that reads too slowly, before it is cut off.",
     }),
-    probeUdpPort: integer({
-      default: 7411,
-      min: 1,
-      max: 65_535,
-      description: "UDP port of the probes' responders.",
+    ...PROBING_SETTINGS,
+    ...INTAKE_SETTINGS,
+    ...REPLICATION_SETTINGS,
+    ...ACCESS_SETTINGS,
+    bandwidthResource: text({
+      default: "network.aware.com/bandwidth",
+      pattern: /[a-z0-9.-]+\/[A-Za-z0-9._-]+/,
+      patternRule: "must be the name of an extended resource, as network.aware.com/bandwidth",
+      description:
+        "Extended resource by which node objects declare the capacity of their network, in bits per second.",
     }),
-    probeTcpPort: integer({
-      default: 7411,
-      min: 1,
-      max: 65_535,
-      description: "TCP port of the probes' responders.",
+    istioRouting: flag({
+      default: false,
+      description:
+        "Read how a mesh spreads traffic from Istio's DestinationRules, too: outlier detection with its locality settings makes callers prefer nearer replicas.",
     }),
-    probeFullMeshLimit: integer({
-      default: 32,
-      min: 2,
-      max: 1000,
-      description: "Up to so many nodes every node probes every other one.",
+    bandwidthMaxAgeMs: duration({
+      default: 1_800_000,
+      min: 1000,
+      max: 86_400_000,
+      description: "How long a bandwidth test counts as what a link achieves; tests are rare.",
     }),
-    probePeers: integer({
-      default: 10,
-      min: 1,
-      max: 200,
-      description: "Peers of a node in larger clusters, beside one in each other zone.",
+    bandwidthCapacityWindowMs: duration({
+      default: 86_400_000,
+      min: 1000,
+      max: 2_592_000_000,
+      description:
+        "The best bandwidth test of so long is taken for the capacity of a link whose nodes declare none.",
     }),
-    probeZonePeers: integer({
-      default: 16,
-      min: 0,
-      max: 200,
-      description: "Most zones that a node of a larger cluster has a representative of as a peer.",
+    coordinateIntervalMs: duration({
+      default: null,
+      min: 100,
+      max: 86_400_000,
+      description:
+        "How often network coordinates are fitted, if the samples changed. Without it: half of aggregator.windowMs.",
+    }),
+    coordinateTimeoutMs: duration({
+      default: 120_000,
+      min: 100,
+      max: 3_600_000,
+      description: "How long a fit may take before its thread is ended and started anew.",
     }),
     decisionsUrl: text({
       default: null,
@@ -151,7 +191,7 @@ export const aggregatorSettings = section(
     dumpFile: text({
       default: null,
       description:
-        "A Kubernetes List (JSON) that stands for the cluster, read once at start. There is no adapter for a real API server yet.",
+        "A Kubernetes List (JSON) that stands for the cluster, read once at start; without it the API server of the section kubernetes.",
     }),
   },
   {
@@ -170,6 +210,14 @@ export const aggregatorSettings = section(
           ? null
           : `aggregator.maxFutureMs must not exceed aggregator.paneMs (${paneMs}), got ${maxFutureMs}`,
       ({ costMethods }) => checkMethods(costMethods),
+      ...PROBING_RULES,
+      ...INTAKE_RULES,
+      ...REPLICATION_RULES,
+      ...ACCESS_RULES,
+      ({ bandwidthMaxAgeMs, bandwidthCapacityWindowMs }) =>
+        bandwidthMaxAgeMs <= bandwidthCapacityWindowMs
+          ? null
+          : `aggregator.bandwidthMaxAgeMs must not exceed aggregator.bandwidthCapacityWindowMs (${bandwidthCapacityWindowMs}), got ${bandwidthMaxAgeMs}`,
     ],
   },
 );

@@ -1,8 +1,9 @@
-import type { Clock } from "@isochrone/runtime";
+import type { Clock, Fetch } from "@isochrone/runtime";
 import { AggregatorError } from "../errors.ts";
 import type { DecisionsAnswer, DecisionsSource } from "../http/decisions-routes.ts";
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const MAX_DETAIL_CHARACTERS = 300;
 
 /** Where the scheduler-plugin is. */
 export interface HttpDecisionsOptions {
@@ -10,6 +11,8 @@ export interface HttpDecisionsOptions {
   readonly baseUrl: string | null;
   readonly timeoutMs: number;
   readonly clock: Clock;
+  /** E.g. one that sends a token. @default the platform's fetch */
+  readonly fetch?: Fetch;
 }
 
 /** Decisions over HTTP, bounded in time and size. */
@@ -52,7 +55,16 @@ export class HttpDecisions implements DecisionsSource {
   }
 
   async #ask(url: string, signal: AbortSignal): Promise<DecisionsAnswer> {
-    const response = await fetch(url, { signal, redirect: "error", headers: { accept: "application/json" } });
+    const ask: Fetch = this.#options.fetch ?? fetch;
+    const response = await ask(url, { signal, redirect: "error", headers: { accept: "application/json" } });
+    if (response.status === 401 || response.status === 403) {
+      const why = await refusalOf(response);
+      // Passed on as it is, it would say that the reader's own token is bad.
+      throw new AggregatorError(
+        "decisions_unreachable",
+        `the scheduler-plugin must let this aggregator in (aggregator.decisionsTokenFile, aggregator.decisionsCertFile), got ${response.status}${why}`,
+      );
+    }
     const contentType = response.headers.get("content-type") ?? "";
     if (!/^application\/(problem\+)?json/.test(contentType)) {
       await response.body?.cancel();
@@ -62,6 +74,16 @@ export class HttpDecisions implements DecisionsSource {
       );
     }
     return { status: response.status, contentType, body: await readBounded(response) };
+  }
+}
+
+/** What the scheduler-plugin says against us: an expired certificate, for example. */
+async function refusalOf(response: Response): Promise<string> {
+  try {
+    const { detail } = JSON.parse((await readBounded(response)).toString()) as { readonly detail?: unknown };
+    return typeof detail === "string" ? ` (${detail.slice(0, MAX_DETAIL_CHARACTERS)})` : "";
+  } catch {
+    return "";
   }
 }
 

@@ -1,4 +1,4 @@
-import { podView, type KubernetesObject } from "@isochrone/kubernetes";
+import { keyOf, podView, type InformerChange } from "@isochrone/kubernetes";
 import type { ProbeAddress, ProbeAddresses } from "../ports.ts";
 
 /** The label that the chart puts on probe pods. */
@@ -9,19 +9,38 @@ const PROBE_NAME = "isochrone-probe";
 export interface ProbePorts {
   readonly udpPort: number;
   readonly tcpPort: number;
+  /** Null: probes take no bursts. */
+  readonly bandwidthPort: number | null;
 }
 
-/** Addresses of the probe pods as their status has them. */
-export class PodProbeAddresses implements ProbeAddresses {
-  readonly #pods: () => readonly KubernetesObject[];
-  readonly #ports: ProbePorts;
-  #read: { readonly pods: readonly KubernetesObject[]; readonly byNode: ReadonlyMap<string, string> } | null =
-    null;
+interface ProbePod {
+  readonly node: string;
+  readonly address: string;
+}
 
-  /** @param pods all pods; the same array while nothing changed */
-  constructor(pods: () => readonly KubernetesObject[], ports: ProbePorts) {
-    this.#pods = pods;
+/** Addresses of the probe pods as their status has them. A change of a pod costs the same however many others there are. */
+export class PodProbeAddresses implements ProbeAddresses {
+  readonly #ports: ProbePorts;
+  /** Live probe pods by namespace and name. */
+  readonly #pods = new Map<string, ProbePod>();
+  /** Keys of each node's pods: while a probe is replaced there may be two, and the newer one counts. */
+  readonly #byNode = new Map<string, Set<string>>();
+
+  constructor(ports: ProbePorts) {
     this.#ports = ports;
+  }
+
+  /** To be told every change of every pod, in order. */
+  take({ type, object }: InformerChange): void {
+    if (object.metadata.labels?.[PROBE_LABEL] !== PROBE_NAME) return;
+    const key = keyOf(object);
+    const { node, ip, finished, terminating } = podView(object);
+    const isLive = type !== "deleted" && !finished && !terminating;
+    const after = isLive && node !== null && ip !== null ? { node, address: ip } : null;
+    const before = this.#pods.get(key);
+    if (before !== undefined && (before.node !== after?.node || before.address !== after.address))
+      this.#remove(key, before);
+    if (after !== null) this.#add(key, after);
   }
 
   peer(_source: string, target: string): ProbeAddress | null {
@@ -30,19 +49,20 @@ export class PodProbeAddresses implements ProbeAddresses {
   }
 
   self(node: string): string | null {
-    const pods = this.#pods();
-    if (this.#read?.pods !== pods) this.#read = { pods, byNode: addressesOf(pods) };
-    return this.#read.byNode.get(node) ?? null;
+    const newest = [...(this.#byNode.get(node) ?? [])].at(-1);
+    return newest === undefined ? null : this.#pods.get(newest)!.address;
   }
-}
 
-/** While a probe is replaced, its node has two pods: the one that lives counts. */
-function addressesOf(pods: readonly KubernetesObject[]): Map<string, string> {
-  const byNode = new Map<string, string>();
-  for (const pod of pods) {
-    if (pod.metadata.labels?.[PROBE_LABEL] !== PROBE_NAME) continue;
-    const { node, ip, finished, terminating } = podView(pod);
-    if (node !== null && ip !== null && !finished && !terminating) byNode.set(node, ip);
+  #add(key: string, pod: ProbePod): void {
+    this.#pods.set(key, pod);
+    const keys = this.#byNode.get(pod.node) ?? new Set();
+    this.#byNode.set(pod.node, keys.add(key));
   }
-  return byNode;
+
+  #remove(key: string, { node }: ProbePod): void {
+    this.#pods.delete(key);
+    const keys = this.#byNode.get(node)!;
+    keys.delete(key);
+    if (keys.size === 0) this.#byNode.delete(node);
+  }
 }

@@ -38,6 +38,79 @@ describe("StoreClusterWatch", () => {
     expect(watch.pending()).toEqual([]);
   });
 
+  test("reads the limits that pods' annotations set for the CNI, and no others", async () => {
+    const limited = podObject("shop", "limited", "n1");
+    limited.metadata.annotations = {
+      "kubernetes.io/ingress-bandwidth": "10M",
+      "kubernetes.io/egress-bandwidth": "lots",
+    };
+    await started([limited, podObject("shop", "plain", "n1")]);
+    const [first, second] = watch.current().pods.toSorted((a, b) => a.name.localeCompare(b.name));
+    expect(first).toMatchObject({ name: "limited", ingressLimitBitsPerSecond: 10e6 });
+    expect(first).not.toHaveProperty("egressLimitBitsPerSecond");
+    expect(second).not.toHaveProperty("ingressLimitBitsPerSecond");
+  });
+
+  test("reads from Services where callers of a workload prefer a nearer replica, anew when one changes", async () => {
+    const web = deploymentObject("shop", "web", "checkout");
+    const spec = { selector: { app: "web" }, clusterIP: "10.0.0.1", trafficDistribution: "PreferClose" };
+    await started([web, { ...KINDS.service, metadata: { namespace: "shop", name: "web" }, spec }]);
+    expect(watch.current().routing).toEqual(new Map([["shop/web", ["zone"]]]));
+    await store.patch(
+      { ...KINDS.service, namespace: "shop", name: "web" },
+      { spec: { trafficDistribution: "PreferSameNode" } },
+    );
+    await clock.advance(10);
+    expect(watch.current().routing).toEqual(new Map([["shop/web", ["node", "zone"]]]));
+    await store.delete({ ...KINDS.service, namespace: "shop", name: "web" });
+    await clock.advance(10);
+    expect(watch.current().routing).toEqual(new Map());
+  });
+
+  test("takes no generated AppGroup for a declaration", async () => {
+    const dependencies = [{ workload: { kind: "Deployment", name: "db", selector: "db" } }];
+    const group = appGroup([
+      { workload: { kind: "Deployment", name: "web", selector: "web" }, dependencies },
+    ]);
+    await started([group]);
+    expect(watch.current().declared).toHaveLength(1);
+    await store.patch(
+      { ...KINDS.appGroup, namespace: "shop", name: "group" },
+      { metadata: { annotations: { "isochrone.dev/appgroup-generated": "x" } } },
+    );
+    await clock.advance(10);
+    expect(watch.current().declared).toEqual([]);
+  });
+
+  test("reads the network capacity that nodes declare as an extended resource, in bits per second", async () => {
+    await watch.stop();
+    const resource = "network.aware.com/bandwidth";
+    watch = new StoreClusterWatch({
+      store,
+      clock,
+      random: seededRandom(1),
+      logger,
+      bandwidthResource: resource,
+    });
+    const allocatableOnly = nodeObject("c", "z1");
+    await started([
+      nodeObject("a", "z1", { [resource]: "10000000000" }),
+      nodeObject("b", "z1", { [resource]: "25G" }),
+      { ...allocatableOnly, status: { ...allocatableOnly.status, allocatable: { [resource]: "1G" } } },
+      nodeObject("d", "z1"),
+      nodeObject("e", "z1", { [resource]: "fast" }),
+      nodeObject("f", "z1", { [resource]: "0" }),
+    ]);
+    expect(watch.current().nodes.map((node) => node.networkCapacityBitsPerSecond)).toEqual([
+      10e9,
+      25e9,
+      1e9,
+      null,
+      null,
+      null,
+    ]);
+  });
+
   test("reads nodes in order of their names, pods with their workflow, and follows changes", async () => {
     await started([
       nodeObject("b", "z2"),
@@ -90,6 +163,42 @@ describe("StoreClusterWatch", () => {
         maxNetworkCost: 30,
         minBandwidthBitsPerSecond: 1e7,
       },
+    ]);
+  });
+
+  test("an AppGroup's annotation gives its channels type and priority, and a workload's channel to itself", async () => {
+    const depending = (name: string, maxNetworkCost: number): unknown => ({
+      workload: { kind: "Deployment", name },
+      maxNetworkCost,
+    });
+    const group = appGroup([
+      {
+        workload: { kind: "Deployment", name: "web" },
+        dependencies: [depending("db", 10_000), depending("cache", 10_000), depending("api", 30)],
+      },
+    ]);
+    group.metadata.annotations = {
+      "isochrone.dev/channels": JSON.stringify([
+        { source: "web", target: "db", type: "HTTPRoute", priority: 100 },
+        { source: "web", target: "api", type: "Own" },
+        { source: "web", target: "web", priority: 1 },
+        { source: "web", target: "gone", priority: 9 },
+      ]),
+    };
+    await started([group]);
+    const channel = (target: string, rest: object): object => ({
+      source: { namespace: "shop", name: "web" },
+      target: { namespace: "shop", name: target },
+      priority: null,
+      maxNetworkCost: null,
+      minBandwidthBitsPerSecond: null,
+      ...rest,
+    });
+    expect(watch.current().declared).toEqual([
+      channel("db", { priority: 100, relationshipType: "HTTPRoute" }),
+      channel("cache", { maxNetworkCost: 10_000 }),
+      channel("api", { maxNetworkCost: 30, relationshipType: "Own" }),
+      channel("web", { priority: 1 }),
     ]);
   });
 

@@ -3,32 +3,59 @@ import {
   KINDS,
   nodeView,
   podView,
+  trimmedPod,
+  trimmedReplicaSet,
+  trimmedWorkload,
   workflowOf,
   workloadOf,
   type ClusterStore,
+  type Detail,
   type Informer,
+  type InformerChange,
   type KindRef,
   type KubernetesObject,
 } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
-import { compareText } from "../domain/compare.ts";
+import { declaredBandwidth, trimmedWithAdvertisement } from "../bandwidth-resource/node-status.ts";
 import {
   EMPTY_CLUSTER,
+  type ClusterNodes,
   type ClusterState,
   type DeclaredChannel,
   type NamespacedName,
+  type NodeState,
   type PodState,
   type WorkloadState,
 } from "../domain/cluster-state.ts";
+import { isGenerated } from "../observed-appgroups/resource.ts";
 import type { ClusterWatch } from "../ports.ts";
 import { channelsOfAnnotation, channelsOfAppGroup } from "./declared-channels.ts";
+import { trimmedDestinationRule } from "./istio-routing.ts";
+import { NodeIndex } from "./node-index.ts";
+import { PodIndex } from "./pod-index.ts";
+import { routingOfWorkloads, trimmedService } from "./service-routing.ts";
 
 /** Kinds that the graphs can't be drawn without. */
 const REQUIRED = ["node", "pod", "replicaSet", "deployment"] as const;
-/** Kinds whose API may be missing (a CRD), or that few clusters use: a failing list of these doesn't hold up readiness. */
-const OPTIONAL = ["statefulSet", "daemonSet", "appGroup"] as const;
+/** Kinds whose API may be missing (a CRD), that few clusters use, or that only say how traffic is spread: a failing list of these doesn't hold up readiness. */
+const OPTIONAL = ["statefulSet", "daemonSet", "appGroup", "service"] as const;
 const WORKLOAD_KINDS = ["deployment", "statefulSet", "daemonSet"] as const;
-type WatchedKind = (typeof REQUIRED)[number] | (typeof OPTIONAL)[number];
+/** Only where a mesh's own rules are asked for. */
+const MESH = ["destinationRule"] as const;
+type WatchedKind = (typeof REQUIRED)[number] | (typeof OPTIONAL)[number] | (typeof MESH)[number];
+
+/** What is kept of each object: 100,000 whole pods would be a gigabyte. */
+const DETAIL: { readonly [K in WatchedKind]: Detail } = {
+  node: { trim: trimmedWithAdvertisement },
+  pod: { trim: trimmedPod },
+  replicaSet: { metadataOnly: true, trim: trimmedReplicaSet },
+  deployment: { trim: trimmedWorkload },
+  statefulSet: { trim: trimmedWorkload },
+  daemonSet: { trim: trimmedWorkload },
+  appGroup: {},
+  service: { trim: trimmedService },
+  destinationRule: { trim: trimmedDestinationRule },
+};
 
 /** What a watch needs. */
 export interface StoreClusterWatchOptions {
@@ -36,14 +63,22 @@ export interface StoreClusterWatchOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Extended resource by which nodes declare the capacity of their network, bit/s. @default they declare none */
+  readonly bandwidthResource?: string | null;
+  /** Istio's DestinationRules say how traffic is spread, too. @default false */
+  readonly istioRouting?: boolean;
 }
 
-/** Follows a ClusterStore by informers, and reads its objects anew only when one changed. */
+/** Follows a ClusterStore by informers, and reads anew only those of its objects that changed. */
 export class StoreClusterWatch implements ClusterWatch {
   readonly #options: StoreClusterWatchOptions;
   readonly #informers = new Map<WatchedKind, Informer>();
   readonly #synced = new Set<WatchedKind>();
-  #state: ClusterState | null = EMPTY_CLUSTER;
+  #state: ClusterState = EMPTY_CLUSTER;
+  readonly #nodes = new NodeIndex((node) => this.#nodeState(node));
+  readonly #podIndex = new PodIndex((pod) => this.#podState(pod));
+  #workloads: Pick<ClusterState, "workloads" | "declared" | "routing"> | null = null;
+  readonly #podListeners: ((change: InformerChange) => void)[] = [];
   #pods: readonly KubernetesObject[] | null = null;
 
   constructor(options: StoreClusterWatchOptions) {
@@ -51,7 +86,8 @@ export class StoreClusterWatch implements ClusterWatch {
   }
 
   async start(): Promise<void> {
-    for (const kind of [...REQUIRED, ...OPTIONAL]) this.#follow(kind, KINDS[kind]);
+    const mesh = this.#options.istioRouting === true ? MESH : [];
+    for (const kind of [...REQUIRED, ...OPTIONAL, ...mesh]) this.#follow(kind, KINDS[kind]);
   }
 
   async stop(): Promise<void> {
@@ -62,9 +98,25 @@ export class StoreClusterWatch implements ClusterWatch {
     return REQUIRED.filter((kind) => !this.#synced.has(kind)).map((kind) => KINDS[kind].kind);
   }
 
+  /** The same object until something changed that is read. */
   current(): ClusterState {
-    this.#state ??= this.#read();
+    const nodes = this.nodes();
+    const pods = this.#podIndex.current();
+    this.#workloads ??= this.#readWorkloads();
+    const { workloads } = this.#workloads;
+    const before = this.#state;
+    if (before.nodes !== nodes.nodes || before.pods !== pods || before.workloads !== workloads)
+      this.#state = { ...nodes, ...this.#workloads, pods };
     return this.#state;
+  }
+
+  nodes(): ClusterNodes {
+    return this.#nodes.current();
+  }
+
+  /** Tells every change of a pod from now on; to be called before `start`, to hear of all. */
+  onPodChange(listener: (change: InformerChange) => void): void {
+    this.#podListeners.push(listener);
   }
 
   /** All pods as they are. */
@@ -73,52 +125,93 @@ export class StoreClusterWatch implements ClusterWatch {
     return this.#pods;
   }
 
+  /** All node objects as they are. */
+  nodeObjects(): readonly KubernetesObject[] {
+    return this.#items("node");
+  }
+
+  /** All AppGroups as they are; null before their first list, which never comes where their kind isn't installed. */
+  appGroups(): readonly KubernetesObject[] | null {
+    return this.#synced.has("appGroup") ? this.#items("appGroup") : null;
+  }
+
+  /** All workload objects as they are. */
+  workloadObjects(): readonly KubernetesObject[] {
+    return WORKLOAD_KINDS.flatMap((kind) => this.#items(kind));
+  }
+
+  /** A node or workload object as it is now; null when it is gone. */
+  latest({ kind, metadata }: KubernetesObject): KubernetesObject | null {
+    const watched = [...WORKLOAD_KINDS, "node" as const].find((each) => KINDS[each].kind === kind);
+    if (watched === undefined) return null;
+    return this.#informers.get(watched)?.get(metadata.name, metadata.namespace) ?? null;
+  }
+
   #follow(kind: WatchedKind, ref: KindRef): void {
     const { store, clock, random, logger } = this.#options;
-    const informer = createInformer({ store, kind: ref, clock, random, logger });
+    const informer = createInformer({ store, kind: ref, clock, random, logger, ...DETAIL[kind] });
     this.#informers.set(kind, informer);
-    informer.onChange(() => {
-      this.#state = null;
-      if (kind === "pod") this.#pods = null;
-    });
+    informer.onChange((change) => this.#take(kind, change));
     void informer.synced().then(
       () => this.#synced.add(kind),
       () => undefined,
     );
   }
 
+  #take(kind: WatchedKind, change: InformerChange): void {
+    switch (kind) {
+      case "node":
+        this.#nodes.take(change);
+        return;
+      case "replicaSet":
+        return this.#podIndex.takeReplicaSet(change);
+      case "pod":
+        this.#pods = null;
+        this.#podIndex.take(change);
+        for (const listener of this.#podListeners) listener(change);
+        return;
+      default:
+        this.#workloads = null;
+    }
+  }
+
   #items(kind: WatchedKind): readonly KubernetesObject[] {
     return this.#informers.get(kind)?.items() ?? [];
   }
 
-  #read(): ClusterState {
-    const workloads = WORKLOAD_KINDS.flatMap((kind) => this.#items(kind).map(workloadState));
+  #readWorkloads(): Pick<ClusterState, "workloads" | "declared" | "routing"> {
+    const objects = this.workloadObjects();
     return {
-      nodes: this.#items("node")
-        .map(nodeView)
-        .sort((a, b) => compareText(a.name, b.name)),
-      pods: this.pods().flatMap((pod) => this.#podState(pod)),
-      workloads,
+      workloads: objects.map(workloadState),
       declared: this.#declared(),
+      routing: routingOfWorkloads(this.#items("service"), objects, this.#items("destinationRule")),
     };
   }
 
+  #nodeState(object: KubernetesObject): NodeState {
+    const { bandwidthResource = null } = this.#options;
+    const networkCapacityBitsPerSecond =
+      bandwidthResource === null ? null : declaredBandwidth(object, bandwidthResource);
+    return { ...nodeView(object), networkCapacityBitsPerSecond };
+  }
+
   /** Pods that ended or are about to are no replicas any more. */
-  #podState(object: KubernetesObject): PodState[] {
+  #podState(object: KubernetesObject): PodState | null {
     const view = podView(object);
-    if (view.finished || view.terminating) return [];
+    if (view.finished || view.terminating) return null;
+    const { ingressLimitBitsPerSecond: ingress, egressLimitBitsPerSecond: egress } = view;
     const { kind, name } = workloadOf(object, (namespace, replicaSet) =>
       this.#informers.get("replicaSet")!.get(replicaSet, namespace),
     );
-    return [
-      {
-        namespace: view.namespace,
-        name: view.name,
-        node: view.node,
-        workload: kind === "Pod" ? null : { kind, name },
-        workflow: workflow(view.labels, view.namespace),
-      },
-    ];
+    return {
+      namespace: view.namespace,
+      name: view.name,
+      node: view.node,
+      workload: kind === "Pod" ? null : { kind, name },
+      workflow: workflow(view.labels, view.namespace),
+      ...(ingress === null ? {} : { ingressLimitBitsPerSecond: ingress }),
+      ...(egress === null ? {} : { egressLimitBitsPerSecond: egress }),
+    };
   }
 
   /** A declaration by an AppGroup and one by annotation of the same pair: the annotation, nearer to the workload, wins. */
@@ -129,7 +222,10 @@ export class StoreClusterWatch implements ClusterWatch {
       this.#options.logger.warnOnce(`declared:${subject}`, "declared channel left out", { subject, rule });
     };
     return [
-      ...this.#items("appGroup").flatMap((object) => channelsOfAppGroup(object, unreadable)),
+      // A generated AppGroup says what was observed: taken for a declaration it would confirm itself for ever.
+      ...this.#items("appGroup")
+        .filter((object) => !isGenerated(object))
+        .flatMap((object) => channelsOfAppGroup(object, unreadable)),
       ...WORKLOAD_KINDS.flatMap((kind) => this.#items(kind)).flatMap((object) =>
         channelsOfAnnotation(object, unreadable),
       ),

@@ -9,8 +9,10 @@ import {
   type Outcome,
   type Series,
 } from "@isochrone/telemetry";
-import type { LinkState, LinkTable, PacketCount } from "./links.ts";
+import { TRANSPORTS, type Transport } from "./bandwidth.ts";
+import type { PacketCount } from "./links.ts";
 import type { PointTime } from "./point-time.ts";
+import type { LinkTarget, PairTarget, SinkTables } from "./sink-tables.ts";
 import { UNUSED_SINKS, type Sink } from "./sink.ts";
 import { textOf } from "./text.ts";
 
@@ -22,14 +24,19 @@ const COUNTS: ReadonlyMap<string, PacketCount> = new Map<Outcome, PacketCount>([
   ["late", "late"],
   ["send_error", "sendErrors"],
 ]);
-/** Outcomes that are the instrument's own affair. */
+/** What bandwidth tests cost and how they ended: for who watches the probes, no graph shows it. */
+const OWN_AFFAIRS: ReadonlySet<string> = new Set([
+  PROBE_METRICS.bandwidthTests,
+  PROBE_METRICS.bandwidthBytes,
+]);
+/** Metrics and outcomes that are the instrument's own affair. */
 const IGNORED: Sink = { live: true, unused: null };
 
 class RttSink implements Sink {
   readonly unused = null;
-  readonly #link: LinkState;
+  readonly #link: LinkTarget;
 
-  constructor(link: LinkState) {
+  constructor(link: LinkTarget) {
     this.#link = link;
   }
 
@@ -44,10 +51,10 @@ class RttSink implements Sink {
 
 class PacketsSink implements Sink {
   readonly unused = null;
-  readonly #link: LinkState;
+  readonly #link: LinkTarget;
   readonly #count: PacketCount;
 
-  constructor(link: LinkState, count: PacketCount) {
+  constructor(link: LinkTarget, count: PacketCount) {
     this.#link = link;
     this.#count = count;
   }
@@ -63,10 +70,10 @@ class PacketsSink implements Sink {
 
 class VariationSink implements Sink {
   readonly unused = null;
-  readonly #link: LinkState;
+  readonly #link: LinkTarget;
   readonly #field: "variationSeconds" | "variationCount";
 
-  constructor(link: LinkState, field: "variationSeconds" | "variationCount") {
+  constructor(link: LinkTarget, field: "variationSeconds" | "variationCount") {
     this.#link = link;
     this.#field = field;
   }
@@ -80,12 +87,38 @@ class VariationSink implements Sink {
   }
 }
 
-/** What a probe's metric flows into; null when the series isn't a probe's. Only deltas are taken, as probes send them. */
-export function bindProbe(series: Series, links: LinkTable): Sink | null {
+class BandwidthSink implements Sink {
+  readonly unused = null;
+  readonly #table: ProbeTables["bandwidth"];
+  readonly #pair: PairTarget;
+  readonly #transport: Transport;
+
+  constructor(table: ProbeTables["bandwidth"], pair: PairTarget, transport: Transport) {
+    this.#table = table;
+    this.#pair = pair;
+    this.#transport = transport;
+  }
+
+  get live(): boolean {
+    return this.#pair.live;
+  }
+
+  number(point: PointTime, value: number): void {
+    if (this.#table.accepts(value)) this.#pair.take(this.#transport, point, value);
+  }
+}
+
+/** Where a probe's measurements go. */
+export type ProbeTables = Pick<SinkTables, "links" | "bandwidth">;
+
+/** What a probe's metric flows into; null when the series isn't a probe's. Counts are only taken as deltas, as probes send them. */
+export function bindProbe(series: Series, { links, bandwidth }: ProbeTables): Sink | null {
   if (!series.name.startsWith(PROBE_METRICS.rtt.slice(0, PROBE_METRICS.rtt.lastIndexOf(".") + 1)))
     return null;
+  if (series.name === PROBE_METRICS.bandwidth) return bindBandwidth(series, bandwidth);
   const isProbeMetric = Object.values(PROBE_METRICS).some((name) => name === series.name);
   if (!isProbeMetric || series.temporality !== "delta") return UNUSED_SINKS.unknown_metric;
+  if (OWN_AFFAIRS.has(series.name)) return IGNORED;
   const source = textOf(series.resource[RESOURCE_ATTRIBUTES.node]);
   const target = textOf(series.attributes[PROBE_ATTRIBUTES.destinationNode]);
   const method = methodOf(series.attributes[PROBE_ATTRIBUTES.method]);
@@ -96,7 +129,7 @@ export function bindProbe(series: Series, links: LinkTable): Sink | null {
   return link === null ? UNUSED_SINKS.too_many_links : sinkOf(series, link);
 }
 
-function sinkOf(series: Series, link: LinkState): Sink {
+function sinkOf(series: Series, link: LinkTarget): Sink {
   switch (series.name) {
     case PROBE_METRICS.rtt:
       return new RttSink(link);
@@ -111,6 +144,17 @@ function sinkOf(series: Series, link: LinkState): Sink {
       return count === undefined ? IGNORED : new PacketsSink(link, count);
     }
   }
+}
+
+function bindBandwidth(series: Series, bandwidth: ProbeTables["bandwidth"]): Sink {
+  if (series.kind !== "gauge") return UNUSED_SINKS.unknown_metric;
+  const source = textOf(series.resource[RESOURCE_ATTRIBUTES.node]);
+  const target = textOf(series.attributes[PROBE_ATTRIBUTES.destinationNode]);
+  const value = series.attributes[PROBE_ATTRIBUTES.transport];
+  const transport = TRANSPORTS.find((known) => known === value);
+  if (source === null || target === null || transport === undefined) return UNUSED_SINKS.unattributed;
+  const pair = bandwidth.open(source, target);
+  return pair === null ? UNUSED_SINKS.too_many_links : new BandwidthSink(bandwidth, pair, transport);
 }
 
 function methodOf(value: AttributeValue | undefined): Method | null {

@@ -1,16 +1,16 @@
-import type { Series } from "@isochrone/telemetry";
-import type { ChannelSide, ChannelState, ChannelTable, Flow, Reporter } from "./channels.ts";
-import { REPORTERS } from "./channels.ts";
+import { isFailedResponse, type Series } from "@isochrone/telemetry";
+import { REPORTERS, type Flow, type Reporter } from "./channels.ts";
 import { IncrementSource } from "./increments.ts";
 import type { PointTime } from "./point-time.ts";
+import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { UNUSED_SINKS, type Sink } from "./sink.ts";
-import { textOf } from "./text.ts";
+import { mapOf, textOf } from "./text.ts";
 
 /** What Istio writes where it can't tell who it was. */
 export const UNKNOWN_WORKLOAD = "unknown";
 
 /** Istio's metrics, and what of a channel they count. Sizes come as histograms, or as the `_sum` of one. */
-const FLOW_OF: Readonly<Record<string, Flow>> = {
+const FLOW_OF = mapOf<Flow>({
   istio_requests_total: "requests",
   istio_request_bytes: "bytes",
   istio_request_bytes_sum: "bytes",
@@ -18,7 +18,7 @@ const FLOW_OF: Readonly<Record<string, Flow>> = {
   istio_response_bytes_sum: "bytes",
   istio_tcp_sent_bytes_total: "tcpBytes",
   istio_tcp_received_bytes_total: "tcpBytes",
-};
+});
 
 /** Parts of the same metrics that nothing here is drawn from, and other metrics of Istio's standard set. */
 const IGNORED_NAMES =
@@ -27,14 +27,14 @@ const IGNORED: Sink = { live: true, unused: null };
 
 class TrafficSink implements Sink {
   readonly unused = null;
-  readonly #channel: ChannelState;
-  readonly #side: ChannelSide;
+  readonly #channel: ChannelTarget;
+  readonly #side: ChannelSideTarget;
   readonly #source: IncrementSource;
   readonly #flow: Flow;
   readonly #failed: boolean;
 
   constructor(
-    channel: ChannelState,
+    channel: ChannelTarget,
     reporter: Reporter,
     source: IncrementSource,
     flow: Flow,
@@ -64,8 +64,8 @@ class TrafficSink implements Sink {
 }
 
 /** What a metric of the service mesh flows into; null when the series isn't one. */
-export function bindTraffic(series: Series, channels: ChannelTable, windowMs: number): Sink | null {
-  const flow = FLOW_OF[series.name];
+export function bindTraffic(series: Series, channels: SinkTables["channels"], windowMs: number): Sink | null {
+  const flow = FLOW_OF.get(series.name);
   if (flow === undefined) return IGNORED_NAMES.test(series.name) ? IGNORED : null;
   const isHistogram = series.kind === "histogram" && flow === "bytes";
   if (!isHistogram && series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
@@ -81,10 +81,6 @@ export function bindTraffic(series: Series, channels: ChannelTable, windowMs: nu
     target,
   });
   if (channel === null) return UNUSED_SINKS.too_many_channels;
-  const failed = flow === "requests" && isFailure(String(attributes["response_code"] ?? ""));
+  const failed = flow === "requests" && isFailedResponse(String(attributes["response_code"] ?? ""));
   return new TrafficSink(channel, reporter, new IncrementSource(series, windowMs), flow, failed);
-}
-
-function isFailure(responseCode: string): boolean {
-  return responseCode === "0" || /^5\d\d$/.test(responseCode);
 }

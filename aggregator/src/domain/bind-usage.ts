@@ -1,56 +1,77 @@
-import { RESOURCE_ATTRIBUTES, type Series } from "@isochrone/telemetry";
+import { isNodeInterface, RESOURCE_ATTRIBUTES, type Series } from "@isochrone/telemetry";
 import { IncrementSource } from "./increments.ts";
 import type { PointTime } from "./point-time.ts";
 import { UNUSED_SINKS, type Sink } from "./sink.ts";
-import { textOf } from "./text.ts";
-import { CpuCounter, LastLevel, LevelMean, type UsageState, type UsageTable } from "./usage.ts";
-import type { WindowShape } from "./window-shape.ts";
+import { mapOf, textOf } from "./text.ts";
+import type {
+  CounterTarget,
+  LevelTarget,
+  SinkTables,
+  UsageCounter,
+  UsageSource,
+  UsageTarget,
+} from "./sink-tables.ts";
+import type { Direction } from "./usage.ts";
 
 /** Where usage goes. */
-export interface UsageTables {
-  readonly shape: WindowShape;
-  /** By namespace/name. */
-  readonly pods: UsageTable;
-  /** By node name. */
-  readonly nodes: UsageTable;
-}
+export type UsageTables = Pick<SinkTables, "shape" | "pods" | "nodes">;
 
 type Scope = "container" | "pod" | "node";
 type Quantity = "cpuCounter" | "cpuLevel" | "memory";
 
-/** Metrics whose scope is part of their name (kubeletstats receiver). */
-const KUBELET: Readonly<Record<string, { readonly scope: Scope; readonly quantity: Quantity }>> = {
-  "k8s.node.cpu.usage": { scope: "node", quantity: "cpuLevel" },
-  "k8s.node.cpu.time": { scope: "node", quantity: "cpuCounter" },
-  "k8s.node.memory.working_set": { scope: "node", quantity: "memory" },
-  "k8s.pod.cpu.usage": { scope: "pod", quantity: "cpuLevel" },
-  "k8s.pod.cpu.time": { scope: "pod", quantity: "cpuCounter" },
-  "k8s.pod.memory.working_set": { scope: "pod", quantity: "memory" },
-  "container.cpu.time": { scope: "container", quantity: "cpuCounter" },
-  "container.memory.working_set": { scope: "container", quantity: "memory" },
-};
+interface Told {
+  readonly source: UsageSource;
+  readonly scope: Scope;
+  readonly quantity: Quantity;
+}
 
-/** cAdvisor's metrics, whose scope is told by labels. */
-const CADVISOR: Readonly<Record<string, Quantity>> = {
+/** Metrics whose names tell all of it: the kubeletstats receiver's, and those of nodes on kubelet's `/metrics/resource`. */
+const TOLD_BY_NAME = mapOf<Told>({
+  "k8s.node.cpu.usage": { source: "kubelet", scope: "node", quantity: "cpuLevel" },
+  "k8s.node.cpu.time": { source: "kubelet", scope: "node", quantity: "cpuCounter" },
+  "k8s.node.memory.working_set": { source: "kubelet", scope: "node", quantity: "memory" },
+  "k8s.pod.cpu.usage": { source: "kubelet", scope: "pod", quantity: "cpuLevel" },
+  "k8s.pod.cpu.time": { source: "kubelet", scope: "pod", quantity: "cpuCounter" },
+  "k8s.pod.memory.working_set": { source: "kubelet", scope: "pod", quantity: "memory" },
+  "container.cpu.time": { source: "kubelet", scope: "container", quantity: "cpuCounter" },
+  "container.memory.working_set": { source: "kubelet", scope: "container", quantity: "memory" },
+  node_cpu_usage_seconds_total: { source: "resource", scope: "node", quantity: "cpuCounter" },
+  node_memory_working_set_bytes: { source: "resource", scope: "node", quantity: "memory" },
+});
+
+/** Metrics that cAdvisor's page and `/metrics/resource` both have; labels tell the scope and the source. */
+const TOLD_BY_LABELS = mapOf<Quantity>({
   container_cpu_usage_seconds_total: "cpuCounter",
   container_memory_working_set_bytes: "memory",
-};
+});
 
-/** Known and not needed: allocatable, which is what placement counts with, comes from the node objects. */
+/** Bytes of an interface, each with its direction; null: an attribute tells it. */
+const NETWORK = mapOf<Direction | null>({
+  container_network_receive_bytes_total: "receive",
+  container_network_transmit_bytes_total: "transmit",
+  "k8s.node.network.io": null,
+});
+
+/**
+ * Known and not needed: allocatable, which is what placement counts with, comes from the node objects, and pods on `/metrics/resource` are the
+ * sums of their containers.
+ */
 const IGNORED_NAMES: ReadonlySet<string> = new Set([
   "machine_cpu_cores",
   "machine_memory_bytes",
   "container.cpu.usage",
+  "pod_cpu_usage_seconds_total",
+  "pod_memory_working_set_bytes",
 ]);
 const IGNORED: Sink = { live: true, unused: null };
 
-class CpuCounterSink implements Sink {
+class CounterSink implements Sink {
   readonly unused = null;
-  readonly #owner: UsageState;
+  readonly #owner: UsageTarget;
   readonly #source: IncrementSource;
-  readonly #counter: CpuCounter;
+  readonly #counter: CounterTarget;
 
-  constructor(owner: UsageState, source: IncrementSource, counter: CpuCounter) {
+  constructor(owner: UsageTarget, source: IncrementSource, counter: CounterTarget) {
     this.#owner = owner;
     this.#source = source;
     this.#counter = counter;
@@ -66,12 +87,23 @@ class CpuCounterSink implements Sink {
   }
 }
 
-class LevelSink implements Sink {
-  readonly unused = null;
-  readonly #owner: UsageState;
-  readonly #level: { take(eventMs: number, value: number): void };
+/**
+ * One interface and direction. Its start is never believed: an interface counts since it came up, which no page tells, and a
+ * kubelet that started anew would turn all that it had counted into traffic of the last seconds.
+ */
+class InterfaceSink extends CounterSink {
+  override number(point: PointTime, value: number): void {
+    super.number({ ...point, startMs: 0 }, value);
+  }
+}
 
-  constructor(owner: UsageState, level: { take(eventMs: number, value: number): void }) {
+/** Levels as they are, each at its own time. */
+export class LevelSink implements Sink {
+  readonly unused = null;
+  readonly #owner: UsageTarget;
+  readonly #level: LevelTarget;
+
+  constructor(owner: UsageTarget, level: LevelTarget) {
     this.#owner = owner;
     this.#level = level;
   }
@@ -88,17 +120,34 @@ class LevelSink implements Sink {
 /** What a usage metric flows into; null when the series isn't one. */
 export function bindUsage(series: Series, tables: UsageTables): Sink | null {
   if (IGNORED_NAMES.has(series.name)) return IGNORED;
-  const kubelet = KUBELET[series.name];
-  if (kubelet !== undefined) {
-    const owner = openOwner(series, kubelet.scope, tables);
-    return isSink(owner) ? owner : sinkOf(series, kubelet.quantity, kubelet.scope, owner, tables.shape);
-  }
-  const quantity = CADVISOR[series.name];
-  if (quantity === undefined) return null;
-  const scope = cadvisorScope(series);
-  if (scope === null) return IGNORED;
-  const owner = openOwner(series, scope, tables);
-  return isSink(owner) ? owner : sinkOf(series, quantity, scope, owner, tables.shape);
+  if (NETWORK.has(series.name)) return bindNetwork(series, tables);
+  const told = TOLD_BY_NAME.get(series.name) ?? toldByLabels(series);
+  if (told === null) return TOLD_BY_LABELS.has(series.name) ? IGNORED : null;
+  const owner = openOwner(series, told.scope, tables);
+  return isSink(owner) ? owner : sinkOf(series, told, owner, tables.shape);
+}
+
+/** Null for other metrics, and for rows that others contain. */
+function toldByLabels(series: Series): Told | null {
+  const quantity = TOLD_BY_LABELS.get(series.name);
+  const scope = quantity === undefined ? null : cadvisorScope(series);
+  if (quantity === undefined || scope === null) return null;
+  return { source: scope === "container" ? sourceOfContainer(series) : "cadvisor", scope, quantity };
+}
+
+/** Labels that cAdvisor gives to containers, and `/metrics/resource` doesn't. */
+const LABELS_OF_CADVISOR = ["id", "image", "name"];
+/** Names of jobs that scrape cAdvisor's page; in Prometheus mode the collector asks for nothing else. */
+const JOB_OF_CADVISOR = /cadvisor|^isochrone-prometheus$/i;
+
+/**
+ * Rows of whole pods and nodes under these names are cAdvisor's alone; those of containers are on both pages, and a collector may have dropped
+ * the labels that tell them apart. Then its job's name does.
+ */
+function sourceOfContainer({ attributes, resource }: Series): UsageSource {
+  if (LABELS_OF_CADVISOR.some((label) => (attributes[label] ?? "") !== "")) return "cadvisor";
+  const names = [resource[RESOURCE_ATTRIBUTES.serviceName], attributes["job"], attributes["metrics_path"]];
+  return names.some((name) => JOB_OF_CADVISOR.test(textOf(name) ?? "")) ? "cadvisor" : "resource";
 }
 
 /**
@@ -113,13 +162,13 @@ function cadvisorScope({ attributes }: Series): Scope | null {
   return (attributes["name"] ?? "") === "" ? "pod" : null;
 }
 
-function openOwner(series: Series, scope: Scope, tables: UsageTables): UsageState | Sink {
+function openOwner(series: Series, scope: Scope, tables: UsageTables): UsageTarget | Sink {
   const name = scope === "node" ? nodeName(series) : podName(series);
   if (name === null) return UNUSED_SINKS.unattributed;
   return (scope === "node" ? tables.nodes : tables.pods).open(name) ?? UNUSED_SINKS.too_many_pods;
 }
 
-function isSink(value: UsageState | Sink): value is Sink {
+function isSink(value: UsageTarget | Sink): value is Sink {
   return "unused" in value;
 }
 
@@ -135,29 +184,45 @@ function podName({ attributes, resource }: Series): string | null {
 
 function sinkOf(
   series: Series,
-  quantity: Quantity,
-  scope: Scope,
-  owner: UsageState,
-  shape: WindowShape,
+  { source, scope, quantity }: Told,
+  owner: UsageTarget,
+  shape: UsageTables["shape"],
 ): Sink {
-  // Kubelet's ready-made figures rank below cgroup rows of the same pod, which rank below its containers.
-  if (quantity === "cpuLevel") return new LevelSink(owner, (owner.levelCpu ??= new LevelMean(shape)));
-  if (quantity === "memory") return new LevelSink(owner, memoryOf(series, scope, owner));
+  if (quantity === "cpuLevel") return new LevelSink(owner, owner.cpuLevel());
+  if (quantity === "memory") {
+    const container = scope === "container" ? containerName(series) : null;
+    return new LevelSink(owner, owner.memoryLevel({ source, container }));
+  }
   if (series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
-  const counter =
-    scope === "container"
-      ? (owner.containersCpu ??= new CpuCounter(shape))
-      : (owner.cgroupCpu ??= new CpuCounter(shape));
-  return new CpuCounterSink(owner, new IncrementSource(series, shape.windowMs), counter);
+  const counter = owner.counter(scope === "container" ? `${source}ContainersCpu` : `${source}Cpu`);
+  return new CounterSink(owner, new IncrementSource(series, shape.windowMs), counter);
 }
 
-function memoryOf(series: Series, scope: Scope, owner: UsageState): LastLevel {
-  if (scope !== "container") {
-    if (series.name in CADVISOR) return (owner.cgroupMemory ??= new LastLevel());
-    return (owner.levelMemory ??= new LastLevel());
-  }
-  const container = String(series.attributes["container"] ?? series.resource["k8s.container.name"] ?? "");
-  let level = owner.containersMemory.get(container);
-  if (level === undefined) owner.containersMemory.set(container, (level = new LastLevel()));
-  return level;
+function containerName({ attributes, resource }: Series): string {
+  return String(attributes["container"] ?? resource["k8s.container.name"] ?? "");
+}
+
+/** Rows of pods are left out: their traffic is told by their channels. */
+function bindNetwork(series: Series, tables: UsageTables): Sink {
+  const direction = NETWORK.get(series.name) ?? directionOf(series);
+  const name = textOf(series.attributes["interface"]);
+  const ofKubelet = NETWORK.get(series.name) === null;
+  if (!ofKubelet && cadvisorScope(series) !== "node") return IGNORED;
+  if (direction === null || name === null) return UNUSED_SINKS.unattributed;
+  if (series.kind !== "sum" || series.temporality !== "cumulative") return UNUSED_SINKS.unknown_metric;
+  if (!isNodeInterface(name)) return IGNORED;
+  const owner = openOwner(series, "node", tables);
+  if (isSink(owner)) return owner;
+  const counter = owner.counter(networkCounter(ofKubelet, direction));
+  return new InterfaceSink(owner, new IncrementSource(series, tables.shape.windowMs), counter);
+}
+
+function directionOf({ attributes }: Series): Direction | null {
+  const direction = attributes["direction"];
+  return direction === "receive" || direction === "transmit" ? direction : null;
+}
+
+function networkCounter(ofKubelet: boolean, direction: Direction): UsageCounter {
+  if (ofKubelet) return direction === "receive" ? "kubeletReceive" : "kubeletTransmit";
+  return direction === "receive" ? "cgroupReceive" : "cgroupTransmit";
 }

@@ -1,4 +1,5 @@
 import { spreadOverPanes, type Increment } from "@isochrone/telemetry";
+import { legsThroughWaypoints } from "./channels-legs.ts";
 import { Coverage } from "./coverage.ts";
 import { SumPanes } from "./sum-panes.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "./window-shape.ts";
@@ -8,10 +9,25 @@ import { panesOf, windowStartMs, type WindowName, type WindowShape } from "./win
  * sees the whole channel, if it reports, else the source's proxy (or ztunnel), else the destination's.
  */
 export const REPORTERS = ["waypoint", "source", "destination"] as const;
-export type Reporter = (typeof REPORTERS)[number];
 
-/** What is counted of a channel. Errors are requests answered with 5xx, or with 0: not at all. */
-export const FLOWS = ["requests", "errors", "bytes", "tcpBytes"] as const;
+/**
+ * Everything that reports channels, best first, and never two of them added up: Istio's proxies, which alone count bytes; a service
+ * graph drawn from traces; what Hubble sees at the client, at the server, or at an end that it can't tell.
+ */
+export const CHANNEL_REPORTERS = [
+  ...REPORTERS,
+  "service_graph",
+  "hubble_client",
+  "hubble_server",
+  "hubble_unknown",
+] as const;
+export type Reporter = (typeof CHANNEL_REPORTERS)[number];
+
+/**
+ * What is counted of a channel. Errors are requests answered with 5xx, or with 0: not at all. Events are sightings of a
+ * connection, sampled by who reports them: neither requests nor bytes, but a sign that there is a channel.
+ */
+export const FLOWS = ["requests", "errors", "bytes", "tcpBytes", "events"] as const;
 export type Flow = (typeof FLOWS)[number];
 
 /** Whose channel it is. */
@@ -31,6 +47,8 @@ export interface ChannelRates {
   readonly bytesPerSecond: number | null;
   /** Null without requests. */
   readonly errorRatio: number | null;
+  /** Null where nobody reports sightings. */
+  readonly eventsPerSecond: number | null;
   readonly newestMs: number;
 }
 
@@ -53,39 +71,68 @@ export class ChannelSide {
     if (increment.delta > 0) spreadOverPanes(increment, this.#shape.paneMs, this.#add);
   }
 
+  /** A part of an increment whose time `coverage` was told of. */
+  addPart(flow: Flow, paneStartMs: number, part: number): void {
+    (this.#sums[flow] ??= new SumPanes(this.#shape)).add(paneStartMs, part);
+  }
+
   /** Null when the flow was never reported. */
-  total(flow: Flow, nowMs: number, panes: number): number | null {
-    return this.#sums[flow]?.total(nowMs, panes) ?? null;
+  total(flow: Flow, nowMs: number, panes: number, beforeMs?: number): number | null {
+    return this.#sums[flow]?.total(nowMs, panes, beforeMs) ?? null;
   }
 }
+
+/** What a channel asks and tells the table that it is in. */
+interface Neighbourhood {
+  /** Whether the channel is a part of others that a waypoint reports whole. */
+  isLeg(channel: ChannelState, nowMs: number, window: WindowName): boolean;
+  /** A waypoint reports the channel. */
+  sawWaypoint(channel: ChannelState): void;
+}
+
+const ALONE: Neighbourhood = { isLeg: () => false, sawWaypoint: () => undefined };
 
 /** One ordered pair of workloads. */
 export class ChannelState {
   readonly key: ChannelKey;
   readonly #shape: WindowShape;
   readonly #sides = new Map<Reporter, ChannelSide>();
+  readonly #others: Neighbourhood;
   live = true;
 
-  constructor(key: ChannelKey, shape: WindowShape) {
+  constructor(key: ChannelKey, shape: WindowShape, others: Neighbourhood = ALONE) {
     this.key = key;
     this.#shape = shape;
+    this.#others = others;
   }
 
   side(reporter: Reporter): ChannelSide {
     let side = this.#sides.get(reporter);
-    if (side === undefined) this.#sides.set(reporter, (side = new ChannelSide(this.#shape)));
+    if (side !== undefined) return side;
+    this.#sides.set(reporter, (side = new ChannelSide(this.#shape)));
+    if (reporter === "waypoint") this.#others.sawWaypoint(this);
     return side;
   }
 
-  /** Null when no reporter covers any of the window. */
+  /** True when the reporter has spoken of the window. */
+  covers(reporter: Reporter, nowMs: number, window: WindowName): boolean {
+    return this.#seconds(this.#sides.get(reporter), nowMs, panesOf(this.#shape, window)) > 0;
+  }
+
+  /** Null when no reporter covers any of the window, and for the way to and from a waypoint, which the whole channel stands for. */
   rates(nowMs: number, window: WindowName): ChannelRates | null {
     const panes = panesOf(this.#shape, window);
-    for (const reporter of REPORTERS) {
+    for (const reporter of CHANNEL_REPORTERS) {
       const side = this.#sides.get(reporter);
-      const seconds = side?.coverage.seconds(this.#shape, nowMs, panes) ?? 0;
-      if (side !== undefined && seconds > 0) return ratesOf(reporter, side, seconds, nowMs, panes);
+      if (side === undefined || this.#seconds(side, nowMs, panes) <= 0) continue;
+      if (this.#others.isLeg(this, nowMs, window)) return null;
+      return ratesOf(reporter, side, side.coverage.settled(this.#shape, nowMs, panes), nowMs, panes);
     }
     return null;
+  }
+
+  #seconds(side: ChannelSide | undefined, nowMs: number, panes: number): number {
+    return side?.coverage.seconds(this.#shape, nowMs, panes) ?? 0;
   }
 
   get newestMs(): number {
@@ -96,19 +143,22 @@ export class ChannelState {
 function ratesOf(
   reporter: Reporter,
   side: ChannelSide,
-  seconds: number,
+  { seconds, beforeMs }: ReturnType<Coverage["settled"]>,
   nowMs: number,
   panes: number,
 ): ChannelRates {
-  const requests = side.total("requests", nowMs, panes);
-  const bytes = side.total("bytes", nowMs, panes);
-  const tcpBytes = side.total("tcpBytes", nowMs, panes);
-  const errors = side.total("errors", nowMs, panes) ?? 0;
+  const total = (flow: Flow): number | null => side.total(flow, nowMs, panes, beforeMs);
+  const requests = total("requests");
+  const bytes = total("bytes");
+  const tcpBytes = total("tcpBytes");
+  const errors = total("errors") ?? 0;
+  const events = total("events");
   return {
     reporter,
     requestsPerSecond: requests === null ? null : requests / seconds,
     bytesPerSecond: bytes === null && tcpBytes === null ? null : ((bytes ?? 0) + (tcpBytes ?? 0)) / seconds,
     errorRatio: requests === null || requests === 0 ? null : Math.min(1, errors / requests),
+    eventsPerSecond: events === null ? null : events / seconds,
     newestMs: side.coverage.newestMs,
   };
 }
@@ -118,6 +168,17 @@ export class ChannelTable {
   readonly #shape: WindowShape;
   readonly #maxChannels: number;
   readonly #channels = new Map<string, ChannelState>();
+  readonly #throughWaypoints = new Set<ChannelState>();
+  readonly #neighbourhood: Neighbourhood = {
+    isLeg: (channel, nowMs, window) =>
+      this.#throughWaypoints.size > 0 && this.#legsAt(nowMs, window).has(channel),
+    sawWaypoint: (channel) => this.#throughWaypoints.add(channel),
+  };
+  /** A graph asks for all channels at one time: the legs are worked out once. */
+  #legs: ReadonlySet<ChannelState> = new Set();
+  #legsAtMs = Number.NaN;
+  #legsWindow: WindowName = "full";
+  #legsAmong = 0;
 
   constructor(shape: WindowShape, maxChannels: number) {
     this.#shape = shape;
@@ -134,7 +195,7 @@ export class ChannelTable {
     const known = this.#channels.get(id);
     if (known !== undefined) return known;
     if (this.#channels.size >= this.#maxChannels) return null;
-    const channel = new ChannelState(key, this.#shape);
+    const channel = new ChannelState(key, this.#shape, this.#neighbourhood);
     this.#channels.set(id, channel);
     return channel;
   }
@@ -151,6 +212,18 @@ export class ChannelTable {
       if (newestMs >= startMs || newestMs === Number.NEGATIVE_INFINITY) continue;
       channel.live = false;
       this.#channels.delete(id);
+      this.#throughWaypoints.delete(channel);
     }
+  }
+
+  #legsAt(nowMs: number, window: WindowName): ReadonlySet<ChannelState> {
+    const { size } = this.#channels;
+    if (this.#legsAtMs === nowMs && this.#legsWindow === window && this.#legsAmong === size)
+      return this.#legs;
+    this.#legsAtMs = nowMs;
+    this.#legsWindow = window;
+    this.#legsAmong = size;
+    this.#legs = legsThroughWaypoints(this.#throughWaypoints, [...this.#channels.values()], nowMs, window);
+    return this.#legs;
   }
 }

@@ -1,7 +1,11 @@
 import type { Method } from "@isochrone/telemetry";
 import type { ClusterGraphSnapshot, ClusterNode, Link } from "@isochrone/topology";
+import { BandwidthWalk, type LinkBandwidth, type NodeNetwork } from "./bandwidth-view.ts";
+import type { Pair, PairBandwidth } from "./bandwidth.ts";
 import type { ClusterState, NodeState } from "./cluster-state.ts";
+import type { Coordinates } from "./coordinates.ts";
 import type { LinkPane, LinkState } from "./links.ts";
+import { allSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "./window-shape.ts";
 
@@ -18,27 +22,125 @@ export interface GraphStamp {
   readonly nowMs: number;
 }
 
-/** Nodes and links as the windows have them at `stamp.nowMs`; nothing in it is older than the window. */
+/** Nodes and links between two steps: a few milliseconds' work. */
+const NODES_PER_STEP = 500;
+const LINKS_PER_STEP = 500;
+/** Up to so many nodes, pairs of which nothing but a declaration is known are listed too: there can be as many as pairs. */
+const MAX_NODES_WITH_DECLARED_LINKS = 64;
+
+/** Nodes and links as the windows have them at `stamp.nowMs`; no round-trip time in it is older than the window. */
 export function buildClusterGraph(
   tables: Tables,
   cluster: ClusterState,
   rule: CostRule,
   stamp: GraphStamp,
   window: WindowName,
+  coordinates: Coordinates | null = null,
 ): ClusterGraphSnapshot {
+  return allSteps(clusterGraphSteps(tables, cluster, rule, stamp, window, coordinates));
+}
+
+/** As {@link buildClusterGraph}, in steps between which a caller may let others have their turn. */
+export function* clusterGraphSteps(
+  tables: Tables,
+  cluster: ClusterState,
+  rule: CostRule,
+  { version, nowMs }: GraphStamp,
+  window: WindowName,
+  coordinates: Coordinates | null = null,
+): Generator<void, ClusterGraphSnapshot> {
   const { shape } = tables;
   const panes = panesOf(shape, window);
-  const context = { shape, rule, nowMs: stamp.nowMs, panes, textOf: rememberingText() };
+  const context = { shape, rule, nowMs, panes, textOf: rememberingText() };
+  const nodes: ClusterNode[] = [];
+  for (const node of cluster.nodes) {
+    nodes.push(buildNode(node, tables, nowMs, window, coordinates));
+    if (nodes.length % NODES_PER_STEP === 0) yield;
+  }
+  const networks = new Map(nodes.map((node) => [node.name, networkOf(node)]));
+  const walk = new BandwidthWalk(tables.bandwidth.sorted(), networks, nowMs);
+  const links: Link[] = [];
+  const addTested = (pairs: readonly PairBandwidth[]): void => {
+    for (const pair of pairs) {
+      const bandwidth = networks.has(pair.source) && networks.has(pair.target) ? walk.ofTested(pair) : null;
+      if (bandwidth !== null) links.push(unprobedLink(pair, bandwidth, rule, "measured"));
+    }
+  };
+  let untilStep = LINKS_PER_STEP;
+  for (const link of tables.links.sorted()) {
+    addTested(walk.before(link.key));
+    links.push(buildLink(link, walk.of(link.key), context));
+    if (--untilStep > 0) continue;
+    untilStep = LINKS_PER_STEP;
+    yield;
+  }
+  addTested(walk.rest());
+  if (nodes.length <= MAX_NODES_WITH_DECLARED_LINKS && addDeclared(links, networks, walk, rule)) {
+    links.sort(tables.linkOrder);
+  }
   return {
-    version: stamp.version,
-    observedAt: rfc3339(stamp.nowMs),
+    version,
+    observedAt: rfc3339(nowMs),
     windowSeconds: (panes * shape.paneMs) / 1000,
-    nodes: cluster.nodes.map((node) => buildNode(node, tables, stamp.nowMs, window)),
-    links: tables.links.sorted().map((link) => buildLink(link, context)),
+    costMethods: [...rule.methods],
+    coordinates: coordinates === null ? null : coordinates.describe(nowMs),
+    nodes,
+    links,
   };
 }
 
-function buildNode(node: NodeState, tables: Tables, nowMs: number, window: WindowName): ClusterNode {
+/** Pairs of which only both ends' declared capacity is known. True when there are any. */
+function addDeclared(
+  links: Link[],
+  networks: ReadonlyMap<string, NodeNetwork>,
+  walk: BandwidthWalk,
+  rule: CostRule,
+): boolean {
+  const known = new Set(links.map(({ source, target }) => `${source}\n${target}`));
+  const before = links.length;
+  for (const [source, from] of networks) {
+    if (from.capacity === null) continue;
+    for (const [target, to] of networks) {
+      if (source === target || to.capacity === null || known.has(`${source}\n${target}`)) continue;
+      const pair = { source, target };
+      links.push(unprobedLink(pair, walk.ofDeclared(pair), rule, "declared"));
+    }
+  }
+  return links.length > before;
+}
+
+/** A link without round-trip times. It has the method that its cost would be of, if there were one. */
+export function unprobedLink(
+  { source, target }: Pair,
+  bandwidth: LinkBandwidth,
+  rule: CostRule,
+  origin: Link["origin"],
+): Link {
+  return {
+    source,
+    target,
+    method: rule.methods[0]!,
+    ipFamily: 4,
+    rttMs: { p50: null, p90: null, p99: null, mean: null, count: 0 },
+    lossRatio: null,
+    jitterMs: null,
+    ...bandwidth,
+    costMs: null,
+    errorMs: null,
+    origin,
+    provisional: false,
+    ageSeconds: null,
+    observedAt: null,
+  };
+}
+
+function buildNode(
+  node: NodeState,
+  tables: Tables,
+  nowMs: number,
+  window: WindowName,
+  coordinates: Coordinates | null,
+): ClusterNode {
   const usage = tables.nodes.get(node.name);
   const cores = usage?.cpu(nowMs, window) ?? null;
   const bytes = usage?.memory(nowMs, window) ?? null;
@@ -46,8 +148,19 @@ function buildNode(node: NodeState, tables: Tables, nowMs: number, window: Windo
     ...node,
     availableCpuMillicores: available(node.allocatableCpuMillicores, cores === null ? null : cores * 1000),
     availableMemoryBytes: available(node.allocatableMemoryBytes, bytes),
-    coordinate: null,
+    networkReceiveBitsPerSecond: usage?.network("receive", nowMs, window) ?? null,
+    networkTransmitBitsPerSecond: usage?.network("transmit", nowMs, window) ?? null,
+    coordinate: coordinates?.coordinateOf(node.name) ?? null,
     usageAgeSeconds: ageSeconds(usage?.newestMs, nowMs),
+  };
+}
+
+/** What a node's part of the graph says of its interfaces. */
+export function networkOf(node: ClusterNode): NodeNetwork {
+  return {
+    capacity: node.networkCapacityBitsPerSecond ?? null,
+    receive: node.networkReceiveBitsPerSecond ?? null,
+    transmit: node.networkTransmitBitsPerSecond ?? null,
   };
 }
 
@@ -74,7 +187,11 @@ interface LinkContext {
   readonly textOf: (timeMs: number) => string;
 }
 
-function buildLink(link: LinkState, { shape, rule, nowMs, panes, textOf }: LinkContext): Link {
+function buildLink(
+  link: LinkState,
+  bandwidth: LinkBandwidth,
+  { shape, rule, nowMs, panes, textOf }: LinkContext,
+): Link {
   const pane = link.read(nowMs, panes);
   const rttMs = rttOf(pane);
   return {
@@ -85,7 +202,7 @@ function buildLink(link: LinkState, { shape, rule, nowMs, panes, textOf }: LinkC
       pane === null || pane.variationCount === 0
         ? null
         : (pane.variationSeconds / pane.variationCount) * 1000,
-    bandwidthBitsPerSecond: { capacity: null, achieved: null, available: null },
+    ...bandwidth,
     costMs: rule.methods.includes(link.key.method) ? rttMs[rule.quantile] : null,
     errorMs: null,
     origin: "measured",

@@ -1,3 +1,5 @@
+import type { RoutingScope } from "@isochrone/topology";
+
 /** A node as its object says. */
 export interface NodeState {
   readonly name: string;
@@ -8,6 +10,8 @@ export interface NodeState {
   readonly cordoned: boolean;
   readonly allocatableCpuMillicores: number | null;
   readonly allocatableMemoryBytes: number | null;
+  /** Capacity of its network interfaces, bits per second, as an extended resource declares it. */
+  readonly networkCapacityBitsPerSecond: number | null;
 }
 
 /** A name within a namespace. */
@@ -23,6 +27,9 @@ export interface PodState extends NamespacedName {
   /** Null: a bare pod, which is its own workload. */
   readonly workload: { readonly kind: string; readonly name: string } | null;
   readonly workflow: NamespacedName;
+  /** Limits of its traffic that its annotations set for the CNI, bits per second; absent: none. */
+  readonly ingressLimitBitsPerSecond?: number;
+  readonly egressLimitBitsPerSecond?: number;
 }
 
 /** What the user declared that a workload needs of another one. */
@@ -32,6 +39,8 @@ export interface DeclaredChannel {
   readonly priority: number | null;
   readonly maxNetworkCost: number | null;
   readonly minBandwidthBitsPerSecond: number | null;
+  /** Type of the relationship, such as HTTPRoute; absent: none was declared. */
+  readonly relationshipType?: string;
 }
 
 /** A workload object, with or without pods. */
@@ -40,17 +49,31 @@ export interface WorkloadState extends NamespacedName {
   readonly workflow: NamespacedName;
 }
 
-/** The cluster at one moment, from its objects. */
-export interface ClusterState {
+/** The nodes at one moment. */
+export interface ClusterNodes {
   /** Sorted by name. */
   readonly nodes: readonly NodeState[];
+  /** Names of the nodes that are being deleted. */
+  readonly leaving: ReadonlySet<string>;
+}
+
+/** The cluster at one moment, from its objects. */
+export interface ClusterState extends ClusterNodes {
   readonly pods: readonly PodState[];
   readonly workloads: readonly WorkloadState[];
   readonly declared: readonly DeclaredChannel[];
+  /** By full name of a workload, where its callers prefer a nearer replica, the narrowest scope first; absent, or not in it: nowhere. */
+  readonly routing?: ReadonlyMap<string, readonly RoutingScope[]>;
 }
 
 /** Before anything is known. */
-export const EMPTY_CLUSTER: ClusterState = { nodes: [], pods: [], workloads: [], declared: [] };
+export const EMPTY_CLUSTER: ClusterState = {
+  nodes: [],
+  leaving: new Set(),
+  pods: [],
+  workloads: [],
+  declared: [],
+};
 
 /** namespace/name, as keys of maps and of usage tables. */
 export function fullName({ namespace, name }: NamespacedName): string {

@@ -26,6 +26,25 @@ export class Coverage {
     if (toMs > this.#newestMs) this.#newestMs = toMs;
   }
 
+  /**
+   * As {@link seconds}, but only up to where every counter has spoken that is read within the lag: at the end of the cover those that were
+   * scraped last stand alone, and a sum over all would be too small there. Where that leaves nothing, the whole cover.
+   */
+  settled(
+    shape: WindowShape,
+    nowMs: number,
+    panes: number,
+  ): { readonly seconds: number; readonly beforeMs: number } {
+    const { paneMs, counterLagMs = 0 } = shape;
+    const seconds = this.seconds(shape, nowMs, panes);
+    if (counterLagMs === 0 || seconds === 0) return { seconds, beforeMs: Number.POSITIVE_INFINITY };
+    const beforeMs = Math.floor((this.#newestMs - counterLagMs) / paneMs) * paneMs;
+    const startMs = Math.max(windowStartMs(shape, nowMs, panes), this.#firstMs);
+    return beforeMs - startMs >= paneMs
+      ? { seconds: (beforeMs - startMs) / 1000, beforeMs }
+      : { seconds, beforeMs: Number.POSITIVE_INFINITY };
+  }
+
   /** Covered seconds of the window of `panes` panes; 0 when it has no sample. */
   seconds(shape: WindowShape, nowMs: number, panes: number): number {
     const startMs = Math.max(windowStartMs(shape, nowMs, panes), this.#firstMs);

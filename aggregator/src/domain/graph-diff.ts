@@ -7,7 +7,7 @@ export interface Graphs {
   readonly workflows: readonly WorkflowGraphSnapshot[];
 }
 
-/** What a consumer of the former version has to look at. Ages alone are no change: they always grow. `order` is both graphs' order of links. */
+/** What a consumer of the former version has to look at. Ages and headroom alone are no change: they always move. `order` is both graphs' order of links. */
 export function diffGraphs(before: Graphs | null, after: Graphs, order: LinkOrder): GraphEvent {
   return {
     version: after.cluster.version,
@@ -47,11 +47,21 @@ function changedLinks(before: readonly Link[], after: readonly Link[], order: Li
     while (old < before.length && order(before[old]!, link) < 0) changed.push(gone(before[old++]!));
     const former = old < before.length && order(before[old]!, link) === 0 ? before[old++]! : null;
     const { source, target, costMs, lossRatio } = link;
-    if (former === null || former.costMs !== costMs || former.lossRatio !== lossRatio) {
+    if (former === null || hasChanged(former, link)) {
       changed.push({ source, target, costMs, lossRatio });
     }
   }
   return [...changed, ...before.slice(old).map(gone)];
+}
+
+function hasChanged(former: Link, link: Link): boolean {
+  const { capacity, achieved } = link.bandwidthBitsPerSecond;
+  return (
+    former.costMs !== link.costMs ||
+    former.lossRatio !== link.lossRatio ||
+    former.bandwidthBitsPerSecond.capacity !== capacity ||
+    former.bandwidthBitsPerSecond.achieved !== achieved
+  );
 }
 
 function gone({ source, target }: Link): LinkChange {

@@ -19,7 +19,9 @@ let refusals: string[];
 beforeEach(() => {
   tables = new Tables(SHAPE, LIMITS);
   refusals = [];
-  ingest = new Ingest(tables, OPTIONS, (source, reason) => refusals.push(`${source} ${reason}`));
+  ingest = new Ingest(tables, OPTIONS, {
+    onRefused: (source, reason) => refusals.push(`${source} ${reason}`),
+  });
 });
 
 function links(nowMs: number, window: "full" | "fast" = "full") {
@@ -262,7 +264,7 @@ describe("links", () => {
   });
 
   test("failed sends count among the lost, and leave the window with their pane", () => {
-    const take = (at: number, outcomes: Readonly<Partial<Record<Outcome, number>>>): void =>
+    const take = (at: number, outcomes: Readonly<Partial<Record<Outcome, number>>>): unknown =>
       ingest.take(
         recordOf("a", probeMetrics([{ target: "b", timeMs: at, rttsMs: [1], outcomes }]), {
           arrivedAtMs: at,

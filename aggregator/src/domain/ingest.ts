@@ -10,14 +10,16 @@ import {
   type Series,
 } from "@isochrone/telemetry";
 import { bindProbe } from "./bind-probe.ts";
+import { bindServiceGraph } from "./bind-service-graph.ts";
 import { bindTraffic } from "./bind-traffic.ts";
 import { bindUsage } from "./bind-usage.ts";
 import { DroppedReports } from "./dropped-reports.ts";
-import { createIngestCounts, REFUSED, type IngestCounts } from "./ingest-counts.ts";
+import { createIngestCounts, REFUSED, type IngestCounts, type Refused } from "./ingest-counts.ts";
 import { RepeatGuard } from "./repeats.ts";
+import { SeriesBudgets, type SeriesBudget } from "./series-budgets.ts";
+import type { SinkTables } from "./sink-tables.ts";
 import { UNUSED_SINKS, type Sink } from "./sink.ts";
 import { SourceClocks } from "./source-clocks.ts";
-import type { Tables } from "./tables.ts";
 import { windowStartMs } from "./window-shape.ts";
 
 /** A record as any bus hands it over. */
@@ -36,6 +38,27 @@ export interface IngestOptions {
   readonly maxSeries: number;
   /** Sources whose clock and sequences are remembered. */
   readonly maxSources: number;
+  /** New series that one source may bring per window; at most half of maxSeries, so that there is room for others. @default maxSeries */
+  readonly maxSeriesPerSource?: number;
+  /** 32 bits that senders can't guess, or they could make the series' hashes collide. @default 0 */
+  readonly hashSeed?: number;
+}
+
+/** Tells records that came before from new ones. */
+export interface RecordSequences {
+  observe(source: string, epoch: string, sequence: number): "new" | "duplicate";
+  /** See SequenceTracker. */
+  readonly missing: number;
+  readonly outstanding: number;
+}
+
+/** What an ingest shares with others, or carries on from somebody else. Each has a default of its own. */
+export interface IngestParts {
+  readonly counts?: IngestCounts;
+  readonly sequences?: RecordSequences;
+  readonly dropped?: DroppedReports;
+  readonly clocks?: SourceClocks;
+  readonly onRefused?: OnRefused;
 }
 
 /** Told of what was refused, so that it can be logged with names. */
@@ -46,16 +69,22 @@ interface Binding {
   sink: Sink;
   /** Only for foreign records, which carry no sequence. */
   repeats: RepeatGuard | null;
+  isNew: boolean;
 }
 
-/** Takes records off the bus and spreads their points over the windows. Nothing a record holds makes it throw. */
+/** Series of sources that have spent their budget: theirs alone are forgotten for the lack of room. */
+const QUARANTINED_SERIES = 4096;
+
+/** Takes records off the bus and spreads their points over the tables. Nothing a record holds makes it throw. */
 export class Ingest implements MetricsVisitor {
-  readonly counts: IngestCounts = createIngestCounts();
+  readonly counts: IngestCounts;
   readonly clocks: SourceClocks;
-  readonly #tables: Tables;
+  readonly #tables: SinkTables;
   readonly #options: IngestOptions;
   readonly #decoder: MetricsDecoder;
-  readonly #sequences: SequenceTracker;
+  #quarantine: MetricsDecoder | null = null;
+  readonly #budgets: SeriesBudgets;
+  readonly #sequences: RecordSequences;
   readonly #dropped: DroppedReports;
   readonly #onRefused: OnRefused;
   #missingRecords = 0;
@@ -65,15 +94,32 @@ export class Ingest implements MetricsVisitor {
   #source = "";
   #oldestMs = 0;
   #latestMs = 0;
+  #budget: SeriesBudget = { left: 0, untilMs: 0 };
+  /** Counts of the record in hand: those that are shown, or others while records are only replayed. */
+  #tally: IngestCounts;
+  readonly #replayTally = createIngestCounts();
+  #refusedReason: Refused | null = null;
+  /** Cumulative series that began before may have been counted by somebody else, up to a sample that isn't known here. */
+  #countersSinceMs = Number.NEGATIVE_INFINITY;
+  #newestEventMs = Number.NEGATIVE_INFINITY;
 
-  constructor(tables: Tables, options: IngestOptions, onRefused: OnRefused = () => undefined) {
+  constructor(tables: SinkTables, options: IngestOptions, parts: IngestParts = {}) {
     this.#tables = tables;
     this.#options = options;
-    this.#onRefused = onRefused;
-    this.#decoder = new MetricsDecoder({ maxSeries: options.maxSeries });
-    this.#sequences = new SequenceTracker({ maxSources: options.maxSources });
-    this.#dropped = new DroppedReports(options.maxSources);
-    this.clocks = new SourceClocks(options.maxSources);
+    this.#onRefused = parts.onRefused ?? ((): void => undefined);
+    this.#decoder = new MetricsDecoder({ maxSeries: options.maxSeries, hashSeed: options.hashSeed ?? 0 });
+    this.#budgets = new SeriesBudgets(
+      options.maxSeriesPerSource === undefined
+        ? options.maxSeries
+        : Math.min(options.maxSeriesPerSource, Math.ceil(options.maxSeries / 2)),
+      tables.shape.windowMs,
+      options.maxSources,
+    );
+    this.counts = parts.counts ?? createIngestCounts();
+    this.#tally = this.counts;
+    this.#sequences = parts.sequences ?? new SequenceTracker({ maxSources: options.maxSources });
+    this.#dropped = parts.dropped ?? new DroppedReports(options.maxSources);
+    this.clocks = parts.clocks ?? new SourceClocks(options.maxSources);
   }
 
   /** Records that are missing for good: their sequences were skipped, and no publisher says that it dropped them. Only grows. */
@@ -94,28 +140,65 @@ export class Ingest implements MetricsVisitor {
     return this.#decoder.seriesCount;
   }
 
-  take(record: IncomingRecord, nowMs: number): void {
-    this.counts.records++;
-    if (!this.#openRecord(record, nowMs)) return;
+  /** Event time of the newest point that was used of the last record; -Infinity when there was none. */
+  get newestEventMs(): number {
+    return this.#newestEventMs;
+  }
+
+  /** Why the record, or the first of its points that was, was refused; null when nothing was. */
+  take(record: IncomingRecord, nowMs: number): Refused | null {
+    this.#tally = this.counts;
+    return this.#take(record, nowMs, false);
+  }
+
+  /**
+   * Takes a record that was counted before, for what later ones are compared with: last values of counters, times, clocks. What it adds to
+   * the tables is to be thrown away. Nothing is counted, and no sequence noted.
+   */
+  replay(record: IncomingRecord, nowMs: number): void {
+    this.#tally = this.#replayTally;
+    this.#take(record, nowMs, true);
+    this.#tally = this.counts;
+  }
+
+  /** From here on a cumulative series that is new and began before `sinceMs` gives a baseline first, and no increment since its start. */
+  believeCountersSince(sinceMs: number): void {
+    this.#countersSinceMs = sinceMs;
+  }
+
+  #take(record: IncomingRecord, nowMs: number, isReplay: boolean): Refused | null {
+    this.#tally.records++;
+    this.#refusedReason = null;
+    this.#newestEventMs = Number.NEGATIVE_INFINITY;
+    if (!this.#openRecord(record, nowMs, isReplay)) return this.#refusedReason;
     try {
-      this.#decoder.decode(record.value, this);
+      this.#decoderNow().decode(record.value, this);
     } catch (error) {
       if (!(error instanceof OtlpError)) throw error;
       this.#refuseRecord(error.code, error.message);
     }
+    return this.#refusedReason;
+  }
+
+  #decoderNow(): MetricsDecoder {
+    if (this.#budget.left > 0) return this.#decoder;
+    return (this.#quarantine ??= new MetricsDecoder({
+      maxSeries: Math.min(QUARANTINED_SERIES, this.#options.maxSeries),
+      hashSeed: this.#options.hashSeed ?? 0,
+    }));
   }
 
   number(series: Series, startMs: number, timeMs: number, value: number): void {
     const sink = this.#open(series, startMs, timeMs);
     if (sink === null) return;
-    if (sink.number === undefined) this.counts.ignored++;
+    if (sink.number === undefined) this.#tally.ignored++;
     else sink.number(this.#point, value);
   }
 
   histogram(series: Series, startMs: number, timeMs: number, count: number, sum: number): void {
     const sink = this.#open(series, startMs, timeMs);
     if (sink === null) return;
-    if (sink.histogram === undefined) this.counts.ignored++;
+    if (sink.histogram === undefined) this.#tally.ignored++;
     else sink.histogram(this.#point, count, sum);
   }
 
@@ -127,7 +210,7 @@ export class Ingest implements MetricsVisitor {
   ): void {
     const sink = this.#open(series, startMs, timeMs);
     if (sink === null) return;
-    if (sink.exponentialHistogram === undefined) this.counts.ignored++;
+    if (sink.exponentialHistogram === undefined) this.#tally.ignored++;
     else sink.exponentialHistogram(this.#point, data);
   }
 
@@ -136,7 +219,7 @@ export class Ingest implements MetricsVisitor {
   }
 
   /** False: a repeat, or headers that make no sense. */
-  #openRecord(record: IncomingRecord, nowMs: number): boolean {
+  #openRecord(record: IncomingRecord, nowMs: number, isReplay: boolean): boolean {
     this.#source = record.key;
     let identity: RecordIdentity | null;
     try {
@@ -152,17 +235,20 @@ export class Ingest implements MetricsVisitor {
     this.#point.nowMs = nowMs;
     this.#oldestMs = windowStartMs(this.#tables.shape, nowMs);
     this.#latestMs = nowMs + this.#options.maxFutureMs;
-    return identity === null || this.#identify(identity, record);
+    if (identity !== null && !this.#identify(identity, record, isReplay)) return false;
+    this.#budget = this.#budgets.of(this.#source, nowMs);
+    return true;
   }
 
-  #identify(identity: RecordIdentity, { headers, appendedAtMs }: IncomingRecord): boolean {
-    this.#source = identity.source;
-    if (this.#sequences.observe(identity.source, identity.epoch, identity.sequence) === "duplicate") {
-      this.counts.duplicateRecords++;
+  #identify(identity: RecordIdentity, { headers, appendedAtMs }: IncomingRecord, isReplay: boolean): boolean {
+    const { source, epoch, sequence } = identity;
+    this.#source = source;
+    if (!isReplay && this.#sequences.observe(source, epoch, sequence) === "duplicate") {
+      this.#tally.duplicateRecords++;
       return false;
     }
-    const clock = this.clocks.observe(identity.source, identity.sentAtMs, appendedAtMs);
-    this.#dropped.observe(identity, headers);
+    const clock = this.clocks.observe(source, identity.sentAtMs, appendedAtMs);
+    if (!isReplay) this.#dropped.observe(identity, headers);
     this.#point.offsetMs = clock.offsetMs;
     this.#point.clockGeneration = clock.generation;
     return true;
@@ -177,49 +263,65 @@ export class Ingest implements MetricsVisitor {
       return null;
     }
     if (eventMs < this.#oldestMs) {
-      this.counts.tooLate++;
+      this.#tally.tooLate++;
       return null;
     }
     const binding = this.#bindingOf(series);
-    if (this.#foreign && (binding.repeats ??= new RepeatGuard(series.temporality === "delta")).seen(timeMs)) {
-      this.counts.duplicatePoints++;
+    if (binding === null) {
+      this.#refusePoint("too_many_series", series.name);
       return null;
     }
-    this.counts.points++;
+    if (this.#foreign && (binding.repeats ??= new RepeatGuard(series.temporality === "delta")).seen(timeMs)) {
+      this.#tally.duplicatePoints++;
+      return null;
+    }
+    this.#tally.points++;
     const { sink } = binding;
     if (sink.unused !== null) {
-      this.counts.unused[sink.unused]++;
+      this.#tally.unused[sink.unused]++;
       return null;
     }
-    point.startMs = startMs;
+    if (eventMs > this.#newestEventMs) this.#newestEventMs = eventMs;
+    point.startMs = binding.isNew ? this.#startOf(binding, series, startMs) : startMs;
     point.timeMs = timeMs;
     point.eventMs = eventMs;
     return sink;
   }
 
-  #bindingOf(series: Series): Binding {
+  /** The start of a new series; 0, unknown, where its past may have been counted by somebody else. */
+  #startOf(binding: Binding, { temporality }: Series, startMs: number): number {
+    binding.isNew = false;
+    const beganMs = startMs + this.#point.offsetMs;
+    return temporality === "cumulative" && beganMs < this.#countersSinceMs ? 0 : startMs;
+  }
+
+  /** Null: the source has brought too many. */
+  #bindingOf(series: Series): Binding | null {
     const known = series.state as Binding | undefined | null;
     if (known !== undefined && known !== null) {
       if (!known.sink.live) known.sink = this.#bind(series);
       return known;
     }
-    const binding: Binding = { sink: this.#bind(series), repeats: null };
+    if (this.#budget.left <= 0) return null;
+    this.#budget.left--;
+    const binding: Binding = { sink: this.#bind(series), repeats: null, isNew: true };
     series.state = binding;
     return binding;
   }
 
   #bind(series: Series): Sink {
-    const { shape, links, channels } = this.#tables;
+    const { shape, channels } = this.#tables;
     return (
-      bindProbe(series, links) ??
+      bindProbe(series, this.#tables) ??
       bindTraffic(series, channels, shape.windowMs) ??
+      bindServiceGraph(series, channels, shape.windowMs) ??
       bindUsage(series, this.#tables) ??
       UNUSED_SINKS.unknown_metric
     );
   }
 
   #refuseRecord(reason: string, detail: string): void {
-    this.counts.refusedRecords++;
+    this.#tally.refusedRecords++;
     this.#refuse(reason, detail);
   }
 
@@ -229,7 +331,8 @@ export class Ingest implements MetricsVisitor {
 
   #refuse(reason: string, detail: string): void {
     const known = REFUSED.find((candidate) => candidate === reason) ?? "malformed";
-    this.counts.refused[known]++;
+    this.#tally.refused[known]++;
+    this.#refusedReason ??= known;
     this.#onRefused(this.#source, known, detail);
   }
 }

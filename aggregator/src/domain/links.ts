@@ -1,13 +1,12 @@
-import { Distribution, type ExponentialHistogramData, type Method, Window } from "@isochrone/telemetry";
+import { type Distribution, type ExponentialHistogramData, type Method, Window } from "@isochrone/telemetry";
 import type { LinkOrder } from "./compare.ts";
 import type { PointTime } from "./point-time.ts";
+import { RttPart } from "./rtt-part.ts";
 import { RunningCounts, type Extremes } from "./running-counts.ts";
 import { windowStartMs, type WindowShape } from "./window-shape.ts";
 
-/** What a link's probes found in one pane, or in a window of panes. */
-export interface LinkPane {
-  /** Seconds; null without an answer. */
-  rtt: Distribution | null;
+/** What a link's probes counted in one pane, or in a window of panes. */
+interface LinkCounts {
   sent: number;
   received: number;
   lost: number;
@@ -16,6 +15,17 @@ export interface LinkPane {
   sendErrors: number;
   variationSeconds: number;
   variationCount: number;
+}
+
+/** What a link's probes found in a window of panes. */
+export interface LinkPane extends LinkCounts {
+  /** Seconds; null without an answer. */
+  rtt: Distribution | null;
+}
+
+/** What they found in one pane. */
+export interface PaneOfLink extends LinkCounts {
+  rtt: RttPart | null;
 }
 
 /** Whose link it is. */
@@ -33,7 +43,7 @@ export type PacketCount = "sent" | "received" | "lost" | "late" | "sendErrors";
 export class LinkState {
   readonly key: LinkKey;
   readonly #shape: WindowShape;
-  readonly #window: Window<LinkPane>;
+  readonly #window: Window<PaneOfLink>;
   /** Sums over all panes that exist in #window, always; the round-trip times in #rtts. */
   readonly #totals = emptyPane();
   readonly #rtts = new RunningCounts();
@@ -57,8 +67,17 @@ export class LinkState {
   addRtt(point: PointTime, data: ExponentialHistogramData): void {
     const pane = this.#pane(point);
     if (pane === null) return;
-    pane.rtt ??= new Distribution();
-    if (pane.rtt.mergeData(data)) this.#rtts.add(data);
+    pane.rtt ??= new RttPart();
+    if (pane.rtt.add(data)) this.#rtts.add(data);
+  }
+
+  /** What was gathered before, by the rules of `addRtt`. */
+  addRttPart(point: PointTime, part: RttPart): void {
+    const pane = this.#pane(point);
+    if (pane === null) return;
+    pane.rtt ??= new RttPart();
+    pane.rtt.addPart(part);
+    this.#rtts.add(part.toData());
   }
 
   addPackets(point: PointTime, count: PacketCount, packets: number): void {
@@ -77,11 +96,11 @@ export class LinkState {
 
   /** What the window of the newest `panes` panes says; null without data. */
   read(nowMs: number, panes: number): LinkPane | null {
-    if (panes < this.#shape.panes) return this.#window.read(nowMs, { panes });
+    if (panes < this.#shape.panes) return withDistribution(this.#window.read(nowMs, { panes }));
     if (this.expire(nowMs)) return null;
-    if (this.#rtts.count === 0) return { ...this.#totals };
+    if (this.#rtts.count === 0) return { ...this.#totals, rtt: null };
     const rtt = this.#rtts.toDistribution(() => extremesOf(this.#window.entries()));
-    return rtt === null ? this.#window.read(nowMs) : { ...this.#totals, rtt };
+    return rtt === null ? withDistribution(this.#window.read(nowMs)) : { ...this.#totals, rtt };
   }
 
   /** Drops the panes that have left the window. True when nothing is left. */
@@ -97,36 +116,42 @@ export class LinkState {
     return this.#window.expire(nowMs);
   }
 
-  #forget(pane: LinkPane): void {
+  #forget(pane: PaneOfLink): void {
     addCounts(this.#totals, pane, -1);
     // What is left of a difference of sums would be a jitter of nothing.
     if (this.#totals.variationCount === 0) this.#totals.variationSeconds = 0;
-    if (pane.rtt !== null && pane.rtt.count > 0) this.#rtts.subtract(pane.rtt.toData());
+    const data = pane.rtt?.toData();
+    if (data !== undefined && data.count > 0) this.#rtts.subtract(data);
   }
 
-  #pane(point: PointTime): LinkPane | null {
+  #pane(point: PointTime): PaneOfLink | null {
     this.expire(point.nowMs);
-    const pane = this.#window.pane(point.eventMs, point.nowMs);
-    if (pane === null) return null;
     const fromMs = point.startMs > 0 ? point.startMs + point.offsetMs : point.eventMs;
     if (fromMs < this.firstMs) this.firstMs = fromMs;
+    const pane = this.#window.pane(point.eventMs, point.nowMs);
+    if (pane === null) return null;
     if (point.eventMs > this.newestMs) this.newestMs = point.eventMs;
     return pane;
   }
 }
 
-function extremesOf(panes: Iterable<{ readonly value: LinkPane }>): Extremes {
+function withDistribution(pane: PaneOfLink | null): LinkPane | null {
+  return pane === null ? null : { ...pane, rtt: pane.rtt?.toDistribution() ?? null };
+}
+
+function extremesOf(panes: Iterable<{ readonly value: PaneOfLink }>): Extremes {
   let min = Number.POSITIVE_INFINITY;
   let max = Number.NEGATIVE_INFINITY;
   for (const { value } of panes) {
-    if (value.rtt === null || value.rtt.count === 0) continue;
-    min = Math.min(min, value.rtt.min!);
-    max = Math.max(max, value.rtt.max!);
+    const extremes = value.rtt?.extremes() ?? null;
+    if (extremes === null) continue;
+    min = Math.min(min, extremes.min);
+    max = Math.max(max, extremes.max);
   }
   return { min, max };
 }
 
-function emptyPane(): LinkPane {
+function emptyPane(): PaneOfLink {
   return {
     rtt: null,
     sent: 0,
@@ -139,15 +164,12 @@ function emptyPane(): LinkPane {
   };
 }
 
-function mergePane(into: LinkPane, from: LinkPane): void {
-  if (from.rtt !== null) {
-    if (into.rtt === null) into.rtt = from.rtt.clone();
-    else into.rtt.merge(from.rtt);
-  }
+function mergePane(into: PaneOfLink, from: PaneOfLink): void {
+  if (from.rtt !== null) (into.rtt ??= new RttPart()).addPart(from.rtt);
   addCounts(into, from, 1);
 }
 
-function addCounts(into: LinkPane, from: LinkPane, sign: 1 | -1): void {
+function addCounts(into: LinkCounts, from: LinkCounts, sign: 1 | -1): void {
   into.sent += sign * from.sent;
   into.received += sign * from.received;
   into.lost += sign * from.lost;

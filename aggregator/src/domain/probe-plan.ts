@@ -1,40 +1,140 @@
-import { compareText } from "./compare.ts";
-import type { NodeState } from "./cluster-state.ts";
-import { hash53 } from "./hash.ts";
+import type { ClusterNodes, NodeState } from "./cluster-state.ts";
+import { PeerAssignment, type AssignmentFigures } from "./plan/peer-assignment.ts";
+import type { PeerRule, PlanNode } from "./plan/rule.ts";
 
-/** How many peers a node gets. */
-export interface PeerRule {
-  /** Up to so many nodes everybody probes everybody. */
-  readonly fullMeshLimit: number;
-  /** Beyond it: so many by rendezvous hash, the same on every replica and stable when other nodes come or go. */
-  readonly peers: number;
-  /** And one representative of each other zone, of at most so many zones. */
-  readonly maxZones: number;
+/** A link that the plans ask for or don't. */
+export interface PlannedPair {
+  readonly source: string;
+  readonly target: string;
 }
 
-/** Names of the nodes that `node` probes, sorted. Only nodes that are ready: the others would only add known silence. */
-export function selectPeers(node: NodeState, nodes: readonly NodeState[], rule: PeerRule): NodeState[] {
-  const others = nodes.filter((candidate) => candidate.ready && candidate.name !== node.name);
-  if (nodes.length <= rule.fullMeshLimit) return others;
-  const ranked = others
-    .map((candidate) => ({ candidate, weight: hash53(`${node.name}\n${candidate.name}`) }))
-    .sort((a, b) => b.weight - a.weight || compareText(a.candidate.name, b.candidate.name))
-    .map(({ candidate }) => candidate);
-  const chosen = new Set([...ranked.slice(0, rule.peers), ...representatives(node, ranked, rule.maxZones)]);
-  return others.filter((candidate) => chosen.has(candidate)).sort((a, b) => compareText(a.name, b.name));
+/** Rotation follows the wall clock, as all replicas must agree; what takes time is spaced by one that never goes back. */
+export interface PlanTime {
+  readonly wallMs: number;
+  readonly monotonicMs: number;
 }
 
-/** The highest ranked node of each other zone. Zones are told apart within their region. */
-function representatives(node: NodeState, ranked: readonly NodeState[], maxZones: number): NodeState[] {
-  const own = zoneKey(node);
-  const byZone = new Map<string, NodeState>();
-  for (const candidate of ranked) {
-    const zone = zoneKey(candidate);
-    if (candidate.zone !== null && zone !== own && !byZone.has(zone)) byZone.set(zone, candidate);
+/** Least time between two choices of the peers of a large cluster, ms: a storm of nodes that come and go must not fill the processor. */
+const MIN_INTERVAL_MS = 1_000;
+
+/** Who probes whom at one moment. */
+export interface Plans {
+  /** Null: there is no such node. */
+  node(name: string): PlanNode | null;
+  /** Sorted by name. Null: the node is so new that its peers are still to be chosen. */
+  peersOf(name: string): readonly PlanNode[] | null;
+  figures(): AssignmentFigures;
+}
+
+/**
+ * Keeps who probes whom. Peers are chosen anew only when a node came, went or changed, and in large clusters once a second at
+ * most; a node that stops being ready is left out at once in any case.
+ */
+export class ProbePlans {
+  readonly #rule: PeerRule;
+  #known: Known | null = null;
+  #current: Assigned | null = null;
+  /** As if every node were ready. */
+  #complete: Assigned | null = null;
+
+  constructor(rule: PeerRule) {
+    this.#rule = rule;
   }
-  return [...byZone.values()].slice(0, maxZones);
+
+  /** Cheap while `cluster` is the same object. */
+  at(cluster: ClusterNodes, time: PlanTime): Plans {
+    const { known, current } = this.#update(cluster, time);
+    return {
+      node: (name) => known.byName.get(name) ?? null,
+      peersOf: (name) =>
+        current.peers.node(name) === null
+          ? null
+          : current.peers.peersOf(name, time.wallMs).flatMap((peer) => {
+              const now = known.byName.get(peer.name);
+              return now?.eligible === true ? [now] : [];
+            }),
+      figures: () => current.peers.figures(time.wallMs),
+    };
+  }
+
+  /**
+   * Tells links that should be there from those that may be forgotten. To a node that isn't ready nobody sends any more, but its
+   * links are the ones that must be seen to be silent: they stay with those that stand in for them.
+   */
+  wanted(cluster: ClusterNodes, time: PlanTime): (pair: PlannedPair) => boolean {
+    const { current, complete } = this.#update(cluster, time);
+    return ({ source, target }) =>
+      current.peers.has(source, target, time.wallMs) ||
+      (complete !== current && complete.peers.has(source, target, time.wallMs));
+  }
+
+  #update(cluster: ClusterNodes, { monotonicMs }: PlanTime): Updated {
+    const known = this.#know(cluster);
+    let { current, complete } = { current: this.#current, complete: this.#complete };
+    if (current === null || complete === null || this.#mayChoose(current, known, monotonicMs)) {
+      this.#current = current = this.#assign(known.list, current, monotonicMs);
+      complete = known.list.every(({ eligible }) => eligible)
+        ? current
+        : this.#assign(asIfReady(known.list), complete, monotonicMs);
+      this.#complete = complete;
+    }
+    return { known, current, complete };
+  }
+
+  #know(cluster: ClusterNodes): Known {
+    if (this.#known?.nodes !== cluster.nodes || this.#known.leaving !== cluster.leaving) {
+      const { nodes, leaving } = cluster;
+      const list = nodes.map((node) => planNode(node, leaving));
+      this.#known = { nodes, leaving, list, byName: new Map(list.map((node) => [node.name, node])) };
+    }
+    return this.#known;
+  }
+
+  #mayChoose(current: Assigned, { list }: Known, nowMs: number): boolean {
+    if (current.nodes === list) return false;
+    return current.nodes.length <= this.#rule.fullMeshLimit || nowMs - current.chosenMs >= MIN_INTERVAL_MS;
+  }
+
+  #assign(nodes: readonly PlanNode[], before: Assigned | null, nowMs: number): Assigned {
+    if (before !== null && isSameList(before.nodes, nodes)) return { ...before, nodes };
+    return { nodes, peers: new PeerAssignment(nodes, this.#rule), chosenMs: nowMs };
+  }
 }
 
-function zoneKey({ region, zone }: NodeState): string {
-  return `${region ?? ""}\n${zone ?? ""}`;
+/** Nodes as the cluster has them now. */
+interface Known extends ClusterNodes {
+  readonly list: readonly PlanNode[];
+  readonly byName: ReadonlyMap<string, PlanNode>;
+}
+
+/** Peers as they were chosen last. */
+interface Assigned {
+  readonly nodes: readonly PlanNode[];
+  readonly peers: PeerAssignment;
+  readonly chosenMs: number;
+}
+
+interface Updated {
+  readonly known: Known;
+  readonly current: Assigned;
+  readonly complete: Assigned;
+}
+
+/** A cordoned node's traffic goes on, and so does its probing. */
+function planNode({ name, zone, region, ready }: NodeState, leaving: ReadonlySet<string>): PlanNode {
+  return { name, zone, region, eligible: ready && !leaving.has(name) };
+}
+
+function asIfReady(nodes: readonly PlanNode[]): readonly PlanNode[] {
+  return nodes.map((node) => ({ ...node, eligible: true }));
+}
+
+function isSameList(before: readonly PlanNode[], after: readonly PlanNode[]): boolean {
+  return (
+    before.length === after.length &&
+    before.every((node, place) => {
+      const { name, zone, region, eligible } = after[place]!;
+      return node.name === name && node.zone === zone && node.region === region && node.eligible === eligible;
+    })
+  );
 }

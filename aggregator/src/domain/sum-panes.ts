@@ -24,10 +24,16 @@ export class SumPanes {
     this.#sums[pane % length]! += part;
   }
 
-  /** Sum of the newest `panes` panes that end with the pane of `nowMs`, and of one ahead of it, if there is one. */
-  total(nowMs: number, panes: number): number {
-    const last = this.#newest;
-    const first = Math.max(Math.floor(nowMs / this.#paneMs) - panes + 1, last - this.#sums.length + 1);
+  /**
+   * Sum of the newest `panes` panes that end with the pane of `nowMs`, and of one ahead of it, if there is one.
+   * @param beforeMs panes that begin there or later are left out
+   */
+  total(nowMs: number, panes: number, beforeMs: number = Number.POSITIVE_INFINITY): number {
+    const last = Math.min(this.#newest, Math.ceil(beforeMs / this.#paneMs) - 1);
+    const first = Math.max(
+      Math.floor(nowMs / this.#paneMs) - panes + 1,
+      this.#newest - this.#sums.length + 1,
+    );
     let sum = 0;
     for (let pane = first; pane <= last; pane++) sum += this.#sums[pane % this.#sums.length]!;
     return sum;

@@ -1,12 +1,13 @@
 import { METHODS, type Method } from "@isochrone/telemetry";
+import { BandwidthTable, DEFAULT_BANDWIDTH_AGES, type BandwidthAges } from "./bandwidth.ts";
 import { ChannelTable } from "./channels.ts";
 import { linkOrder, type LinkOrder } from "./compare.ts";
 import { LinkTable, type LinkKey } from "./links.ts";
 import { UsageTable } from "./usage.ts";
 import type { WindowShape } from "./window-shape.ts";
 
-/** How much is kept at most. */
-export interface TableLimits {
+/** How much is kept at most, and bandwidth for how long. */
+export interface TableLimits extends Partial<BandwidthAges> {
   readonly maxLinks: number;
   readonly maxChannels: number;
   readonly maxPods: number;
@@ -18,6 +19,7 @@ export class Tables {
   /** How graphs list their links. */
   readonly linkOrder: LinkOrder;
   readonly links: LinkTable;
+  readonly bandwidth: BandwidthTable;
   readonly channels: ChannelTable;
   readonly pods: UsageTable;
   readonly nodes: UsageTable;
@@ -27,6 +29,7 @@ export class Tables {
     this.shape = shape;
     this.linkOrder = linkOrder(costMethods);
     this.links = new LinkTable(shape, limits.maxLinks, this.linkOrder);
+    this.bandwidth = new BandwidthTable({ ...DEFAULT_BANDWIDTH_AGES, ...limits }, limits.maxLinks);
     this.channels = new ChannelTable(shape, limits.maxChannels);
     this.pods = new UsageTable(shape, limits.maxPods);
     this.nodes = new UsageTable(shape, limits.maxPods);
@@ -35,6 +38,7 @@ export class Tables {
   /** Frees what has left the window. */
   expire(nowMs: number, isWanted: (link: LinkKey) => boolean): void {
     this.links.expire(nowMs, isWanted);
+    this.bandwidth.expire(nowMs);
     this.channels.expire(nowMs);
     this.pods.expire(nowMs);
     this.nodes.expire(nowMs);

@@ -7,3 +7,8 @@ const MAX_NAME_LENGTH = 253;
 export function textOf(value: AttributeValue | undefined): string | null {
   return typeof value === "string" && value !== "" && value.length <= MAX_NAME_LENGTH ? value : null;
 }
+
+/** A table by names that come from outside, among which may be `constructor`. */
+export function mapOf<T>(entries: Readonly<Record<string, T>>): ReadonlyMap<string, T> {
+  return new Map(Object.entries(entries));
+}

@@ -66,6 +66,38 @@ describe("rates from counters", () => {
     expect(Math.max(...errors)).toBeLessThan(1e-6);
   });
 
+  test.each([
+    { counterLagMs: 6000, least: -0.001, most: 0.001 },
+    { counterLagMs: 0, least: -0.2, most: -0.05 },
+  ])(
+    "pods that are scraped in turns don't make the rate too small, with a lag of $counterLagMs ms",
+    ({ counterLagMs, least, most }) => {
+      tables = new Tables({ ...SHAPE, counterLagMs }, { maxLinks: 100, maxChannels: 100, maxPods: 100 });
+      ingest = new Ingest(tables, { maxFutureMs: 1000, maxSeries: 1000, maxSources: 100 });
+      const pods = Array.from({ length: 10 }, (_, i) => new SimulatedPod("a", `web-${i}`));
+      const errors: number[] = [];
+      for (let ms = 0; ms <= 60_000; ms += 100) {
+        for (const [i, pod] of pods.entries()) {
+          pod.total += 5;
+          if (ms % 5000 === i * 500) pod.scrape(NOW + ms);
+        }
+        if (ms > 40_000) errors.push(rates(NOW + ms)!.requestsPerSecond! / 500 - 1);
+      }
+      expect(Math.min(...errors)).toBeGreaterThan(least);
+      expect(Math.max(...errors)).toBeLessThan(most);
+    },
+  );
+
+  test("a channel that is younger than the lag has its rate all the same", () => {
+    tables = new Tables({ ...SHAPE, counterLagMs: 6000 }, { maxLinks: 100, maxChannels: 100, maxPods: 100 });
+    ingest = new Ingest(tables, { maxFutureMs: 1000, maxSeries: 1000, maxSources: 100 });
+    const pod = new SimulatedPod("a", "web-1");
+    pod.scrape(NOW);
+    pod.total = 100;
+    pod.scrape(NOW + 2000);
+    expect(rates(NOW + 2500)!.requestsPerSecond).toBeCloseTo(50, 6);
+  });
+
   test("a Poisson process is followed within 5 % on average, without bias", () => {
     const random = seededRandom(7);
     const pod = new SimulatedPod("a", "web-1");
@@ -198,6 +230,13 @@ describe("reporters", () => {
       requestsPerSecond: 5,
       bytesPerSecond: null,
     });
+  });
+
+  test("only Istio's own reporters are believed of Istio's metrics", () => {
+    for (const reporter of ["service_graph", "hubble_client", "ztunnel", ""])
+      take("a", [counter("istio_requests_total", requests("web-1", reporter), NOW, 1)], NOW);
+    expect(tables.channels.size).toBe(0);
+    expect(ingest.counts.unused.unattributed).toBe(4);
   });
 
   test("one side's choice doesn't depend on the other channels'", () => {

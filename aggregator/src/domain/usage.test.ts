@@ -150,3 +150,115 @@ describe("nodes", () => {
     expect(graph(NOW + 2000).availableCpuMillicores).toBe(0);
   });
 });
+
+describe("a node's network interfaces", () => {
+  const RECEIVED = "container_network_receive_bytes_total";
+  const SENT = "container_network_transmit_bytes_total";
+  const cluster = clusterState({ nodes: [nodeState("a")] });
+  const graph = (nowMs: number) =>
+    buildClusterGraph(
+      tables,
+      cluster,
+      { methods: ["udp_rr"], quantile: "p50" },
+      { version: 1, nowMs },
+      "full",
+    ).nodes[0]!;
+  const of = (name: string, more: Attributes = {}): Attributes => ({ id: "/", interface: name, ...more });
+
+  test("add up to what the node receives and sends, bits per second", () => {
+    for (let i = 0; i <= 3; i++) {
+      const at = NOW + i * 2000;
+      take(
+        [
+          counter(RECEIVED, of("eth0"), at, 5e9 + i * 2000),
+          counter(RECEIVED, of("ens5"), at, 7e9 + i * 1000),
+          counter(SENT, of("eth0"), at, i * 500),
+        ],
+        at,
+      );
+    }
+    expect(graph(NOW + 6000)).toMatchObject({
+      networkReceiveBitsPerSecond: 12_000,
+      networkTransmitBitsPerSecond: 2000,
+    });
+  });
+
+  test("are those that lead to other nodes, each byte once: no loopback, no pod's cable, bridge, tunnel, bond or VLAN", () => {
+    const others = [
+      "lo",
+      "veth12ab34cd",
+      "cali0f",
+      "eni1a2b3c4d5e6",
+      "cni0",
+      "docker0",
+      "br-0a1b2c",
+      "flannel.1",
+    ];
+    const repeated = [
+      "tunl0",
+      "vxlan.calico",
+      "genev_sys_6081",
+      "cilium_host",
+      "bond0",
+      "eth0.100",
+      "kube-ipvs0",
+    ];
+    for (let i = 0; i <= 1; i++) {
+      const at = NOW + i * 2000;
+      take(
+        ["eth0", ...others, ...repeated].map((name) => counter(RECEIVED, of(name), at, i * 1000)),
+        at,
+      );
+    }
+    expect(graph(NOW + 2000).networkReceiveBitsPerSecond).toBe(4000);
+  });
+
+  test("that begin anew don't give negative or enormous rates", () => {
+    for (const [i, value] of [9e12, 9e12 + 2000, 1000, 3000].entries())
+      take([counter(RECEIVED, of("eth0"), NOW + i * 2000, value)], NOW + i * 2000);
+    expect(graph(NOW + 6000).networkReceiveBitsPerSecond).toBeCloseTo((5000 * 8) / 6, 6);
+  });
+
+  test("that appear with a high count, or whose page claims a late start, have a baseline and no burst", () => {
+    take([counter(RECEIVED, of("eth0"), NOW, 9e12, NOW - 2000)], NOW);
+    take([counter(RECEIVED, of("eth0"), NOW + 2000, 9e12 + 500, NOW + 1000)], NOW + 2000);
+    take([counter(RECEIVED, of("eth0"), NOW + 4000, 9e12 + 1000, NOW + 1000)], NOW + 4000);
+    expect(graph(NOW + 4000).networkReceiveBitsPerSecond).toBe(2000);
+  });
+
+  test("are read from kubelet's own figures where cAdvisor gives none", () => {
+    const name = "k8s.node.network.io";
+    for (let i = 0; i <= 1; i++) {
+      const at = NOW + i * 2000;
+      take(
+        [
+          counter(name, { interface: "eth0", direction: "receive" }, at, i * 1000),
+          counter(name, { interface: "eth0", direction: "transmit" }, at, i * 500),
+        ],
+        at,
+      );
+    }
+    const node = { networkReceiveBitsPerSecond: 4000, networkTransmitBitsPerSecond: 2000 };
+    expect(graph(NOW + 2000)).toMatchObject(node);
+    for (let i = 1; i <= 2; i++)
+      take([counter(RECEIVED, of("eth0"), NOW + i * 2000, i * 250)], NOW + i * 2000);
+    expect(graph(NOW + 4000)).toMatchObject({ ...node, networkReceiveBitsPerSecond: 1000 });
+  });
+
+  test("tell nothing of pods, nothing before two samples, and nothing any more after a silent window", () => {
+    take(
+      [counter(RECEIVED, of("eth0", { id: "/kubepods/x", pod: "web-1", namespace: "shop" }), NOW, 1)],
+      NOW,
+    );
+    take(
+      [counter(RECEIVED, of("eth0", { id: "/kubepods/x", pod: "web-1", namespace: "shop" }), NOW + 2000, 9)],
+      NOW + 2000,
+    );
+    expect([tables.pods.size, tables.nodes.size]).toEqual([0, 0]);
+    take([counter(RECEIVED, of("eth0"), NOW + 2000, 1000)], NOW + 2000);
+    expect(graph(NOW + 2000).networkReceiveBitsPerSecond).toBeNull();
+    take([counter(RECEIVED, of("eth0"), NOW + 4000, 2000)], NOW + 4000);
+    expect(graph(NOW + 4000).networkReceiveBitsPerSecond).toBe(4000);
+    expect(graph(NOW + 40_000).networkReceiveBitsPerSecond).toBeNull();
+  });
+});

@@ -1,10 +1,18 @@
 import { spreadOverPanes, type Increment } from "@isochrone/telemetry";
 import { Coverage } from "./coverage.ts";
+import {
+  CPU_COUNTERS,
+  USAGE_COUNTERS,
+  USAGE_SOURCES,
+  type MemoryOwner,
+  type UsageCounter,
+  type UsageSource,
+} from "./sink-tables.ts";
 import { SumPanes } from "./sum-panes.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "./window-shape.ts";
 
-/** Core-seconds that one or more counters of one thing counted. */
-export class CpuCounter {
+/** What one or more counters of one thing counted: core-seconds, bytes. */
+export class CounterRate {
   readonly #shape: WindowShape;
   readonly #sums: SumPanes;
   readonly coverage = new Coverage();
@@ -21,7 +29,12 @@ export class CpuCounter {
     spreadOverPanes(increment, this.#shape.paneMs, this.#add);
   }
 
-  /** Cores; null without a covered moment in the window. */
+  /** A part of an increment whose time `coverage` was told of. */
+  addPart(paneStartMs: number, part: number): void {
+    this.#sums.add(paneStartMs, part);
+  }
+
+  /** Per second (cores, bytes/s); null without a covered moment in the window. */
   rate(nowMs: number, window: WindowName): number | null {
     const panes = panesOf(this.#shape, window);
     const seconds = this.coverage.seconds(this.#shape, nowMs, panes);
@@ -43,10 +56,15 @@ export class LevelMean {
   }
 
   take(eventMs: number, value: number): void {
-    const paneStartMs = Math.floor(eventMs / this.#shape.paneMs) * this.#shape.paneMs;
-    this.#sums.add(paneStartMs, value);
-    this.#counts.add(paneStartMs, 1);
-    if (eventMs > this.newestMs) this.newestMs = eventMs;
+    this.takeMany(eventMs, value, 1);
+  }
+
+  /** Several samples of one pane by their sum. */
+  takeMany(newestMs: number, sum: number, count: number): void {
+    const paneStartMs = Math.floor(newestMs / this.#shape.paneMs) * this.#shape.paneMs;
+    this.#sums.add(paneStartMs, sum);
+    this.#counts.add(paneStartMs, count);
+    if (newestMs > this.newestMs) this.newestMs = newestMs;
   }
 
   mean(nowMs: number, window: WindowName): number | null {
@@ -73,54 +91,115 @@ export class LastLevel {
   }
 }
 
-/** What one pod or node uses, as told by the counters of its containers, by its own cgroup, or by ready-made figures. */
+/** As a node sees it. */
+export type Direction = "receive" | "transmit";
+
+/** Bytes of a node's own interfaces, best first. */
+const NETWORK_COUNTERS: Readonly<Record<Direction, readonly UsageCounter[]>> = {
+  receive: ["cgroupReceive", "kubeletReceive"],
+  transmit: ["cgroupTransmit", "kubeletTransmit"],
+};
+
+/** Working sets as one source tells them. */
+class MemoryLevels {
+  /** By container name: a restarted container follows its predecessor, they don't add up. */
+  readonly #containers = new Map<string, LastLevel>();
+  #whole: LastLevel | null = null;
+
+  level(container: string | null): LastLevel {
+    if (container === null) return (this.#whole ??= new LastLevel());
+    let level = this.#containers.get(container);
+    if (level === undefined) this.#containers.set(container, (level = new LastLevel()));
+    return level;
+  }
+
+  /** Bytes; what is told of the containers goes before what is told of the whole. */
+  since(startMs: number): number | null {
+    let sum: number | null = null;
+    for (const level of this.#containers.values()) {
+      const bytes = level.since(startMs);
+      if (bytes !== null) sum = (sum ?? 0) + bytes;
+    }
+    return sum ?? this.#whole?.since(startMs) ?? null;
+  }
+
+  get newestMs(): number {
+    let newestMs = this.#whole?.newestMs ?? Number.NEGATIVE_INFINITY;
+    for (const level of this.#containers.values()) newestMs = Math.max(newestMs, level.newestMs);
+    return newestMs;
+  }
+}
+
+/**
+ * What one pod or node uses. Several sources may tell it: of each quantity the best one is used that said anything in the window, in the order
+ * of CPU_COUNTERS and USAGE_SOURCES; one that falls silent gives way to the next a window later. Ready-made figures of cores come last.
+ */
 export class UsageState {
   readonly #shape: WindowShape;
+  readonly #counters: Partial<Record<UsageCounter, CounterRate>> = {};
+  readonly #memory: Partial<Record<UsageSource, MemoryLevels>> = {};
+  #cpuLevel: LevelMean | null = null;
   live = true;
-  containersCpu: CpuCounter | null = null;
-  cgroupCpu: CpuCounter | null = null;
-  levelCpu: LevelMean | null = null;
-  /** By container name: a restarted container follows its predecessor, they don't add up. */
-  readonly containersMemory = new Map<string, LastLevel>();
-  cgroupMemory: LastLevel | null = null;
-  levelMemory: LastLevel | null = null;
 
   constructor(shape: WindowShape) {
     this.#shape = shape;
   }
 
+  counter(counter: UsageCounter): CounterRate {
+    return (this.#counters[counter] ??= new CounterRate(this.#shape));
+  }
+
+  /** Null when nobody has fed it. */
+  counterIfFed(counter: UsageCounter): CounterRate | null {
+    return this.#counters[counter] ?? null;
+  }
+
+  cpuLevel(): LevelMean {
+    return (this.#cpuLevel ??= new LevelMean(this.#shape));
+  }
+
+  memoryLevel({ source, container }: MemoryOwner): LastLevel {
+    return (this.#memory[source] ??= new MemoryLevels()).level(container);
+  }
+
   /** Cores. */
   cpu(nowMs: number, window: WindowName): number | null {
-    return (
-      this.containersCpu?.rate(nowMs, window) ??
-      this.cgroupCpu?.rate(nowMs, window) ??
-      this.levelCpu?.mean(nowMs, window) ??
-      null
-    );
+    return this.#rate(CPU_COUNTERS, nowMs, window) ?? this.#cpuLevel?.mean(nowMs, window) ?? null;
   }
 
   /** Working set, bytes. */
   memory(nowMs: number, window: WindowName): number | null {
     const startMs = windowStartMs(this.#shape, nowMs, panesOf(this.#shape, window));
-    let sum: number | null = null;
-    for (const level of this.containersMemory.values()) {
-      const bytes = level.since(startMs);
-      if (bytes !== null) sum = (sum ?? 0) + bytes;
+    for (const source of USAGE_SOURCES) {
+      const bytes = this.#memory[source]?.since(startMs) ?? null;
+      if (bytes !== null) return bytes;
     }
-    return sum ?? this.cgroupMemory?.since(startMs) ?? this.levelMemory?.since(startMs) ?? null;
+    return null;
+  }
+
+  /** Bits per second over the node's own interfaces, by its root cgroup or else by kubelet's figures. */
+  network(direction: Direction, nowMs: number, window: WindowName): number | null {
+    const bytesPerSecond = this.#rate(NETWORK_COUNTERS[direction], nowMs, window);
+    return bytesPerSecond === null ? null : bytesPerSecond * 8;
   }
 
   /** Time of the newest sample of any kind, or -Infinity. */
   get newestMs(): number {
-    let newestMs = Math.max(
-      this.containersCpu?.coverage.newestMs ?? Number.NEGATIVE_INFINITY,
-      this.cgroupCpu?.coverage.newestMs ?? Number.NEGATIVE_INFINITY,
-      this.levelCpu?.newestMs ?? Number.NEGATIVE_INFINITY,
-      this.cgroupMemory?.newestMs ?? Number.NEGATIVE_INFINITY,
-      this.levelMemory?.newestMs ?? Number.NEGATIVE_INFINITY,
-    );
-    for (const level of this.containersMemory.values()) newestMs = Math.max(newestMs, level.newestMs);
+    let newestMs = this.#cpuLevel?.newestMs ?? Number.NEGATIVE_INFINITY;
+    for (const counter of USAGE_COUNTERS)
+      newestMs = Math.max(newestMs, this.#counters[counter]?.coverage.newestMs ?? Number.NEGATIVE_INFINITY);
+    for (const source of USAGE_SOURCES)
+      newestMs = Math.max(newestMs, this.#memory[source]?.newestMs ?? Number.NEGATIVE_INFINITY);
     return newestMs;
+  }
+
+  /** Of the first of these counters that speaks of the window. */
+  #rate(counters: readonly UsageCounter[], nowMs: number, window: WindowName): number | null {
+    for (const counter of counters) {
+      const rate = this.#counters[counter]?.rate(nowMs, window) ?? null;
+      if (rate !== null) return rate;
+    }
+    return null;
   }
 }
 

@@ -139,6 +139,32 @@ describe("workflows", () => {
     ]);
   });
 
+  test("a channel says its declared type, and where callers of its target are sent", () => {
+    traffic("shop/web", "shop/db");
+    traffic("shop/db", "shop/web");
+    const declared = [
+      {
+        source: { namespace: "shop", name: "web" },
+        target: { namespace: "shop", name: "db" },
+        priority: null,
+        maxNetworkCost: null,
+        minBandwidthBitsPerSecond: null,
+        relationshipType: "gRPCRoute",
+      },
+    ];
+    const routing = new Map([["shop/db", ["node", "zone"] as const]]);
+    const workloads = [workload("shop", "web", "c"), workload("shop", "db", "c")];
+    const [back, there] = build({ workloads, declared, routing })[0]!.channels;
+    expect(there).toMatchObject({
+      target: "db",
+      relationshipType: "gRPCRoute",
+      routing: "nearest",
+      routingScopes: ["node", "zone"],
+    });
+    expect(back).not.toHaveProperty("routing");
+    expect(back).not.toHaveProperty("relationshipType");
+  });
+
   test("a channel without traffic in the window is gone, unless it is declared", () => {
     traffic("shop/web", "shop/db", 0);
     const workloads = [workload("shop", "web", "c"), workload("shop", "db", "c")];
@@ -156,6 +182,39 @@ describe("workflows", () => {
       { origin: "declared", requestsPerSecond: null, ageSeconds: null },
     ]);
   });
+
+  test.each([
+    [3, ["web -> db"]],
+    [0, []],
+  ])(
+    "a channel known only from sightings of connections is drawn when there were any (%i)",
+    (seen, drawn) => {
+      const labels = {
+        type: "Trace",
+        subtype: "to-endpoint",
+        verdict: "FORWARDED",
+        traffic_direction: "ingress",
+        source_namespace: "shop",
+        source_workload: "web",
+        destination_namespace: "shop",
+        destination_workload: "db",
+      };
+      for (let i = 0; i <= 2; i++) {
+        const at = NOW + i * 2000;
+        const flows = counter("hubble_flows_processed_total", labels, at, i * seen);
+        ingest.take(recordOf("n", [flows], { arrivedAtMs: at }), at);
+      }
+      const [graph] = build({ workloads: [workload("shop", "web", "c"), workload("shop", "db", "c")] });
+      expect(edges(graph)).toEqual(drawn);
+      expect(
+        graph!.channels.map(({ requestsPerSecond, bytesPerSecond, origin }) => [
+          requestsPerSecond,
+          bytesPerSecond,
+          origin,
+        ]),
+      ).toEqual(drawn.map(() => [null, null, "observed"]));
+    },
+  );
 
   test("the usage of a workload is the mean over its pods that have figures", () => {
     const memory = (name: string, value: number) =>

@@ -1,4 +1,4 @@
-import type { Channel, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
+import type { Channel, PodPlacement, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
 import { UNKNOWN_WORKLOAD } from "./bind-traffic.ts";
 import type { ChannelKey, ChannelRates } from "./channels.ts";
 import { compareText } from "./compare.ts";
@@ -10,6 +10,7 @@ import {
   type NamespacedName,
   type PodState,
 } from "./cluster-state.ts";
+import { allSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
 import type { WindowName } from "./window-shape.ts";
 
@@ -35,6 +36,9 @@ interface Draft {
   readonly edges: Edge[];
 }
 
+/** Channels or pods between two steps: a few milliseconds' work. */
+const ITEMS_PER_STEP = 500;
+
 /** All workflows, by namespace and name in order. A channel between two workflows is part of both, with its far end. */
 export function buildWorkflows(
   tables: Tables,
@@ -42,18 +46,41 @@ export function buildWorkflows(
   stamp: GraphStamp,
   window: WindowName,
 ): WorkflowGraphSnapshot[] {
+  return allSteps(workflowSteps(tables, cluster, stamp, window));
+}
+
+/** As {@link buildWorkflows}, in steps between which a caller may let others have their turn. */
+export function* workflowSteps(
+  tables: Tables,
+  cluster: ClusterState,
+  stamp: GraphStamp,
+  window: WindowName,
+): Generator<void, WorkflowGraphSnapshot[]> {
   const members = membersOf(cluster);
+  const routing = routingBy(cluster, members);
   const drafts = new Map<string, Draft>();
   for (const member of members.values()) if (member.workflow !== null) join(drafts, member.workflow, member);
-  for (const edge of edgesOf(tables, cluster, members, stamp.nowMs, window)) {
+  yield;
+  for (const edge of yield* edgeSteps(tables, cluster, members, stamp.nowMs, window)) {
     for (const workflow of workflowsOf(edge)) {
       join(drafts, workflow, edge.source);
       join(drafts, workflow, edge.target).edges.push(edge);
     }
   }
-  return [...drafts.values()]
-    .sort((a, b) => compareText(a.id.namespace, b.id.namespace) || compareText(a.id.name, b.id.name))
-    .map((draft) => finish(draft, tables, stamp, window));
+  const sorted = [...drafts.values()].sort(
+    (a, b) => compareText(a.id.namespace, b.id.namespace) || compareText(a.id.name, b.id.name),
+  );
+  const graphs: WorkflowGraphSnapshot[] = [];
+  let untilStep = 0;
+  for (const draft of sorted) {
+    if (untilStep <= 0) {
+      untilStep = ITEMS_PER_STEP;
+      yield;
+    }
+    graphs.push(finish(draft, tables, stamp, window, routing));
+    untilStep -= draft.edges.length + draft.members.size;
+  }
+  return graphs;
 }
 
 function membersOf(cluster: ClusterState): Map<string, Member> {
@@ -72,13 +99,25 @@ function membersOf(cluster: ClusterState): Map<string, Member> {
   return members;
 }
 
-function edgesOf(
+/** What channels say whose callers are sent to a near replica, by their target. */
+type Routing = ReadonlyMap<Member, Pick<Channel, "routing" | "routingScopes">>;
+
+function routingBy({ routing = new Map() }: ClusterState, members: ReadonlyMap<string, Member>): Routing {
+  const byMember = new Map<Member, Pick<Channel, "routing" | "routingScopes">>();
+  for (const [name, scopes] of routing) {
+    const member = members.get(name);
+    if (member !== undefined) byMember.set(member, { routing: "nearest", routingScopes: [...scopes] });
+  }
+  return byMember;
+}
+
+function* edgeSteps(
   tables: Tables,
   cluster: ClusterState,
   members: Map<string, Member>,
   nowMs: number,
   window: WindowName,
-): Iterable<Edge> {
+): Generator<void, Iterable<Edge>> {
   const edges = new Map<string, Edge>();
   const edge = (from: NamespacedName, to: NamespacedName): Edge => {
     const source = memberOf(members, from);
@@ -88,7 +127,13 @@ function edgesOf(
     if (found === undefined) edges.set(key, (found = { source, target, rates: null, declared: null }));
     return found;
   };
+  let untilStep = ITEMS_PER_STEP;
+  // A channel that comes in between two steps may be among them already.
   for (const { key, rates } of drawable(tables, nowMs, window)) {
+    if (--untilStep <= 0) {
+      untilStep = ITEMS_PER_STEP;
+      yield;
+    }
     const source = { namespace: key.sourceNamespace, name: key.source };
     edge(source, { namespace: key.targetNamespace, name: key.target }).rates = rates;
   }
@@ -96,7 +141,7 @@ function edgesOf(
   return edges.values();
 }
 
-/** Channels between named workloads that carried anything in the window. */
+/** Channels between named workloads that carried anything in the window, or on which somebody saw connections. */
 function* drawable(
   tables: Tables,
   nowMs: number,
@@ -106,9 +151,13 @@ function* drawable(
     const { key } = channel;
     if (key.source === UNKNOWN_WORKLOAD || key.target === UNKNOWN_WORKLOAD) continue;
     const rates = channel.rates(nowMs, window);
-    if (rates === null || !((rates.requestsPerSecond ?? 0) > 0 || (rates.bytesPerSecond ?? 0) > 0)) continue;
+    if (rates === null || !isUsed(rates)) continue;
     yield { key, rates };
   }
+}
+
+function isUsed({ requestsPerSecond, bytesPerSecond, eventsPerSecond }: ChannelRates): boolean {
+  return (requestsPerSecond ?? 0) > 0 || (bytesPerSecond ?? 0) > 0 || (eventsPerSecond ?? 0) > 0;
 }
 
 function memberOf(members: Map<string, Member>, id: NamespacedName): Member {
@@ -134,7 +183,13 @@ function join(drafts: Map<string, Draft>, workflow: NamespacedName, member: Memb
   return draft;
 }
 
-function finish(draft: Draft, tables: Tables, stamp: GraphStamp, window: WindowName): WorkflowGraphSnapshot {
+function finish(
+  draft: Draft,
+  tables: Tables,
+  stamp: GraphStamp,
+  window: WindowName,
+  routing: Routing,
+): WorkflowGraphSnapshot {
   const members = [...draft.members.values()].sort(
     (a, b) => compareText(a.name, b.name) || compareText(a.namespace, b.namespace),
   );
@@ -146,7 +201,10 @@ function finish(draft: Draft, tables: Tables, stamp: GraphStamp, window: WindowN
     name: draft.id.name,
     workloads: members.map((member) => buildWorkload(member, label(member), tables, stamp.nowMs, window)),
     channels: draft.edges
-      .map((edge) => buildChannel(edge, label(edge.source), label(edge.target), stamp.nowMs))
+      .map((edge) => ({
+        ...buildChannel(edge, label(edge.source), label(edge.target), stamp.nowMs),
+        ...routing.get(edge.target),
+      }))
       .sort((a, b) => compareText(a.source, b.source) || compareText(a.target, b.target)),
   };
 }
@@ -174,9 +232,17 @@ function buildWorkload(
     namespace: member.namespace,
     cpuMillicores: cores === null ? null : cores * 1000,
     memoryBytes: mean(usages.map((usage) => usage?.memory(nowMs, window) ?? null)),
-    pods: member.pods
-      .map((pod) => ({ name: pod.name, node: pod.node }))
-      .sort((a, b) => compareText(a.name, b.name)),
+    pods: member.pods.map(podPlacement).sort((a, b) => compareText(a.name, b.name)),
+  };
+}
+
+function podPlacement(pod: PodState): PodPlacement {
+  const { name, node, ingressLimitBitsPerSecond: ingress, egressLimitBitsPerSecond: egress } = pod;
+  return {
+    name,
+    node,
+    ...(ingress === undefined ? {} : { ingressLimitBitsPerSecond: ingress }),
+    ...(egress === undefined ? {} : { egressLimitBitsPerSecond: egress }),
   };
 }
 
@@ -209,6 +275,9 @@ function buildChannel(edge: Edge, source: string, target: string, nowMs: number)
     priority,
     maxNetworkCost,
     minBandwidthBitsPerSecond,
+    ...(edge.declared?.relationshipType === undefined
+      ? {}
+      : { relationshipType: edge.declared.relationshipType }),
     origin: edge.rates === null ? "declared" : "observed",
     ageSeconds: ageSeconds(newestMs, nowMs),
   };

@@ -1,12 +1,23 @@
-import { createHttpApp, problem, sendProblem, type HttpApp, type Readiness } from "@isochrone/runtime/http";
+import {
+  createHttpApp,
+  problem,
+  sendProblem,
+  type HttpApp,
+  type Readiness,
+  type RequestGate,
+  type ServerTlsOptions,
+} from "@isochrone/runtime/http";
 import type { Logger } from "@isochrone/runtime";
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import { AggregatorError } from "../errors.ts";
 import type { GraphKeeper } from "../graph-keeper.ts";
 import type { PageAssets } from "../ports.ts";
+import { registerBandwidthLeaseRoutes, type LeaseDesk } from "./bandwidth-lease-routes.ts";
 import { registerDecisionsRoutes, type DecisionsSource } from "./decisions-routes.ts";
 import type { EventStream } from "./event-stream.ts";
+import type { ReportRelay } from "./forward-reports.ts";
+import type { LeaderForward } from "./forward.ts";
 import { registerGraphRoutes } from "./graph-routes.ts";
 import { registerPage } from "./page-routes.ts";
 import { registerProbePlanRoute, type PlanSources } from "./probe-plan-route.ts";
@@ -15,6 +26,9 @@ import { registerProbePlanRoute, type PlanSources } from "./probe-plan-route.ts"
 export interface GraphApiParts {
   readonly logger: Logger;
   readonly registry: Registry;
+  readonly tls: ServerTlsOptions | undefined;
+  readonly gate: RequestGate | undefined;
+  readonly isMetricsOpen: boolean;
   readonly bodyLimitBytes: number;
   readonly maxEventClients: number;
   /** Tells lives of replicas apart. */
@@ -22,6 +36,9 @@ export interface GraphApiParts {
   readonly keeper: GraphKeeper;
   readonly events: EventStream;
   readonly plan: PlanSources;
+  readonly leases: LeaseDesk;
+  /** Null where this is the only replica. */
+  readonly replication: { readonly forward: LeaderForward; readonly relay: ReportRelay } | null;
   readonly decisions: DecisionsSource;
   readonly page?: PageAssets | undefined;
   ready(): Readiness;
@@ -36,6 +53,9 @@ export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
     name: "graph-api",
     logger: parts.logger,
     registry: parts.registry,
+    tls: parts.tls,
+    gate: parts.gate,
+    isMetricsOpen: parts.isMetricsOpen,
     bodyLimitBytes: parts.bodyLimitBytes,
     maxConcurrentRequests: MAX_REQUESTS + parts.maxEventClients,
     ready: () => parts.ready(),
@@ -46,7 +66,8 @@ export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
     const api = scope as unknown as FastifyInstance;
     answerKnownErrors(api);
     registerGraphRoutes(api, parts.keeper, parts.epoch);
-    registerProbePlanRoute(api, parts.plan);
+    registerProbePlanRoute(api, parts.plan, parts.replication);
+    registerBandwidthLeaseRoutes(api, parts.leases, parts.replication?.forward);
     registerDecisionsRoutes(api, parts.decisions);
     parts.events.register(api);
   });
@@ -59,7 +80,7 @@ export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
 function answerKnownErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, _request, reply) => {
     if (!(error instanceof AggregatorError)) throw error;
-    if (error.status === 503) void reply.header("retry-after", "1");
+    if (error.status === 503 && !reply.hasHeader("retry-after")) void reply.header("retry-after", "1");
     return sendProblem(reply, problem(error.status, { code: error.code, detail: error.message }));
   });
 }

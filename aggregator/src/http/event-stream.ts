@@ -20,13 +20,14 @@ export interface EventStreamOptions {
   /** What may wait for one client. */
   readonly maxBufferedBytes: number;
   /** Told why a client was cut off or not let in. */
-  onDropped(reason: "slow" | "too_many"): void;
+  onDropped(reason: "slow" | "too_many" | "not_allowed"): void;
 }
 
 /** `GET /api/v1/events`: one event per version of the graphs, to any number of clients up to a bound. */
 export class EventStream {
   readonly #options: EventStreamOptions;
-  readonly #clients = new Set<ServerResponse>();
+  /** With what says whether each may still listen. */
+  readonly #clients = new Map<ServerResponse, () => boolean | Promise<boolean>>();
   readonly #stopped = new AbortController();
   readonly #unlisten: () => void;
 
@@ -69,6 +70,7 @@ export class EventStream {
         // The headers that hooks have set, X-Request-Id and the like, go along.
         const headers = reply.getHeaders();
         reply.hijack();
+        this.#clients.set(reply.raw, () => request.isStillAllowed());
         this.#open(request.headers["last-event-id"], reply.raw, headers);
       },
     );
@@ -78,7 +80,7 @@ export class EventStream {
   close(): void {
     this.#unlisten();
     this.#stopped.abort();
-    for (const client of this.#clients) client.end();
+    for (const client of this.#clients.keys()) client.end();
     this.#clients.clear();
   }
 
@@ -92,7 +94,6 @@ export class EventStream {
     });
     response.on("close", () => this.#clients.delete(response));
     response.on("error", () => this.#clients.delete(response));
-    this.#clients.add(response);
     this.#send(response, `retry: 1000\n\n${this.#greeting(lastEventId)}`);
   }
 
@@ -115,7 +116,7 @@ export class EventStream {
   }
 
   #broadcast(text: string): void {
-    for (const client of this.#clients) this.#send(client, text);
+    for (const client of this.#clients.keys()) this.#send(client, text);
   }
 
   #send(client: ServerResponse, text: string): void {
@@ -138,6 +139,15 @@ export class EventStream {
         return;
       }
       this.#broadcast(": heartbeat\n\n");
+      for (const [client, isStillAllowed] of this.#clients) void this.#review(client, isStillAllowed);
     }
+  }
+
+  /** A stream outlasts the token that opened it; its client comes back with the next one. */
+  async #review(client: ServerResponse, isStillAllowed: () => boolean | Promise<boolean>): Promise<void> {
+    if (await isStillAllowed()) return;
+    if (!this.#clients.delete(client)) return;
+    client.end();
+    this.#options.onDropped("not_allowed");
   }
 }

@@ -6,18 +6,22 @@ import {
   WorkflowListSchema,
   type ClusterGraphSnapshot,
   type Link,
-  type WorkflowList,
 } from "@isochrone/topology";
 import { METHODS } from "@isochrone/telemetry";
 import { Type, type Static } from "typebox";
 import type { LinkIdentity, LinkOrder } from "../domain/compare.ts";
+import { withEstimated } from "../domain/coordinate-links.ts";
+import type { Coordinates } from "../domain/coordinates.ts";
 import type { WindowName } from "../domain/window-shape.ts";
 import { AggregatorError } from "../errors.ts";
 import type { GraphKeeper, PublishedGraphs } from "../graph-keeper.ts";
 import { isUnchanged } from "./etag.ts";
 import { NOTHING_ELSE } from "./query.ts";
+import { listWorkflows, listWithGraphs, WorkflowListQuery } from "./workflow-list.ts";
 
 const MAX_LINKS_PER_PAGE = 100_000;
+/** Estimated links are as many as pairs. */
+const MAX_ESTIMATED_NODES = 100;
 
 const WindowQuery = Type.Optional(
   Type.Union([Type.Literal("full"), Type.Literal("fast")], {
@@ -38,6 +42,11 @@ const ClusterQuery = Type.Object(
       Type.Integer({ minimum: 1, maximum: MAX_LINKS_PER_PAGE, description: "Links per page. Default: all" }),
     ),
     cursor: Type.Optional(Type.String({ maxLength: 1024, description: "nextCursor of the page before" })),
+    include: Type.Optional(
+      Type.Literal("estimated", {
+        description: `Between the named nodes (${MAX_ESTIMATED_NODES} at most) also links that nobody measured: estimated, else declared`,
+      }),
+    ),
   },
   NOTHING_ELSE,
 );
@@ -66,7 +75,8 @@ export function registerGraphRoutes(app: FastifyInstance, keeper: GraphKeeper, e
     return isUnchanged(request, reply, `"${epoch}-${graphs.version}-${window}"`) ? null : graphs;
   };
   registerCluster(app, keeper, fresh);
-  registerWorkflows(app, fresh);
+  registerWorkflowList(app, keeper, fresh, epoch);
+  registerWorkflow(app, fresh);
 }
 
 type Fresh = (request: FastifyRequest, reply: FastifyReply, window: WindowName) => PublishedGraphs | null;
@@ -76,7 +86,7 @@ function registerCluster(app: FastifyInstance, keeper: GraphKeeper, fresh: Fresh
     "/api/v1/graph/cluster",
     {
       schema: {
-        summary: "The cluster graph: nodes and measured links",
+        summary: "The cluster graph: nodes, and measured and declared links",
         querystring: ClusterQuery,
         response: { 200: ClusterGraphSchema, 304: Unchanged, 400: ProblemSchema, 503: ProblemSchema },
       },
@@ -86,7 +96,7 @@ function registerCluster(app: FastifyInstance, keeper: GraphKeeper, fresh: Fresh
       const graphs = fresh(request, reply, window);
       return graphs === null
         ? reply.send()
-        : sendJson(reply, clusterJson(graphs, window, request.query, keeper.linkOrder));
+        : sendJson(reply, clusterJson(graphs, window, request.query, keeper));
     },
   );
 }
@@ -98,10 +108,13 @@ function clusterJson(
   graphs: PublishedGraphs,
   window: WindowName,
   query: ClusterQuery,
-  order: LinkOrder,
+  keeper: GraphKeeper,
 ): string {
   const graph = graphs.cluster(window);
-  const part = selectPart(graph, query, order);
+  const part =
+    query.include === undefined
+      ? selectPart(graph, query, keeper.linkOrder)
+      : includeEstimated(graph, graphs.coordinates, query, keeper);
   if (part !== graph) return JSON.stringify(part);
   let text = wholeTexts.get(graph);
   if (text === undefined) wholeTexts.set(graph, (text = JSON.stringify(graph)));
@@ -133,6 +146,26 @@ function selectPart(
     links,
     nextCursor: links.length < rest.length ? writeCursor(links.at(-1)!) : null,
   };
+}
+
+/** Whatever isn't measured between the named nodes. Costs of estimates are computed here, for these pairs alone. */
+function includeEstimated(
+  graph: ClusterGraphSnapshot,
+  coordinates: Coordinates | null,
+  query: ClusterQuery,
+  { rule, linkOrder }: GraphKeeper,
+): ClusterGraphSnapshot {
+  if (query.nodes === undefined || query.limit !== undefined || query.cursor !== undefined)
+    throw new AggregatorError(
+      "bad_query",
+      "include=estimated needs nodes, and goes without limit and cursor",
+    );
+  const part = selectPart(graph, { nodes: query.nodes }, linkOrder);
+  if (part.nodes.length > MAX_ESTIMATED_NODES) {
+    const message = `include=estimated takes at most ${MAX_ESTIMATED_NODES} nodes, got ${part.nodes.length}`;
+    throw new AggregatorError("bad_query", message);
+  }
+  return { ...part, links: withEstimated(part, coordinates, rule, linkOrder) };
 }
 
 /** A page ends at a link by name, so that paging goes on across versions: links may come and go in between. */
@@ -179,22 +212,32 @@ function firstAfter(links: readonly Link[], last: LinkIdentity, order: LinkOrder
   return low;
 }
 
-function registerWorkflows(app: FastifyInstance, fresh: Fresh): void {
-  app.get<{ Querystring: WorkflowQuery }>(
+function registerWorkflowList(app: FastifyInstance, keeper: GraphKeeper, fresh: Fresh, epoch: string): void {
+  app.get<{ Querystring: WorkflowListQuery }>(
     "/api/v1/graph/workflows",
     {
       schema: {
-        summary: "All workflows",
-        querystring: WorkflowQuery,
+        summary: "All workflows; with include=graphs also the graphs that changed",
+        querystring: WorkflowListQuery,
         response: { 200: WorkflowListSchema, 304: Unchanged, 400: ProblemSchema, 503: ProblemSchema },
       },
     },
     (request, reply) => {
       const window = request.query.window ?? "full";
       const graphs = fresh(request, reply, window);
-      return graphs === null ? reply.send() : sendJson(reply, JSON.stringify(listWorkflows(graphs, window)));
+      if (graphs === null) return reply.send();
+      const list = listWorkflows(graphs, window);
+      return sendJson(
+        reply,
+        JSON.stringify(
+          request.query.include === undefined ? list : listWithGraphs(list, request.query, keeper, epoch),
+        ),
+      );
     },
   );
+}
+
+function registerWorkflow(app: FastifyInstance, fresh: Fresh): void {
   app.get<{ Params: WorkflowParams; Querystring: WorkflowQuery }>(
     "/api/v1/graph/workflows/:namespace/:name",
     {
@@ -221,18 +264,4 @@ function registerWorkflows(app: FastifyInstance, fresh: Fresh): void {
       return sendJson(reply, JSON.stringify(graph));
     },
   );
-}
-
-function listWorkflows(graphs: PublishedGraphs, window: WindowName): WorkflowList {
-  return {
-    version: graphs.version,
-    observedAt: graphs.cluster(window).observedAt,
-    workflows: Array.from(graphs.workflows(window).values(), ({ namespace, name, workloads, channels }) => ({
-      namespace,
-      name,
-      workloads: workloads.length,
-      channels: channels.length,
-      pods: workloads.reduce((sum, workload) => sum + workload.pods.length, 0),
-    })),
-  };
 }

@@ -12,11 +12,14 @@ const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "cross-origin-resource-policy": "same-origin",
 };
 
+/** Open to everyone: it holds nothing of the cluster, and somebody must be able to enter a token. */
+const PAGE_ROUTE = { schema: { hide: true }, config: { isOpen: true } };
+
 /** Serves the web page's files at their paths. */
 export function registerPage(app: HttpApp, { assets }: PageAssets): void {
   for (const [path, { contentType, body }] of assets) {
     const etag = contentEtag(body);
-    app.get(path, { schema: { hide: true } }, (request, reply) => {
+    app.get(path, PAGE_ROUTE, (request, reply) => {
       void reply.headers(PAGE_HEADERS).type(contentType);
       return isUnchanged(request, reply, etag) ? reply.send() : reply.send(body);
     });

@@ -1,32 +1,74 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ProbePlanSchema, ProblemSchema, type ProbePlan } from "@isochrone/topology";
 import { Type, type Static } from "typebox";
-import type { ClusterState } from "../domain/cluster-state.ts";
-import { selectPeers, type PeerRule } from "../domain/probe-plan.ts";
+import { hash53 } from "../domain/hash.ts";
+import { KEY_REPORT_HEADER, parseKeyReport, type KeyReport } from "../domain/keys/key-reports.ts";
+import type { Plans } from "../domain/probe-plan.ts";
 import { AggregatorError } from "../errors.ts";
 import type { ProbeAddresses } from "../ports.ts";
 import { contentEtag, isUnchanged } from "./etag.ts";
+import { registerKeyReportsRoute, type ReportRelay } from "./forward-reports.ts";
+import type { LeaderForward } from "./forward.ts";
 import { NoQuery } from "./query.ts";
+
+const MAX_RETRY_AFTER_SECONDS = 5;
 
 const PlanParams = Type.Object({ node: Type.String({ maxLength: 253 }) });
 type PlanParams = Static<typeof PlanParams>;
 
+const PlanHeaders = Type.Object({
+  [KEY_REPORT_HEADER]: Type.Optional(
+    Type.String({
+      maxLength: 256,
+      description: "Ids of the keys that the probe holds, and the one that it signs with: 1,2;signing=1",
+    }),
+  ),
+});
+
 /** What probe plans are made of. */
 export interface PlanSources {
   readonly addresses: ProbeAddresses;
-  readonly rule: PeerRule;
-  readonly cluster: () => ClusterState;
+  /** As they are now. */
+  readonly plans: () => Plans;
+  /** Wall time. */
+  readonly nowMs: () => number;
+  /** Null: keys aren't the aggregator's business. Throws an AggregatorError while it isn't known. */
+  readonly signingKeyId: () => number | null;
+  /** A probe of the cluster asked for its plan; null: it said nothing of keys. */
+  readonly onReport: (node: string, report: KeyReport | null) => void;
 }
 
-/** `GET /api/v1/probe-plan/{node}`. */
-export function registerProbePlanRoute(app: FastifyInstance, sources: PlanSources): void {
+/** How replicas share what probes say of their keys. */
+export interface ReportSharing {
+  readonly relay: ReportRelay;
+  readonly forward: LeaderForward;
+}
+
+/**
+ * `GET /api/v1/probe-plan/{node}`, which every replica answers itself, whoever leads.
+ *
+ * @param sharing null: this replica is the only one
+ */
+export function registerProbePlanRoute(
+  app: FastifyInstance,
+  own: PlanSources,
+  sharing: ReportSharing | null = null,
+): void {
+  const sources = sharing === null ? own : relaying(own, sharing.relay);
+  if (sharing !== null) {
+    const isKnown = (node: string): boolean => own.plans().node(node) !== null;
+    registerKeyReportsRoute(app, { isKnown, onReport: own.onReport }, sharing.forward);
+  }
   app.get<{ Params: PlanParams }>(
     "/api/v1/probe-plan/:node",
     {
+      // One review for the probes of all nodes.
+      config: { reviewedPath: "/api/v1/probe-plan/*" },
       schema: {
         summary: "Whom a node's probe measures",
         params: PlanParams,
         querystring: NoQuery,
+        headers: PlanHeaders,
         response: {
           200: ProbePlanSchema,
           304: Type.Null({ description: "The probe has this plan" }),
@@ -37,23 +79,64 @@ export function registerProbePlanRoute(app: FastifyInstance, sources: PlanSource
       },
     },
     (request, reply) => {
-      const plan = buildPlan(request.params.node, sources);
-      return isUnchanged(request, reply, `"${plan.version}"`) ? reply.send() : reply.send(plan);
+      const plan = planText(request.params.node, reportOf(request), sources, reply);
+      const version = contentEtag(plan).slice(1, -1);
+      return isUnchanged(request, reply, `"${version}"`) ? reply.send() : sendPlan(reply, version, plan);
     },
   );
 }
 
-function buildPlan(name: string, { addresses, rule, cluster }: PlanSources): ProbePlan {
-  const { nodes } = cluster();
-  const node = nodes.find((candidate) => candidate.name === name);
-  if (node === undefined) throw new AggregatorError("unknown_node", `there is no node ${name}`);
+/** Each report is kept here too: this replica may lead next. */
+function relaying(sources: PlanSources, relay: ReportRelay): PlanSources {
+  return {
+    ...sources,
+    onReport: (node, report) => {
+      sources.onReport(node, report);
+      relay.offer(node, report);
+    },
+  };
+}
+
+function reportOf(request: FastifyRequest): KeyReport | null {
+  const header = request.headers[KEY_REPORT_HEADER];
+  return typeof header === "string" ? parseKeyReport(header) : null;
+}
+
+function planText(node: string, report: KeyReport | null, sources: PlanSources, reply: FastifyReply): string {
+  try {
+    return JSON.stringify(buildPlan(node, report, sources));
+  } catch (error) {
+    void reply.header("retry-after", retryAfterSeconds(node, sources.nowMs()));
+    throw error;
+  }
+}
+
+/** Another one for each node and each time: the probes of a cluster that starts don't come back as one. The header knows whole seconds. */
+function retryAfterSeconds(node: string, nowMs: number): string {
+  return String(1 + (hash53(`${node}\n${Math.floor(nowMs / 1000)}`) % MAX_RETRY_AFTER_SECONDS));
+}
+
+function buildPlan(name: string, report: KeyReport | null, sources: PlanSources): Omit<ProbePlan, "version"> {
+  const { addresses, signingKeyId } = sources;
+  const plans = sources.plans();
+  const node = plans.node(name);
+  if (node === null) throw new AggregatorError("unknown_node", `there is no node ${name}`);
+  // The probe is there, whether it can have a plan or not.
+  sources.onReport(name, report);
   const identity = addresses.self(name);
   if (identity === null)
     throw new AggregatorError("probe_not_ready", `node ${name} has no probe with an address yet`);
-  const peers = selectPeers(node, nodes, rule).flatMap((peer) => {
+  const planned = plans.peersOf(name);
+  if (planned === null)
+    throw new AggregatorError("probe_not_ready", `node ${name} is new, its peers are being chosen`);
+  const peers = planned.flatMap((peer) => {
     const address = addresses.peer(name, peer.name);
     return address === null ? [] : [{ node: peer.name, zone: peer.zone, region: peer.region, ...address }];
   });
-  const plan = { node: name, identity, zone: node.zone, region: node.region, peers };
-  return { version: contentEtag(JSON.stringify(plan)).slice(1, -1), ...plan };
+  return { node: name, identity, zone: node.zone, region: node.region, signingKeyId: signingKeyId(), peers };
+}
+
+/** The text is there already, as its hash is the version. */
+function sendPlan(reply: FastifyReply, version: string, plan: string): FastifyReply {
+  return reply.type("application/json; charset=utf-8").send(`{"version":"${version}",${plan.slice(1)}`);
 }

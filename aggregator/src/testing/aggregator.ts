@@ -4,6 +4,7 @@ import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, loadSettings, seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { createAggregator, type Aggregator } from "../aggregator.ts";
+import type { AggregatorDependencies } from "../dependencies.ts";
 import { aggregatorSettings } from "../settings.ts";
 
 /** A whole aggregator that listens on a free port of 127.0.0.1, with what stands around it. */
@@ -22,6 +23,8 @@ export interface RunningAggregatorOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
   /** Puts something between the aggregator and its store. */
   readonly around?: (store: ClusterStore) => ClusterStore;
+  /** Further parts, or other ones. */
+  readonly parts?: Partial<AggregatorDependencies>;
 }
 
 /** Windows of 30 s in panes of 2 s, a graph every second of the manual clock; the first is built at once. */
@@ -42,6 +45,7 @@ export async function startAggregator(options: RunningAggregatorOptions = {}): P
     random: seededRandom(1),
     logger,
     registry: createRegistry(),
+    ...options.parts,
   });
   await aggregator.start();
   await clock.advance(0);

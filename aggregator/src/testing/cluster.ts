@@ -1,5 +1,5 @@
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
-import type { ClusterState, NodeState } from "../domain/cluster-state.ts";
+import { EMPTY_CLUSTER, type ClusterState, type NodeState } from "../domain/cluster-state.ts";
 
 /** A ready node without labels, unless told otherwise. */
 export function nodeState(name: string, more: Partial<NodeState> = {}): NodeState {
@@ -12,17 +12,22 @@ export function nodeState(name: string, more: Partial<NodeState> = {}): NodeStat
     cordoned: false,
     allocatableCpuMillicores: 4000,
     allocatableMemoryBytes: 8e9,
+    networkCapacityBitsPerSecond: null,
     ...more,
   };
 }
 
 /** A cluster of what is given and nothing else. */
 export function clusterState(more: Partial<ClusterState> = {}): ClusterState {
-  return { nodes: [], pods: [], workloads: [], declared: [], ...more };
+  return { ...EMPTY_CLUSTER, ...more };
 }
 
-/** A Node object. */
-export function nodeObject(name: string, zone: string): KubernetesObject {
+/** A Node object; `capacity` is its status' own. */
+export function nodeObject(
+  name: string,
+  zone: string,
+  capacity: Readonly<Record<string, string>> = {},
+): KubernetesObject {
   return {
     apiVersion: "v1",
     kind: "Node",
@@ -30,7 +35,11 @@ export function nodeObject(name: string, zone: string): KubernetesObject {
       name,
       labels: { "topology.kubernetes.io/zone": zone, "topology.kubernetes.io/region": "r1" },
     },
-    status: { allocatable: { cpu: "4", memory: "8Gi" }, conditions: [{ type: "Ready", status: "True" }] },
+    status: {
+      capacity: { cpu: "4", memory: "8Gi", ...capacity },
+      allocatable: { cpu: "4", memory: "8Gi" },
+      conditions: [{ type: "Ready", status: "True" }],
+    },
   };
 }
 

@@ -20,6 +20,8 @@ export interface RecordOptions {
   readonly sentAtMs?: number;
   readonly arrivedAtMs: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Beside the node's name. */
+  readonly resource?: Attributes;
 }
 
 /** A record as a probe or collector on `node` publishes it. */
@@ -29,7 +31,7 @@ export function recordOf(node: string, metrics: readonly Metric[], options: Reco
   return {
     key: node,
     value: encodeMetrics({
-      resource: { [RESOURCE_ATTRIBUTES.node]: node },
+      resource: { [RESOURCE_ATTRIBUTES.node]: node, ...options.resource },
       scope: { name: "test" },
       metrics,
     }),
@@ -136,4 +138,14 @@ export function istio(reporter: string, source: string, target: string, more: At
     destination_workload_namespace: "shop",
     ...more,
   };
+}
+
+/** What a probe publishes of one bandwidth test that found a rate. */
+export function bandwidthTest(
+  target: string,
+  transport: string,
+  endMs: number,
+  bitsPerSecond: number,
+): Metric {
+  return gauge(PROBE_METRICS.bandwidth, { destination_node: target, transport }, endMs, bitsPerSecond);
 }

@@ -1,0 +1,134 @@
+// Where callers in an Istio mesh are sent, from DestinationRules. Rules and order as in istio/istio
+// pilot/pkg/networking/core/loadbalancer/loadbalancer.go (0098d99f).
+import { looseFields, looseList, looseText, type KubernetesObject } from "@isochrone/kubernetes";
+import type { RoutingScope } from "@isochrone/topology";
+
+/** What DestinationRules say of a Service: scopes of preference, none for an even spread; undefined: nothing. */
+export type SaidByRules = readonly RoutingScope[] | undefined;
+
+/** Its rules hold for the whole mesh. */
+const ROOT_NAMESPACE = "istio-system";
+/** Without labels of their own, failover goes by locality; what Kubernetes has no label for (subzone) isn't known here. */
+const LOCALITY: readonly RoutingScope[] = ["zone", "region"];
+const SCOPE_OF_LABEL: Readonly<Record<string, RoutingScope>> = {
+  "topology.kubernetes.io/region": "region",
+  "topology.kubernetes.io/zone": "zone",
+  "kubernetes.io/hostname": "node",
+};
+const WIDTH: Readonly<Record<RoutingScope, number>> = { node: 0, zone: 1, region: 2 };
+
+/** What is kept of a DestinationRule. */
+export function trimmedDestinationRule({
+  apiVersion,
+  kind,
+  metadata,
+  spec = {},
+}: KubernetesObject): KubernetesObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  const { outlierDetection, loadBalancer } = looseFields(spec["trafficPolicy"]);
+  const { localityLbSetting } = looseFields(loadBalancer);
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+    },
+    spec: {
+      host: spec["host"],
+      ...(spec["workloadSelector"] === undefined ? {} : { workloadSelector: {} }),
+      trafficPolicy: {
+        ...(outlierDetection === undefined ? {} : { outlierDetection: {} }),
+        ...(localityLbSetting === undefined ? {} : { loadBalancer: { localityLbSetting } }),
+      },
+    },
+  };
+}
+
+/** Finds what holds for a Service among all rules. */
+export class DestinationRules {
+  /** By namespace. */
+  readonly #rules: ReadonlyMap<string, readonly KubernetesObject[]>;
+
+  constructor(rules: readonly KubernetesObject[]) {
+    // Of several for one host the oldest counts.
+    const forAll = rules
+      .filter(({ spec = {} }) => spec["workloadSelector"] === undefined)
+      .toSorted((a, b) => compare(createdAt(a), createdAt(b)) || compare(a.metadata.name, b.metadata.name));
+    this.#rules = Map.groupBy(forAll, ({ metadata }) => metadata.namespace ?? "default");
+  }
+
+  /** @param distributes the Service has a trafficDistribution, which counts where no rule speaks of localities */
+  of({ metadata }: KubernetesObject, distributes: boolean): SaidByRules {
+    const { name, namespace = "default" } = metadata;
+    const policy = this.#policyOf(name, namespace);
+    return policy === undefined ? undefined : scopesOf(policy, distributes);
+  }
+
+  /** The nearest host, in the Service's namespace first. Callers' own namespaces may say otherwise for them; that isn't read. */
+  #policyOf(name: string, namespace: string): Record<string, unknown> | undefined {
+    for (const from of new Set([namespace, ROOT_NAMESPACE])) {
+      const matches = (this.#rules.get(from) ?? []).flatMap((rule) => {
+        const match = matchOf(looseText(rule.spec?.["host"]), from, `${name}.${namespace}.svc`);
+        return match < 0 ? [] : [{ rule, match }];
+      });
+      const best = matches.reduce<(typeof matches)[number] | null>(
+        (found, next) => (found === null || next.match > found.match ? next : found),
+        null,
+      );
+      if (best !== null) return looseFields(best.rule.spec?.["trafficPolicy"]);
+    }
+    return undefined;
+  }
+}
+
+function scopesOf(policy: Readonly<Record<string, unknown>>, distributes: boolean): SaidByRules {
+  const detects = policy["outlierDetection"] !== undefined;
+  const setting = looseFields(policy["loadBalancer"])["localityLbSetting"];
+  if (setting === undefined || setting === null) return detects && !distributes ? LOCALITY : undefined;
+  const { enabled, distribute, failoverPriority } = looseFields(setting);
+  // Shares by locality are the user's own, and none of them need be near. Without outlier detection Istio sets no priorities.
+  if (enabled === false || looseList(distribute).length > 0 || !detects) return [];
+  const labels = Array.isArray(failoverPriority) ? failoverPriority : [];
+  return labels.length === 0 ? LOCALITY : scopesOfLabels(labels);
+}
+
+/** An endpoint ranks by how many labels from the first on it shares with the caller, so that each scope lies within the one before. */
+function scopesOfLabels(labels: readonly unknown[]): readonly RoutingScope[] {
+  const scopes: RoutingScope[] = [];
+  for (const label of labels) {
+    const scope = SCOPE_OF_LABEL[String(label)];
+    const before = scopes.at(0);
+    if (scope !== undefined && (before === undefined || WIDTH[scope] < WIDTH[before])) scopes.unshift(scope);
+  }
+  return scopes;
+}
+
+/**
+ * How closely a rule's host fits `name.namespace.svc`, whatever the cluster's domain: -1 not at all.
+ * Short names are of the rule's namespace.
+ */
+function matchOf(host: string, namespace: string, service: string): number {
+  if (host === "") return -1;
+  if (!host.includes("*")) {
+    const full = host.includes(".") ? host : `${host}.${namespace}.svc.`;
+    return full.startsWith(`${service}.`) ? Number.POSITIVE_INFINITY : -1;
+  }
+  const suffix = host.slice(1);
+  if (!host.startsWith("*") || suffix.includes("*")) return -1;
+  const [own, ofDomain] = suffix.split(/(?<=\.svc)(?=\.)/);
+  if (ofDomain !== undefined) return service.endsWith(own!) ? host.length : -1;
+  // "*.local", "*": beyond what is known of the domain.
+  return suffix === "" || suffix === ".local" || suffix === ".cluster.local" ? host.length : -1;
+}
+
+function createdAt({ metadata }: KubernetesObject): string {
+  return metadata.creationTimestamp ?? "";
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

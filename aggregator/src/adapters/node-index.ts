@@ -1,0 +1,47 @@
+import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
+import { compareText } from "../domain/compare.ts";
+import type { ClusterNodes, NodeState } from "../domain/cluster-state.ts";
+
+/**
+ * Nodes as they are read of their objects. A node's object changes every few minutes only to say that it lives: nothing is made
+ * anew for that, in a cluster of thousands.
+ */
+export class NodeIndex {
+  readonly #read: (object: KubernetesObject) => NodeState;
+  readonly #nodes = new Map<string, NodeState>();
+  readonly #leaving = new Set<string>();
+  #current: ClusterNodes | null = null;
+
+  constructor(read: (object: KubernetesObject) => NodeState) {
+    this.#read = read;
+  }
+
+  /** Whether anything changed that is read. */
+  take({ type, object }: InformerChange): boolean {
+    const { name, deletionTimestamp } = object.metadata;
+    const before = this.#nodes.get(name);
+    const after = type === "deleted" ? undefined : this.#read(object);
+    const isLeaving = after !== undefined && deletionTimestamp !== undefined;
+    if (isSame(before, after) && this.#leaving.has(name) === isLeaving) return false;
+    if (after === undefined) this.#nodes.delete(name);
+    else this.#nodes.set(name, after);
+    if (isLeaving) this.#leaving.add(name);
+    else this.#leaving.delete(name);
+    this.#current = null;
+    return true;
+  }
+
+  /** The same object until `take` said that something changed. */
+  current(): ClusterNodes {
+    this.#current ??= {
+      nodes: [...this.#nodes.values()].sort((a, b) => compareText(a.name, b.name)),
+      leaving: new Set(this.#leaving),
+    };
+    return this.#current;
+  }
+}
+
+function isSame(a: NodeState | undefined, b: NodeState | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return (Object.keys(b) as (keyof NodeState)[]).every((key) => a[key] === b[key]);
+}

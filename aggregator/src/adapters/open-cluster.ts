@@ -1,0 +1,40 @@
+import type { ClusterStore } from "@isochrone/kubernetes";
+import { openStore, type KubernetesSettings } from "@isochrone/kubernetes/api-server";
+import { createMemoryStore } from "@isochrone/kubernetes/memory";
+import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+import type { Registry } from "prom-client";
+import { loadDump } from "./dump-store.ts";
+
+/** What the process is given to find its cluster. */
+export interface ClusterSurroundings {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The cluster's objects. */
+export interface OpenedCluster {
+  readonly store: ClusterStore;
+  /** An API server's, and not a dump's or none. */
+  readonly isReal: boolean;
+  /** To be started before everything that uses the store, and stopped after it. */
+  readonly services: readonly Service[];
+}
+
+/** The dump if there is one, else the API server that the settings or the pod name, else nothing. */
+export async function openCluster(
+  dumpFile: string | null,
+  settings: KubernetesSettings,
+  surroundings: ClusterSurroundings,
+): Promise<OpenedCluster> {
+  const { clock, logger } = surroundings;
+  if (dumpFile !== null) return { store: await loadDump(dumpFile, clock), isReal: false, services: [] };
+  const opened = await openStore(settings, { ...surroundings, service: "aggregator" });
+  if (opened !== null) return { store: opened.store, isReal: true, services: [opened.service] };
+  logger.warn(
+    "no cluster: neither kubernetes.kubeconfig nor aggregator.dumpFile is set and this is no pod, so the graphs have links and channels but no nodes and pods",
+  );
+  return { store: createMemoryStore({ clock }), isReal: false, services: [] };
+}

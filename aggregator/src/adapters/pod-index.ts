@@ -1,0 +1,94 @@
+import { keyOf, type InformerChange, type KubernetesObject } from "@isochrone/kubernetes";
+import type { PodState } from "../domain/cluster-state.ts";
+
+interface Entry {
+  object: KubernetesObject;
+  /** Key of the ReplicaSet that owns it, which says whose replica it is. */
+  replicaSet: string | null;
+  /** As it was read last; null: no replica of anything, or not read yet. */
+  state: PodState | null;
+}
+
+/**
+ * Pods as they are read of their objects, each read anew only when its object or its ReplicaSet changed: of 100,000 pods some hundred change
+ * each second, and most changes say nothing that is read.
+ */
+export class PodIndex {
+  readonly #read: (object: KubernetesObject) => PodState | null;
+  readonly #entries = new Map<string, Entry>();
+  readonly #byReplicaSet = new Map<string, Set<Entry>>();
+  readonly #unread = new Set<Entry>();
+  #current: readonly PodState[] | null = [];
+
+  /** @param read null for pods that are no replicas any more */
+  constructor(read: (object: KubernetesObject) => PodState | null) {
+    this.#read = read;
+  }
+
+  take({ type, object }: InformerChange): void {
+    const key = keyOf(object);
+    if (type === "deleted") return this.#remove(key);
+    const entry = this.#entries.get(key) ?? { object, replicaSet: null, state: null };
+    this.#entries.set(key, entry);
+    entry.object = object;
+    this.#unread.add(entry);
+    this.#assign(entry, replicaSetOf(object));
+  }
+
+  /** A ReplicaSet came, went or changed. */
+  takeReplicaSet({ object }: InformerChange): void {
+    for (const entry of this.#byReplicaSet.get(keyOf(object)) ?? []) this.#unread.add(entry);
+  }
+
+  /** In no particular order; the same array until something changed that is read. */
+  current(): readonly PodState[] {
+    for (const entry of this.#unread) {
+      const state = this.#read(entry.object);
+      if (isSame(entry.state, state)) continue;
+      entry.state = state;
+      this.#current = null;
+    }
+    this.#unread.clear();
+    this.#current ??= [...this.#entries.values()].map(({ state }) => state).filter((state) => state !== null);
+    return this.#current;
+  }
+
+  #remove(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    this.#unread.delete(entry);
+    this.#assign(entry, null);
+    if (entry.state !== null) this.#current = null;
+  }
+
+  #assign(entry: Entry, replicaSet: string | null): void {
+    if (entry.replicaSet === replicaSet) return;
+    if (entry.replicaSet !== null) {
+      const former = this.#byReplicaSet.get(entry.replicaSet)!;
+      former.delete(entry);
+      if (former.size === 0) this.#byReplicaSet.delete(entry.replicaSet);
+    }
+    entry.replicaSet = replicaSet;
+    if (replicaSet === null) return;
+    const entries = this.#byReplicaSet.get(replicaSet) ?? new Set();
+    this.#byReplicaSet.set(replicaSet, entries.add(entry));
+  }
+}
+
+function replicaSetOf({ metadata }: KubernetesObject): string | null {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  return owner?.kind === "ReplicaSet" ? `${metadata.namespace ?? "default"}/${owner.name}` : null;
+}
+
+function isSame(a: PodState | null, b: PodState | null): boolean {
+  if (a === null || b === null) return a === b;
+  return (
+    a.node === b.node &&
+    a.workload?.kind === b.workload?.kind &&
+    a.workload?.name === b.workload?.name &&
+    a.workflow.name === b.workflow.name &&
+    a.ingressLimitBitsPerSecond === b.ingressLimitBitsPerSecond &&
+    a.egressLimitBitsPerSecond === b.egressLimitBitsPerSecond
+  );
+}

@@ -1,0 +1,93 @@
+import type { ClusterStore, EventRecorder } from "@isochrone/kubernetes";
+import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+import type { Registry } from "prom-client";
+import type { StoreClusterWatch } from "./adapters/store-cluster-watch.ts";
+import { BandwidthResource } from "./bandwidth-resource/controller.ts";
+import { bandwidthResourceSettings, type BandwidthResourceConfig } from "./bandwidth-resource/settings.ts";
+import { GateOpener } from "./gates/controller.ts";
+import { gatesSettings, type GatesConfig } from "./gates/settings.ts";
+import type { PublishedGraphs } from "./graph-keeper.ts";
+import { NetworkTopologyController } from "./network-topology/controller.ts";
+import { networkTopologySettings, type NetworkTopologyConfig } from "./network-topology/settings.ts";
+import { ObservedAppGroups } from "./observed-appgroups/controller.ts";
+import { appGroupsSettings, type AppGroupsConfig } from "./observed-appgroups/settings.ts";
+import type { Leadership } from "./ports.ts";
+
+/** Sections of their settings, by name. */
+export const clusterControllerSections = {
+  networkTopology: networkTopologySettings,
+  appGroups: appGroupsSettings,
+  bandwidthResource: bandwidthResourceSettings,
+  gates: gatesSettings,
+} as const;
+
+/** Values of {@link clusterControllerSections}. */
+export interface ClusterControllersConfig {
+  readonly networkTopology: NetworkTopologyConfig;
+  readonly appGroups: AppGroupsConfig;
+  readonly bandwidthResource: BandwidthResourceConfig;
+  readonly gates: GatesConfig;
+}
+
+/** What the controllers work with. */
+export interface ClusterControllersDependencies {
+  readonly store: ClusterStore;
+  readonly watch: Pick<
+    StoreClusterWatch,
+    "current" | "pods" | "onPodChange" | "nodeObjects" | "workloadObjects" | "appGroups"
+  >;
+  /** The newest ones; null before the first. */
+  readonly graphs: () => PublishedGraphs | null;
+  /** Name of the extended resource of nodes' bandwidth. */
+  readonly bandwidthResource: string;
+  readonly leadership: Leadership;
+  readonly events: Pick<EventRecorder, "event">;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly registry: Registry;
+}
+
+/** What the elected aggregator alone writes: the NetworkTopology, generated AppGroups, nodes' bandwidth, and gates past their deadline. */
+export function createClusterControllers(
+  config: ClusterControllersConfig,
+  deps: ClusterControllersDependencies,
+): Service {
+  const { watch, graphs } = deps;
+  const gates = new GateOpener({ ...deps, config: config.gates });
+  watch.onPodChange((change) => gates.take(change));
+  const graph = () => graphs()?.cluster("full") ?? null;
+  const services: readonly Service[] = [
+    new NetworkTopologyController({
+      ...deps,
+      config: config.networkTopology,
+      inputs: { graph, pods: () => watch.pods(), appGroups: () => watch.appGroups() },
+    }),
+    new ObservedAppGroups({
+      ...deps,
+      config: config.appGroups,
+      sources: {
+        workflows: () => graphs()?.workflows("full") ?? null,
+        cluster: () => watch.current(),
+        workloadObjects: () => watch.workloadObjects(),
+        appGroups: () => watch.appGroups(),
+      },
+    }),
+    new BandwidthResource({
+      ...deps,
+      config: config.bandwidthResource,
+      resource: deps.bandwidthResource,
+      graph,
+      nodes: () => watch.nodeObjects(),
+    }),
+    gates,
+  ];
+  return {
+    async start() {
+      for (const service of services) await service.start();
+    },
+    async stop() {
+      for (const service of services.toReversed()) await service.stop();
+    },
+  };
+}

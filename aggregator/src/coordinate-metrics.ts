@@ -1,0 +1,66 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { FIT_RESULTS, type CoordinateKeeper } from "./coordinate-keeper.ts";
+
+/** Registers what there is to know of network coordinates; read from the keeper when scraped. */
+export function registerCoordinateMetrics(registry: Registry, keeper: CoordinateKeeper): void {
+  registerCounts(registry, keeper);
+  const gauges: readonly (readonly [string, string, () => number | null])[] = [
+    [
+      "isochrone_coordinate_error",
+      "Median relative error of estimates of pairs that the newest fit was not shown; NaN while it isn't known.",
+      () => keeper.current()?.info.medianRelativeError ?? null,
+    ],
+    [
+      "isochrone_aggregator_coordinate_age_seconds",
+      "Age of the samples of the newest fit, used or too old; NaN before the first.",
+      () => seconds(keeper.ageMs()),
+    ],
+    [
+      "isochrone_aggregator_coordinate_pairs",
+      "Measured ordered pairs behind the coordinates in use.",
+      () => keeper.current()?.info.pairs ?? 0,
+    ],
+  ];
+  for (const [name, help, read] of gauges) {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect: () => gauge.set(read() ?? Number.NaN),
+    });
+  }
+  const duration = new Histogram({
+    name: "isochrone_aggregator_coordinate_fit_duration_seconds",
+    help: "Time of a fit in its thread.",
+    buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100],
+    registers: [registry],
+  });
+  keeper.onFit((durationMs) => duration.observe(durationMs / 1000));
+}
+
+function registerCounts(registry: Registry, keeper: CoordinateKeeper): void {
+  const rounds = new Counter({
+    name: "isochrone_aggregator_coordinate_fits_total",
+    help: "Rounds of fitting coordinates by how they ended; unchanged: there was nothing new to fit.",
+    labelNames: ["result"],
+    registers: [registry],
+    collect(): void {
+      rounds.reset();
+      for (const result of FIT_RESULTS) rounds.inc({ result }, keeper.counts.results[result]);
+    },
+  });
+  const rejected = new Counter({
+    name: "isochrone_aggregator_coordinate_samples_rejected_total",
+    help: "Samples that no fit used, by reason.",
+    labelNames: ["reason"],
+    registers: [registry],
+    collect(): void {
+      rejected.reset();
+      for (const [reason, count] of keeper.counts.rejected) rejected.inc({ reason }, count);
+    },
+  });
+}
+
+function seconds(ms: number | null): number | null {
+  return ms === null ? null : ms / 1000;
+}

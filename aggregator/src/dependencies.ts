@@ -1,0 +1,43 @@
+import type { Bus } from "@isochrone/bus";
+import type { ClusterStore } from "@isochrone/kubernetes";
+import type { Clock, Logger, Random } from "@isochrone/runtime";
+import type { RequestGate } from "@isochrone/runtime/http";
+import type { Registry } from "prom-client";
+import type { ClusterControllersConfig } from "./cluster-controllers.ts";
+import type { CoordinateFitter, KeyStore, Leadership, PageAssets, ProbeAddresses } from "./ports.ts";
+import type { AnnotationConfig } from "./writers/settings.ts";
+
+/** What an aggregator works with. */
+export interface AggregatorDependencies {
+  readonly bus: Bus;
+  readonly store: ClusterStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  /** @default the probe pods' own addresses, from the store */
+  readonly addresses?: ProbeAddresses;
+  /** @default a thread of its own */
+  readonly coordinates?: CoordinateFitter;
+  /** Where the keys of packet authentication are kept. @default as the settings say */
+  readonly keyStore?: KeyStore;
+  /** @default by a Lease among several replicas, else this one: it is the only one */
+  readonly leadership?: Leadership;
+  /** Bytes that nobody can guess, for keys and leases. @default the system's */
+  readonly randomBytes?: (count: number) => Uint8Array;
+  /** The web page; without it there is none. */
+  readonly page?: PageAssets;
+  /** What is written onto the cluster's objects. @default nothing */
+  readonly annotations?: AnnotationConfig;
+  /** How what only the leader writes is written. @default nothing is */
+  readonly controllers?: ClusterControllersConfig;
+  /** Of the same cluster, for Leases alone: they must not wait behind other writes. @default `store` */
+  readonly leaseStore?: ClusterStore;
+  /** Who may ask for what. @default everyone: for loopback only */
+  readonly access?: { readonly gate: RequestGate | undefined; readonly isMetricsOpen: boolean };
+  /**
+   * True: other replicas read the same bus, and share the work: this takes a bus whose topics all of them see. False: this replica reads
+   * everything, alone. @default false
+   */
+  readonly isShared?: boolean;
+}

@@ -1,0 +1,77 @@
+import type { CoordinateFit } from "@isochrone/topology";
+
+/** What an estimate says of a pair: `errorMs` is half the width of its 90 % interval. */
+export interface PairEstimate {
+  readonly rttMs: number;
+  /** Null where it isn't known. */
+  readonly errorMs: number | null;
+}
+
+/** What a fit found out. */
+export interface CoordinateModel {
+  /** Null for a pair of which the samples say nothing. */
+  estimate(source: string, target: string): PairEstimate | null;
+  /** Null for a node without samples. */
+  coordinateOf(node: string): readonly number[] | null;
+}
+
+/** How a model came about. */
+export interface FitInfo {
+  /** When its samples were taken from the windows. */
+  readonly sampledMs: number;
+  /** Measured ordered pairs. */
+  readonly pairs: number;
+  /** Of the estimates of those pairs; null when it isn't known. */
+  readonly medianRelativeError: number | null;
+  readonly p90RelativeError: number | null;
+}
+
+/** A tenth of a microsecond: no probe is as exact. */
+const DECIMALS = 1e4;
+
+/** Network coordinates as the graphs of a version have them. */
+export class Coordinates {
+  readonly info: FitInfo;
+  readonly #model: CoordinateModel;
+  readonly #published = new Map<string, number[] | null>();
+
+  constructor(model: CoordinateModel, info: FitInfo) {
+    this.#model = model;
+    this.info = info;
+  }
+
+  /** As it is published: milliseconds, 4 decimals. The same array each time: read only. */
+  coordinateOf(node: string): number[] | null {
+    let published = this.#published.get(node);
+    if (published === undefined) {
+      const coordinate = this.#model.coordinateOf(node);
+      published = coordinate === null ? null : coordinate.map((ms) => Math.round(ms * DECIMALS) / DECIMALS);
+      this.#published.set(node, published);
+    }
+    return published;
+  }
+
+  /** Numbers that are none, or below 0, are no estimate. */
+  estimate(source: string, target: string): PairEstimate | null {
+    const estimate = this.#model.estimate(source, target);
+    if (estimate === null || !(estimate.rttMs >= 0 && Number.isFinite(estimate.rttMs))) return null;
+    const { rttMs, errorMs } = estimate;
+    return { rttMs, errorMs: errorMs !== null && errorMs >= 0 && Number.isFinite(errorMs) ? errorMs : null };
+  }
+
+  /** Of the samples. */
+  ageMs(nowMs: number): number {
+    return Math.max(0, nowMs - this.info.sampledMs);
+  }
+
+  describe(nowMs: number): CoordinateFit {
+    const { sampledMs, pairs, medianRelativeError, p90RelativeError } = this.info;
+    return {
+      fittedAt: new Date(sampledMs).toISOString(),
+      ageSeconds: this.ageMs(nowMs) / 1000,
+      pairs,
+      medianRelativeError,
+      p90RelativeError,
+    };
+  }
+}

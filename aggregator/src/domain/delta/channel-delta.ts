@@ -1,0 +1,153 @@
+import { spreadOverPanes, type Increment } from "@isochrone/telemetry";
+import type { ChannelKey, ChannelState, Flow, Reporter } from "../channels.ts";
+import type { ChannelSideTarget, ChannelTarget } from "../sink-tables.ts";
+import type { WindowShape } from "../window-shape.ts";
+import { CoverageDelta, type CoveredTime } from "./coverage-delta.ts";
+import { PANE_ATTRIBUTES } from "./names.ts";
+import { PaneParts, type PanePart } from "./pane-parts.ts";
+import type { Touched } from "./touched.ts";
+import { WireAttributes } from "./wire-attributes.ts";
+
+/** What was added to a channel as one reporter sees it. A flow without parts was reported, and nothing flowed. */
+export interface SideContribution {
+  readonly reporter: Reporter;
+  /** Of its points, beside the flow. */
+  readonly wire: WireAttributes;
+  readonly cover: readonly CoveredTime[];
+  readonly flows: readonly { readonly flow: Flow; readonly parts: readonly PanePart[] }[];
+}
+
+/** What was added to a channel. */
+export interface ChannelContribution {
+  readonly channel: ChannelDelta;
+  readonly sides: readonly SideContribution[];
+}
+
+class FlowDelta extends PaneParts {
+  readonly flow: Flow;
+
+  constructor(flow: Flow) {
+    super();
+    this.flow = flow;
+  }
+}
+
+const NO_FLOWS: FlowDelta[] = [];
+const NO_SIDES: SideContribution[] = [];
+
+class SideDelta implements ChannelSideTarget {
+  readonly reporter: Reporter;
+  readonly #key: ChannelKey;
+  readonly #shape: WindowShape;
+  readonly #onFirst: () => void;
+  #wire: WireAttributes | null = null;
+  #cover: CoverageDelta | null = null;
+  #flows: FlowDelta[] = NO_FLOWS;
+  #into: PaneParts | null = null;
+  readonly #add: (paneStartMs: number, part: number) => void;
+
+  constructor(key: ChannelKey, reporter: Reporter, shape: WindowShape, onFirst: () => void) {
+    this.#key = key;
+    this.reporter = reporter;
+    this.#shape = shape;
+    this.#onFirst = onFirst;
+    this.#add = (paneStartMs, part) => this.#into!.add(paneStartMs, part);
+  }
+
+  get isEmpty(): boolean {
+    return this.#cover === null;
+  }
+
+  take(flow: Flow, increment: Increment): void {
+    if (this.#cover === null) {
+      this.#onFirst();
+      this.#cover = new CoverageDelta(this.#shape.windowMs);
+    }
+    this.#cover.extend(increment.fromMs, increment.toMs);
+    this.#into = this.#flow(flow);
+    if (increment.delta > 0) spreadOverPanes(increment, this.#shape.paneMs, this.#add);
+  }
+
+  drain(): SideContribution {
+    const { reporter } = this;
+    this.#wire ??= new WireAttributes(sideAttributes(this.#key, reporter));
+    const contribution = {
+      reporter,
+      wire: this.#wire,
+      cover: this.#cover?.times() ?? [],
+      flows: this.#flows,
+    };
+    this.#flows = NO_FLOWS;
+    this.#cover = null;
+    return contribution;
+  }
+
+  #flow(flow: Flow): FlowDelta {
+    for (const known of this.#flows) if (known.flow === flow) return known;
+    const added = new FlowDelta(flow);
+    if (this.#flows.length === 0) this.#flows = [added];
+    else this.#flows.push(added);
+    return added;
+  }
+}
+
+function sideAttributes(key: ChannelKey, reporter: Reporter): Record<string, string> {
+  return {
+    [PANE_ATTRIBUTES.sourceNamespace]: key.sourceNamespace,
+    [PANE_ATTRIBUTES.source]: key.source,
+    [PANE_ATTRIBUTES.targetNamespace]: key.targetNamespace,
+    [PANE_ATTRIBUTES.target]: key.target,
+    [PANE_ATTRIBUTES.reporter]: reporter,
+  };
+}
+
+/** Collects what is added to one channel. */
+export class ChannelDelta implements ChannelTarget {
+  readonly key: ChannelKey;
+  readonly #shape: WindowShape;
+  readonly #touched: Touched<ChannelDelta>;
+  readonly #sides = new Map<Reporter, SideDelta>();
+  #isTouched = false;
+  /** What this replica's own deltas are applied to, once it was looked up. */
+  applied: ChannelState | null = null;
+  live = true;
+  idleSinceMs = Number.NEGATIVE_INFINITY;
+
+  constructor(key: ChannelKey, shape: WindowShape, touched: Touched<ChannelDelta>) {
+    this.key = key;
+    this.#shape = shape;
+    this.#touched = touched;
+  }
+
+  side(reporter: Reporter): ChannelSideTarget {
+    let side = this.#sides.get(reporter);
+    if (side === undefined) {
+      side = new SideDelta(this.key, reporter, this.#shape, () => this.#touch());
+      this.#sides.set(reporter, side);
+    }
+    return side;
+  }
+
+  /** What was added since the last time. */
+  drain(): ChannelContribution {
+    this.#isTouched = false;
+    return { channel: this, sides: drained(this.#sides) };
+  }
+
+  #touch(): void {
+    if (this.#isTouched) return;
+    this.#isTouched = true;
+    this.#touched.add(this);
+  }
+}
+
+/** Mostly one of one. */
+function drained(sides: ReadonlyMap<Reporter, SideDelta>): SideContribution[] {
+  let all: SideContribution[] = NO_SIDES;
+  for (const side of sides.values()) {
+    if (side.isEmpty) continue;
+    if (all.length === 0) all = [side.drain()];
+    else all.push(side.drain());
+  }
+  return all;
+}

@@ -1,0 +1,134 @@
+import type { KeyReport } from "./key-reports.ts";
+
+const MAX_KEY_ID = 65_535;
+
+/** A key of packet authentication, without its secret. */
+export interface KeyFacts {
+  readonly id: number;
+  /** Wall time, ms since the epoch; null: somebody else made it. */
+  readonly createdAtMs: number | null;
+}
+
+/** The keys that probes read, oldest first. */
+export interface KeyringFacts {
+  readonly keys: readonly KeyFacts[];
+  readonly signingKeyId: number;
+}
+
+/** A probe that a step waits for. */
+export interface AwaitedProbe {
+  readonly node: string;
+  /** Null: it said nothing yet. */
+  readonly report: KeyReport | null;
+}
+
+/** How long things take. */
+export interface RotationRule {
+  /** Age at which a key is replaced; 0 = never. */
+  readonly rotationMs: number;
+  /** How long a step waits for probes that don't confirm. */
+  readonly confirmMs: number;
+  /** How long the old key is kept after all sign with the new one: what is under way must still be verified. */
+  readonly graceMs: number;
+}
+
+/** Both clocks: ages of keys outlive the process, waiting must not be cut short by a clock that is put right. */
+export interface RotationTime {
+  readonly wallMs: number;
+  readonly monotonicMs: number;
+}
+
+/** What is to be done now; `unconfirmed` are the nodes whose probes were waited for in vain. */
+export type RotationStep =
+  | { readonly kind: "wait"; readonly awaited: readonly string[] }
+  /** Add a key that verifies and does not sign; the first one signs. */
+  | { readonly kind: "publish"; readonly keyId: number }
+  | { readonly kind: "sign"; readonly keyId: number; readonly unconfirmed: readonly string[] }
+  /** Keep this key alone. */
+  | { readonly kind: "retire"; readonly keptKeyId: number; readonly unconfirmed: readonly string[] };
+
+const NOTHING: RotationStep = { kind: "wait", awaited: [] };
+
+/**
+ * Replaces keys without losing a packet:
+ *
+ *     one key  --old enough-->  + next, which only verifies
+ *              --all probes hold it-->  next signs
+ *              --all probes sign with it, and what was under way has arrived-->  the old one goes
+ *
+ * Where it stands follows from the keys alone, so that another replica, or this one after a restart, goes on from there. Only
+ * waiting begins anew.
+ */
+export class KeyRotation {
+  readonly #rule: RotationRule;
+  /** The keys as last seen, and since when. */
+  #stage = "";
+  #stageSinceMs = 0;
+  #confirmedSinceMs: number | null = null;
+
+  constructor(rule: RotationRule) {
+    this.#rule = rule;
+  }
+
+  /** @param ring null: there are no keys yet */
+  next(ring: KeyringFacts | null, probes: readonly AwaitedProbe[], time: RotationTime): RotationStep {
+    const newest = ring?.keys.at(-1);
+    if (ring === null || newest === undefined) return { kind: "publish", keyId: 1 };
+    this.#enter(`${ring.keys.map(({ id }) => id).join()};${ring.signingKeyId}`, time.monotonicMs);
+    if (ring.signingKeyId !== newest.id) return this.#switchTo(newest.id, probes, time);
+    if (ring.keys.length > 1) return this.#retireAllBut(newest.id, probes, time);
+    return this.#isOld(newest, time) ? { kind: "publish", keyId: freeKeyId(ring.keys) } : NOTHING;
+  }
+
+  #enter(stage: string, nowMs: number): void {
+    if (stage === this.#stage) return;
+    this.#stage = stage;
+    this.#stageSinceMs = nowMs;
+    this.#confirmedSinceMs = null;
+  }
+
+  #switchTo(keyId: number, probes: readonly AwaitedProbe[], { monotonicMs }: RotationTime): RotationStep {
+    const awaited = nodesWithout(probes, ({ heldKeyIds }) => heldKeyIds.includes(keyId));
+    return awaited.length === 0 || this.#waitedMs(monotonicMs) >= this.#rule.confirmMs
+      ? { kind: "sign", keyId, unconfirmed: awaited }
+      : { kind: "wait", awaited };
+  }
+
+  #retireAllBut(keyId: number, probes: readonly AwaitedProbe[], { monotonicMs }: RotationTime): RotationStep {
+    const { confirmMs, graceMs } = this.#rule;
+    const awaited = nodesWithout(probes, ({ signingKeyId }) => signingKeyId === keyId);
+    if (awaited.length > 0) this.#confirmedSinceMs = null;
+    else this.#confirmedSinceMs ??= monotonicMs;
+    const isConfirmed = this.#confirmedSinceMs !== null && monotonicMs - this.#confirmedSinceMs >= graceMs;
+    return isConfirmed || this.#waitedMs(monotonicMs) >= confirmMs + graceMs
+      ? { kind: "retire", keptKeyId: keyId, unconfirmed: awaited }
+      : { kind: "wait", awaited };
+  }
+
+  /** A wall clock that was put back doesn't stop rotation: the time that this process has seen counts too. */
+  #isOld({ createdAtMs }: KeyFacts, { wallMs, monotonicMs }: RotationTime): boolean {
+    const { rotationMs } = this.#rule;
+    const ageMs = createdAtMs === null ? 0 : wallMs - createdAtMs;
+    return rotationMs > 0 && Math.max(ageMs, this.#waitedMs(monotonicMs)) >= rotationMs;
+  }
+
+  #waitedMs(monotonicMs: number): number {
+    return monotonicMs - this.#stageSinceMs;
+  }
+}
+
+/** The id after the newest key's; ids come round after 65535. */
+function freeKeyId(keys: readonly KeyFacts[]): number {
+  const used = new Set(keys.map(({ id }) => id));
+  let id = keys.at(-1)!.id;
+  do id = (id % MAX_KEY_ID) + 1;
+  while (used.has(id));
+  return id;
+}
+
+function nodesWithout(
+  probes: readonly AwaitedProbe[],
+  confirms: (report: KeyReport) => boolean,
+): readonly string[] {
+  return probes.filter(({ report }) => report === null || !confirms(report)).map(({ node }) => node);
+}

@@ -1,0 +1,36 @@
+import type { ClusterGraphSnapshot, Link } from "@isochrone/topology";
+import type { AreaIndex } from "./areas.ts";
+
+/**
+ * Bandwidth from one area to another, bits per second, by area pair. The best burst between two of their nodes shows what the way between
+ * the areas carries at least; only where nobody tested it, the largest capacity that two of their nodes declare. Each direction is its own.
+ */
+export function areaCapacities(graph: ClusterGraphSnapshot, areas: AreaIndex): Map<string, number> {
+  const measured = new Map<string, number>();
+  const declared = new Map<string, number>();
+  for (const link of graph.links) {
+    const tested = testedBitsPerSecond(link);
+    const stated = link.bandwidthCapacityOrigin === "declared" ? link.bandwidthBitsPerSecond.capacity : null;
+    if (tested === null && stated === null) continue;
+    for (const key of areas.keysBetween(link.source, link.target)) {
+      raise(measured, key, tested);
+      raise(declared, key, stated);
+    }
+  }
+  return new Map([...declared, ...measured]);
+}
+
+/** The best burst that the link tells of; null when it was not tested. */
+export function testedBitsPerSecond({
+  bandwidthBitsPerSecond,
+  bandwidthCapacityOrigin,
+}: Link): number | null {
+  const { achieved } = bandwidthBitsPerSecond;
+  const best = bandwidthCapacityOrigin === "measured" ? bandwidthBitsPerSecond.capacity : null;
+  return achieved === null ? best : Math.max(achieved, best ?? 0);
+}
+
+function raise(most: Map<string, number>, key: string, bitsPerSecond: number | null): void {
+  if (bitsPerSecond === null || !(bitsPerSecond > 0)) return;
+  most.set(key, Math.max(most.get(key) ?? 0, bitsPerSecond));
+}

@@ -1,0 +1,97 @@
+// Regions, zones and segments as KEP-260's NetworkTopology means them.
+
+/** Where a node stands; null where it has no such label. */
+export interface AreaNode {
+  readonly region: string | null;
+  readonly zone: string | null;
+  readonly segment: string | null;
+}
+
+/** In the order in which a NetworkTopology lists them. */
+export const AREA_KINDS = ["region", "zone", "segment"] as const;
+export type AreaKind = (typeof AREA_KINDS)[number];
+
+/** An ordered pair of areas of one kind. */
+export interface AreaPair {
+  readonly kind: AreaKind;
+  readonly origin: string;
+  readonly destination: string;
+}
+
+/** For keys of maps; label values hold no line breaks. */
+export function areaKey({ kind, origin, destination }: AreaPair): string {
+  return `${kind}\n${origin}\n${destination}`;
+}
+
+/** The pair that the key was made of. */
+export function areaPairOf(key: string): AreaPair {
+  const [kind, origin = "", destination = ""] = key.split("\n");
+  return { kind: kind as AreaKind, origin, destination };
+}
+
+export function reversed({ kind, origin, destination }: AreaPair): AreaPair {
+  return { kind, origin: destination, destination: origin };
+}
+
+/**
+ * The pairs of areas that lie between two nodes. As the scheduler's plugin looks costs up: regions when these differ, else zones (a zone's
+ * name is unique within its region only). Segments, which it never reads, whenever they differ.
+ */
+export function areaPairsBetween(a: AreaNode, b: AreaNode): AreaPair[] {
+  const pairs: AreaPair[] = [];
+  const add = (kind: AreaKind, origin: string | null, destination: string | null): void => {
+    if (origin !== null && destination !== null && origin !== destination)
+      pairs.push({ kind, origin, destination });
+  };
+  if (a.region === b.region) add("zone", a.zone, b.zone);
+  else add("region", a.region, b.region);
+  add("segment", a.segment, b.segment);
+  return pairs;
+}
+
+const NONE: readonly string[] = [];
+
+/** Looks up what lies between two nodes by their names: worked out once per pair of places, not per pair of nodes. */
+export class AreaIndex {
+  readonly #placeByNode = new Map<string, number>();
+  readonly #places: AreaNode[] = [];
+  readonly #keys: (readonly string[])[] = [];
+  /** The node asked for last as a source: a graph lists its links by source. */
+  #lastSource = "";
+  #lastPlace: number | undefined;
+
+  constructor(nodes: Iterable<AreaNode & { readonly name: string }>) {
+    const byText = new Map<string, number>();
+    for (const node of nodes) {
+      const text = JSON.stringify([node.region, node.zone, node.segment]);
+      let place = byText.get(text);
+      if (place === undefined) {
+        byText.set(text, (place = this.#places.length));
+        this.#places.push(node);
+      }
+      this.#placeByNode.set(node.name, place);
+    }
+  }
+
+  /** Nodes of one place have the same areas; undefined for a node that isn't known. */
+  placeOf(node: string): number | undefined {
+    return this.#placeByNode.get(node);
+  }
+
+  /** Keys of the pairs of areas between the nodes; none for a node that isn't known. */
+  keysBetween(source: string, target: string): readonly string[] {
+    if (source !== this.#lastSource) {
+      this.#lastSource = source;
+      this.#lastPlace = this.#placeByNode.get(source);
+    }
+    const from = this.#lastPlace;
+    const to = from === undefined ? undefined : this.#placeByNode.get(target);
+    return from === undefined || to === undefined ? NONE : this.keysBetweenPlaces(from, to);
+  }
+
+  keysBetweenPlaces(from: number, to: number): readonly string[] {
+    if (from === to) return NONE;
+    const at = from * this.#places.length + to;
+    return (this.#keys[at] ??= areaPairsBetween(this.#places[from]!, this.#places[to]!).map(areaKey));
+  }
+}

@@ -1,0 +1,56 @@
+/** What a channel carried, sampled over a time. */
+interface Samples {
+  readonly values: { readonly atMs: number; readonly bitsPerSecond: number }[];
+  seenMs: number;
+}
+
+/** What is known of a channel's need. */
+export interface Demand {
+  /** The quantile over the samples of the window; null: nobody counts its bytes. */
+  readonly bitsPerSecond: number | null;
+  /** Since the channel was last seen. */
+  readonly silentMs: number;
+}
+
+/** Samples of channels' bandwidth over a window, by any key. */
+export class DemandHistory {
+  readonly #windowMs: number;
+  readonly #quantile: number;
+  readonly #channels = new Map<string, Samples>();
+
+  constructor(windowMs: number, quantile: number) {
+    this.#windowMs = windowMs;
+    this.#quantile = quantile;
+  }
+
+  /** @param bitsPerSecond null: the channel is in use, but its bytes aren't counted */
+  record(key: string, bitsPerSecond: number | null, nowMs: number): void {
+    let samples = this.#channels.get(key);
+    if (samples === undefined) this.#channels.set(key, (samples = { values: [], seenMs: nowMs }));
+    samples.seenMs = nowMs;
+    if (bitsPerSecond !== null) samples.values.push({ atMs: nowMs, bitsPerSecond });
+  }
+
+  /** Null: not seen within the window. */
+  demand(key: string, nowMs: number): Demand | null {
+    const samples = this.#channels.get(key);
+    if (samples === undefined) return null;
+    const values = samples.values.map(({ bitsPerSecond }) => bitsPerSecond).sort((a, b) => a - b);
+    const rank = Math.max(0, Math.ceil(this.#quantile * values.length) - 1);
+    return { bitsPerSecond: values[rank] ?? null, silentMs: nowMs - samples.seenMs };
+  }
+
+  /** Forgets what left the window. */
+  expire(nowMs: number): void {
+    const startMs = nowMs - this.#windowMs;
+    for (const [key, { values, seenMs }] of this.#channels) {
+      const kept = values.findIndex(({ atMs }) => atMs >= startMs);
+      values.splice(0, kept < 0 ? values.length : kept);
+      if (seenMs < startMs) this.#channels.delete(key);
+    }
+  }
+
+  clear(): void {
+    this.#channels.clear();
+  }
+}

@@ -1,0 +1,87 @@
+import { checkHistogramData, Distribution, type ExponentialHistogramData } from "@isochrone/telemetry";
+import { chunkFor, HistogramReading, type HistogramChunk } from "./packed-histograms.ts";
+
+/** Scale of every Distribution. */
+const SCALE = 6;
+const MAX_KEPT_COUNT = 0xffff_ffff;
+
+const NOTHING: ExponentialHistogramData = new Distribution().toData();
+/** What `toData` gives of packed ones. */
+const reading = new HistogramReading();
+
+/**
+ * Round-trip times of a pane of a link. It is mostly one histogram: that is kept packed, because there is one for each pane of each link, and
+ * as objects they were most of the memory, and most of what is copied each time the collector of the young generation runs.
+ */
+export class RttPart {
+  #chunk: HistogramChunk | null = null;
+  /** Where in the chunk. */
+  #at = 0;
+  #merged: Distribution | null = null;
+
+  /** False, and nothing is taken, for what no Distribution takes. */
+  add(data: ExponentialHistogramData): boolean {
+    if (this.#chunk !== null || this.#merged !== null) return this.#merge(data);
+    if (data.scale !== SCALE || !(data.count <= MAX_KEPT_COUNT)) return this.#merge(data);
+    const range = checkHistogramData(data);
+    if (range === null) return false;
+    if (data.count > 0) this.#pack(data, range);
+    return true;
+  }
+
+  /** Adds what another holds. */
+  addPart(part: RttPart): void {
+    if (this.#chunk !== null || this.#merged !== null) {
+      // Before the other one is read: there is one object for what is read.
+      this.#open();
+      this.#merge(part.toData());
+    } else if (part.#merged !== null) this.add(part.#merged.toData());
+    else {
+      this.#chunk = part.#chunk;
+      this.#at = part.#at;
+    }
+  }
+
+  /** Good until the next call, of any part. */
+  toData(): ExponentialHistogramData {
+    if (this.#merged !== null) return this.#merged.toData();
+    if (this.#chunk === null) return NOTHING;
+    this.#chunk.read(this.#at, reading);
+    return reading;
+  }
+
+  /** Smallest and largest value; null when empty. */
+  extremes(): { readonly min: number; readonly max: number } | null {
+    if (this.#chunk !== null) return { min: this.#chunk.min(this.#at), max: this.#chunk.max(this.#at) };
+    const { min = null, max = null } = this.#merged ?? {};
+    return min === null || max === null ? null : { min, max };
+  }
+
+  toDistribution(): Distribution {
+    const distribution = new Distribution();
+    distribution.mergeData(this.toData());
+    return distribution;
+  }
+
+  #pack(
+    data: ExponentialHistogramData,
+    { low, high }: { readonly low: number; readonly high: number },
+  ): void {
+    const first = low > high ? 0 : low - data.offset;
+    this.#chunk = chunkFor(Math.max(0, high - low + 1));
+    this.#at = this.#chunk.append(data, first, first + high - low);
+  }
+
+  #merge(data: ExponentialHistogramData): boolean {
+    return this.#open().mergeData(data);
+  }
+
+  /** What the part holds, as something that can be added to. */
+  #open(): Distribution {
+    if (this.#merged === null) {
+      this.#merged = this.toDistribution();
+      this.#chunk = null;
+    }
+    return this.#merged;
+  }
+}

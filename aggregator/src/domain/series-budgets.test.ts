@@ -1,0 +1,81 @@
+import { beforeEach, expect, test } from "vitest";
+import { counter, probeMetrics, recordOf } from "../testing/records.ts";
+import { Ingest } from "./ingest.ts";
+import { Tables } from "./tables.ts";
+
+const SHAPE = { windowMs: 30_000, paneMs: 2000, panes: 15, fastPanes: 3 };
+const LIMITS = { maxLinks: 100, maxChannels: 100_000, maxPods: 100_000 };
+const OPTIONS = { maxFutureMs: 1000, maxSeries: 20_000, maxSources: 16, maxSeriesPerSource: 1000 };
+const NOW = 1_700_000_000_000;
+
+let tables: Tables;
+let ingest: Ingest;
+
+beforeEach(() => {
+  tables = new Tables(SHAPE, LIMITS);
+  ingest = new Ingest(tables, OPTIONS);
+});
+
+/** Each record brings 1000 pods that nobody has heard of. */
+function bomb(round: number, nowMs: number): void {
+  const metrics = Array.from({ length: 1000 }, (_, i) =>
+    counter(
+      "container_cpu_usage_seconds_total",
+      { namespace: "x", pod: `p${round}-${i}`, container: "c" },
+      nowMs,
+      1,
+    ),
+  );
+  ingest.take(recordOf("evil", metrics, { sequence: round, arrivedAtMs: nowMs }), nowMs);
+}
+
+function honest(sequence: number, nowMs: number, value: number): void {
+  const metrics = [
+    ...probeMetrics([{ target: "b", timeMs: nowMs, rttsMs: [1] }]),
+    counter(
+      "container_cpu_usage_seconds_total",
+      { namespace: "shop", pod: "web", container: "c" },
+      nowMs,
+      value,
+    ),
+  ];
+  ingest.take(recordOf("good", metrics, { sequence, arrivedAtMs: nowMs }), nowMs);
+}
+
+test("a source that brings ever new series is bounded, and takes nothing from others", () => {
+  honest(0, NOW, 10);
+  for (let round = 0; round < 100; round++) bomb(round, NOW + round * 10);
+  honest(1, NOW + 2000, 12);
+  expect(tables.pods.size).toBe(1001);
+  expect(ingest.counts.refused.too_many_series).toBe(99_000);
+  expect(ingest.series).toBeLessThan(2100);
+  // The good one's counter still knows its last value.
+  expect(tables.pods.get("shop/web")!.cpu(NOW + 2000, "full")).toBeCloseTo(1, 5);
+});
+
+test("a source leaves room for others, however much it may bring by the settings", () => {
+  ingest = new Ingest(tables, { ...OPTIONS, maxSeries: 5000, maxSeriesPerSource: 100_000 });
+  honest(0, NOW, 10);
+  for (let round = 0; round < 20; round++) bomb(round, NOW + round * 10);
+  honest(1, NOW + 2000, 12);
+  expect(ingest.counts.refused.too_many_series).toBe(20_000 - 2500);
+  expect(tables.pods.get("shop/web")!.cpu(NOW + 2000, "full")).toBeCloseTo(1, 5);
+});
+
+test("a source that goes on speaking keeps its budget, however many others come and go", () => {
+  for (let round = 0; round < 100; round++) {
+    bomb(round, NOW + round);
+    const other = probeMetrics([{ target: "b", timeMs: NOW + round, rttsMs: [1] }]);
+    ingest.take(recordOf(`other-${round}`, other, { arrivedAtMs: NOW + round }), NOW + round);
+  }
+  expect(tables.pods.size).toBe(1000);
+});
+
+test("a source that has behaved for a window is heard again", () => {
+  for (let round = 0; round < 5; round++) bomb(round, NOW);
+  honest(0, NOW, 10);
+  const later = NOW + SHAPE.windowMs;
+  const metrics = probeMetrics([{ target: "b", timeMs: later, rttsMs: [1] }]);
+  ingest.take(recordOf("evil", metrics, { sequence: 5, arrivedAtMs: later }), later);
+  expect(tables.links.sorted().map(({ key }) => key.source)).toContain("evil");
+});

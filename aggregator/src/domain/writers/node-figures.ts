@@ -1,0 +1,101 @@
+import {
+  ClusterGraph,
+  STALE_AFTER_WINDOWS,
+  type ClusterGraphSnapshot,
+  type ClusterNode,
+  type NodeFigures,
+  type ReadNodeAnnotations,
+} from "@isochrone/topology";
+import { changeOf, exceeds, GAINED, NODE_THRESHOLDS, UNWANTED } from "./change.ts";
+import { extentMs, movementMs, type Motion } from "./frame.ts";
+
+/** Up to so many nodes, each has its costs to all others annotated; beyond, its coordinate must do. */
+export const MAX_NODES_WITH_COSTS = 64;
+
+/** What nodes' annotations must say. */
+export interface WantedNodes {
+  readonly figures: ReadonlyMap<string, NodeFigures>;
+  /** Whether the cluster is small enough for costs. */
+  readonly hasCosts: boolean;
+  /** What a movement of a coordinate is compared with, ms. */
+  readonly extentMs: number;
+}
+
+/** @param motion how coordinates are moved before they are written; null: they are left out */
+export function wantedNodes(graph: ClusterGraphSnapshot, motion: Motion | null): WantedNodes {
+  const hasCosts = graph.nodes.length <= MAX_NODES_WITH_COSTS;
+  const costs = hasCosts ? new ClusterGraph(graph) : null;
+  const maxAgeSeconds = STALE_AFTER_WINDOWS * graph.windowSeconds;
+  const coordinatesFit = (graph.coordinates?.ageSeconds ?? Infinity) <= maxAgeSeconds;
+  const figures = new Map<string, NodeFigures>();
+  const coordinates: number[][] = [];
+  for (const node of graph.nodes) {
+    const isFresh = (node.usageAgeSeconds ?? Infinity) <= maxAgeSeconds;
+    const coordinate =
+      node.coordinate === null || !coordinatesFit || motion === null ? null : motion(node.coordinate);
+    if (coordinate !== null) coordinates.push(coordinate);
+    figures.set(node.name, {
+      availableCpuMillicores: isFresh ? amount(node.availableCpuMillicores) : null,
+      availableMemoryBytes: isFresh ? amount(node.availableMemoryBytes) : null,
+      networkCostsMs: costs === null ? NO_COSTS : measuredCosts(costs, node),
+      coordinate,
+    });
+  }
+  return { figures, hasCosts, extentMs: extentMs(coordinates) };
+}
+
+const NO_COSTS: ReadonlyMap<string, number> = new Map();
+
+function amount(value: number | null): number | null {
+  return value !== null && value >= 0 && Number.isFinite(value) ? value : null;
+}
+
+/** Estimates are left out: a reader makes them of the coordinates, and knows then what they are. So is what is unreachable or too old. */
+function measuredCosts(graph: ClusterGraph, { name }: ClusterNode): Map<string, number> {
+  const costs = new Map<string, number>();
+  for (const other of graph.nodes) {
+    if (other.name === name) continue;
+    const cost = graph.cost(name, other.name);
+    if (cost.known && cost.origin !== "estimated") costs.set(other.name, cost.ms);
+  }
+  return costs;
+}
+
+/** How much a node's annotations would change, in thresholds; 1 and more is significant. */
+export function nodeChange(written: ReadNodeAnnotations, wanted: NodeFigures, all: WantedNodes): number {
+  let change = Math.max(
+    changeOf(written.availableCpuMillicores, wanted.availableCpuMillicores, NODE_THRESHOLDS.cpuMillicores),
+    changeOf(written.availableMemoryBytes, wanted.availableMemoryBytes, NODE_THRESHOLDS.memoryBytes),
+    coordinateChange(written.coordinate, wanted.coordinate, all.extentMs),
+    written.faults.length > 0 ? UNWANTED : 0,
+  );
+  for (const [node, costMs] of wanted.networkCostsMs)
+    change = Math.max(
+      change,
+      changeOf(written.networkCostsMs.get(node) ?? null, costMs, NODE_THRESHOLDS.costMs),
+    );
+  for (const node of written.networkCostsMs.keys())
+    if (!all.hasCosts || !all.figures.has(node)) change = Math.max(change, UNWANTED);
+  return change;
+}
+
+function coordinateChange(
+  written: readonly number[] | null,
+  wanted: readonly number[] | null,
+  extent: number,
+): number {
+  if (wanted === null) return 0;
+  return written === null ? GAINED : exceeds(movementMs(written, wanted), extent, NODE_THRESHOLDS.coordinate);
+}
+
+/** Those of an object's annotations that are of a writer's names, by full key. */
+export function ownAnnotations(
+  annotations: Readonly<Record<string, string>>,
+  prefix: string,
+  isOwn: (name: string) => boolean,
+): Map<string, string> {
+  const own = Object.entries(annotations).filter(
+    ([key]) => key.startsWith(prefix) && isOwn(key.slice(prefix.length)),
+  );
+  return new Map(own);
+}

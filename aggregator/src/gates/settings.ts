@@ -1,0 +1,37 @@
+import { GATE_DEADLINE_MS } from "@isochrone/kubernetes";
+import { duration, flag, integer, section, type SettingsOf } from "@isochrone/runtime";
+
+/** Who opens gates that nobody opened. */
+export const gatesSettings = section(
+  "gates",
+  {
+    enabled: flag({
+      default: false,
+      description:
+        "Open the gate isochrone.dev/placement of pods that have waited for too long, whoever set it: kube-scheduler never does. To be on wherever pods get the gate, by webhook.enabled of the scheduler-plugin or by hand.",
+    }),
+    deadlineMs: duration({
+      default: GATE_DEADLINE_MS,
+      min: 1_000,
+      max: 86_400_000,
+      description:
+        "How long after its creation a pod that waits for nobody else loses the gate. Time in which it waited for the gates of others too doesn't count.",
+    }),
+    checkIntervalMs: duration({
+      default: 1_000,
+      min: 100,
+      max: 60_000,
+      description: "How often pods past their deadline are looked for.",
+    }),
+    maxOpensPerSecond: integer({
+      default: 20,
+      min: 1,
+      max: 1_000,
+      description: "Gates opened per second at most; the oldest come first.",
+    }),
+  },
+  { description: "Gates past their deadline, opened by the aggregator that leads." },
+);
+
+/** Values of {@link gatesSettings}. */
+export type GatesConfig = SettingsOf<typeof gatesSettings>;

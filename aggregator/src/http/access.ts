@@ -1,0 +1,60 @@
+import { BlockList, isIP } from "node:net";
+import type { ClusterStore } from "@isochrone/kubernetes";
+import { accessGate, AccessReview, type AccessSettings } from "@isochrone/kubernetes/access";
+import { SettingsError, type Clock, type Logger } from "@isochrone/runtime";
+import type { RequestGate } from "@isochrone/runtime/http";
+import type { Registry } from "prom-client";
+import { accessMetrics } from "./access-metrics.ts";
+
+/** What access is judged with. */
+export interface AccessSurroundings {
+  /** Null: this process has no API server to ask. */
+  readonly store: ClusterStore | null;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  /** Address that the server listens on. */
+  readonly host: string;
+}
+
+/**
+ * The gate of a server, by the section `access`; undefined: everyone may ask.
+ * @throws SettingsError when everyone could ask from elsewhere and nobody has said that they may, or when there is nobody to ask
+ */
+export function openAccess(
+  settings: AccessSettings,
+  surroundings: AccessSurroundings,
+): RequestGate | undefined {
+  const { store, clock, logger, registry, host } = surroundings;
+  if (settings.mode !== "kubernetes") {
+    checkOpen(settings.mode, host, logger);
+    return undefined;
+  }
+  if (store === null)
+    throw new SettingsError([
+      "access.mode must not be kubernetes without an API server to ask, got kubernetes",
+    ]);
+  const metrics = accessMetrics(registry, () => review.knownTokens);
+  const review = new AccessReview({ ...settings, store, clock, logger, onReview: metrics.onReview });
+  return accessGate({ review, pathPrefix: settings.pathPrefix, onDecision: metrics.onDecision });
+}
+
+function checkOpen(mode: "none" | null, host: string, logger: Logger): void {
+  if (isLoopback(host)) return;
+  if (mode === null)
+    throw new SettingsError([
+      `access.mode (ISOCHRONE_ACCESS_MODE) must be set when a service listens on other than a loopback address, got none for ${host}: kubernetes asks for tokens, none lets everyone in`,
+    ]);
+  logger.warn("everyone who reaches this server may read the graphs and send telemetry (access.mode none)", {
+    host,
+  });
+}
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
+LOOPBACK.addAddress("::1", "ipv6");
+
+function isLoopback(host: string): boolean {
+  const family = isIP(host);
+  return family === 0 ? host === "localhost" : LOOPBACK.check(host, family === 6 ? "ipv6" : "ipv4");
+}

@@ -1,0 +1,71 @@
+import type { FastifyInstance } from "fastify";
+import { BandwidthLeaseAnswerSchema, BandwidthLeaseRequestSchema, ProblemSchema } from "@isochrone/topology";
+import { Type, type Static } from "typebox";
+import type { LeaseAnswer } from "../domain/bandwidth-leases.ts";
+import type { LeaderForward } from "./forward.ts";
+import { NoQuery } from "./query.ts";
+
+const LeaseParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 64 }) });
+type LeaseRequest = Static<typeof BandwidthLeaseRequestSchema>;
+
+/** Who gives leases. */
+export interface LeaseDesk {
+  /** Throws an AggregatorError `unknown_node`. */
+  acquire(node: string): LeaseAnswer;
+  /** An id that isn't known is no mistake: a lease ends by itself too. */
+  release(id: string): void;
+}
+
+/**
+ * `POST /api/v1/bandwidth-leases` and `DELETE /api/v1/bandwidth-leases/{id}`.
+ *
+ * @param forward null: this replica is the only one
+ */
+export function registerBandwidthLeaseRoutes(
+  app: FastifyInstance,
+  desk: LeaseDesk,
+  forward: LeaderForward | null = null,
+): void {
+  app.post<{ Body: LeaseRequest }>(
+    "/api/v1/bandwidth-leases",
+    {
+      schema: {
+        summary: "The permission to test the bandwidth to one peer; null = not now",
+        body: BandwidthLeaseRequestSchema,
+        querystring: NoQuery,
+        response: {
+          200: BandwidthLeaseAnswerSchema,
+          400: ProblemSchema,
+          404: ProblemSchema,
+          503: ProblemSchema,
+        },
+      },
+    },
+    (request, reply) => {
+      if (forward !== null && !forward.isHere()) return forward.pass(request, reply);
+      const { lease, retryAfterMs } = desk.acquire(request.body.node);
+      return reply.header("cache-control", "no-store").send({ lease, retryAfterMs });
+    },
+  );
+  app.delete<{ Params: Static<typeof LeaseParams> }>(
+    "/api/v1/bandwidth-leases/:id",
+    {
+      config: { reviewedPath: "/api/v1/bandwidth-leases/*" },
+      schema: {
+        summary: "Gives a lease back",
+        params: LeaseParams,
+        querystring: NoQuery,
+        response: {
+          204: Type.Null({ description: "There is no such lease any more" }),
+          400: ProblemSchema,
+          503: ProblemSchema,
+        },
+      },
+    },
+    (request, reply) => {
+      if (forward !== null && !forward.isHere()) return forward.pass(request, reply);
+      desk.release(request.params.id);
+      return reply.code(204).send();
+    },
+  );
+}

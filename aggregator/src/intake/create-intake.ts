@@ -1,0 +1,47 @@
+import type { AggregatorDependencies } from "../dependencies.ts";
+import { capacityPaneMs, DEFAULT_BANDWIDTH_AGES } from "../domain/bandwidth.ts";
+import type { OnRefused } from "../domain/ingest.ts";
+import type { Tables } from "../domain/tables.ts";
+import type { AggregatorConfig } from "../settings.ts";
+import { createIntakeMetrics, createSharedMetrics } from "./intake-metrics.ts";
+import { faultOf, flushIntervalOf } from "./intake-settings.ts";
+import type { Intake } from "./intake.ts";
+import { LocalIntake } from "./local-intake.ts";
+import { SharedIntake } from "./shared-intake.ts";
+
+/** The intake that suits the bus. @param epoch name of this replica's life, unique */
+export function createIntake(
+  config: AggregatorConfig,
+  deps: AggregatorDependencies,
+  tables: Tables,
+  epoch: string,
+): Intake {
+  const { bus, clock, random, logger, registry } = deps;
+  const ingest = { ...config, hashSeed: Math.floor(random.next() * 2 ** 32) };
+  const onRefused: OnRefused = (source, reason, detail) =>
+    logger.warnOnce(`refused:${source}:${reason}`, "telemetry refused", { source, reason, detail });
+  if (deps.isShared !== true) {
+    const group = `aggregator-${epoch}`;
+    const metrics = createIntakeMetrics(registry);
+    return new LocalIntake({ bus, clock, tables, ingest, group, onRefused, metrics });
+  }
+  const intake: SharedIntake = new SharedIntake({
+    bus,
+    clock,
+    random,
+    logger,
+    tables,
+    limits: config,
+    capacityPaneMs: capacityPaneMs({ ...DEFAULT_BANDWIDTH_AGES, ...config }),
+    ingest,
+    epoch,
+    onRefused,
+    metrics: createSharedMetrics(registry, () => intake),
+    flushIntervalMs: flushIntervalOf(config),
+    counterHorizonMs: config.counterHorizonMs,
+    maxPendingBytes: config.maxPendingBytes,
+    handOverMs: config.handOverMs,
+    fault: faultOf(config),
+  });
+  return intake;
+}

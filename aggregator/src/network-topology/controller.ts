@@ -1,0 +1,324 @@
+import { setImmediate } from "node:timers/promises";
+import {
+  isStoreError,
+  KINDS,
+  timestamp,
+  type ClusterStore,
+  type EventRecorder,
+  type KubernetesObject,
+  type ReportedEvent,
+} from "@isochrone/kubernetes";
+import { periodic, type Clock, type Logger, type Periodic, type Service } from "@isochrone/runtime";
+import { STALE_AFTER_WINDOWS, type ClusterGraphSnapshot } from "@isochrone/topology";
+import type { Registry } from "prom-client";
+import { allocatedBandwidthSteps } from "../domain/network-topology/allocated-bandwidth.ts";
+import { areaCapacities } from "../domain/network-topology/area-capacity.ts";
+import { areaCostSteps } from "../domain/network-topology/area-costs.ts";
+import { AreaIndex } from "../domain/network-topology/areas.ts";
+import {
+  nextFigures,
+  sameFigures,
+  withinLimit,
+  type AreaFigures,
+} from "../domain/network-topology/figures.ts";
+import type { Leadership } from "../ports.ts";
+import { placedPods, requirementsOf } from "./app-groups.ts";
+import {
+  createNetworkTopologyMetrics,
+  type NetworkTopologyMetrics,
+  type TopologyFault,
+  type TopologyWriteResult,
+} from "./metrics.ts";
+import {
+  costUnitMs,
+  newTopology,
+  SCALE_ANNOTATION,
+  topologyPatch,
+  WRITTEN_ANNOTATION,
+  writtenCosts,
+} from "./resource.ts";
+import { isUnavailable } from "./unavailable.ts";
+import type { Writing } from "./resource.ts";
+import type { NetworkTopologyConfig } from "./settings.ts";
+
+const FIELD_MANAGER = "isochrone-network-topology";
+/** Each takes some 100 bytes, of the 1.5 MB that etcd takes. */
+const MAX_PAIRS = 8_000;
+
+/** What the NetworkTopology is made of. */
+export interface TopologyInputs {
+  /** The newest one; null before the first. */
+  readonly graph: () => ClusterGraphSnapshot | null;
+  readonly pods: () => readonly KubernetesObject[];
+  /** Null: not listed yet, or their kind isn't installed. */
+  readonly appGroups: () => readonly KubernetesObject[] | null;
+}
+
+/** What a graph says of areas, by area pair. */
+interface MeasuredAreas {
+  readonly graph: ClusterGraphSnapshot;
+  readonly areas: AreaIndex;
+  readonly costsMs: ReadonlyMap<string, number>;
+  /** Bits per second. */
+  readonly capacities: ReadonlyMap<string, number>;
+}
+
+/** What the controller works with. */
+export interface NetworkTopologyControllerOptions {
+  readonly config: NetworkTopologyConfig;
+  readonly store: ClusterStore;
+  readonly inputs: TopologyInputs;
+  readonly leadership: Leadership;
+  readonly events: Pick<EventRecorder, "event">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly registry: Registry;
+}
+
+/**
+ * Keeps NetperfCosts of the NetworkTopology: on the leader, when something significant changed, at most once per interval, each write
+ * bound to the version that it was worked out from. All other weights are left as they are. What another one changes is reported and not
+ * changed back.
+ */
+export class NetworkTopologyController implements Service {
+  readonly #options: NetworkTopologyControllerOptions;
+  readonly #metrics: NetworkTopologyMetrics;
+  readonly #loop: Periodic;
+  readonly #ref: { readonly namespace: string; readonly name: string };
+  /** When a pair was last measured, on the monotonic clock. */
+  readonly #measuredMs = new Map<string, number>();
+  /** Since when this replica leads without a break; what was measured before isn't known to it. */
+  #leadingSinceMs: number | null = null;
+  #lastWriteMs = Number.NEGATIVE_INFINITY;
+  #fault: TopologyFault | null = null;
+  #pairs = 0;
+  #areas: MeasuredAreas | null = null;
+
+  constructor(options: NetworkTopologyControllerOptions) {
+    const { config, clock, logger, registry } = options;
+    this.#options = options;
+    this.#ref = { namespace: config.namespace, name: config.name };
+    this.#metrics = createNetworkTopologyMetrics(registry, {
+      fault: () => this.#fault,
+      pairs: () => this.#pairs,
+    });
+    this.#loop = periodic({
+      clock,
+      intervalMs: config.checkIntervalMs,
+      run: () => this.check(),
+      onError: (error) => {
+        this.#metrics.writes.inc({ result: "failed" });
+        logger.warnOnce("network-topology", "the NetworkTopology can't be kept, trying again", { error });
+      },
+    });
+  }
+
+  /** Why it isn't being written; null: it is, or need not be. */
+  get fault(): TopologyFault | null {
+    return this.#fault;
+  }
+
+  async start(): Promise<void> {
+    if (this.#options.config.writer === "isochrone") this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  /** One round: reads the object, and writes it if that is called for. Rejects with StoreErrors of the way. */
+  async check(): Promise<void> {
+    const { leadership, clock, inputs } = this.#options;
+    const graph = inputs.graph();
+    if (!leadership.isLeader()) {
+      this.#leadingSinceMs = null;
+      this.#fault = null;
+      return;
+    }
+    if (graph === null) return;
+    this.#leadingSinceMs ??= clock.monotonic();
+    const object = await this.#read();
+    if (object === undefined) return;
+    if (object === null) await this.#create(graph);
+    else if (object.metadata.deletionTimestamp === undefined) await this.#update(object, graph);
+  }
+
+  /** Undefined: its kind isn't installed, or we may not read it. */
+  async #read(): Promise<KubernetesObject | null | undefined> {
+    try {
+      return await this.#options.store.get({ ...KINDS.networkTopology, ...this.#ref });
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      this.#noteUnavailable(error);
+      return undefined;
+    }
+  }
+
+  #noteUnavailable(error: unknown): void {
+    this.#fault = "unavailable";
+    this.#options.logger.warnOnce(
+      "network-topology:unavailable",
+      "no NetworkTopology: its kind or its namespace isn't there, or access is denied",
+      { ...this.#ref, error },
+    );
+  }
+
+  async #create(graph: ClusterGraphSnapshot): Promise<void> {
+    const { config, store, logger } = this.#options;
+    const unitMs = config.costUnitMs;
+    const figures = await this.#figures(graph, new Map(), unitMs);
+    this.#pairs = figures.size;
+    if (figures.size === 0 || !this.#isDue(null)) return;
+    const object = newTopology(this.#ref, config.configMapName, this.#writing(graph, figures, unitMs));
+    try {
+      if (!(await this.#write("created", () => store.create(object)))) return;
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      this.#noteUnavailable(error);
+      return;
+    }
+    this.#fault = null;
+    logger.info("NetworkTopology created", { ...this.#ref, pairs: figures.size });
+  }
+
+  async #update(object: KubernetesObject, graph: ClusterGraphSnapshot): Promise<void> {
+    const { config, store, logger } = this.#options;
+    const written = writtenCosts(object);
+    if (written.isChanged) {
+      return this.#report(object, "changed_by_another", {
+        reason: "NetperfCostsChangedByAnother",
+        note: `Somebody else has changed the NetperfCosts that Isochrone wrote. They are left as they are. Set networkTopology.writer to upstream if its controller is to write them, or remove the annotation ${WRITTEN_ANNOTATION} to have Isochrone write them again.`,
+      });
+    }
+    const unitMs = costUnitMs(object, config.costUnitMs);
+    if (unitMs === null) {
+      return this.#report(object, "invalid_scale", {
+        reason: "InvalidCostScale",
+        note: `The annotation ${SCALE_ANNOTATION} must be a number of milliseconds above 0, such as 0.1, got ${JSON.stringify(object.metadata.annotations?.[SCALE_ANNOTATION])}. NetperfCosts are not written until it is.`,
+      });
+    }
+    this.#fault = null;
+    // Costs in another unit, or by another rule, are no guide to these.
+    const isGuide = written.unitMs === unitMs;
+    const figures = await this.#figures(graph, isGuide ? written.figures : new Map(), unitMs);
+    this.#pairs = figures.size;
+    const isCurrent = isGuide && sameFigures(figures, written.figures);
+    if (isCurrent || (figures.size === 0 && written.index < 0) || !this.#isDue(object)) return;
+    const patch = topologyPatch(object, this.#writing(graph, figures, unitMs));
+    const ref = { ...KINDS.networkTopology, ...this.#ref };
+    const done = await this.#write("updated", () =>
+      store.jsonPatch(ref, patch, { fieldManager: FIELD_MANAGER }),
+    );
+    if (done && !written.isOurs && written.index >= 0)
+      logger.info("NetperfCosts of the NetworkTopology taken over", { ...this.#ref });
+  }
+
+  async #figures(
+    graph: ClusterGraphSnapshot,
+    written: ReadonlyMap<string, AreaFigures>,
+    unitMs: number,
+  ): Promise<Map<string, AreaFigures>> {
+    const { config, clock, logger } = this.#options;
+    const { areas, costsMs, capacities } = await this.#measure(graph);
+    const allocated = await this.#allocated(areas);
+    const nowMs = clock.monotonic();
+    for (const key of costsMs.keys()) this.#measuredMs.set(key, nowMs);
+    for (const [key, measuredMs] of this.#measuredMs)
+      if (nowMs - measuredMs > config.holdMs) this.#measuredMs.delete(key);
+    const next = nextFigures({
+      costsMs,
+      capacities,
+      allocated,
+      written,
+      unitMs,
+      capacityTolerance: config.capacityTolerance,
+      isHeld: (key) => nowMs - this.#knownMs(key, nowMs) < config.holdMs,
+    });
+    const { figures, leftOut } = withinLimit(next, MAX_PAIRS);
+    if (leftOut.length > 0) {
+      const rule = `at most ${MAX_PAIRS} pairs in all`;
+      logger.warnOnce("network-topology:pairs", "kinds of areas left out of the NetworkTopology", {
+        leftOut,
+        rule,
+        pairs: next.size,
+      });
+    }
+    return figures;
+  }
+
+  /** The same until there is a newer graph: that of a large cluster has hundreds of thousands of links. */
+  async #measure(graph: ClusterGraphSnapshot): Promise<MeasuredAreas> {
+    if (this.#areas?.graph === graph) return this.#areas;
+    const areas = new AreaIndex(graph.nodes);
+    const costsMs = await inTurns(areaCostSteps(graph, areas, STALE_AFTER_WINDOWS * graph.windowSeconds));
+    this.#areas = { graph, areas, costsMs, capacities: areaCapacities(graph, areas) };
+    return this.#areas;
+  }
+
+  /** When the pair was last measured, or may have been, before this replica led. */
+  #knownMs(key: string, nowMs: number): number {
+    return Math.max(this.#measuredMs.get(key) ?? Number.NEGATIVE_INFINITY, this.#leadingSinceMs ?? nowMs);
+  }
+
+  /** Null while the AppGroups aren't known: what is written then stays. */
+  async #allocated(areas: AreaIndex): Promise<Map<string, bigint> | null> {
+    const { inputs } = this.#options;
+    const appGroups = inputs.appGroups();
+    if (appGroups === null) return null;
+    const requirements = requirementsOf(appGroups);
+    if (requirements.length === 0) return new Map();
+    return inTurns(allocatedBandwidthSteps(areas, placedPods(inputs.pods()), requirements));
+  }
+
+  #writing(graph: ClusterGraphSnapshot, figures: Writing["figures"], unitMs: number): Writing {
+    const time = timestamp(this.#options.clock.now());
+    return { figures, unitMs, nodeCount: graph.nodes.length, time };
+  }
+
+  /** The object itself tells when it was written, so that a new leader keeps the interval too. */
+  #isDue(object: KubernetesObject | null): boolean {
+    const { clock, config } = this.#options;
+    if (clock.monotonic() - this.#lastWriteMs < config.minWriteIntervalMs) return false;
+    const time = object?.status?.["weightCalculationTime"];
+    const agoMs = clock.now() - (typeof time === "string" ? Date.parse(time) : Number.NaN);
+    // A time that is ahead is a clock's fault, and no reason to wait for it.
+    return !(agoMs >= 0 && agoMs < config.minWriteIntervalMs);
+  }
+
+  async #write(result: TopologyWriteResult, write: () => Promise<unknown>): Promise<boolean> {
+    const { leadership, clock } = this.#options;
+    if (!leadership.isLeader()) return false;
+    try {
+      await write();
+    } catch (error) {
+      const isGone = result === "updated" && isStoreError(error, "not_found");
+      if (!isGone && !isStoreError(error, "conflict") && !isStoreError(error, "already_exists")) throw error;
+      // Changed or deleted since it was read: the next round sees it as it is.
+      this.#metrics.writes.inc({ result: "conflict" });
+      return false;
+    }
+    this.#lastWriteMs = clock.monotonic();
+    this.#metrics.writes.inc({ result });
+    return true;
+  }
+
+  /** Once, until it is another fault or none. */
+  #report(
+    object: KubernetesObject,
+    fault: TopologyFault,
+    event: Pick<ReportedEvent, "reason" | "note">,
+  ): void {
+    if (this.#fault === fault) return;
+    this.#fault = fault;
+    this.#options.logger.warn("the NetworkTopology is not written", { ...this.#ref, ...event });
+    this.#options.events.event(object, { type: "Warning", action: "WriteNetperfCosts", ...event });
+  }
+}
+
+/** Lets others have their turn between the steps. */
+async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done === true) return step.value;
+    await setImmediate();
+  }
+}

@@ -1,0 +1,49 @@
+import { Counter, Gauge, type Registry } from "prom-client";
+
+/** Why the NetworkTopology isn't being written, although it should be. */
+export const TOPOLOGY_FAULTS = ["changed_by_another", "invalid_scale", "unavailable"] as const;
+export type TopologyFault = (typeof TOPOLOGY_FAULTS)[number];
+
+/** What happened to a write. */
+export type TopologyWriteResult = "created" | "updated" | "conflict" | "failed";
+
+export interface NetworkTopologyMetrics {
+  readonly writes: Counter<"result">;
+}
+
+/** What the metrics are read from when they are scraped. */
+export interface NetworkTopologyMetricSources {
+  readonly fault: () => TopologyFault | null;
+  readonly pairs: () => number;
+}
+
+export function createNetworkTopologyMetrics(
+  registry: Registry,
+  sources: NetworkTopologyMetricSources,
+): NetworkTopologyMetrics {
+  const registers = [registry];
+  const faults: Gauge<"reason"> = new Gauge({
+    name: "isochrone_network_topology_fault",
+    help: "1 while the NetworkTopology isn't written for this reason.",
+    labelNames: ["reason"],
+    registers,
+    collect(): void {
+      const fault = sources.fault();
+      for (const reason of TOPOLOGY_FAULTS) faults.set({ reason }, reason === fault ? 1 : 0);
+    },
+  });
+  const pairs: Gauge = new Gauge({
+    name: "isochrone_network_topology_pairs",
+    help: "Ordered pairs of regions, zones and segments whose cost is written.",
+    registers,
+    collect: () => pairs.set(sources.pairs()),
+  });
+  return {
+    writes: new Counter({
+      name: "isochrone_network_topology_writes_total",
+      help: "Writes of the NetworkTopology; conflict: somebody else was ahead, and it is tried again.",
+      labelNames: ["result"],
+      registers,
+    }),
+  };
+}

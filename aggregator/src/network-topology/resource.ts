@@ -1,0 +1,194 @@
+import { createHash } from "node:crypto";
+import {
+  amountOrNull,
+  KINDS,
+  LABELS,
+  looseList,
+  parseMemoryBytes,
+  type JsonPatchOperation,
+  type KubernetesObject,
+  type LooseFields,
+} from "@isochrone/kubernetes";
+import { AREA_KINDS, areaKey, areaPairOf, type AreaKind } from "../domain/network-topology/areas.ts";
+import { compareAreaPairs, figuresText, type AreaFigures } from "../domain/network-topology/figures.ts";
+
+// The NetworkTopology as diktyo's API has it (v1alpha1): KEP-260's text names some fields otherwise. Its status is no subresource.
+
+/** The weights that come of measurements. */
+export const NETPERF_COSTS = "NetperfCosts";
+/** Milliseconds that one unit of networkCost stands for. */
+export const SCALE_ANNOTATION = "isochrone.dev/network-cost-scale";
+/** Hash of the figures as they were written here, and the scale then; other figures than these come from somebody else. */
+export const WRITTEN_ANNOTATION = "isochrone.dev/network-costs-written";
+
+const TOPOLOGY_KEYS: Readonly<Record<AreaKind, string>> = {
+  region: LABELS.region,
+  zone: LABELS.zone,
+  segment: LABELS.segment,
+};
+
+type Figures = ReadonlyMap<string, AreaFigures>;
+
+/** NetperfCosts of an object. */
+export interface WrittenCosts {
+  /** Position in spec.weights; -1: none there. */
+  readonly index: number;
+  readonly figures: Figures;
+  /** The object says that these figures were written here. False, too, when nobody did yet. */
+  readonly isOurs: boolean;
+  /** Figures were written here before, and somebody has changed them since. */
+  readonly isChanged: boolean;
+  /** The scale that they were written in here; null: they were not. */
+  readonly unitMs: number | null;
+}
+
+/** What the object holds of {@link NETPERF_COSTS}; entries that can't be read are left out. */
+export function writtenCosts(object: KubernetesObject): WrittenCosts {
+  const weights = looseList(object.spec?.["weights"]);
+  const index = weights.findIndex(({ name }) => name === NETPERF_COSTS);
+  const figures = new Map<string, AreaFigures>();
+  for (const topology of looseList(weights[index]?.["topologyList"])) {
+    const kind = AREA_KINDS.find((candidate) => TOPOLOGY_KEYS[candidate] === topology["topologyKey"]);
+    if (kind === undefined) continue;
+    for (const { origin, costList } of looseList(topology["originList"])) {
+      for (const cost of looseList(costList)) read(figures, kind, origin, cost);
+    }
+  }
+  const mark = object.metadata.annotations?.[WRITTEN_ANNOTATION];
+  if (mark === undefined) return { index, figures, isOurs: false, isChanged: false, unitMs: null };
+  const [hash, unit] = mark.split("/");
+  const isOurs = hash === hashOf(figures);
+  return { index, figures, isOurs, isChanged: !isOurs, unitMs: isOurs ? Number(unit) : null };
+}
+
+function read(figures: Map<string, AreaFigures>, kind: AreaKind, origin: unknown, cost: LooseFields): void {
+  const { destination, networkCost, bandwidthCapacity, bandwidthAllocated } = cost;
+  if (typeof origin !== "string" || typeof destination !== "string" || typeof networkCost !== "number")
+    return;
+  figures.set(areaKey({ kind, origin, destination }), {
+    networkCost,
+    capacity: amountOrNull(bandwidthCapacity, parseMemoryBytes),
+    allocated: wholeQuantity(bandwidthAllocated),
+  });
+}
+
+/** Milliseconds per unit of cost: the annotation's, else the default. Null: the annotation is no such number. */
+export function costUnitMs(object: KubernetesObject, defaultMs: number): number | null {
+  const text = object.metadata.annotations?.[SCALE_ANNOTATION];
+  if (text === undefined) return defaultMs;
+  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  return value > 0 && Number.isFinite(value) ? value : null;
+}
+
+/** What of the object is written with the figures. */
+export interface Writing {
+  readonly figures: Figures;
+  readonly unitMs: number;
+  readonly nodeCount: number;
+  /** RFC 3339 in whole seconds. */
+  readonly time: string;
+}
+
+/** A new object. */
+export function newTopology(
+  ref: { readonly namespace: string; readonly name: string },
+  configMapName: string,
+  writing: Writing,
+): KubernetesObject {
+  return {
+    ...KINDS.networkTopology,
+    metadata: { ...ref, annotations: annotationsOf(writing) },
+    spec: { configmapName: configMapName, weights: [weightsOf(writing.figures)] },
+    status: { ...statusOf(writing) },
+  };
+}
+
+/** Changes NetperfCosts, our annotations and the status, and nothing else, of the object as it was read. */
+export function topologyPatch(object: KubernetesObject, writing: Writing): JsonPatchOperation[] {
+  const { metadata, spec, status } = object;
+  const weights = weightsOf(writing.figures);
+  const { index } = writtenCosts(object);
+  const operations: JsonPatchOperation[] = [
+    { op: "test", path: "/metadata/resourceVersion", value: metadata.resourceVersion },
+  ];
+  const annotations = annotationsOf(writing);
+  if (metadata.annotations === undefined)
+    operations.push({ op: "add", path: "/metadata/annotations", value: annotations });
+  else
+    for (const [key, value] of Object.entries(annotations))
+      operations.push({ op: "add", path: `/metadata/annotations/${pointer(key)}`, value });
+  if (spec === undefined) operations.push({ op: "add", path: "/spec", value: { weights: [weights] } });
+  else if (!Array.isArray(spec["weights"]))
+    operations.push({ op: "add", path: "/spec/weights", value: [weights] });
+  else if (index < 0) operations.push({ op: "add", path: "/spec/weights/-", value: weights });
+  else operations.push({ op: "replace", path: `/spec/weights/${index}`, value: weights });
+  if (status === undefined) operations.push({ op: "add", path: "/status", value: statusOf(writing) });
+  else
+    for (const [key, value] of Object.entries(statusOf(writing)))
+      operations.push({ op: "add", path: `/status/${key}`, value });
+  return operations;
+}
+
+function annotationsOf({ figures, unitMs }: Writing): Record<string, string> {
+  return { [SCALE_ANNOTATION]: String(unitMs), [WRITTEN_ANNOTATION]: `${hashOf(figures)}/${unitMs}` };
+}
+
+function statusOf({ nodeCount, time }: Writing): { nodeCount: number; weightCalculationTime: string } {
+  return { nodeCount, weightCalculationTime: time };
+}
+
+function weightsOf(figures: Figures): Record<string, unknown> {
+  const pairs = [...figures]
+    .map(([key, value]) => ({ pair: areaPairOf(key), value }))
+    .sort((a, b) => compareAreaPairs(a.pair, b.pair));
+  const topologyList = AREA_KINDS.flatMap((kind) => {
+    const ofKind = pairs.filter(({ pair }) => pair.kind === kind);
+    const origins = Map.groupBy(ofKind, ({ pair }) => pair.origin);
+    const originList = [...origins].map(([origin, entries]) => ({
+      origin,
+      costList: entries.map(({ pair, value }) => costEntry(pair.destination, value)),
+    }));
+    return originList.length === 0 ? [] : [{ topologyKey: TOPOLOGY_KEYS[kind], originList }];
+  });
+  return { name: NETPERF_COSTS, topologyList };
+}
+
+function costEntry(destination: string, { networkCost, capacity, allocated }: AreaFigures): LooseFields {
+  return {
+    destination,
+    networkCost,
+    ...(capacity === null ? {} : { bandwidthCapacity: decimalQuantity(BigInt(capacity)) }),
+    ...(allocated === null ? {} : { bandwidthAllocated: decimalQuantity(allocated) }),
+  };
+}
+
+const SUFFIXES = ["", "k", "M", "G", "T", "P", "E"];
+
+/** Of any size where it is written as here; sums may exceed what a number holds exactly. */
+function wholeQuantity(quantity: unknown): bigint | null {
+  const [, digits, suffix = ""] = /^(\d+)([kMGTPE]?)$/.exec(String(quantity)) ?? [];
+  if (digits !== undefined) return BigInt(digits) * 1000n ** BigInt(SUFFIXES.indexOf(suffix));
+  const amount = amountOrNull(quantity, parseMemoryBytes);
+  return amount === null ? null : BigInt(amount);
+}
+
+/** The largest decimal suffix that keeps the number whole, as Kubernetes writes quantities: 1500000000 is 1500M. */
+export function decimalQuantity(amount: bigint): string {
+  let rest = amount;
+  let suffix = 0;
+  while (rest !== 0n && rest % 1000n === 0n && suffix < SUFFIXES.length - 1) {
+    rest /= 1000n;
+    suffix++;
+  }
+  return `${rest}${SUFFIXES[suffix]}`;
+}
+
+function hashOf(figures: Figures): string {
+  const text = figuresText([...figures].map(([key, value]) => [areaPairOf(key), value] as const));
+  return createHash("sha256").update(text).digest("hex").slice(0, 16);
+}
+
+/** A part of a JSON pointer. */
+export function pointer(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}

@@ -1,0 +1,79 @@
+import { duration, number, oneOf, ratio, section, text, type SettingsOf } from "@isochrone/runtime";
+
+const NAME = /[a-z0-9]([a-z0-9.-]*[a-z0-9])?/;
+const NAME_RULE = "must be a Kubernetes name: lower-case letters, digits, dots and dashes";
+
+/** Who writes KEP-260's NetworkTopology, and how. */
+export const networkTopologySettings = section(
+  "networkTopology",
+  {
+    writer: oneOf(["isochrone", "upstream"], {
+      default: "isochrone",
+      description:
+        "Who writes the NetperfCosts of the NetworkTopology. upstream: its own controller (networktopology-controller), and Isochrone writes nothing; never let both write.",
+    }),
+    namespace: text({
+      default: "default",
+      pattern: NAME,
+      patternRule: NAME_RULE,
+      description:
+        "Namespace of the NetworkTopology; upstream's plugin looks in default unless told otherwise.",
+    }),
+    name: text({
+      default: "nt-default",
+      pattern: NAME,
+      patternRule: NAME_RULE,
+      maxLength: 253,
+      description: "Name of the NetworkTopology; the default is the one that upstream's plugin looks for.",
+    }),
+    declaredWeights: text({
+      default: null,
+      maxLength: 253,
+      description:
+        "Name of weights in the NetworkTopology, such as UserDefined, whose costs are part of the cluster graph: they stand in for what isn't measured, and are all that network-overhead looks at in its mode upstream. By default none are read.",
+    }),
+    configMapName: text({
+      default: "netperf-metrics",
+      pattern: NAME,
+      patternRule: NAME_RULE,
+      maxLength: 253,
+      description:
+        "spec.configmapName of a NetworkTopology that is created here: upstream's schema requires one. That of an existing object stays.",
+    }),
+    costUnitMs: number({
+      default: 1,
+      min: 0.001,
+      max: 1000,
+      description:
+        "Milliseconds that one unit of networkCost stands for, for an object without the annotation isochrone.dev/network-cost-scale; the annotation of an existing object wins. 0.1 suits clusters within one city.",
+    }),
+    checkIntervalMs: duration({
+      default: 5000,
+      min: 100,
+      max: 3_600_000,
+      description: "How often what is written is compared with the graph and the pods.",
+    }),
+    minWriteIntervalMs: duration({
+      default: 30_000,
+      min: 0,
+      max: 3_600_000,
+      description: "Least time from one write of the NetworkTopology to the next.",
+    }),
+    holdMs: duration({
+      default: 900_000,
+      min: 0,
+      max: 86_400_000,
+      description:
+        "How long a pair of areas that is no longer measured stays as it was written, so that a restart or a lost probe takes nothing away.",
+    }),
+    capacityTolerance: ratio({
+      default: 0.1,
+      description:
+        "Share by which a bandwidth capacity must differ from what is written before it is written anew.",
+    }),
+  },
+  { description: "The NetworkTopology of KEP-260, written by the aggregator that leads." },
+);
+
+/** Values of {@link networkTopologySettings}. */
+export type NetworkTopologyConfig = SettingsOf<typeof networkTopologySettings>;

@@ -1,0 +1,53 @@
+import { LABELS, type KubernetesObject } from "@isochrone/kubernetes";
+import { fullName, type ClusterState, type NamespacedName } from "../domain/cluster-state.ts";
+import { ASK_ANNOTATION, OBSERVE } from "./resource.ts";
+
+/** Told of an annotation that asks for something unknown. */
+export type OnUnknown = (object: KubernetesObject, value: string) => void;
+
+/** Which workflow each workload belongs to, by namespace/name; pods without a controller are their own. */
+export function workflowsByWorkload({ workloads, pods }: ClusterState): Map<string, NamespacedName> {
+  const workflows = new Map(workloads.map((workload) => [fullName(workload), workload.workflow]));
+  for (const pod of pods) {
+    const name = pod.workload?.name ?? pod.name;
+    const key = fullName({ namespace: pod.namespace, name });
+    if (!workflows.has(key)) workflows.set(key, pod.workflow);
+  }
+  return workflows;
+}
+
+/** Workflows (namespace/name) for which an AppGroup is asked: all of an annotated namespace, and those of annotated workloads. */
+export function askedWorkflows(
+  namespaces: readonly KubernetesObject[],
+  workloadObjects: readonly KubernetesObject[],
+  workflows: ReadonlyMap<string, NamespacedName>,
+  onUnknown: OnUnknown,
+): Set<string> {
+  const asks = (object: KubernetesObject): boolean => {
+    const value = object.metadata.annotations?.[ASK_ANNOTATION];
+    if (value !== undefined && value !== OBSERVE) onUnknown(object, value);
+    return value === OBSERVE && object.metadata.deletionTimestamp === undefined;
+  };
+  const whole = new Set(namespaces.filter(asks).map(({ metadata }) => metadata.name));
+  const asked = new Set<string>();
+  for (const workflow of workflows.values()) if (whole.has(workflow.namespace)) asked.add(fullName(workflow));
+  for (const { metadata } of workloadObjects.filter(asks)) {
+    const workflow = workflows.get(
+      fullName({ namespace: metadata.namespace ?? "default", name: metadata.name }),
+    );
+    if (workflow !== undefined) asked.add(fullName(workflow));
+  }
+  return asked;
+}
+
+/** Values of the pods' workload label, by namespace/name of the workload; those without the label are left out. */
+export function selectorsOf(workloadObjects: readonly KubernetesObject[]): Map<string, string> {
+  const selectors = new Map<string, string>();
+  for (const { metadata, spec } of workloadObjects) {
+    const template = spec?.["template"] as { metadata?: { labels?: Record<string, string> } } | undefined;
+    const selector = template?.metadata?.labels?.[LABELS.appGroupWorkload];
+    const { namespace = "default", name } = metadata;
+    if (selector) selectors.set(fullName({ namespace, name }), selector);
+  }
+  return selectors;
+}

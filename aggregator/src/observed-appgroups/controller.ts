@@ -1,0 +1,289 @@
+import {
+  createInformer,
+  isDnsSubdomain,
+  isStoreError,
+  KINDS,
+  type ClusterStore,
+  type EventRecorder,
+  type Informer,
+  type KubernetesObject,
+} from "@isochrone/kubernetes";
+import {
+  periodic,
+  type Clock,
+  type Logger,
+  type Periodic,
+  type Random,
+  type Service,
+} from "@isochrone/runtime";
+import type { WorkflowGraphSnapshot } from "@isochrone/topology";
+import { Counter, Gauge, type Registry } from "prom-client";
+import { fullName, type ClusterState } from "../domain/cluster-state.ts";
+import {
+  observedWorkloads,
+  recordDemand,
+  type AppGroupInputs,
+} from "../domain/observed-appgroups/app-group.ts";
+import { DemandHistory } from "../domain/observed-appgroups/demand.ts";
+import type { Leadership } from "../ports.ts";
+import { askedWorkflows, selectorsOf, workflowsByWorkload } from "./asked.ts";
+import {
+  ASK_ANNOTATION,
+  GENERATED_ANNOTATION,
+  generatedAppGroup,
+  isChangedByAnother,
+  isGenerated,
+  isSameGroup,
+  isWorkloadKind,
+  OBSERVE,
+  writtenGroup,
+} from "./resource.ts";
+import type { AppGroupsConfig } from "./settings.ts";
+
+const FIELD_MANAGER = "isochrone-observed-appgroups";
+const STATES = ["current", "changed", "foreign", "unnameable"] as const;
+type State = (typeof STATES)[number];
+
+/** What AppGroups are drawn from. */
+export interface ObservedSources {
+  /** The newest graphs, by namespace/name of the workflow; null before the first. */
+  readonly workflows: () => ReadonlyMap<string, WorkflowGraphSnapshot> | null;
+  readonly cluster: () => ClusterState;
+  readonly workloadObjects: () => readonly KubernetesObject[];
+  /** Null: not listed yet, or their kind isn't installed. */
+  readonly appGroups: () => readonly KubernetesObject[] | null;
+}
+
+/** What the controller works with. */
+export interface ObservedAppGroupsOptions {
+  readonly config: AppGroupsConfig;
+  readonly store: ClusterStore;
+  readonly sources: ObservedSources;
+  readonly leadership: Leadership;
+  readonly events: Pick<EventRecorder, "event">;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly registry: Registry;
+}
+
+/**
+ * Writes AppGroups that nobody has to write by hand: for workflows that ask for it, from what their workloads were seen to say to each
+ * other. An AppGroup that it did not make, or that somebody changed since, is never written.
+ */
+export class ObservedAppGroups implements Service {
+  readonly #options: ObservedAppGroupsOptions;
+  readonly #loop: Periodic;
+  readonly #writes: Counter<"result">;
+  readonly #history: DemandHistory;
+  #states = new Map<string, State>();
+  /** As of the round before: what is found again isn't reported again. */
+  #formerStates: ReadonlyMap<string, State> = new Map();
+  #leadingSinceMs: number | null = null;
+  #namespaces: Informer | null = null;
+  #namespacesKnown = false;
+
+  constructor(options: ObservedAppGroupsOptions) {
+    const { config, clock, logger, registry } = options;
+    this.#options = options;
+    this.#history = new DemandHistory(config.windowMs, config.quantile);
+    this.#writes = this.#registerMetrics(registry);
+    this.#loop = periodic({
+      clock,
+      intervalMs: config.checkIntervalMs,
+      run: () => this.check(),
+      onError: (error) => {
+        this.#writes.inc({ result: "failed" });
+        logger.warnOnce("observed-appgroups", "AppGroups can't be kept, trying again", { error });
+      },
+    });
+  }
+
+  async start(): Promise<void> {
+    const informer = createInformer({ ...this.#options, kind: KINDS.namespace });
+    this.#namespaces = informer;
+    informer.synced().then(
+      () => (this.#namespacesKnown = true),
+      // Stopped before: nothing was asked for.
+      () => undefined,
+    );
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+    await this.#namespaces?.stop();
+  }
+
+  /** One round: samples the channels of workflows that ask, and writes what must be. Rejects with StoreErrors of the way. */
+  async check(): Promise<void> {
+    const { leadership, sources, clock } = this.#options;
+    if (!leadership.isLeader()) {
+      this.#leadingSinceMs = null;
+      this.#history.clear();
+      this.#states.clear();
+      return;
+    }
+    const nowMs = clock.monotonic();
+    this.#leadingSinceMs ??= nowMs;
+    const graphs = sources.workflows();
+    const appGroups = sources.appGroups();
+    // What isn't known to be asked for must not be taken for not asked for.
+    if (graphs === null || appGroups === null || !this.#namespacesKnown) return;
+    const existing = new Map(appGroups.map((object) => [keyOf(object), object]));
+    const asked = this.#askedGraphs(graphs);
+    this.#formerStates = this.#states;
+    this.#states = new Map();
+    for (const inputs of asked.values())
+      await this.#keep(inputs, existing.get(fullName(inputs.graph)) ?? null);
+    for (const [key, object] of existing) {
+      if (isGenerated(object) && !isChangedByAnother(object) && !asked.has(key)) await this.#delete(object);
+    }
+    this.#history.expire(nowMs);
+  }
+
+  /** By namespace/name; those without a workload of their own have nothing to group. */
+  #askedGraphs(
+    graphs: ReadonlyMap<string, WorkflowGraphSnapshot>,
+  ): Map<string, Omit<AppGroupInputs, "written">> {
+    const { config, sources, logger, clock } = this.#options;
+    const asked = new Map<string, Omit<AppGroupInputs, "written">>();
+    if (!config.observe) return asked;
+    const workflows = workflowsByWorkload(sources.cluster());
+    const objects = sources.workloadObjects();
+    const selectors = selectorsOf(objects);
+    const onUnknown = ({ kind, metadata }: KubernetesObject, value: string): void =>
+      logger.warnOnce(
+        `${ASK_ANNOTATION}:${kind}/${metadata.namespace}/${metadata.name}`,
+        "annotation not understood",
+        {
+          object: `${kind} ${metadata.namespace ?? ""}/${metadata.name}`,
+          rule: `${ASK_ANNOTATION} must be ${OBSERVE}`,
+          value,
+        },
+      );
+    for (const key of askedWorkflows(this.#namespaces?.items() ?? [], objects, workflows, onUnknown)) {
+      const graph = graphs.get(key);
+      if (graph === undefined) continue;
+      const { namespace } = graph;
+      const kinds = new Map(graph.workloads.map((one) => [fullName(one), one.kind]));
+      const isMember = (name: string): boolean => {
+        const full = fullName({ namespace, name });
+        const workflow = workflows.get(full);
+        return workflow !== undefined && fullName(workflow) === key && isWorkloadKind(kinds.get(full) ?? "");
+      };
+      if (!graph.workloads.some((one) => one.namespace === namespace && isMember(one.name))) continue;
+      asked.set(key, {
+        graph,
+        isMember,
+        selectorOf: (workload) => selectors.get(fullName(workload)) ?? workload.name,
+        history: this.#history,
+        nowMs: clock.monotonic(),
+        rule: { marginRatio: config.marginRatio, isYoung: this.#isYoung() },
+        holdMs: config.windowMs,
+        defaultMaxNetworkCost: config.defaultMaxNetworkCost,
+      });
+    }
+    return asked;
+  }
+
+  #isYoung(): boolean {
+    const { clock, config } = this.#options;
+    return clock.monotonic() - (this.#leadingSinceMs ?? clock.monotonic()) < config.windowMs;
+  }
+
+  async #keep(inputs: Omit<AppGroupInputs, "written">, existing: KubernetesObject | null): Promise<void> {
+    const { config, store, logger } = this.#options;
+    const { namespace, name } = inputs.graph;
+    const key = fullName(inputs.graph);
+    recordDemand(inputs);
+    if (!isDnsSubdomain(name)) {
+      this.#states.set(key, "unnameable");
+      logger.warnOnce(`appgroup:${key}`, "no AppGroup can have this workflow's name", { workflow: key });
+      return;
+    }
+    if (existing !== null && !isGenerated(existing)) {
+      this.#states.set(key, "foreign");
+      logger.warnOnce(`appgroup:${key}`, "an AppGroup of this name is there already; it stays as it is", {
+        appGroup: key,
+      });
+      return;
+    }
+    if (existing !== null && isChangedByAnother(existing)) {
+      this.#states.set(key, "changed");
+      if (this.#formerStates.get(key) !== "changed") this.#reportChange(existing);
+      return;
+    }
+    this.#states.set(key, "current");
+    const written = existing === null ? [] : writtenGroup(existing).workloads;
+    const group = {
+      algorithm: config.sortingAlgorithm,
+      workloads: observedWorkloads({ ...inputs, written }),
+    };
+    if (
+      existing !== null &&
+      (existing.metadata.deletionTimestamp !== undefined || isSameGroup(existing, group))
+    )
+      return;
+    await this.#write("written", () =>
+      store.apply(generatedAppGroup({ namespace, name }, group, existing), { fieldManager: FIELD_MANAGER }),
+    );
+  }
+
+  #reportChange(object: KubernetesObject): void {
+    const { events, logger } = this.#options;
+    const note = `Somebody else has changed the spec that Isochrone generated. It stays as it is: remove the annotation ${GENERATED_ANNOTATION} to keep the AppGroup as yours, or delete it to have it generated again.`;
+    logger.warn("a generated AppGroup was changed by another one", { appGroup: keyOf(object) });
+    events.event(object, {
+      type: "Warning",
+      reason: "SpecChangedByAnother",
+      action: "GenerateAppGroup",
+      note,
+    });
+  }
+
+  async #delete(object: KubernetesObject): Promise<void> {
+    const { namespace, name, uid, resourceVersion, deletionTimestamp } = object.metadata;
+    if (deletionTimestamp !== undefined || uid === undefined || resourceVersion === undefined) return;
+    const ref = { ...KINDS.appGroup, ...(namespace === undefined ? {} : { namespace }), name };
+    await this.#write("deleted", () =>
+      this.#options.store.delete(ref, { preconditions: { uid, resourceVersion } }),
+    );
+  }
+
+  async #write(result: "written" | "deleted", write: () => Promise<unknown>): Promise<void> {
+    if (!this.#options.leadership.isLeader()) return;
+    try {
+      await write();
+      this.#writes.inc({ result });
+    } catch (error) {
+      // Changed or deleted since it was read, or made by somebody else just now: the next round sees it as it is.
+      if (!isStoreError(error, "conflict") && !isStoreError(error, "not_found")) throw error;
+      this.#writes.inc({ result: "conflict" });
+    }
+  }
+
+  #registerMetrics(registry: Registry): Counter<"result"> {
+    const registers = [registry];
+    const states: Gauge<"state"> = new Gauge({
+      name: "isochrone_observed_appgroups",
+      help: "Workflows that ask for a generated AppGroup, by what was last found of it.",
+      labelNames: ["state"],
+      registers,
+      collect: () => {
+        const counts = Map.groupBy(this.#states.values(), (state) => state);
+        for (const state of STATES) states.set({ state }, counts.get(state)?.length ?? 0);
+      },
+    });
+    return new Counter({
+      name: "isochrone_observed_appgroup_writes_total",
+      help: "Writes of generated AppGroups; conflict: somebody else was ahead, and it is tried again.",
+      labelNames: ["result"],
+      registers,
+    });
+  }
+}
+
+function keyOf({ metadata }: KubernetesObject): string {
+  return fullName({ namespace: metadata.namespace ?? "default", name: metadata.name });
+}

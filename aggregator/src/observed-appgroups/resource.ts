@@ -1,0 +1,131 @@
+import { createHash } from "node:crypto";
+import {
+  amountOrNull,
+  KINDS,
+  looseFields,
+  looseList,
+  looseText,
+  parseMemoryBytes,
+  type KubernetesObject,
+  type LooseFields,
+} from "@isochrone/kubernetes";
+import {
+  workloadsText,
+  type GroupDependency,
+  type GroupWorkload,
+} from "../domain/observed-appgroups/app-group.ts";
+import { decimalQuantity } from "../network-topology/resource.ts";
+
+/** Annotation of a Namespace (for all its workflows) or of a workload (for its own): `observe` asks for a generated AppGroup. */
+export const ASK_ANNOTATION = "isochrone.dev/appgroup";
+export const OBSERVE = "observe";
+/** Annotation of a generated AppGroup: hash of the spec as it was written here. AppGroups without it are never touched. */
+export const GENERATED_ANNOTATION = "isochrone.dev/appgroup-generated";
+
+const API_VERSIONS: Readonly<Record<string, string>> = {
+  Deployment: "apps/v1",
+  StatefulSet: "apps/v1",
+  DaemonSet: "apps/v1",
+  ReplicaSet: "apps/v1",
+  Job: "batch/v1",
+  Pod: "v1",
+};
+
+/** Whether an AppGroup can name workloads of this kind. */
+export function isWorkloadKind(kind: string): boolean {
+  return Object.hasOwn(API_VERSIONS, kind);
+}
+
+export function isGenerated({ metadata }: KubernetesObject): boolean {
+  return metadata.annotations?.[GENERATED_ANNOTATION] !== undefined;
+}
+
+/** Somebody else has changed the spec that was written here. */
+export function isChangedByAnother(object: KubernetesObject): boolean {
+  return object.metadata.annotations?.[GENERATED_ANNOTATION] !== hashOf(writtenGroup(object));
+}
+
+interface Group {
+  readonly algorithm: string;
+  readonly workloads: readonly GroupWorkload[];
+}
+
+/** The object's spec; what can't be read is left out. */
+export function writtenGroup(object: KubernetesObject): Group {
+  const { topologySortingAlgorithm: algorithm, workloads } = object.spec ?? {};
+  return {
+    algorithm: looseText(algorithm),
+    workloads: looseList(workloads).map(({ workload, dependencies }) => {
+      const { name, kind, namespace, selector } = looseFields(workload);
+      return {
+        name: looseText(name),
+        kind: looseText(kind),
+        namespace: looseText(namespace),
+        selector: looseText(selector),
+        dependencies: looseList(dependencies).map(dependencyOf),
+      };
+    }),
+  };
+}
+
+function dependencyOf({ workload, minBandwidth, maxNetworkCost }: LooseFields): GroupDependency {
+  return {
+    name: looseText(looseFields(workload)["name"]),
+    minBitsPerSecond: amountOrNull(minBandwidth, parseMemoryBytes),
+    maxNetworkCost: typeof maxNetworkCost === "number" ? maxNetworkCost : null,
+  };
+}
+
+/** Whether the object says what is wanted. */
+export function isSameGroup(object: KubernetesObject, group: Group): boolean {
+  return groupText(writtenGroup(object)) === groupText(group);
+}
+
+/** What is applied: the spec and our annotation; with `existing`, only to that version of it. */
+export function generatedAppGroup(
+  ref: { readonly namespace: string; readonly name: string },
+  group: Group,
+  existing: KubernetesObject | null,
+): KubernetesObject {
+  const { uid, resourceVersion } = existing?.metadata ?? {};
+  const selectors = new Map(group.workloads.map((workload) => [workload.name, workload]));
+  return {
+    ...KINDS.appGroup,
+    metadata: {
+      ...ref,
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      annotations: { [GENERATED_ANNOTATION]: hashOf(group) },
+    },
+    spec: {
+      numMembers: group.workloads.length,
+      topologySortingAlgorithm: group.algorithm,
+      workloads: group.workloads.map((workload) => ({
+        workload: reference(workload),
+        ...(workload.dependencies.length === 0
+          ? {}
+          : {
+              dependencies: workload.dependencies.map(({ name, minBitsPerSecond, maxNetworkCost }) => ({
+                workload: reference(selectors.get(name)!),
+                ...(minBitsPerSecond === null
+                  ? {}
+                  : { minBandwidth: decimalQuantity(BigInt(Math.ceil(minBitsPerSecond))) }),
+                ...(maxNetworkCost === null ? {} : { maxNetworkCost }),
+              })),
+            }),
+      })),
+    },
+  };
+}
+
+function reference({ kind, name, namespace, selector }: GroupWorkload): Record<string, string> {
+  return { kind, apiVersion: API_VERSIONS[kind] ?? "", namespace, name, selector };
+}
+
+function groupText({ algorithm, workloads }: Group): string {
+  return `${algorithm}\n${workloadsText(workloads)}`;
+}
+
+function hashOf(group: Group): string {
+  return createHash("sha256").update(groupText(group)).digest("hex").slice(0, 16);
+}

@@ -1,0 +1,183 @@
+import { createInformer, isStoreError, KINDS, readLease } from "@isochrone/kubernetes";
+import type {
+  Informer,
+  InformerChange,
+  KubernetesObject,
+  LeaderElection,
+  LeaseRecord,
+} from "@isochrone/kubernetes";
+import { ELECTION_DEFAULTS } from "@isochrone/kubernetes";
+import { periodic, withDeadline, type Periodic, type Service } from "@isochrone/runtime";
+import { rendezvousOwner } from "./domain/rendezvous.ts";
+import { AGGREGATOR_LEASE, electionOf, type ReplicaOptions } from "./leadership.ts";
+import type { Leadership } from "./ports.ts";
+
+/** Label of the Leases by which replicas show that they are alive. */
+export const REPLICA_LABEL = "isochrone.dev/replica-of";
+const COMPONENT = "aggregator";
+const LEASE_PREFIX = `${AGGREGATOR_LEASE}-`;
+/** Leases that have not changed for so many durations are deleted: long after anybody could mistake them for alive. */
+const FORGET_AFTER_DURATIONS = 10;
+
+/** An aggregator that is alive. */
+export interface Replica {
+  readonly name: string;
+  /** Base address; null: not known. */
+  readonly url: string | null;
+}
+
+/** How the registry of replicas is built. */
+export interface ReplicasOptions extends ReplicaOptions {
+  /** Who deletes the Leases of replicas that are gone. */
+  readonly leadership: Leadership;
+}
+
+/** Lease of a replica as last seen, and when it changed, on the monotonic clock. */
+interface Sighting {
+  readonly name: string;
+  readonly record: LeaseRecord;
+  readonly changedMs: number;
+  readonly resourceVersion: string | undefined;
+}
+
+/**
+ * The replicas that are alive, each by a Lease of its own, and which of them writes which object. Who writes is agreed on without a word:
+ * all replicas see the same Leases. While these change, two may differ for as long as a change is under way.
+ */
+export class Replicas implements Service {
+  readonly #options: ReplicasOptions;
+  readonly #own: LeaderElection;
+  readonly #cleaner: Periodic;
+  readonly #sightings = new Map<string, Sighting>();
+  readonly #durationMs: number;
+  readonly #settleMs: number;
+  #informer: Informer | null = null;
+  #isSynced = false;
+
+  constructor(options: ReplicasOptions) {
+    const { clock, logger, timing = {} } = options;
+    const { leaseDurationMs, retryPeriodMs } = { ...ELECTION_DEFAULTS, ...timing };
+    this.#options = options;
+    this.#durationMs = leaseDurationMs;
+    this.#settleMs = retryPeriodMs;
+    this.#own = electionOf(options, this.#leaseName, { [REPLICA_LABEL]: COMPONENT });
+    this.#cleaner = periodic({
+      clock,
+      intervalMs: leaseDurationMs,
+      run: () => this.#deleteForgotten(),
+      onError: (error) =>
+        logger.warnOnce("replicas:delete", "leases of gone replicas not deleted", { error }),
+    });
+  }
+
+  /** By name, this one included while its own lease holds. */
+  liveReplicas(): readonly Replica[] {
+    const { clock, replica, url } = this.#options;
+    const nowMs = clock.monotonic();
+    const live = this.#own.isLeader() ? [{ name: replica, url: url() }] : [];
+    for (const { name, record, changedMs } of this.#sightings.values()) {
+      const isAlive = nowMs < changedMs + (record.durationMs ?? this.#durationMs);
+      if (record.holder !== null && isAlive && name !== replica) live.push({ name, url: record.holder.url });
+    }
+    return live.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** Whether this replica's own lease holds. */
+  isAlive(): boolean {
+    return this.#own.isLeader();
+  }
+
+  /** Name of the replica that writes the object, as far as this one knows; null while none is known to be alive. */
+  ownerOf(object: string): string | null {
+    if (!this.#isSynced) return null;
+    return rendezvousOwner(
+      object,
+      this.liveReplicas().map(({ name }) => name),
+    );
+  }
+
+  /**
+   * Whether this replica writes the object. Never without a lease of its own that holds; not before the others have had the time to see
+   * that lease; not before their leases are known.
+   */
+  owns(object: string): boolean {
+    const aliveForMs = this.#own.leadingForMs();
+    return (
+      aliveForMs !== null && aliveForMs >= this.#settleMs && this.ownerOf(object) === this.#options.replica
+    );
+  }
+
+  async start(): Promise<void> {
+    const informer = createInformer({ ...this.#options, kind: KINDS.lease });
+    this.#informer = informer;
+    informer.onChange((change) => this.#take(change));
+    informer.synced().then(
+      () => (this.#isSynced = true),
+      // Stopped before: nobody is known, and nothing is owned.
+      () => undefined,
+    );
+    this.#own.start();
+    this.#cleaner.start();
+  }
+
+  /** Comes after all writing by ownership has stopped: others take over at once. */
+  async stop(): Promise<void> {
+    await this.#cleaner.stop();
+    await this.#own.stop();
+    await this.#deleteOwn();
+    await this.#informer?.stop();
+  }
+
+  get #leaseName(): string {
+    return LEASE_PREFIX + this.#options.replica;
+  }
+
+  #take({ type, object }: InformerChange): void {
+    const { labels, name, resourceVersion } = object.metadata;
+    if (!name.startsWith(LEASE_PREFIX)) return;
+    if (type === "deleted" || labels?.[REPLICA_LABEL] !== COMPONENT) {
+      this.#sightings.delete(name);
+      return;
+    }
+    const record = readLease(object);
+    const known = this.#sightings.get(name);
+    const isRenewed = known?.record.fingerprint !== record.fingerprint;
+    const changedMs = isRenewed ? this.#options.clock.monotonic() : known.changedMs;
+    this.#sightings.set(name, { name: name.slice(LEASE_PREFIX.length), record, changedMs, resourceVersion });
+  }
+
+  async #deleteForgotten(): Promise<void> {
+    const { leadership, clock } = this.#options;
+    for (const [leaseName, { changedMs, resourceVersion }] of this.#sightings) {
+      if (!leadership.isLeader()) return;
+      if (leaseName === this.#leaseName) continue;
+      if (clock.monotonic() - changedMs < FORGET_AFTER_DURATIONS * this.#durationMs) continue;
+      await this.#delete(leaseName, ({ metadata }) => metadata.resourceVersion === resourceVersion);
+    }
+  }
+
+  /** An empty lease says that this replica is gone; without it that is plain at once, to people too. */
+  async #deleteOwn(): Promise<void> {
+    const { clock, logger } = this.#options;
+    const deadlineMs = this.#settleMs;
+    try {
+      await withDeadline(clock, deadlineMs, "deletion of the replica's lease", () =>
+        this.#delete(this.#leaseName, (lease) => readLease(lease).holder === null),
+      );
+    } catch (error) {
+      logger.warn("lease of this replica not deleted", { error });
+    }
+  }
+
+  async #delete(name: string, isSame: (lease: KubernetesObject) => boolean): Promise<void> {
+    const { store, namespace } = this.#options;
+    const ref = { ...KINDS.lease, namespace, name };
+    const lease = await store.get(ref);
+    if (lease === null || !isSame(lease)) return;
+    try {
+      await store.delete(ref);
+    } catch (error) {
+      if (!isStoreError(error, "not_found")) throw error;
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import { electionTiming, type ClusterStore } from "@isochrone/kubernetes";
+import { authorizedFetch, type Clock, type Logger, type Random, type Service } from "@isochrone/runtime";
+import type { Registry } from "prom-client";
+import { ReportRelay } from "./http/forward-reports.ts";
+import { LeaderForward } from "./http/forward.ts";
+import { LeaseLeadership, type ReplicaOptions } from "./leadership.ts";
+import { registerReplicaMetrics } from "./replicas-metrics.ts";
+import { Replicas } from "./replicas.ts";
+import type { AggregatorConfig } from "./settings.ts";
+
+/** What a replica needs to be one of several. */
+export interface ReplicationDependencies {
+  readonly store: ClusterStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  /** Base address of this replica; null before it listens. */
+  readonly url: () => string | null;
+}
+
+/** One replica among several: who leads, who is alive, and how requests reach the leader. */
+export class Replication implements Service {
+  readonly leadership: LeaseLeadership;
+  readonly replicas: Replicas;
+  readonly forward: LeaderForward;
+  readonly relay: ReportRelay;
+
+  /** Null where this is the only replica. */
+  static of(config: AggregatorConfig, deps: ReplicationDependencies): Replication | null {
+    return config.replicaName === null ? null : new Replication(config.replicaName, config, deps);
+  }
+
+  private constructor(replica: string, config: AggregatorConfig, deps: ReplicationDependencies) {
+    const { registry, ...surroundings } = deps;
+    const options: ReplicaOptions = {
+      ...surroundings,
+      namespace: config.replicaNamespace,
+      replica,
+      url: () => config.replicaUrl ?? deps.url(),
+      timing: electionTiming(config),
+    };
+    this.leadership = new LeaseLeadership(options);
+    this.replicas = new Replicas({ ...options, leadership: this.leadership });
+    const metrics = registerReplicaMetrics(registry, () => this);
+    const { clock, logger } = deps;
+    this.forward = new LeaderForward({
+      leadership: this.leadership,
+      replica,
+      clock,
+      fetch: authorizedFetch({
+        tokenFile: config.replicaTokenFile,
+        caFile: config.replicaCaFile,
+        serverName: config.replicaServerName,
+        clock: deps.clock,
+      }),
+      onFailed: metrics.onForwardFailed,
+    });
+    this.relay = new ReportRelay({ forward: this.forward, clock, logger });
+  }
+
+  /** After the server listens: the Leases say where. */
+  async start(): Promise<void> {
+    await this.leadership.start();
+    await this.replicas.start();
+    await this.relay.start();
+  }
+
+  /** After all that only the leader, or the owner of an object, may do has stopped. */
+  async stop(): Promise<void> {
+    await this.relay.stop();
+    await this.replicas.stop();
+    await this.leadership.stop();
+  }
+}

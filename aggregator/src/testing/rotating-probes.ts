@@ -1,0 +1,196 @@
+import type { Random } from "@isochrone/runtime";
+import type { KeyReports } from "../domain/keys/key-reports.ts";
+import type { AwaitedProbe, KeyRotation, KeyringFacts } from "../domain/keys/rotation.ts";
+
+/** What probes may suffer from. Times in seconds. */
+export interface Troubles {
+  /** Most that a change of the keys takes to reach a node's file. */
+  readonly fileDelay: number;
+  /** Chance per second and probe to restart. */
+  readonly restart: number;
+  /** Chance per second and probe to lose its way to the aggregator, and for how long at most. */
+  readonly outage: number;
+  readonly outageLength: number;
+}
+
+/** A packet that came to a probe which can't verify it. */
+export interface Refusal {
+  readonly second: number;
+  readonly from: string;
+  readonly to: string;
+  readonly keyId: number;
+}
+
+const PLAN_EVERY = 15;
+const FILE_EVERY = 10;
+const MAX_FLIGHT = 2;
+const MAX_DOWN = 60;
+const PACKETS_EACH = 2;
+
+/** Keys as a store has them from some second on. */
+interface Version {
+  readonly second: number;
+  readonly ring: KeyringFacts;
+}
+
+/** A probe as far as keys go: it sees its file late, asks for plans, restarts, and signs as it was told. */
+export class SimulatedProbe {
+  readonly node: string;
+  readonly fileDelay: number;
+  readonly #random: Random;
+  held: ReadonlySet<number>;
+  /** As the plan in force says; it survives a restart on disk. */
+  signing: number;
+  downUntil = 0;
+  cutOffUntil = 0;
+  #phase: number;
+
+  constructor(node: string, random: Random, fileDelay: number, ring: KeyringFacts) {
+    this.node = node;
+    this.#random = random;
+    this.fileDelay = fileDelay;
+    this.#phase = Math.floor(random.next() * PLAN_EVERY);
+    // The node's first look at the keys is a fresh one; later changes come late.
+    this.held = idsOf(ring);
+    this.signing = ring.signingKeyId;
+  }
+
+  isUp(second: number): boolean {
+    return second >= this.downUntil;
+  }
+
+  /** With a key that it doesn't hold a probe can't sign: it takes the first that it has. */
+  get signsWith(): number {
+    return this.held.has(this.signing) ? this.signing : Math.min(...this.held);
+  }
+
+  live(
+    second: number,
+    versions: readonly Version[],
+    troubles: Troubles,
+    ask: (probe: SimulatedProbe) => number,
+  ): void {
+    if (this.#random.next() < troubles.restart) {
+      this.downUntil = second + 1 + Math.floor(this.#random.next() * MAX_DOWN);
+      this.#phase = Math.floor(this.#random.next() * PLAN_EVERY);
+    }
+    if (this.#random.next() < troubles.outage)
+      this.cutOffUntil = second + Math.floor(this.#random.next() * troubles.outageLength);
+    if (!this.isUp(second)) return;
+    if ((second + this.#phase) % FILE_EVERY === 0) this.#readFile(second, versions);
+    if ((second + this.#phase) % PLAN_EVERY === 0 && second >= this.cutOffUntil) this.signing = ask(this);
+  }
+
+  #readFile(second: number, versions: readonly Version[]): void {
+    const seen = versions.findLast((version) => version.second + this.fileDelay <= second);
+    // What a file showed once it doesn't show older again.
+    if (seen !== undefined && Math.max(...idsOf(seen.ring)) >= Math.max(...this.held))
+      this.held = idsOf(seen.ring);
+  }
+}
+
+/** A cluster of probes and one aggregator that replaces their keys; a second at a time. */
+export class RotatingCluster {
+  readonly probes: SimulatedProbe[] = [];
+  readonly refusals: Refusal[] = [];
+  readonly unconfirmed: string[] = [];
+  rotations = 0;
+  packets = 0;
+  second = 0;
+  readonly #random: Random;
+  readonly #troubles: Troubles;
+  readonly #versions: Version[];
+  #flying: {
+    readonly at: number;
+    readonly from: string;
+    readonly to: SimulatedProbe;
+    readonly keyId: number;
+  }[] = [];
+
+  constructor(count: number, random: Random, troubles: Troubles) {
+    this.#random = random;
+    this.#troubles = troubles;
+    this.#versions = [{ second: 0, ring: { keys: [{ id: 1, createdAtMs: 0 }], signingKeyId: 1 } }];
+    for (let index = 0; index < count; index++) this.join(`node-${index}`);
+  }
+
+  get ring(): KeyringFacts {
+    return this.#versions.at(-1)!.ring;
+  }
+
+  join(node: string, fileDelay = Math.floor(this.#random.next() * this.#troubles.fileDelay)): SimulatedProbe {
+    const probe = new SimulatedProbe(node, this.#random, fileDelay, this.ring);
+    this.probes.push(probe);
+    return probe;
+  }
+
+  leave(node: string): void {
+    this.probes.splice(
+      this.probes.findIndex((probe) => probe.node === node),
+      1,
+    );
+  }
+
+  /** One second: probes live and send, and the aggregator looks after the keys if it is there. */
+  step(aggregator: { readonly rotation: KeyRotation; readonly reports: KeyReports } | null): void {
+    this.second += 1;
+    const { second } = this;
+    const nowMs = second * 1000;
+    for (const probe of this.probes) {
+      probe.live(second, this.#versions, this.#troubles, (asking) => {
+        if (aggregator === null) return asking.signing;
+        const report = { heldKeyIds: [...asking.held], signingKeyId: asking.signsWith };
+        aggregator.reports.record(asking.node, report, nowMs);
+        return this.ring.signingKeyId;
+      });
+    }
+    this.#deliver();
+    this.#send();
+    if (aggregator !== null) this.#rotate(aggregator.rotation, aggregator.reports, nowMs);
+  }
+
+  #rotate(rotation: KeyRotation, reports: KeyReports, nowMs: number): void {
+    const awaited: AwaitedProbe[] = this.probes.map(({ node }) => ({ node, report: reports.of(node) }));
+    const step = rotation.next(this.ring, awaited, { wallMs: nowMs, monotonicMs: nowMs });
+    if (step.kind === "wait") return;
+    if (step.kind === "publish") {
+      this.#write({ ...this.ring, keys: [...this.ring.keys, { id: step.keyId, createdAtMs: nowMs }] });
+      return;
+    }
+    this.unconfirmed.push(...step.unconfirmed);
+    if (step.kind === "sign") this.#write({ ...this.ring, signingKeyId: step.keyId });
+    else {
+      this.rotations += 1;
+      this.#write({ ...this.ring, keys: this.ring.keys.filter(({ id }) => id === step.keptKeyId) });
+    }
+  }
+
+  #write(ring: KeyringFacts): void {
+    this.#versions.push({ second: this.second, ring });
+  }
+
+  #send(): void {
+    for (const from of this.probes) {
+      if (!from.isUp(this.second)) continue;
+      for (let packet = 0; packet < PACKETS_EACH; packet++) {
+        const to = this.probes[Math.floor(this.#random.next() * this.probes.length)]!;
+        const at = this.second + Math.floor(this.#random.next() * (MAX_FLIGHT + 1));
+        this.#flying.push({ at, from: from.node, to, keyId: from.signsWith });
+      }
+    }
+  }
+
+  #deliver(): void {
+    const arrived = this.#flying.filter(({ at }) => at <= this.second);
+    this.#flying = this.#flying.filter(({ at }) => at > this.second);
+    for (const { from, to, keyId } of arrived) {
+      if (!to.isUp(this.second)) continue;
+      this.packets += 1;
+      if (!to.held.has(keyId)) this.refusals.push({ second: this.second, from, to: to.node, keyId });
+    }
+  }
+}
+
+function idsOf(ring: KeyringFacts): ReadonlySet<number> {
+  return new Set(ring.keys.map(({ id }) => id));
+}

@@ -1,0 +1,235 @@
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { Clock } from "@isochrone/runtime";
+import {
+  isNodeAnnotation,
+  isWorkloadAnnotation,
+  readNodeAnnotations,
+  type ReadNodeAnnotations,
+} from "@isochrone/topology";
+import { urgency } from "../domain/writers/due.ts";
+import { ownAnnotations } from "../domain/writers/node-figures.ts";
+import type { PublishedGraphs } from "../graph-keeper.ts";
+import { NodeRound, nothing, WorkloadRound, type OwnAnnotations, type Want } from "./annotation-round.ts";
+import type { WriteKind } from "./metrics.ts";
+import type { ObjectMemory } from "./object-writer.ts";
+import type { Ownership } from "./ownership.ts";
+import type { AnnotationConfig } from "./settings.ts";
+import type { PendingWrite } from "./write-queue.ts";
+
+/** Objects as the cluster's watch has them. */
+export interface AnnotatedObjects {
+  nodes(): readonly KubernetesObject[];
+  workloads(): readonly KubernetesObject[];
+  /** The object as it is now; null when it is gone. */
+  latest(object: KubernetesObject): KubernetesObject | null;
+}
+
+export interface AnnotationPlannerOptions {
+  readonly config: AnnotationConfig;
+  readonly objects: AnnotatedObjects;
+  readonly ownership: Ownership;
+  readonly clock: Clock;
+  /** Asked between steps: gives way to what waits for the event loop. @default never */
+  readonly turn?: () => Promise<void> | null;
+}
+
+/** What one round came to. */
+export interface AnnotationPlan {
+  readonly pending: PendingWrite[];
+  /** Coordinates were left out. */
+  readonly isFrameless: boolean;
+}
+
+type AnnotatedKind = Exclude<WriteKind, "configmap">;
+
+/** A workload's `observed-at` is its graph's time, a little before it was written. */
+const GRAPH_LAG_MS = 30_000;
+const OBJECTS_PER_STEP = 100;
+
+/** Finds out which objects' annotations this replica should write. Keeps nothing of the objects but what the API server said to writes. */
+export class AnnotationPlanner {
+  readonly #options: AnnotationPlannerOptions;
+  readonly #memories: Record<AnnotatedKind, Map<string, ObjectMemory>> = {
+    node: new Map(),
+    workload: new Map(),
+  };
+  readonly #read = new WeakMap<KubernetesObject, ReadNodeAnnotations>();
+  readonly #oldestMs: Record<AnnotatedKind, number | null> = { node: null, workload: null };
+
+  constructor(options: AnnotationPlannerOptions) {
+    this.#options = options;
+  }
+
+  /** Of what this replica writes, ms; null without any. */
+  oldestAgeMs(kind: AnnotatedKind): number | null {
+    const oldestMs = this.#oldestMs[kind];
+    return oldestMs === null ? null : Math.max(0, this.#options.clock.now() - oldestMs);
+  }
+
+  disputed(kind: AnnotatedKind): number {
+    return [...this.#memories[kind].values()].reduce((sum, { disputed }) => sum + disputed.size, 0);
+  }
+
+  async plan(graphs: PublishedGraphs): Promise<AnnotationPlan> {
+    const pending: PendingWrite[] = [];
+    const isFrameless = await this.#planNodes(graphs, pending);
+    await this.#planWorkloads(graphs, pending);
+    return { pending, isFrameless };
+  }
+
+  async #planNodes(graphs: PublishedGraphs, pending: PendingWrite[]): Promise<boolean> {
+    const { config, objects, ownership } = this.#options;
+    const nodes = objects.nodes();
+    const round = config.nodes === true ? await this.#nodeRound(graphs, nodes) : null;
+    // Costs and coordinates of a small cluster come from one replica.
+    const isMine = (name: string): boolean =>
+      round === null || round.wanted.hasCosts ? ownership.isLeader() : ownership.owns(`node/${name}`);
+    this.#oldestMs.node = null;
+    await this.#each(nodes, (node) => {
+      const { name } = node.metadata;
+      const mine = (): boolean => isMine(name);
+      const want = round === null ? nothing(this.#own("node", node), config.prefix) : round.of(name);
+      if (want !== null && mine()) this.#consider("node", node, want, mine, pending);
+    });
+    this.#forget("node", nodes);
+    return round?.isFrameless ?? false;
+  }
+
+  async #nodeRound(graphs: PublishedGraphs, nodes: readonly KubernetesObject[]): Promise<NodeRound> {
+    const { config, ownership, clock } = this.#options;
+    const read = new Map<string, ReadNodeAnnotations>();
+    await this.#each(nodes, (node) => read.set(node.metadata.name, this.#readNode(node)));
+    const { prefix } = config;
+    return new NodeRound(read, { graphs, prefix, nowMs: clock.now(), isLeader: ownership.isLeader() });
+  }
+
+  async #planWorkloads(graphs: PublishedGraphs, pending: PendingWrite[]): Promise<void> {
+    const { config, objects, ownership } = this.#options;
+    const workloads = objects.workloads();
+    const round = config.workloads ? new WorkloadRound(graphs, config.prefix) : null;
+    this.#oldestMs.workload = null;
+    await this.#each(workloads, (workload) => {
+      const own = this.#own("workload", workload);
+      const want = round === null ? nothing(own, config.prefix) : round.of(workload, own);
+      const { kind, metadata } = workload;
+      const mine = (): boolean => ownership.owns(`${kind}/${metadata.namespace}/${metadata.name}`);
+      if (want !== null && mine()) this.#consider("workload", workload, want, mine, pending);
+    });
+    this.#forget("workload", workloads);
+  }
+
+  #consider(
+    kind: AnnotatedKind,
+    object: KubernetesObject,
+    want: Want,
+    isMine: () => boolean,
+    pending: PendingWrite[],
+  ): void {
+    const { config, clock, objects } = this.#options;
+    const { name, namespace, uid, deletionTimestamp } = object.metadata;
+    const memory = this.#memory(kind, object);
+    const { change } = want;
+    const observedAtMs = this.#observedAt(want, memory);
+    if (observedAtMs !== null && observedAtMs > 0)
+      this.#oldestMs[kind] = Math.min(this.#oldestMs[kind] ?? Infinity, observedAtMs);
+    const minIntervalMs = kind === "node" ? config.minIntervalMs : config.workloadIntervalMs + GRAPH_LAG_MS;
+    const nowMs = clock.monotonic();
+    if (deletionTimestamp !== undefined || nowMs < memory.blockedUntilMs) return;
+    if (nowMs - memory.writtenMs < Math.min(minIntervalMs, config.refreshMs)) return;
+    const subject = namespace === undefined ? name : `${namespace}/${name}`;
+    const rule = { refreshMs: config.refreshMs, minIntervalMs };
+    const urgent = urgency({ name: subject, observedAtMs, change }, rule, clock.now());
+    // Nothing is known, and nothing stands there.
+    if (urgent === null || (observedAtMs === null && want.isEmpty)) return;
+    pending.push({
+      kind,
+      subject: `${object.kind} ${subject}`,
+      resource: `${object.kind.toLowerCase()}s`,
+      urgency: urgent,
+      task: () => {
+        const latest = objects.latest(object);
+        if (latest === null || latest.metadata.uid !== uid || latest.metadata.deletionTimestamp !== undefined)
+          return null;
+        return { object: latest, annotations: want.annotations(), memory, isMine };
+      },
+    });
+  }
+
+  /** Where the time itself is another manager's, that of the last write counts. */
+  #observedAt({ observedAtMs }: Want, memory: ObjectMemory): number | null {
+    const { clock, config } = this.#options;
+    if (!memory.disputed.has(`${config.prefix}observed-at`) || !Number.isFinite(memory.writtenMs))
+      return observedAtMs;
+    return clock.now() - (clock.monotonic() - memory.writtenMs);
+  }
+
+  /** Read once per version of the object: most of 5,000 stay the same from one round to the next. */
+  #readNode(node: KubernetesObject): ReadNodeAnnotations {
+    const { prefix } = this.#options.config;
+    const memory = this.#memories.node.get(node.metadata.uid ?? "");
+    if (memory !== undefined && memory.disputed.size + memory.foreign.size > 0)
+      return readNodeAnnotations(this.#own("node", node), [prefix]);
+    let read = this.#read.get(node);
+    if (read === undefined) {
+      read = readNodeAnnotations(this.#own("node", node), [prefix]);
+      this.#read.set(node, read);
+    }
+    return read;
+  }
+
+  /** The annotations of our names as they are or, where they are left to another manager, as they would be. */
+  #own(kind: AnnotatedKind, object: KubernetesObject): OwnAnnotations {
+    const { prefix } = this.#options.config;
+    const { annotations = {}, uid = "" } = object.metadata;
+    const own = ownAnnotations(
+      annotations,
+      prefix,
+      kind === "node" ? isNodeAnnotation : isWorkloadAnnotation,
+    );
+    const memory = this.#memories[kind].get(uid);
+    for (const key of memory?.foreign ?? []) own.delete(key);
+    for (const [key, text] of memory?.disputed ?? []) {
+      // A field whose value is gone is nobody's any more.
+      if (annotations[key] === undefined) memory?.disputed.delete(key);
+      else own.set(key, text);
+    }
+    return Object.fromEntries(own);
+  }
+
+  #memory(kind: AnnotatedKind, { metadata }: KubernetesObject): ObjectMemory {
+    const memories = this.#memories[kind];
+    let memory = memories.get(metadata.uid ?? "");
+    if (memory === undefined) {
+      memory = {
+        disputed: new Map(),
+        foreign: new Set(),
+        writtenMs: Number.NEGATIVE_INFINITY,
+        blockedUntilMs: Number.NEGATIVE_INFINITY,
+      };
+      memories.set(metadata.uid ?? "", memory);
+    }
+    return memory;
+  }
+
+  #forget(kind: AnnotatedKind, objects: readonly KubernetesObject[]): void {
+    const memories = this.#memories[kind];
+    if (memories.size <= objects.length) return;
+    const present = new Set(objects.map(({ metadata }) => metadata.uid ?? ""));
+    for (const uid of memories.keys()) if (!present.has(uid)) memories.delete(uid);
+  }
+
+  async #each(
+    objects: readonly KubernetesObject[],
+    visit: (object: KubernetesObject) => void,
+  ): Promise<void> {
+    const { turn = (): null => null } = this.#options;
+    let untilTurn = OBJECTS_PER_STEP;
+    for (const object of objects) {
+      visit(object);
+      if (--untilTurn > 0) continue;
+      untilTurn = OBJECTS_PER_STEP;
+      const wait = turn();
+      if (wait !== null) await wait;
+    }
+  }
+}

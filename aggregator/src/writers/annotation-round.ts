@@ -1,0 +1,156 @@
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import {
+  ANNOTATIONS_STALE_AFTER_SECONDS,
+  readWorkloadAnnotations,
+  writeNodeAnnotations,
+  writeWorkloadAnnotations,
+  type NodeFigures,
+  type ReadNodeAnnotations,
+  type WorkloadFigures,
+} from "@isochrone/topology";
+import { fullName } from "../domain/cluster-state.ts";
+import { UNWANTED } from "../domain/writers/change.ts";
+import { motionOnto, type Motion } from "../domain/writers/frame.ts";
+import { nodeChange, wantedNodes, type WantedNodes } from "../domain/writers/node-figures.ts";
+import { wantedWorkloads, workloadChange, type WantedWorkload } from "../domain/writers/workload-figures.ts";
+import type { PublishedGraphs } from "../graph-keeper.ts";
+
+/** What one object's annotations are and should be. */
+export interface Want {
+  /** 1 and more is significant. */
+  readonly change: number;
+  readonly observedAtMs: number | null;
+  /** There is nothing to say. */
+  readonly isEmpty: boolean;
+  /** By full key; made when it is needed. */
+  readonly annotations: () => ReadonlyMap<string, string>;
+}
+
+/** An object's annotations of ours by full key, without those that are somebody else's. */
+export type OwnAnnotations = Readonly<Record<string, string>>;
+
+/** Label by which a workload is left out. */
+export const ANNOTATE_LABEL = "isochrone.dev/annotate";
+
+export interface NodeRoundOptions {
+  readonly graphs: PublishedGraphs;
+  readonly prefix: string;
+  readonly nowMs: number;
+  /** The leader begins a frame of coordinates when there is none yet. */
+  readonly isLeader: boolean;
+}
+
+/** What all nodes' annotations should be as of one graph. */
+export class NodeRound {
+  /** Coordinates are left out: there is no frame yet, and beginning one is the leader's. */
+  readonly isFrameless: boolean;
+  readonly wanted: WantedNodes;
+  readonly #options: NodeRoundOptions;
+  readonly #read: ReadonlyMap<string, ReadNodeAnnotations>;
+
+  /** @param read what stands on all nodes, by node name */
+  constructor(read: ReadonlyMap<string, ReadNodeAnnotations>, options: NodeRoundOptions) {
+    const { graphs, isLeader } = options;
+    this.#options = options;
+    this.#read = read;
+    const graph = graphs.cluster("full");
+    const coordinates = new Map<string, readonly number[]>();
+    for (const { name, coordinate } of graph.nodes)
+      if (coordinate !== null) coordinates.set(name, coordinate);
+    const found = motionOnto(this.#frame(), coordinates);
+    const motion: Motion | null = found ?? (isLeader ? (coordinate): number[] => [...coordinate] : null);
+    this.isFrameless = motion === null && coordinates.size > 0;
+    this.wanted = wantedNodes(graph, motion);
+  }
+
+  /** Null for a node that the graph doesn't hold. */
+  of(name: string): Want | null {
+    const { prefix, graphs } = this.#options;
+    const figures = this.wanted.figures.get(name);
+    const read = this.#read.get(name);
+    if (figures === undefined || read === undefined) return null;
+    // What this replica has no frame for stays as another one wrote it.
+    const kept = this.isFrameless ? { ...figures, coordinate: read.coordinate } : figures;
+    return {
+      change: nodeChange(read, kept, this.wanted),
+      observedAtMs: read.observedAtMs,
+      isEmpty: isEmpty(kept),
+      annotations: () => prefixed(writeNodeAnnotations(kept, graphs.builtAtMs), prefix),
+    };
+  }
+
+  /** Coordinates that stand on nodes and aren't stale. */
+  #frame(): Map<string, readonly number[]> {
+    const oldestMs = this.#options.nowMs - ANNOTATIONS_STALE_AFTER_SECONDS * 1000;
+    const frame = new Map<string, readonly number[]>();
+    for (const [name, { coordinate, observedAtMs }] of this.#read)
+      if (coordinate !== null && observedAtMs !== null && observedAtMs >= oldestMs)
+        frame.set(name, coordinate);
+    return frame;
+  }
+}
+
+/** What all workloads' annotations should be as of one graph. */
+export class WorkloadRound {
+  readonly #wanted: ReadonlyMap<string, WantedWorkload>;
+  readonly #builtAtMs: number;
+  readonly #prefix: string;
+
+  constructor(graphs: PublishedGraphs, prefix: string) {
+    this.#wanted = wantedWorkloads(graphs.workflows("full").values());
+    this.#builtAtMs = graphs.builtAtMs;
+    this.#prefix = prefix;
+  }
+
+  /** Null for a workload that the graph doesn't hold. */
+  of({ kind, metadata }: KubernetesObject, own: OwnAnnotations): Want | null {
+    if (metadata.labels?.[ANNOTATE_LABEL] === "false") return nothing(own, this.#prefix);
+    const wanted = this.#wanted.get(
+      fullName({ namespace: metadata.namespace ?? "default", name: metadata.name }),
+    );
+    if (wanted?.kind !== kind) return null;
+    const read = readWorkloadAnnotations(own, [this.#prefix]);
+    return {
+      change: workloadChange(read, wanted.figures),
+      observedAtMs: read.observedAtMs,
+      isEmpty: isEmptyWorkload(wanted.figures),
+      annotations: () => prefixed(writeWorkloadAnnotations(wanted.figures, this.#builtAtMs), this.#prefix),
+    };
+  }
+}
+
+/** For objects that aren't annotated (any more). Null while nothing of ours stands there; `observed-at` tells that it is ours. */
+export function nothing(own: OwnAnnotations, prefix: string): Want | null {
+  const observedAt = own[`${prefix}observed-at`];
+  if (observedAt === undefined) return null;
+  const observedAtMs = Date.parse(observedAt);
+  return {
+    change: UNWANTED,
+    // Nobody reads it any more: no need to wait for the interval.
+    observedAtMs: Number.isNaN(observedAtMs) ? null : Math.min(observedAtMs, 0),
+    isEmpty: true,
+    annotations: () => new Map(),
+  };
+}
+
+function isEmpty({
+  availableCpuMillicores,
+  availableMemoryBytes,
+  coordinate,
+  networkCostsMs,
+}: NodeFigures): boolean {
+  return (
+    availableCpuMillicores === null &&
+    availableMemoryBytes === null &&
+    coordinate === null &&
+    networkCostsMs.size === 0
+  );
+}
+
+function isEmptyWorkload({ cpuMillicores, memoryBytes, traffic }: WorkloadFigures): boolean {
+  return cpuMillicores === null && memoryBytes === null && traffic.length === 0;
+}
+
+function prefixed(texts: ReadonlyMap<string, string>, prefix: string): Map<string, string> {
+  return new Map([...texts].map(([name, value]) => [prefix + name, value]));
+}

@@ -1,0 +1,101 @@
+import { Counter, Gauge, type Registry } from "prom-client";
+
+/** What is written. */
+export const WRITE_KINDS = ["node", "workload", "configmap"] as const;
+export type WriteKind = (typeof WRITE_KINDS)[number];
+
+/**
+ * `conflict`: changed by others again and again; `gone`: deleted meanwhile; `disowned`: another replica's by now; `refused`: not taken as it is;
+ * `failed`: the API server could not be reached, or not now.
+ */
+export const WRITE_RESULTS = [
+  "written",
+  "conflict",
+  "gone",
+  "disowned",
+  "forbidden",
+  "refused",
+  "failed",
+] as const;
+export type WriteResult = (typeof WRITE_RESULTS)[number];
+
+/** What the metrics are read from when they are scraped. */
+export interface WriterMetricSources {
+  readonly pending: (kind: WriteKind) => number;
+  /** Seconds; null while nothing of the kind is annotated. */
+  readonly oldestAgeSeconds: (kind: WriteKind) => number | null;
+  readonly disputed: (kind: WriteKind) => number;
+  /** 1 while KEP-260's ConfigMap would be too large. */
+  readonly isTooLarge: () => boolean;
+}
+
+export interface WriterMetrics {
+  readonly writes: Counter<"kind" | "result">;
+  readonly conflicts: Counter<"kind">;
+  readonly skipped: Counter<"reason">;
+}
+
+/** Why something is left out of what is written. */
+export const SKIP_REASONS = ["warming_up", "stale_graph", "no_frame", "name_too_long", "too_large"] as const;
+
+export function createWriterMetrics(registry: Registry, sources: WriterMetricSources): WriterMetrics {
+  const registers = [registry];
+  const gauges: readonly (readonly [string, string, (kind: WriteKind) => number])[] = [
+    [
+      "isochrone_aggregator_annotations_pending",
+      "Objects that wait to be written by this replica.",
+      sources.pending,
+    ],
+    [
+      "isochrone_aggregator_annotations_oldest_age_seconds",
+      "Age of the oldest annotations that are this replica's to write; NaN without any.",
+      (kind) => sources.oldestAgeSeconds(kind) ?? Number.NaN,
+    ],
+    [
+      "isochrone_aggregator_annotations_disputed",
+      "Fields that are left to another field manager, which has another value for them.",
+      sources.disputed,
+    ],
+  ];
+  for (const [name, help, read] of gauges) {
+    const gauge: Gauge<"kind"> = new Gauge({
+      name,
+      help,
+      labelNames: ["kind"],
+      registers,
+      collect: () => {
+        for (const kind of WRITE_KINDS) gauge.set({ kind }, read(kind));
+      },
+    });
+  }
+  const tooLarge: Gauge = new Gauge({
+    name: "isochrone_aggregator_netperf_config_map_too_large",
+    help: "1 while KEP-260's ConfigMap is left untouched because it would reach 1 MiB.",
+    registers,
+    collect: () => tooLarge.set(sources.isTooLarge() ? 1 : 0),
+  });
+  const writes = new Counter({
+    name: "isochrone_aggregator_annotation_writes_total",
+    help: "Writes to the API server of annotations and of KEP-260's ConfigMap.",
+    labelNames: ["kind", "result"],
+    registers,
+  });
+  const conflicts = new Counter({
+    name: "isochrone_aggregator_annotation_conflicts_total",
+    help: "Fields that turned out to be another field manager's, with another value.",
+    labelNames: ["kind"],
+    registers,
+  });
+  const skipped = new Counter({
+    name: "isochrone_aggregator_annotation_skipped_total",
+    help: "Rounds in which something was left out: all writes (warming_up, stale_graph), coordinates (no_frame), pairs of KEP-260's ConfigMap (name_too_long) or all of it (too_large).",
+    labelNames: ["reason"],
+    registers,
+  });
+  for (const kind of WRITE_KINDS) {
+    conflicts.inc({ kind }, 0);
+    for (const result of WRITE_RESULTS) writes.inc({ kind, result }, 0);
+  }
+  for (const reason of SKIP_REASONS) skipped.inc({ reason }, 0);
+  return { writes, conflicts, skipped };
+}
