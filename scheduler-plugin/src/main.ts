@@ -1,11 +1,51 @@
 // The scheduler-plugin's process.
+import { kubernetesSettings, openStore } from "@isochrone/kubernetes/api-server";
 import { serviceMain } from "@isochrone/runtime/main";
+import { deschedulerSettings } from "./descheduler/settings.ts";
+import { plannerSettings } from "./planner/settings.ts";
 import { createSchedulerPlugin } from "./service.ts";
 import { schedulerPluginSettings } from "./settings.ts";
+import { webhookSettings } from "./webhook/settings.ts";
 
 await serviceMain({
   name: "scheduler-plugin",
   section: schedulerPluginSettings,
+  shared: {
+    kubernetes: kubernetesSettings,
+    webhook: webhookSettings,
+    planner: plannerSettings,
+    descheduler: deschedulerSettings,
+  },
   env: process.env,
-  create: (config, surroundings) => [createSchedulerPlugin(config, surroundings)],
+  async create(config, surroundings, { kubernetes, webhook, planner, descheduler }) {
+    const around = { ...surroundings, env: process.env, service: "scheduler-plugin" };
+    const opened = await openStore(kubernetes, around);
+    if (opened !== null) {
+      // Landing has a rate of its own: it must neither wait for informers nor make them wait.
+      const { writesPerSecond: qps, concurrentWrites: maxConnections } = planner;
+      const { registry: _registry, ...aside } = around;
+      const landing = planner.enabled
+        ? await openStore(
+            { ...kubernetes, qps, burst: Math.max(kubernetes.burst, Math.ceil(qps)) },
+            { ...aside, maxConnections },
+          )
+        : null;
+      return [
+        opened.service,
+        ...(landing === null ? [] : [landing.service]),
+        createSchedulerPlugin(config, {
+          ...surroundings,
+          store: opened.store,
+          webhook,
+          planner,
+          descheduler,
+          ...(landing === null ? {} : { landingStore: landing.store }),
+        }),
+      ];
+    }
+    surroundings.logger.warn(
+      "no cluster: kubernetes.kubeconfig is not set and this is no pod, so pods are placed by the graphs alone, without bindings",
+    );
+    return [createSchedulerPlugin(config, surroundings)];
+  },
 });

@@ -2,6 +2,9 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 
+/** Seconds; the guard looks four times a second. */
+const CANARY_BUCKETS = [0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
 /** Seconds: an extender's answer is throughput of the scheduling loop. */
 const REQUEST_BUCKETS = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
 
@@ -9,11 +12,21 @@ export interface SchedulerMetrics {
   readonly requests: Counter<"verb" | "outcome">;
   readonly requestSeconds: Histogram<"verb">;
   readonly rejectedNodes: Counter;
+  readonly largeBodiesRefused: Counter;
   readonly decisions: Counter<"decided_by">;
   readonly neutralParts: Counter<"part">;
   readonly graphAge: Gauge<"graph">;
   readonly graphRefreshFailures: Counter<"reason">;
   readonly ledgerEntries: Gauge;
+  readonly canary: CanaryMetrics;
+  readonly droppedEvents: Counter<"reason">;
+}
+
+/** Of the guard of the managed resource. */
+export interface CanaryMetrics {
+  readonly canaries: Counter<"outcome">;
+  readonly seconds: Histogram;
+  readonly injectable: Gauge;
 }
 
 export function createSchedulerMetrics(registry: Registry): SchedulerMetrics {
@@ -35,6 +48,11 @@ export function createSchedulerMetrics(registry: Registry): SchedulerMetrics {
     rejectedNodes: new Counter({
       name: "isochrone_scheduler_rejected_nodes_total",
       help: "Nodes that filter rejected for a declared maxNetworkCost.",
+      registers,
+    }),
+    largeBodiesRefused: new Counter({
+      name: "isochrone_scheduler_large_bodies_refused_total",
+      help: "Extender requests answered with 503 because other large ones were under way.",
       registers,
     }),
     decisions: new Counter({
@@ -63,7 +81,36 @@ export function createSchedulerMetrics(registry: Registry): SchedulerMetrics {
     }),
     ledgerEntries: new Gauge({
       name: "isochrone_scheduler_ledger_entries",
-      help: "Decisions that still count as placed.",
+      help: "Pods that count as placed though the graphs don't show them: bound, nominated, or decided here a moment ago.",
+      registers,
+    }),
+    canary: createCanaryMetrics(registers),
+    droppedEvents: new Counter({
+      name: "isochrone_scheduler_events_dropped_total",
+      help: "Events about pods that were not written, by reason.",
+      labelNames: ["reason"],
+      registers,
+    }),
+  };
+}
+
+function createCanaryMetrics(registers: Registry[]): CanaryMetrics {
+  return {
+    canaries: new Counter({
+      name: "isochrone_scheduler_canaries_total",
+      help: "Canary pods that request the managed resource, by outcome (scheduled, failed).",
+      labelNames: ["outcome"],
+      registers,
+    }),
+    seconds: new Histogram({
+      name: "isochrone_scheduler_canary_seconds",
+      help: "Time from a canary's creation until it was seen to have a node.",
+      buckets: CANARY_BUCKETS,
+      registers,
+    }),
+    injectable: new Gauge({
+      name: "isochrone_scheduler_managed_resource_injectable",
+      help: "1 while canaries show that pods which request the managed resource are scheduled, else 0.",
       registers,
     }),
   };

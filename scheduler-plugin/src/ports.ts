@@ -1,4 +1,4 @@
-import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import type { ClusterGraph, ClusterGraphSnapshot, WorkflowGraph } from "@isochrone/topology";
 
 /** Where the scheduler's graphs come from. Look-ups answer at once from what was read last; they never wait. */
 export interface GraphSource {
@@ -10,4 +10,8 @@ export interface GraphSource {
   workflow(namespace: string, name: string): WorkflowGraph | null;
   /** True once all graphs were read at least once. */
   ready(): boolean;
+  /** Why the graphs aren't those of the graph API, in words for whoever reads a decision; null when they are. */
+  note?(): string | null;
+  /** The snapshot that `cluster` is a view of, for threads that make their own; null when nobody has it. */
+  clusterSnapshot?(): ClusterGraphSnapshot | null;
 }

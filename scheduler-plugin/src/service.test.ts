@@ -1,73 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createRegistry, loadSettings, seededRandom, systemClock } from "@isochrone/runtime";
-import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
-import type { Decision } from "@isochrone/topology";
-import { afterEach, describe, expect, test } from "vitest";
+import { createRegistry, seededRandom, systemClock } from "@isochrone/runtime";
+import { MemoryLogger } from "@isochrone/runtime/testing";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createSchedulerPlugin } from "./service.ts";
-import type { SchedulerPlugin } from "./service.ts";
-import { schedulerPluginSettings } from "./settings.ts";
-import type { SchedulerPluginConfig } from "./settings.ts";
-import { clusterSnapshot, MemoryGraphs, podJson, workflowSnapshot } from "./testing/graphs.ts";
-
-const START = Date.parse("2026-01-01T00:00:10.000Z");
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
-function configOf(overrides: Record<string, unknown> = {}): SchedulerPluginConfig {
-  const scheduler = { port: 0, ...overrides };
-  return loadSettings([schedulerPluginSettings], { env: {}, overrides: { scheduler } }).scheduler;
-}
-
-interface Running {
-  readonly plugin: SchedulerPlugin;
-  readonly clock: ManualClock;
-  readonly graphs: MemoryGraphs;
-  readonly metrics: () => Promise<string>;
-  readonly post: (verb: string, body: unknown) => Promise<{ status: number; json: any; type: string | null }>; // oxlint-disable-line typescript/no-explicit-any
-  readonly decisions: (query?: string) => Promise<Decision[]>;
-}
-
-async function running(overrides: Record<string, unknown> = {}): Promise<Running> {
-  const clock = new ManualClock(START);
-  const registry = createRegistry();
-  const graphs = new MemoryGraphs();
-  const plugin = createSchedulerPlugin(configOf(overrides), {
-    clock,
-    random: seededRandom(1),
-    logger: new MemoryLogger(),
-    registry,
-    graphs,
-  });
-  await plugin.start();
-  closers.push(() => plugin.stop());
-  const { url } = plugin.address();
-  return {
-    plugin,
-    clock,
-    graphs,
-    metrics: () => registry.metrics(),
-    post: async (verb, body) => {
-      const response = await fetch(`${url}/scheduler/${verb}`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: typeof body === "string" ? body : JSON.stringify(body),
-      });
-      return {
-        status: response.status,
-        json: await response.json(),
-        type: response.headers.get("content-type"),
-      };
-    },
-    decisions: async (query = "") =>
-      ((await (await fetch(`${url}/api/v1/decisions${query}`)).json()) as { decisions: Decision[] })
-        .decisions,
-  };
-}
-
-const NAMES = ["n1", "n2", "n3"];
+import { clusterSnapshot, podJson, workflowSnapshot } from "./testing/graphs.ts";
+import { configOf, NAMES, running } from "./testing/rig.ts";
 
 describe("POST /scheduler/prioritize", () => {
   test("scores every node from 0 to 10 on kube-scheduler's wire", async () => {
@@ -79,11 +17,11 @@ describe("POST /scheduler/prioritize", () => {
     });
     expect(status).toBe(200);
     expect(type).toContain("application/json");
-    // resource 1, 3/7, 0 and network 0, 1, 2/7, weighed equally: 50, 71.4, 14.3.
+    // resource 1, 3/7, 0 and network 0, 1, 2/7, weighed equally: 50, 71.4, 14.3; steps are finest near the best.
     expect(json).toEqual([
       { Host: "n1", Score: 5 },
-      { Host: "n2", Score: 7 },
-      { Host: "n3", Score: 1 },
+      { Host: "n2", Score: 10 },
+      { Host: "n3", Score: 2 },
     ]);
   });
 
@@ -91,13 +29,13 @@ describe("POST /scheduler/prioritize", () => {
     const { post } = await running();
     const items = NAMES.map((name) => ({ metadata: { name } }));
     const { json } = await post("prioritize", { pod: podJson("p-1", "p"), nodes: { items } });
-    expect(json.map((entry: { Score: number }) => entry.Score)).toEqual([5, 7, 1]);
+    expect(json.map((entry: { Score: number }) => entry.Score)).toEqual([5, 10, 2]);
     expect((await post("prioritize", { pod: podJson("p-1", "p"), nodenames: NAMES })).json).toEqual(json);
   });
 
   test("answers the same for the same nodes in another order, a subset of them, and again", async () => {
     const { post } = await running({ ledgerMs: 0 });
-    const scores = { n1: 5, n2: 7, n3: 1 };
+    const scores = { n1: 5, n2: 10, n3: 2 };
     for (const names of [NAMES, ["n3", "n1", "n2"], ["n3", "n1", "n2"], ["n3", "n1", "n2"], NAMES, NAMES]) {
       const { json } = await post("prioritize", { Pod: podJson("p-1", "p"), NodeNames: names });
       expect(json).toEqual(names.map((Host) => ({ Host, Score: scores[Host as keyof typeof scores] })));
@@ -151,8 +89,9 @@ describe("a burst of pods", () => {
     for (const name of ["p-1", "p-2", "p-3", "p-4"])
       await post("prioritize", { Pod: podJson(name, "p"), NodeNames: NAMES });
     const chosen = (await decisions()).map(({ best }) => best);
-    // n1 has 2,000 m, n2 1,000 m; each pod takes 500 m and 200 MB.
-    expect(chosen.reverse()).toEqual(["n1", "n1", "n1", "n2"]);
+    // n1 has 2,000 m and 1,000 MB, n2 1,000 m and 600 MB, n3 500 m and 200 MB; each pod takes 500 m and 200 MB. With the second one a fair share of
+    // CPU is 1000/3500, of memory 400/1800: on n1 it would have 0.5 and 0.4, 1.75 and 1.8 fair shares; on n2 0.5 and 0.33, 1.75 and 1.5.
+    expect(chosen.reverse()).toEqual(["n1", "n2", "n1", "n1"]);
   });
 
   test("is forgotten after the ledger's time", async () => {
@@ -329,17 +268,18 @@ test("graphs are polled from the graph API over HTTP; while it is away the last 
     const answers: Record<string, unknown> = {
       "/api/v1/graph/cluster": clusterSnapshot(),
       "/api/v1/graph/workflows": {
+        id: "1",
         version: 1,
         observedAt: "2026-01-01T00:00:00Z",
         workflows: [{ namespace: "shop", name: "flow", workloads: 3, channels: 2, pods: 2 }],
+        graphs: [workflowSnapshot()],
       },
-      "/api/v1/graph/workflows/shop/flow": workflowSnapshot(),
     };
     response.statusCode = away ? 503 : 200;
-    response.setHeader("etag", '"1"').end(JSON.stringify(answers[request.url ?? ""] ?? {}));
+    response.setHeader("etag", '"1"').end(JSON.stringify(answers[request.url?.split("?")[0] ?? ""] ?? {}));
   });
   await new Promise<void>((resolve) => api.listen(0, "127.0.0.1", resolve));
-  closers.push(() => new Promise((resolve) => api.close(resolve)));
+  onTestFinished(() => new Promise<void>((resolve) => void api.close(() => resolve())));
   const logger = new MemoryLogger();
   const registry = createRegistry();
   const graphUrl = `http://127.0.0.1:${(api.address() as AddressInfo).port}`;
@@ -350,7 +290,7 @@ test("graphs are polled from the graph API over HTTP; while it is away the last 
     registry,
   });
   await plugin.start();
-  closers.push(() => plugin.stop());
+  onTestFinished(() => plugin.stop());
   const ready = async (): Promise<number> => (await plugin.app.inject("/readyz")).statusCode;
   await expect.poll(ready).toBe(200);
   away = true;

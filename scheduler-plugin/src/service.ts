@@ -1,24 +1,47 @@
+import { electionTiming } from "@isochrone/kubernetes";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { createStrategy } from "@isochrone/placement";
-import { periodic } from "@isochrone/runtime";
+import { authorizedFetch, periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtime";
-import { createHttpApp, listen } from "@isochrone/runtime/http";
+import { createHttpApp, listen, serverTlsOf } from "@isochrone/runtime/http";
 import type { HttpApp, ListenAddress, Readiness } from "@isochrone/runtime/http";
 import { GraphClient } from "@isochrone/topology/client";
 import type { Registry } from "prom-client";
+import { ClusterObjects } from "./adapters/cluster-objects.ts";
+import { ClusterPods } from "./adapters/cluster-pods.ts";
+import type { ClusterPodsOptions } from "./adapters/cluster-pods.ts";
 import { addDecisionRoutes } from "./adapters/decision-routes.ts";
 import { addExtenderRoutes } from "./adapters/extender-routes.ts";
 import { GraphApiSource } from "./adapters/graph-api-source.ts";
+import { addManagedResourceRoute } from "./adapters/managed-resource-routes.ts";
+import { createAppGroupController } from "./appgroup/controller.ts";
+import { ClusterPart } from "./cluster-part.ts";
+import { createDescheduler } from "./descheduler/descheduler.ts";
+import type { Descheduler, DeschedulerDeps } from "./descheduler/descheduler.ts";
+import { movablePod } from "./descheduler/movable-pods.ts";
+import { emptyReport } from "./descheduler/report.ts";
+import { addDeschedulerRoute } from "./descheduler/routes.ts";
+import type { DeschedulerConfig } from "./descheduler/settings.ts";
 import { DecisionLog } from "./domain/decision-log.ts";
 import { Ledger } from "./domain/ledger.ts";
+import { PlanLog } from "./domain/plan-log.ts";
 import { graphAgeSeconds, Placer } from "./domain/placer.ts";
+import { profileOf } from "./domain/strategy-profile.ts";
+import { SharedLeadership } from "./leadership.ts";
 import { createSchedulerMetrics } from "./metrics.ts";
 import type { SchedulerMetrics } from "./metrics.ts";
+import { plannerPod } from "./planner/adapters/planner-pods.ts";
+import { createPlanner } from "./planner/planner.ts";
+import type { Planner, PlannerDeps } from "./planner/planner.ts";
+import type { PlannerConfig } from "./planner/settings.ts";
 import type { GraphSource } from "./ports.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
+import type { WebhookConfig } from "./webhook/settings.ts";
+import { createWebhook } from "./webhook/webhook.ts";
+import type { Webhook, WebhookDeps } from "./webhook/webhook.ts";
 
 export interface SchedulerPluginDeps {
-  /** The cluster's objects; placing pods one by one needs none of them. */
+  /** The cluster's objects: with them bindings and nominations are seen, and replicas agree. */
   readonly store?: ClusterStore;
   readonly clock: Clock;
   readonly random: Random;
@@ -26,6 +49,14 @@ export interface SchedulerPluginDeps {
   readonly registry: Registry;
   /** @default the graph API at `config.graphUrl`, polled */
   readonly graphs?: GraphSource;
+  /** Of the webhook that sets the gate; needs a store. @default there is none */
+  readonly webhook?: WebhookConfig;
+  /** Of the planner of gated pods; needs a store. @default there is none */
+  readonly planner?: PlannerConfig;
+  /** Of what moves running pods; needs a store, and the planner. @default there is none */
+  readonly descheduler?: DeschedulerConfig;
+  /** For what the planner writes of pods, with a rate limit of its own. @default `store` */
+  readonly landingStore?: ClusterStore;
 }
 
 export interface SchedulerPlugin extends Service {
@@ -33,6 +64,8 @@ export interface SchedulerPlugin extends Service {
   readonly app: HttpApp;
   /** Where it listens; throws before `start`. */
   address(): ListenAddress;
+  /** Where the webhook listens; null: it doesn't, or not yet. */
+  webhookAddress(): ListenAddress | null;
 }
 
 /** Composes the scheduler-plugin; `start` listens. Throws PlacementError for a strategy that can't exist. */
@@ -49,6 +82,13 @@ class SchedulerService implements SchedulerPlugin {
   readonly #metrics: SchedulerMetrics;
   readonly #graphs: GraphSource;
   readonly #ledger: Ledger;
+  readonly #pods: ClusterPods | null;
+  readonly #cluster: ClusterPart | null;
+  readonly #appGroups: Service | null;
+  readonly #webhook: Webhook | null;
+  readonly #planner: Planner | null;
+  readonly #descheduler: Descheduler | null;
+  readonly #plans = new PlanLog(KEPT_PLANS);
   readonly #decisions: DecisionLog;
   readonly #placer: Placer;
   readonly #gauges: Periodic;
@@ -59,17 +99,46 @@ class SchedulerService implements SchedulerPlugin {
     this.#deps = deps;
     const metrics = createSchedulerMetrics(deps.registry);
     this.#metrics = metrics;
-    this.#graphs = deps.graphs ?? pollGraphs(config, deps, metrics);
-    this.#ledger = new Ledger(config.ledgerMs);
+    const graphs = deps.graphs ?? pollGraphs(config, deps, metrics);
+    const { store } = deps;
+    // What the cluster shows replaces what was decided; until it does, only this replica knows of the decision.
+    this.#ledger = new Ledger(
+      store === undefined ? config.ledgerMs : Math.min(config.ledgerMs, IN_FLIGHT_MS),
+    );
+    const ofCluster =
+      store === undefined
+        ? null
+        : {
+            ...deps,
+            store,
+            pods: new ClusterPods({ ...deps, store, ...trimOf(deps) }),
+            objects: new ClusterObjects({ ...deps, store }),
+          };
+    this.#pods = ofCluster?.pods ?? null;
+    this.#cluster =
+      ofCluster === null
+        ? null
+        : new ClusterPart(config, { ...ofCluster, ledger: this.#ledger, graphs, metrics });
+    this.#graphs = this.#cluster?.graphs ?? graphs;
+    const leadership = ofCluster === null ? null : leadershipOf(config, ofCluster);
+    const ofLeader = ofCluster === null || leadership === null ? null : { ...ofCluster, leadership };
+    this.#appGroups = ofLeader === null ? null : createAppGroupController(config, ofLeader);
+    this.#webhook = ofLeader === null ? null : this.#createWebhook(ofLeader);
     this.#decisions = new DecisionLog(config.keptDecisions);
-    const { strategy, mode, alpha, beta, gamma, delta } = config;
+    const newId = decisionIds(deps.random);
+    this.#planner = this.#createPlanner(ofLeader, newId);
+    this.#descheduler = this.#createDescheduler(ofLeader, newId);
+    const { strategy, usageHeadroom } = config;
     this.#placer = new Placer({
       graphs: this.#graphs,
-      strategy: createStrategy({ strategy, mode, settings: { alpha, beta, gamma, delta } }),
+      strategy: createStrategy(profileOf(config)),
+      usageHeadroom,
       ledger: this.#ledger,
       decisions: this.#decisions,
-      newId: decisionIds(deps.random),
-      onDecision: ({ decidedBy, neutral }) => {
+      newId,
+      onDecision: (explanation, pod) => {
+        const { decidedBy, neutral } = explanation;
+        this.#cluster?.events?.decided(pod, strategy, explanation);
         metrics.decisions.inc({ decided_by: decidedBy });
         for (const { part } of neutral) metrics.neutralParts.inc({ part });
       },
@@ -91,9 +160,19 @@ class SchedulerService implements SchedulerPlugin {
     return this.#started().address;
   }
 
+  webhookAddress(): ListenAddress | null {
+    return this.#webhook?.address ?? null;
+  }
+
   async start(): Promise<void> {
     const { host, port, urlPrefix: prefix } = this.#config;
     await this.#graphs.start();
+    await this.#pods?.start();
+    await this.#cluster?.start();
+    await this.#appGroups?.start();
+    await this.#planner?.start();
+    await this.#descheduler?.start();
+    await this.#webhook?.start();
     const app = await this.#createApp();
     const address = await listen(app, { host, port, setting: "scheduler.port" });
     this.#listening = { app, address };
@@ -104,7 +183,77 @@ class SchedulerService implements SchedulerPlugin {
   async stop(): Promise<void> {
     await this.#listening?.app.close();
     await this.#gauges.stop();
+    await this.#webhook?.stop();
+    await this.#descheduler?.stop();
+    await this.#planner?.stop();
+    await this.#appGroups?.stop();
+    await this.#cluster?.stop();
+    await this.#pods?.stop();
     await this.#graphs.stop();
+  }
+
+  #createWebhook(
+    deps: SchedulerPluginDeps & Pick<WebhookDeps, "store" | "pods" | "leadership">,
+  ): Webhook | null {
+    if (deps.webhook === undefined) return null;
+    const { replicaNamespace: namespace, canaryNamespace } = this.#config;
+    const guard = this.#cluster?.guard ?? null;
+    return createWebhook(deps.webhook, { ...deps, namespace, canaryNamespace, guard });
+  }
+
+  #createPlanner(
+    deps: (SchedulerPluginDeps & Pick<PlannerDeps, "store" | "pods" | "objects" | "leadership">) | null,
+    newId: () => string,
+  ): Planner | null {
+    if (deps?.planner === undefined) return null;
+    const { replicaNamespace: namespace, replicaName: replica, bytesPerRequest, podEvents } = this.#config;
+    return createPlanner(deps.planner, {
+      ...deps,
+      newId,
+      graphs: this.#graphs,
+      ledger: this.#ledger,
+      decisions: this.#decisions,
+      plans: this.#plans,
+      namespace,
+      replica,
+      bytesPerRequest,
+      podEvents,
+    });
+  }
+
+  #createDescheduler(
+    deps: (SchedulerPluginDeps & Pick<DeschedulerDeps, "store" | "pods" | "objects" | "leadership">) | null,
+    newId: () => string,
+  ): Descheduler | null {
+    if (deps?.descheduler === undefined) return null;
+    const { webhook } = deps;
+    const planner = this.#planner;
+    const {
+      replicaName: replica,
+      replicaNamespace,
+      canaryNamespace,
+      bytesPerRequest,
+      podEvents,
+    } = this.#config;
+    const own = ["kube-system", replicaNamespace, canaryNamespace];
+    return createDescheduler(deps.descheduler, {
+      ...deps,
+      newId,
+      graphs: this.#graphs,
+      decisions: this.#decisions,
+      webhook:
+        webhook?.enabled === true
+          ? {
+              schedulerNames: new Set(webhook.schedulerNames),
+              excludedNamespaces: new Set([...own, ...webhook.excludedNamespaces]),
+            }
+          : null,
+      plannerTrouble: () => (planner === null ? "the planner is off (planner.enabled)" : planner.trouble()),
+      namespace: replicaNamespace,
+      replica,
+      bytesPerRequest,
+      podEvents,
+    });
   }
 
   async #createApp(): Promise<HttpApp> {
@@ -116,16 +265,26 @@ class SchedulerService implements SchedulerPlugin {
       registry,
       bodyLimitBytes,
       ready: () => this.#readiness(),
+      tls: serverTlsOf(this.#config, clock),
     });
-    addExtenderRoutes(app, { prefix, placer: this.#placer, clock, metrics: this.#metrics });
-    addDecisionRoutes(app, this.#decisions);
+    addExtenderRoutes(app, {
+      prefix,
+      placer: this.#placer,
+      clock,
+      metrics: this.#metrics,
+      maxBodyBytes: bodyLimitBytes,
+    });
+    addDecisionRoutes(app, this.#decisions, this.#plans);
+    addDeschedulerRoute(app, () => this.#descheduler?.report() ?? emptyReport("off"));
+    addManagedResourceRoute(app, this.#cluster?.guard ?? null);
     return app;
   }
 
   #readiness(): Readiness {
-    return this.#graphs.ready()
-      ? { ready: true, reasons: [] }
-      : { ready: false, reasons: ["the graphs were not read yet"] };
+    const reasons: string[] = [];
+    if (!this.#graphs.ready()) reasons.push("the graphs were not read yet");
+    if (this.#cluster?.synced === false) reasons.push("the pods were not listed yet");
+    return { ready: reasons.length === 0, reasons };
   }
 
   #setGauges(): void {
@@ -144,15 +303,35 @@ class SchedulerService implements SchedulerPlugin {
   }
 }
 
+/** One election for all that only one replica may do. */
+function leadershipOf(
+  config: SchedulerPluginConfig,
+  deps: SchedulerPluginDeps & { readonly store: ClusterStore },
+): SharedLeadership {
+  const { replicaName: replica, replicaNamespace: namespace } = config;
+  return new SharedLeadership({ ...deps, replica, namespace, timing: electionTiming(config) });
+}
+
+/** Moves are decided by more than plans are, plans by what filters look at, and the other parts need little of a pod. */
+function trimOf({ planner, descheduler }: SchedulerPluginDeps): Pick<ClusterPodsOptions, "trim"> {
+  if (descheduler !== undefined && descheduler.mode !== "off") return { trim: movablePod };
+  return planner?.enabled === true ? { trim: plannerPod } : {};
+}
+
 const GAUGE_INTERVAL_MS = 5_000;
+const KEPT_PLANS = 200;
+/** kube-scheduler binds within milliseconds; a decision that the cluster doesn't show after this was not carried out. */
+const IN_FLIGHT_MS = 5_000;
 
 function pollGraphs(
   config: SchedulerPluginConfig,
   deps: SchedulerPluginDeps,
   metrics: SchedulerMetrics,
 ): GraphSource {
+  const { graphUrl: baseUrl, requestTimeoutMs: timeoutMs, graphTokenFile, graphCaFile } = config;
+  const fetch = authorizedFetch({ tokenFile: graphTokenFile, caFile: graphCaFile, clock: deps.clock });
   return new GraphApiSource({
-    client: new GraphClient({ baseUrl: config.graphUrl, timeoutMs: config.requestTimeoutMs }),
+    client: new GraphClient({ baseUrl, timeoutMs, fetch }),
     refreshMs: config.refreshMs,
     clock: deps.clock,
     logger: deps.logger,

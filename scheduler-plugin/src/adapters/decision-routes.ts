@@ -1,9 +1,11 @@
 // The decisions API: what was decided, and why.
-import { DecisionListSchema, DecisionSchema, ProblemSchema } from "@isochrone/topology";
+import { DecisionKindSchema, DecisionListSchema, DecisionSchema, ProblemSchema } from "@isochrone/topology";
 import { HttpError } from "@isochrone/runtime/http";
 import type { HttpApp } from "@isochrone/runtime/http";
 import { Type } from "typebox";
+import type { Static } from "typebox";
 import type { DecisionLog } from "../domain/decision-log.ts";
+import type { PlanLog } from "../domain/plan-log.ts";
 
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 50;
@@ -12,15 +14,50 @@ const QuerySchema = Type.Object(
   {
     namespace: Type.Optional(Type.String()),
     pod: Type.Optional(Type.String({ description: "pod name" })),
+    kind: Type.Optional(DecisionKindSchema),
     limit: Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }),
   },
   { additionalProperties: false },
 );
 const IdSchema = Type.Object({ id: Type.String() });
-const PlanListSchema = Type.Object({ plans: Type.Array(Type.Unknown()) }, { $id: "PlanList" });
+const PlanQuerySchema = Type.Object(
+  {
+    namespace: Type.Optional(Type.String()),
+    limit: Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }),
+  },
+  { additionalProperties: false },
+);
+const NullableText = Type.Union([Type.String(), Type.Null()]);
+const CostSchema = Type.Object({
+  network: Type.Number({ description: "bytes/s x ms" }),
+  pressure: Type.Number({ description: "what the load of the nodes adds, in the same unit" }),
+  total: Type.Number(),
+});
+const PlanSchema = Type.Object(
+  {
+    id: Type.String(),
+    at: Type.String({ description: "RFC 3339" }),
+    workflow: Type.String({ description: "namespace/name" }),
+    durationMs: Type.Number(),
+    cost: Type.Union([CostSchema, Type.Null()]),
+    lowerBound: Type.Union([Type.Number(), Type.Null()], { description: "no plan costs less" }),
+    pods: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        workload: NullableText,
+        node: NullableText,
+        reason: NullableText,
+        decision: Type.String(),
+      }),
+    ),
+    explanation: Type.Array(Type.String()),
+  },
+  { $id: "Plan" },
+);
+const PlanListSchema = Type.Object({ plans: Type.Array(PlanSchema) }, { $id: "PlanList" });
 
 /** Adds `GET /api/v1/decisions`, `/api/v1/decisions/{id}` and `/api/v1/plans`. */
-export function addDecisionRoutes(app: HttpApp, decisions: DecisionLog): void {
+export function addDecisionRoutes(app: HttpApp, decisions: DecisionLog, plans: PlanLog): void {
   app.get(
     "/api/v1/decisions",
     { schema: { querystring: QuerySchema, response: { 200: DecisionListSchema } } },
@@ -37,6 +74,9 @@ export function addDecisionRoutes(app: HttpApp, decisions: DecisionLog): void {
       return decision;
     },
   );
-  // Pods are placed one by one so far: there are no plans, which is an answer and not an error.
-  app.get("/api/v1/plans", { schema: { response: { 200: PlanListSchema } } }, () => ({ plans: [] }));
+  app.get(
+    "/api/v1/plans",
+    { schema: { querystring: PlanQuerySchema, response: { 200: PlanListSchema } } },
+    (request) => ({ plans: plans.find(request.query) as Static<typeof PlanSchema>[] }),
+  );
 }

@@ -1,4 +1,5 @@
-// Keeps the newest graphs at hand by polling the graph API. A request of kube-scheduler never waits for it.
+// Keeps the newest graphs at hand. It asks the graph API for a new version, which costs next to nothing while there is none, and with a new
+// version once for all workflows that changed. A request of kube-scheduler never waits for it.
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 import { ClusterGraph, TopologyError, WorkflowGraph } from "@isochrone/topology";
@@ -15,8 +16,6 @@ export interface GraphApiSourceOptions {
   readonly onFailure: (reason: string) => void;
 }
 
-/** Workflows read at once; the graph API shares its machine with the ingest of telemetry. */
-const CONCURRENT_READS = 4;
 /** More than this are not followed: their pods are placed without a workflow graph. */
 const MAX_WORKFLOWS = 5_000;
 
@@ -26,6 +25,10 @@ export class GraphApiSource implements GraphSource {
   #snapshot: ClusterGraphSnapshot | null = null;
   #cluster: ClusterGraph | null = null;
   #workflows: ReadonlyMap<string, WorkflowGraph> = new Map();
+  /** What to ask for changes since; null: for everything. */
+  #since: string | null = null;
+  /** The cluster graph that the workflows were read with. */
+  #workflowsWith: ClusterGraphSnapshot | null = null;
   #ready = false;
   #failing = false;
 
@@ -54,6 +57,10 @@ export class GraphApiSource implements GraphSource {
     return this.#cluster;
   }
 
+  clusterSnapshot(): ClusterGraphSnapshot | null {
+    return this.#snapshot;
+  }
+
   workflow(namespace: string, name: string): WorkflowGraph | null {
     return this.#workflows.get(keyOf(namespace, name)) ?? null;
   }
@@ -72,48 +79,40 @@ export class GraphApiSource implements GraphSource {
       this.#snapshot = cluster.value;
       this.#cluster = graph;
     }
-    this.#workflows = await this.#readWorkflows(signal);
+    if (this.#workflowsWith !== cluster.value) {
+      await this.#readWorkflows(signal);
+      this.#workflowsWith = cluster.value;
+    }
     this.#ready = true;
     if (this.#failing) this.#options.logger.info("graph API is back");
     this.#failing = false;
   }
 
-  async #readWorkflows(signal: AbortSignal | undefined): Promise<Map<string, WorkflowGraph>> {
+  /** All or nothing: after a failure the same changes are asked for again. */
+  async #readWorkflows(signal: AbortSignal | undefined): Promise<void> {
     const { client, logger } = this.#options;
-    const list = (await client.workflows(signal)).value.workflows;
-    if (list.length > MAX_WORKFLOWS) {
+    const { id, version, observedAt, workflows, graphs } = await client.workflowChanges(this.#since, signal);
+    if (workflows.length > MAX_WORKFLOWS) {
       logger.warnOnce("workflows", "too many workflows, the rest is not followed", {
-        workflows: list.length,
+        workflows: workflows.length,
         limit: MAX_WORKFLOWS,
       });
     }
-    const queue = list.slice(0, MAX_WORKFLOWS);
-    const graphs = new Map<string, WorkflowGraph>();
-    const reader = async (): Promise<void> => {
-      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-        const { namespace, name } = next;
-        const graph = await this.#readWorkflow(namespace, name, signal);
-        if (graph !== null) graphs.set(keyOf(namespace, name), graph);
-      }
-    };
-    await Promise.all(Array.from({ length: CONCURRENT_READS }, reader));
-    return graphs;
-  }
-
-  /** null for a workflow that has gone since the list was made. */
-  async #readWorkflow(
-    namespace: string,
-    name: string,
-    signal: AbortSignal | undefined,
-  ): Promise<WorkflowGraph | null> {
-    try {
-      const { value, changed } = await this.#options.client.workflow(namespace, name, signal);
-      const before = this.workflow(namespace, name);
-      return changed || before === null ? new WorkflowGraph(value) : before;
-    } catch (error) {
-      if (error instanceof TopologyError && "status" in error && error.status === 404) return null;
-      throw error;
+    const changed = new Map(graphs.map((graph) => [keyOf(graph.namespace, graph.name), graph]));
+    const next = new Map<string, WorkflowGraph>();
+    let isWhole = true;
+    for (const { namespace, name } of workflows.slice(0, MAX_WORKFLOWS)) {
+      const key = keyOf(namespace, name);
+      const graph = changed.get(key);
+      const before = this.#workflows.get(key);
+      if (graph !== undefined) next.set(key, new WorkflowGraph(graph));
+      // What is the same now was seen now.
+      else if (before !== undefined) next.set(key, before.seenAgain(version, observedAt));
+      else isWhole = false;
     }
+    this.#workflows = next;
+    // A workflow may go, and come back, while the pages are read.
+    this.#since = isWhole ? id : null;
   }
 
   #failed(error: unknown): void {

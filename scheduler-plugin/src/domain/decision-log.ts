@@ -1,29 +1,48 @@
 import { allCandidates, rankedTable } from "@isochrone/placement";
 import type { ScoreTable } from "@isochrone/placement";
-import type { Decision } from "@isochrone/topology";
+import type { Decision, DecisionKind } from "@isochrone/topology";
 
-/** What is kept of a decision. Most are never looked at, so the objects that the API shows are made when somebody asks. */
-export interface LoggedDecision {
+/** What is kept of a pod's score. Most are never looked at, so the objects that the API shows are made when somebody asks. */
+export interface LoggedScore {
   readonly id: string;
   /** Wall clock, milliseconds. */
   readonly atMs: number;
   readonly pod: Decision["pod"];
   readonly workflow: string;
   readonly workload: string | null;
+  /** What to know beside the strategy's own explanation; null = nothing. */
+  readonly note?: string | null;
   /** At least the candidates that are shown, in no order. */
   readonly candidates: ScoreTable;
 }
 
+/** A plan or an eviction: rare beside scores, and kept as the API shows it, or made when somebody asks. */
+export interface LoggedAct {
+  readonly id: string;
+  readonly kind: Exclude<DecisionKind, "score">;
+  readonly pod: Decision["pod"];
+  /** Without `id`, `kind`, `pod` and `outcome`, which the log adds. */
+  readonly show: () => Omit<Decision, "id" | "kind" | "pod" | "outcome">;
+}
+
+export type LoggedDecision = LoggedScore | LoggedAct;
+
 export interface DecisionFilter {
   readonly namespace?: string | undefined;
   readonly pod?: string | undefined;
+  /** @default all */
+  readonly kind?: DecisionKind | undefined;
   readonly limit: number;
 }
+
+/** What became of a decision. */
+export type DecisionOutcome = NonNullable<Decision["outcome"]>;
 
 /** The last decisions, in a ring: the newest replaces the oldest. */
 export class DecisionLog {
   readonly #ring: (LoggedDecision | undefined)[];
   readonly #byId = new Map<string, LoggedDecision>();
+  readonly #outcomes = new Map<string, DecisionOutcome>();
   #next = 0;
 
   constructor(capacity: number) {
@@ -32,43 +51,67 @@ export class DecisionLog {
 
   add(decision: LoggedDecision): void {
     const replaced = this.#ring[this.#next];
-    if (replaced !== undefined) this.#byId.delete(replaced.id);
+    if (replaced !== undefined) {
+      this.#byId.delete(replaced.id);
+      this.#outcomes.delete(replaced.id);
+    }
     this.#ring[this.#next] = decision;
     this.#byId.set(decision.id, decision);
     this.#next = (this.#next + 1) % this.#ring.length;
   }
 
+  /** Says what became of a decision; of one that is no longer kept nothing is. */
+  conclude(id: string, outcome: DecisionOutcome): void {
+    if (this.#byId.has(id)) this.#outcomes.set(id, outcome);
+  }
+
   get(id: string): Decision | undefined {
     const found = this.#byId.get(id);
-    return found === undefined ? undefined : toDecision(found);
+    return found === undefined ? undefined : this.#show(found);
   }
 
   /** Newest first. */
-  find({ namespace, pod, limit }: DecisionFilter): Decision[] {
+  find({ namespace, pod, kind, limit }: DecisionFilter): Decision[] {
     const found: Decision[] = [];
     for (let back = 1; back <= this.#ring.length && found.length < limit; back++) {
       const decision = this.#ring.at(this.#next - back);
       if (decision === undefined) break;
       if (namespace !== undefined && decision.pod.namespace !== namespace) continue;
       if (pod !== undefined && decision.pod.name !== pod) continue;
-      found.push(toDecision(decision));
+      if (kind !== undefined && kindOf(decision) !== kind) continue;
+      found.push(this.#show(decision));
     }
     return found;
   }
+
+  #show(decision: LoggedDecision): Decision {
+    const { id, pod } = decision;
+    const shown = "show" in decision ? decision.show() : shownScore(decision);
+    const outcome = this.#outcomes.get(id);
+    return { ...shown, id, kind: kindOf(decision), pod, ...(outcome === undefined ? {} : { outcome }) };
+  }
 }
 
-function toDecision({ id, atMs, pod, workflow, workload, candidates }: LoggedDecision): Decision {
+function kindOf(decision: LoggedDecision): DecisionKind {
+  return "kind" in decision ? decision.kind : "score";
+}
+
+function shownScore({
+  atMs,
+  workflow,
+  workload,
+  note,
+  candidates,
+}: LoggedScore): ReturnType<LoggedAct["show"]> {
   const { strategy, mode, explanation } = candidates;
   return {
-    id,
     at: new Date(atMs).toISOString(),
-    pod,
     workflow,
     workload,
     strategy,
     mode,
     inputs: explanation.inputs,
-    explanation: [...explanation.sentences],
+    explanation: [...explanation.sentences, ...(typeof note === "string" ? [note] : [])],
     best: explanation.best,
     candidates: allCandidates(rankedTable(candidates)),
   };

@@ -1,5 +1,7 @@
 // The answer to /prioritize. Building 5,000 objects and serialising them costs more than the scoring. Here each node's entry is
-// encoded once per cluster graph, and an answer over the same nodes as the last one only gets its scores written anew.
+// encoded once per cluster graph, and an answer over the same nodes as the last one only gets its scores written anew. kube-scheduler gives
+// 0 to nodes that an answer leaves out, and adds scores up: a long answer says by how much nodes are above the lowest level, and leaves
+// out those that are not, which ranks them the same and is less for kube-scheduler to decode.
 import type { ClusterGraph } from "@isochrone/topology";
 
 /** kube-scheduler's MaxExtenderPriority: a Score is an integer from 0 to this. */
@@ -12,21 +14,37 @@ const TAILS = Array.from(
   (_, priority) => `","Score":${priority}},${OPENING}`,
 );
 
-/** What every node gets when nothing tells them apart. */
+/** What every node gets when nothing tells them apart, in an answer that lists them. */
 export const NEUTRAL_PRIORITY = 5;
+
+/** Answers about so many nodes at most list them all, with their full priorities: short anyway, and plainer to read. */
+export const LISTED_IN_FULL = 64;
 
 /** `,{"Host":"name","Score":` is followed by two characters, a space and a digit or 10, and the brace. */
 const TAIL_BYTES = 3;
 const SPACE = 0x20;
 const ZERO = 0x30;
 
+/** No priority: every row is listed. */
+const NONE = -1;
+
+/** What an answer says of its rows. */
+interface Said {
+  /** By row. */
+  readonly priorities: Uint8Array;
+  /** Is subtracted from all. */
+  readonly base: number;
+  /** Rows of this priority aren't listed. */
+  readonly leftOut: number;
+}
+
 const encoder = new TextEncoder();
 
-/** An answer whose scores are still to be written. */
+/** Entries whose scores are still to be written. */
 interface Template {
   readonly bytes: Uint8Array;
-  /** Where each row's two score characters are. */
-  readonly scoreAt: Int32Array;
+  /** Where each row's entry begins; one more for the end. */
+  readonly entryAt: Int32Array;
 }
 
 export class HostPriorities {
@@ -38,6 +56,7 @@ export class HostPriorities {
   readonly #plain: Uint8Array;
   #lastIds: Int32Array | null = null;
   #last: Template | null = null;
+  #priorities = new Uint8Array(0);
 
   constructor(graph: ClusterGraph) {
     this.graph = graph;
@@ -51,67 +70,99 @@ export class HostPriorities {
 
   /** UTF-8 JSON. `ids` and `scores` (0 to 100) by row; names that the graph doesn't hold have id -1. Keeps `ids`. */
   answer(names: readonly string[], ids: Int32Array, scores: Float64Array): string | Uint8Array {
+    const said = this.#judge(scores);
     const again = this.#lastIds !== null && fits(this.#lastIds, ids);
     if (!again) {
       // A template pays only from the second answer over these nodes on.
       this.#lastIds = ids;
       this.#last = null;
-      return this.#text(names, ids, scores);
+      return this.#text(names, ids, said);
     }
     this.#last ??= this.#build(names, ids);
-    const { bytes: blank, scoreAt } = this.#last;
-    const bytes = blank.slice();
-    for (let row = 0; row < scores.length; row++) {
-      const priority = priorityOf(scores[row]!);
-      const at = scoreAt[row]!;
-      bytes[at] = priority === MAX_EXTENDER_PRIORITY ? ZERO + 1 : SPACE;
-      bytes[at + 1] = ZERO + (priority % MAX_EXTENDER_PRIORITY);
-    }
-    return bytes;
+    return written(this.#last, said);
   }
 
-  #text(names: readonly string[], ids: Int32Array, scores: Float64Array): string {
-    if (ids.length === 0) return "[]";
-    let text = `[${OPENING}`;
+  /** Good until the next answer. */
+  #judge(scores: Float64Array): Said {
+    const rows = scores.length;
+    if (this.#priorities.length !== rows) this.#priorities = new Uint8Array(rows);
+    const priorities = this.#priorities;
+    const best = maximum(scores);
+    let lowest = MAX_EXTENDER_PRIORITY;
+    for (let row = 0; row < rows; row++) {
+      const priority = priorityOf(scores[row]!, best);
+      priorities[row] = priority;
+      if (priority < lowest) lowest = priority;
+    }
+    return rows <= LISTED_IN_FULL
+      ? { priorities, base: 0, leftOut: NONE }
+      : { priorities, base: lowest, leftOut: lowest };
+  }
+
+  #text(names: readonly string[], ids: Int32Array, { priorities, base, leftOut }: Said): string {
+    let text = "";
     for (let row = 0; row < ids.length; row++) {
+      const priority = priorities[row]!;
+      if (priority === leftOut) continue;
       const id = ids[row]!;
       const name = names[row]!;
       // The request's own strings lie one after the other in memory; the graph's would be fetched from all over it.
-      const quoted = id >= 0 && this.#plain[id] === 1 ? name : JSON.stringify(name).slice(1, -1);
-      text += quoted;
-      text += TAILS[priorityOf(scores[row]!)]!;
+      text += id >= 0 && this.#plain[id] === 1 ? name : JSON.stringify(name).slice(1, -1);
+      text += TAILS[priority - base]!;
     }
-    return `${text.slice(0, -1 - OPENING.length)}]`;
+    return text === "" ? "[]" : `[${OPENING}${text.slice(0, -1 - OPENING.length)}]`;
   }
 
   #build(names: readonly string[], ids: Int32Array): Template {
     const start = this.#start;
     const strangers = new Map<number, Uint8Array>();
-    let length = names.length === 0 ? 2 : 1;
+    const entryAt = new Int32Array(ids.length + 1);
     for (let row = 0; row < ids.length; row++) {
       const id = ids[row]!;
       if (id < 0) strangers.set(row, encodeEntry(names[row]!));
-      length += id < 0 ? strangers.get(row)!.length : start[id + 1]! - start[id]!;
+      const length = id < 0 ? strangers.get(row)!.length : start[id + 1]! - start[id]!;
+      entryAt[row + 1] = entryAt[row]! + length;
     }
-    const bytes = new Uint8Array(length);
-    const scoreAt = new Int32Array(ids.length);
-    // Each entry begins with a comma; the first one is overwritten by the bracket.
-    let at = 0;
+    // Each entry begins with a comma, of which the first one becomes the opening bracket; there is room for the closing one.
+    const bytes = new Uint8Array(entryAt[ids.length]! + 2);
     for (let row = 0; row < ids.length; row++) {
       const id = ids[row]!;
-      const entry = strangers.get(row) ?? this.#entries.subarray(start[id], start[id + 1]);
-      bytes.set(entry, at);
-      at += entry.length;
-      scoreAt[row] = at - TAIL_BYTES;
+      bytes.set(strangers.get(row) ?? this.#entries.subarray(start[id], start[id + 1]), entryAt[row]);
     }
-    bytes[0] = "[".charCodeAt(0);
-    bytes[length - 1] = "]".charCodeAt(0);
-    return { bytes, scoreAt };
+    return { bytes, entryAt };
   }
+}
+
+/** Moves entries that follow each other together, to where those that were left out stood, and writes their scores. */
+function written({ bytes: blank, entryAt }: Template, { priorities, base, leftOut }: Said): Uint8Array {
+  const rows = priorities.length;
+  const bytes = blank.slice();
+  let to = 0;
+  for (let row = 0; row < rows; row++) {
+    if (priorities[row] === leftOut) continue;
+    const first = row;
+    while (row < rows && priorities[row] !== leftOut) row++;
+    const from = entryAt[first]!;
+    const end = entryAt[row]!;
+    if (to < from) bytes.copyWithin(to, from, end);
+    const back = from - to + TAIL_BYTES;
+    for (let entry = first; entry < row; entry++) {
+      const at = entryAt[entry + 1]! - back;
+      const score = priorities[entry]! - base;
+      bytes[at] = score === MAX_EXTENDER_PRIORITY ? ZERO + 1 : SPACE;
+      bytes[at + 1] = ZERO + (score === MAX_EXTENDER_PRIORITY ? 0 : score);
+    }
+    to += end - from;
+  }
+  if (to === 0) to = 1;
+  bytes[0] = "[".charCodeAt(0);
+  bytes[to] = "]".charCodeAt(0);
+  return bytes.subarray(0, to + 1);
 }
 
 /** The answer that prefers no node. */
 export function equalPriorities(names: readonly string[]): string {
+  if (names.length > LISTED_IN_FULL) return "[]";
   return JSON.stringify(names.map((name) => ({ Host: name, Score: NEUTRAL_PRIORITY })));
 }
 
@@ -127,7 +178,17 @@ function encodeEntry(name: string): Uint8Array {
   return encoder.encode(`,{"Host":${JSON.stringify(name)},"Score": 0}`);
 }
 
-/** A score of 0 to 100 as an integer of 0 to 10. */
-export function priorityOf(score: number): number {
-  return Math.min(MAX_EXTENDER_PRIORITY, Math.max(0, Math.round(score / 10)));
+/**
+ * Scores of 0 to 100 as an integer of 0 to 10. Eleven steps are few: spread evenly, nodes at 1 ms and at 9 ms would be the same as soon as
+ * one is at 100 ms. By the root of the distance to the best, steps are finest among the nodes that may be chosen.
+ */
+export function priorityOf(score: number, best: number): number {
+  const gap = Math.min(1, Math.max(0, (best - score) / 100));
+  return Math.round(MAX_EXTENDER_PRIORITY * (1 - Math.sqrt(gap)));
+}
+
+function maximum(scores: Float64Array): number {
+  let best = 0;
+  for (let row = 0; row < scores.length; row++) if (scores[row]! > best) best = scores[row]!;
+  return best;
 }

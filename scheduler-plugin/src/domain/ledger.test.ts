@@ -71,3 +71,59 @@ describe("a ledger entry", () => {
     expect([...ledger.assumedUse().keys()]).toEqual(["n2"]);
   });
 });
+
+describe("what the cluster shows", () => {
+  test("replaces what was decided here, and counts until its time", () => {
+    const ledger = new Ledger(1_000);
+    ledger.record(entry("p-1", "n1"), empty, 0);
+    ledger.observe(entry("p-1", "n2"), empty, 5_000);
+    ledger.expire(4_999);
+    expect([...ledger.assumedUse().keys()]).toEqual(["n2"]);
+    ledger.expire(5_000);
+    expect(ledger.size).toBe(0);
+  });
+
+  test("is the same for two ledgers, in whatever order they heard of it", () => {
+    const [first, second] = [new Ledger(1_000), new Ledger(1_000)];
+    first.record(entry("p-2", "n3"), empty, 0);
+    for (const [ledger, pods] of [
+      [first, ["p-1", "p-2", "p-3"]],
+      [second, ["p-3", "p-1", "p-2"]],
+    ] as const)
+      for (const pod of pods) ledger.observe(entry(pod, "n1"), empty, 9_000);
+    expect(first.assumed("shop", "flow")).toEqual(second.assumed("shop", "flow"));
+    expect(first.assumedUse()).toEqual(second.assumedUse());
+  });
+
+  test("doesn't count once the graph shows the pod there, and does while it shows a former pod of that name elsewhere", () => {
+    const ledger = new Ledger(1_000);
+    ledger.observe(entry("p-1", "n1"), shows("p-1", "n1"), 9_000);
+    expect(ledger.size).toBe(0);
+    ledger.observe(entry("p-1", "n1"), shows("p-1", "n3"), 9_000);
+    ledger.settle(() => shows("p-1", "n2"));
+    expect(ledger.size).toBe(1);
+    ledger.settle(() => shows("p-1", "n1"));
+    expect(ledger.size).toBe(0);
+  });
+
+  test("as a nomination isn't held against the pod itself, comes back when the decision expires, and ends when it is withdrawn", () => {
+    const ledger = new Ledger(1_000);
+    ledger.observe(entry("p-1", "n1"), empty, Infinity);
+    ledger.forget("shop", "p-1");
+    expect(ledger.size).toBe(0);
+    ledger.record(entry("p-1", "n2"), empty, 0);
+    expect([...ledger.assumedUse().keys()]).toEqual(["n2"]);
+    ledger.expire(1_000);
+    expect([...ledger.assumedUse().keys()]).toEqual(["n1"]);
+    ledger.withdraw("shop", "p-1");
+    expect(ledger.size).toBe(0);
+  });
+
+  test("has the workload's name that the graph knows, also when the graph came later", () => {
+    const ledger = new Ledger(1_000);
+    ledger.observe(entry("x-1", "n1", { workload: "x-5d4f", alternatives: ["x-5d4f", "q"] }), null, 9_000);
+    expect(ledger.assumed("shop", "flow")[0]!.workload).toBe("x-5d4f");
+    ledger.settle(() => empty);
+    expect(ledger.assumed("shop", "flow")[0]!.workload).toBe("q");
+  });
+});

@@ -1,5 +1,5 @@
 // What the extender decides: which nodes pass, and which are better. Time comes in as arguments, graphs from the port.
-import { ColumnPool, keptRows, networkLimitViolations } from "@isochrone/placement";
+import { ColumnPool, keptRows, rejectedNodes } from "@isochrone/placement";
 import type { Explanation, GraphInput, PlacementProblem, ScoreTable, Strategy } from "@isochrone/placement";
 import { STALE_AFTER_WINDOWS } from "@isochrone/topology";
 import type { WorkflowGraph } from "@isochrone/topology";
@@ -37,11 +37,13 @@ const DEFAULT_MAX_AGE_SECONDS = STALE_AFTER_WINDOWS * 300;
 export interface PlacerParts {
   readonly graphs: GraphSource;
   readonly strategy: Strategy;
+  /** Whether nodes without measured headroom are rejected. @default false */
+  readonly usageHeadroom?: boolean;
   readonly ledger: Ledger;
   readonly decisions: DecisionLog;
   readonly newId: () => string;
   /** After each decision, for metrics. */
-  readonly onDecision?: (explanation: Explanation) => void;
+  readonly onDecision?: (explanation: Explanation, pod: PodIdentity) => void;
 }
 
 export class Placer {
@@ -53,15 +55,16 @@ export class Placer {
     this.#parts = parts;
   }
 
-  /** Only a declared maxNetworkCost rejects a node; readiness and resources are kube-scheduler's own filters. */
+  /** Only what channels declare (or the strategy's own filter), and headroom by measured use, reject a node; readiness and requests are kube-scheduler's own filters. */
   filter(args: ExtenderArgs, times: Times): FilterResult {
     const pod = identifyPod(args.pod);
     const problem = this.#problem(pod, args.nodeNames, times);
     if (problem === null) return { outcome: "not_ours", failed: new Map() };
-    const failed = networkLimitViolations(problem);
-    const left = args.nodeNames.filter((name) => !failed.has(name));
+    const { strategy, usageHeadroom = false } = this.#parts;
+    const failed = rejectedNodes(strategy, problem, { usageHeadroom });
     // kube-scheduler doesn't ask for priorities when one node is left: this is the decision.
-    if (left.length === 1) this.#decide(pod, { ...problem, infeasible: failed }, times);
+    if (args.nodeNames.length - failed.size === 1)
+      this.#decide(pod, { ...problem, infeasible: failed }, times);
     return { outcome: isBlind(problem) ? "neutral" : "scored", failed };
   }
 
@@ -120,9 +123,10 @@ export class Placer {
       pod: { namespace: pod.namespace, name: pod.name },
       workflow: `${pod.namespace}/${pod.workflow}`,
       workload,
+      note: this.#parts.graphs.note?.() ?? null,
       candidates: keptRows(table),
     });
-    this.#parts.onDecision?.(explanation);
+    this.#parts.onDecision?.(explanation, pod);
     const { best } = explanation;
     if (best !== null && workload !== null && !isBlind(problem)) {
       const use = problem.workflow.graph?.workload(workload);

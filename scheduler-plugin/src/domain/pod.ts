@@ -24,6 +24,11 @@ export const WORKFLOW_LABELS = [
 
 /** Labels that may name a pod's workload when no owner does. */
 const WORKLOAD_LABELS = ["appgroup.diktyo.x-k8s.io.workload", "app.kubernetes.io/name", "app"] as const;
+/** Which of a Deployment's ReplicaSets owns it. */
+const TEMPLATE_HASH_LABEL = "pod-template-hash";
+
+/** All labels that are read of a pod; an AppGroup's members are found by theirs. */
+export const POD_LABELS: readonly string[] = [...WORKFLOW_LABELS, ...WORKLOAD_LABELS, TEMPLATE_HASH_LABEL];
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -59,7 +64,7 @@ function workloadNames(metadata: Json, labels: Json, podName: string): string[] 
 function ownerName(owner: Json, labels: Json): string | null {
   const name = text(owner["name"]);
   if (name === null || owner["kind"] !== "ReplicaSet") return name;
-  const hash = text(labels["pod-template-hash"]);
+  const hash = text(labels[TEMPLATE_HASH_LABEL]);
   if (hash !== null && name.endsWith(`-${hash}`)) return name.slice(0, -hash.length - 1);
   const dash = name.lastIndexOf("-");
   return dash > 0 ? name.slice(0, dash) : name;

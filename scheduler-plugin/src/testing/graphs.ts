@@ -1,54 +1,21 @@
 // Graphs for tests: the example that packages/placement works by hand, and a source that holds them.
+import { channel, links, node, workload } from "@isochrone/placement/testing";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
-import type { ClusterGraphSnapshot, ClusterNode, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
+import type { ClusterGraphSnapshot, ClusterNode, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { GraphSource } from "../ports.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 
 /** n1, n2 and n3, with 10, 40 and 25 ms between n1-n2, n1-n3 and n2-n3. */
 export function clusterSnapshot(fields: Partial<ClusterNode> = {}): ClusterGraphSnapshot {
-  const node = (name: string, cpu: number, memory: number): ClusterNode => ({
-    name,
-    zone: null,
-    region: null,
-    segment: null,
-    ready: true,
-    cordoned: false,
-    allocatableCpuMillicores: 4_000,
-    allocatableMemoryBytes: 8e9,
-    availableCpuMillicores: cpu,
-    availableMemoryBytes: memory,
-    coordinate: null,
-    usageAgeSeconds: 1,
-    ...fields,
-  });
-  const link = (source: string, target: string, costMs: number): Link => ({
-    source,
-    target,
-    method: "udp_rr",
-    ipFamily: 4,
-    rttMs: { p50: costMs, p90: costMs, p99: null, mean: costMs, count: 30 },
-    lossRatio: 0,
-    jitterMs: null,
-    bandwidthBitsPerSecond: { capacity: null, achieved: null, available: null },
-    costMs,
-    errorMs: null,
-    origin: "measured",
-    provisional: false,
-    ageSeconds: 1,
-    observedAt: AT,
-  });
-  const pairs = [
-    ["n1", "n2", 10],
-    ["n1", "n3", 40],
-    ["n2", "n3", 25],
-  ] as const;
+  const nodeOf = (name: string, cpu: number, memory: number): ClusterNode =>
+    node(name, cpu, memory, { allocatableCpuMillicores: 4_000, ...fields });
   return {
     version: 1,
     observedAt: AT,
     windowSeconds: 30,
-    nodes: [node("n1", 2_000, 1e9), node("n2", 1_000, 6e8), node("n3", 500, 2e8)],
-    links: pairs.flatMap(([a, b, costMs]) => [link(a, b, costMs), link(b, a, costMs)]),
+    nodes: [nodeOf("n1", 2_000, 1e9), nodeOf("n2", 1_000, 6e8), nodeOf("n3", 500, 2e8)],
+    links: links(["n1", "n2", 10], ["n1", "n3", 40], ["n2", "n3", 25]),
   };
 }
 
@@ -60,43 +27,29 @@ export function workflowSnapshot(
   },
   limit: number | null = null,
 ): WorkflowGraphSnapshot {
-  const workload = (
-    name: string,
-    cpu: number,
-    memory: number,
-  ): WorkflowGraphSnapshot["workloads"][number] => ({
-    name,
-    kind: "Deployment",
-    namespace: "shop",
-    cpuMillicores: cpu,
-    memoryBytes: memory,
-    pods: Object.entries(pods[name] ?? {}).map(([pod, node]) => ({ name: pod, node })),
-  });
-  const channel = (
-    source: string,
-    target: string,
-    bytes: number,
-    cost: number | null,
-  ): WorkflowGraphSnapshot["channels"][number] => ({
-    source,
-    target,
-    bytesPerSecond: bytes,
-    requestsPerSecond: null,
-    errorRatio: null,
-    priority: null,
-    maxNetworkCost: cost,
-    minBandwidthBitsPerSecond: null,
-    origin: "observed",
-    ageSeconds: 1,
-  });
   return {
     version: 1,
     observedAt: AT,
     namespace: "shop",
     name: "flow",
-    workloads: [workload("p", 500, 2e8), workload("q", 1, 1), workload("r", 1, 1)],
-    channels: [channel("p", "q", 1_000, limit), channel("r", "p", 500, null)],
+    workloads: [
+      workload("p", { cpu: 500, memory: 2e8 }, pods["p"] ?? {}),
+      workload("q", { cpu: 1, memory: 1 }, pods["q"] ?? {}),
+      workload("r", { cpu: 1, memory: 1 }, pods["r"] ?? {}),
+    ],
+    channels: [channel("p", "q", 1_000, { maxNetworkCost: limit }), channel("r", "p", 500)],
   };
+}
+
+/** The same workflow as a service graph shows it: p -> q 10 requests/s, r -> p 5 requests/s, and no bytes. */
+export function requestsOnlySnapshot(): WorkflowGraphSnapshot {
+  const snapshot = workflowSnapshot();
+  const channels = snapshot.channels.map((channel) => ({
+    ...channel,
+    bytesPerSecond: null,
+    requestsPerSecond: channel.target === "q" ? 10 : 5,
+  }));
+  return { ...snapshot, channels };
 }
 
 /** A pod of a Deployment's ReplicaSet, as kube-scheduler sends it. */

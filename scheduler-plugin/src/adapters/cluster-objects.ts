@@ -1,0 +1,191 @@
+// What feasibility is judged by beside the pods: nodes, volumes and how many fit on a node, and namespaces, followed once for all parts that
+// judge it, while one of them does.
+import { createInformer, KINDS } from "@isochrone/kubernetes";
+import type {
+  ClusterStore,
+  Informer,
+  InformerChange,
+  KindRef,
+  KubernetesObject,
+} from "@isochrone/kubernetes";
+import type { Clock, Logger, Random } from "@isochrone/runtime";
+
+const FOLLOWED = {
+  nodes: KINDS.node,
+  namespaces: KINDS.namespace,
+  persistentVolumes: KINDS.persistentVolume,
+  persistentVolumeClaims: KINDS.persistentVolumeClaim,
+  csiNodes: KINDS.csiNode,
+  volumeAttachments: KINDS.volumeAttachment,
+} as const satisfies Record<string, KindRef>;
+type Followed = keyof typeof FOLLOWED;
+
+/** By kind, trimmed to what filters look at. */
+export type ClusterObjectLists = Readonly<Record<Followed, readonly KubernetesObject[]>>;
+
+/** As far as they are known. */
+export interface ObjectSource {
+  /** Whether everything was listed at least once. */
+  readonly isSynced: boolean;
+  lists(): ClusterObjectLists;
+}
+
+/** A part's own view; they are followed until the last one was stopped. */
+export interface FollowedObjects extends ObjectSource {
+  stop(): Promise<void>;
+}
+
+export interface ClusterObjectsOptions {
+  readonly store: ClusterStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export class ClusterObjects {
+  readonly #options: ClusterObjectsOptions;
+  readonly #listeners = new Set<() => void>();
+  #running: RunningInformers | null = null;
+
+  constructor(options: ClusterObjectsOptions) {
+    this.#options = options;
+  }
+
+  /** @param onChange hears that something filters look at has changed. Heartbeats of nodes are no such thing. */
+  follow(onChange: () => void): FollowedObjects {
+    // One function may be given twice, and be stopped once.
+    const listener = (): void => onChange();
+    this.#listeners.add(listener);
+    const running = (this.#running ??= new RunningInformers(this.#options, () => this.#tell()));
+    return {
+      get isSynced() {
+        return running.isSynced;
+      },
+      lists: () => running.lists(),
+      stop: async () => {
+        if (!this.#listeners.delete(listener) || this.#listeners.size > 0) return;
+        this.#running = null;
+        await running.stop();
+      },
+    };
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+class RunningInformers implements FollowedObjects {
+  readonly #informers: Readonly<Record<Followed, Informer>>;
+  #isSynced = false;
+
+  constructor(options: ClusterObjectsOptions, onChange: () => void) {
+    const follow = (name: Followed): Informer => {
+      const informer = createInformer({ ...options, kind: FOLLOWED[name], trim: TRIMS[name] });
+      const known = new Map<string, string>();
+      informer.onChange((change) => {
+        if (isNews(change, known)) onChange();
+      });
+      return informer;
+    };
+    this.#informers = {
+      nodes: follow("nodes"),
+      namespaces: follow("namespaces"),
+      persistentVolumes: follow("persistentVolumes"),
+      persistentVolumeClaims: follow("persistentVolumeClaims"),
+      csiNodes: follow("csiNodes"),
+      volumeAttachments: follow("volumeAttachments"),
+    };
+    Promise.all(this.#all().map((informer) => informer.synced())).then(
+      () => (this.#isSynced = true),
+      () => undefined,
+    );
+  }
+
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  lists(): ClusterObjectLists {
+    const of = (name: Followed): readonly KubernetesObject[] => this.#informers[name].items();
+    return {
+      nodes: of("nodes"),
+      namespaces: of("namespaces"),
+      persistentVolumes: of("persistentVolumes"),
+      persistentVolumeClaims: of("persistentVolumeClaims"),
+      csiNodes: of("csiNodes"),
+      volumeAttachments: of("volumeAttachments"),
+    };
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#all().map((informer) => informer.stop()));
+  }
+
+  #all(): Informer[] {
+    return Object.values(this.#informers);
+  }
+}
+
+const TRIMS: Readonly<Record<Followed, (object: KubernetesObject) => KubernetesObject>> = {
+  nodes: trimmedNode,
+  namespaces: ({ apiVersion, kind, metadata }) => ({ apiVersion, kind, metadata: bare(metadata) }),
+  persistentVolumes: withBareMetadata,
+  persistentVolumeClaims: trimmedClaim,
+  csiNodes: withBareMetadata,
+  // Whether it is attached already doesn't matter: it is going to be.
+  volumeAttachments: ({ apiVersion, kind, metadata, spec }) => ({
+    apiVersion,
+    kind,
+    metadata: bare(metadata),
+    ...(spec === undefined ? {} : { spec }),
+  }),
+};
+
+function trimmedNode({ apiVersion, kind, metadata, spec, status }: KubernetesObject): KubernetesObject {
+  const conditions = status?.["conditions"];
+  return {
+    apiVersion,
+    kind,
+    metadata: bare(metadata),
+    spec: { unschedulable: spec?.["unschedulable"], taints: spec?.["taints"] },
+    status: {
+      allocatable: status?.["allocatable"],
+      // Without their times, which change with every heartbeat.
+      conditions: Array.isArray(conditions)
+        ? (conditions as { type?: unknown; status?: unknown }[]).map((condition) => ({
+            type: condition?.type,
+            status: condition?.status,
+          }))
+        : [],
+    },
+  };
+}
+
+/** Annotations say which node a volume is to be made for. */
+function trimmedClaim({ metadata, ...rest }: KubernetesObject): KubernetesObject {
+  const { annotations } = metadata;
+  return { ...rest, metadata: { ...bare(metadata), ...(annotations === undefined ? {} : { annotations }) } };
+}
+
+function withBareMetadata({ metadata, ...rest }: KubernetesObject): KubernetesObject {
+  return { ...rest, metadata: bare(metadata) };
+}
+
+function bare({
+  annotations: _annotations,
+  ownerReferences: _owners,
+  ...metadata
+}: KubernetesObject["metadata"]): KubernetesObject["metadata"] {
+  return metadata;
+}
+
+function isNews({ type, object }: InformerChange, known: Map<string, string>): boolean {
+  const { resourceVersion: _version, ...metadata } = object.metadata;
+  const key = `${metadata.namespace ?? ""}/${metadata.name}`;
+  if (type === "deleted") return known.delete(key);
+  const text = JSON.stringify({ ...object, metadata });
+  if (known.get(key) === text) return false;
+  known.set(key, text);
+  return true;
+}

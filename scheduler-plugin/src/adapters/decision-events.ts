@@ -1,0 +1,58 @@
+// Tells people on the pod itself, as an Event, what was decided about it and what became of that.
+import type { EventRecorder, KubernetesObject } from "@isochrone/kubernetes";
+import type { Explanation } from "@isochrone/placement";
+
+interface Announced {
+  readonly best: string | null;
+  readonly strategy: string;
+  readonly sentence: string;
+  readonly neutral: string;
+}
+
+/** Decisions whose pods got no node yet; the oldest are forgotten first. */
+const MAX_WAITING = 5_000;
+
+/** One Event for a pod, when it gets its node: a pod that is asked about again and again says nothing new. */
+export class DecisionEvents {
+  readonly #recorder: EventRecorder;
+  readonly #waiting = new Map<string, Announced>();
+
+  constructor(recorder: EventRecorder) {
+    this.#recorder = recorder;
+  }
+
+  decided(
+    pod: { readonly namespace: string; readonly name: string },
+    strategy: string,
+    explanation: Explanation,
+  ): void {
+    const key = `${pod.namespace}/${pod.name}`;
+    this.#waiting.delete(key);
+    this.#waiting.set(key, {
+      best: explanation.best,
+      strategy,
+      sentence: explanation.sentences[0] ?? "",
+      neutral: explanation.neutral.map(({ part, reason }) => `${part} took no side: ${reason}`).join("; "),
+    });
+    if (this.#waiting.size > MAX_WAITING) this.#waiting.delete(this.#waiting.keys().next().value!);
+  }
+
+  /** kube-scheduler gave the pod a node. */
+  bound(pod: KubernetesObject, node: string): void {
+    const key = `${pod.metadata.namespace ?? "default"}/${pod.metadata.name}`;
+    const decision = this.#waiting.get(key);
+    if (decision === undefined) return;
+    this.#waiting.delete(key);
+    const { best, strategy, sentence, neutral } = decision;
+    const followed = best === null || best === node;
+    const outcome = followed
+      ? `on ${node}, scored by ${strategy}`
+      : `on ${node} by kube-scheduler's own plugins; ${strategy} would have chosen ${best}`;
+    this.#recorder.event(pod, {
+      type: "Normal",
+      reason: followed ? "NetworkAwarePlacement" : "NetworkAwarePlacementOverruled",
+      action: "Scoring",
+      note: [outcome, sentence, neutral].filter((part) => part !== "").join(". "),
+    });
+  }
+}

@@ -1,0 +1,49 @@
+// The thread that the solver runs in: it holds the thread until it is done.
+import { parentPort } from "node:worker_threads";
+import highsModule from "highs";
+import type { SolveAnswer, SolveRequest } from "./exact-solver-messages.ts";
+
+/** The solver stops when it has proven that nothing is better by more than this part. */
+const RELATIVE_GAP = 1e-7;
+
+// The types say CommonJS, but `import` is given the module whose default export is the loader itself.
+const load = highsModule as unknown as typeof highsModule.default;
+const highs = load();
+
+const port = parentPort!;
+
+function post(answer: SolveAnswer): void {
+  port.postMessage(answer);
+}
+
+port.on("message", (request: SolveRequest) => {
+  void answerTo(request).then(post);
+});
+
+/** Never rejects. */
+async function answerTo({ id, program, timeMs }: SolveRequest): Promise<SolveAnswer> {
+  try {
+    const solver = await highs;
+    const solution = solver.solve(program, { time_limit: timeMs / 1_000, mip_rel_gap: RELATIVE_GAP });
+    const status = statusOf(solution.Status);
+    const values = new Map(
+      status === "optimal"
+        ? Object.entries(solution.Columns).map(([name, column]) => [name, primalOf(column)])
+        : [],
+    );
+    return { id, status, values, objective: solution.ObjectiveValue };
+  } catch (error) {
+    return { id, failure: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function statusOf(status: string): "optimal" | "infeasible" | "unfinished" {
+  if (status === "Optimal") return "optimal";
+  if (status === "Infeasible") return "infeasible";
+  if (status === "Time limit reached") return "unfinished";
+  throw new Error(`its status is ${status}`);
+}
+
+function primalOf(column: object): number {
+  return "Primal" in column && typeof column.Primal === "number" ? column.Primal : 0;
+}

@@ -1,0 +1,80 @@
+// The cluster graph as it stands on the nodes' annotations, for when the graph API can't be asked.
+import { createInformer, KINDS, nodeView } from "@isochrone/kubernetes";
+import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
+import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+import { annotatedCluster, ClusterGraph } from "@isochrone/topology";
+import type { AnnotatedNode, ClusterGraphSnapshot } from "@isochrone/topology";
+
+export interface NodeAnnotationsOptions {
+  readonly store: ClusterStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** Annotations change every few minutes; a graph of 5,000 nodes takes a tenth of a second to build. */
+const REBUILD_MS = 10_000;
+
+export class NodeAnnotations implements Service {
+  readonly #options: NodeAnnotationsOptions;
+  #informer: Informer | null = null;
+  #built: {
+    readonly graph: ClusterGraph | null;
+    readonly snapshot: ClusterGraphSnapshot;
+    readonly atMs: number;
+  } | null = null;
+
+  constructor(options: NodeAnnotationsOptions) {
+    this.#options = options;
+  }
+
+  start(): Promise<void> {
+    const { store, clock, random, logger } = this.#options;
+    this.#informer = createInformer({ store, kind: KINDS.node, clock, random, logger, trim: trimmedNode });
+    return Promise.resolve();
+  }
+
+  async stop(): Promise<void> {
+    await this.#informer?.stop();
+  }
+
+  /** Built anew now and then, when somebody asks; null while no node has annotations that are fresh. */
+  graph(): ClusterGraph | null {
+    const { clock, logger } = this.#options;
+    const atMs = clock.monotonic();
+    if (this.#built !== null && atMs - this.#built.atMs < REBUILD_MS) return this.#built.graph;
+    const nodes = (this.#informer?.items() ?? []).map(annotatedNode);
+    const { snapshot, staleNodes, faults } = annotatedCluster(nodes, { nowMs: clock.now() });
+    if (faults.length > 0)
+      logger.warnOnce("node-annotations", "annotations of nodes can't be read", {
+        faults: faults.length,
+        first: faults[0],
+      });
+    const graph = staleNodes.length < nodes.length ? new ClusterGraph(snapshot) : null;
+    graph?.prepare();
+    this.#built = { graph, snapshot, atMs };
+    return graph;
+  }
+
+  /** What the graph that was given last is a view of. */
+  snapshot(): ClusterGraphSnapshot | null {
+    return this.#built?.snapshot ?? null;
+  }
+}
+
+/** Images and volumes of a real node are most of it. */
+function trimmedNode(node: KubernetesObject): KubernetesObject {
+  const { apiVersion, kind, metadata, spec, status } = node;
+  const { allocatable, conditions } = status ?? {};
+  return {
+    apiVersion,
+    kind,
+    metadata,
+    spec: { unschedulable: spec?.["unschedulable"] === true },
+    status: { allocatable, conditions },
+  };
+}
+
+function annotatedNode(node: KubernetesObject): AnnotatedNode {
+  return { ...nodeView(node), annotations: node.metadata.annotations ?? {} };
+}

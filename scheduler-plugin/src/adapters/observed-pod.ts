@@ -1,0 +1,83 @@
+// What a pod's object in the cluster says about where it is or will be.
+import { conditionsOf, pickedFields } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { WorkflowGraph } from "@isochrone/topology";
+import type { LedgerEntry } from "../domain/ledger.ts";
+import { POD_LABELS } from "../domain/pod.ts";
+import type { PodIdentity } from "../domain/pod.ts";
+
+/** Where a pod is, or is promised to be. */
+export interface Placement {
+  readonly node: string;
+  /** False for a nomination: it lasts until it is changed or carried out. */
+  readonly bound: boolean;
+  /** When kube-scheduler said so, wall clock milliseconds; null where the object doesn't say. */
+  readonly sinceMs: number | null;
+}
+
+/** Whether the pod has finished or is going: it will take no place. */
+export function isGone(pod: KubernetesObject): boolean {
+  const phase = pod.status?.["phase"];
+  return phase === "Succeeded" || phase === "Failed" || pod.metadata.deletionTimestamp !== undefined;
+}
+
+/** Whether kube-scheduler says that it found no node. */
+export function isUnschedulable(pod: KubernetesObject): boolean {
+  return conditionsOf(pod).some(
+    ({ type, status, reason }) => type === "PodScheduled" && status === "False" && reason === "Unschedulable",
+  );
+}
+
+/** null while the pod has no node. */
+export function placementOf(pod: KubernetesObject): Placement | null {
+  const node = textOf(pod.spec?.["nodeName"]);
+  const nominated = textOf(pod.status?.["nominatedNodeName"]);
+  if (node === null) return nominated === null ? null : { node: nominated, bound: false, sinceMs: null };
+  const scheduled = conditionsOf(pod).find(({ type }) => type === "PodScheduled");
+  const sinceMs = Date.parse(scheduled?.lastTransitionTime ?? "");
+  return { node, bound: true, sinceMs: Number.isNaN(sinceMs) ? null : sinceMs };
+}
+
+/** Keeps of a pod what placing and AppGroups need: a tenth of what a real one has. */
+export function trimmedPod(pod: KubernetesObject): KubernetesObject {
+  const { metadata, spec = {}, status = {} } = pod;
+  const { annotations: _annotations, finalizers: _finalizers, labels = {}, ...kept } = metadata;
+  return {
+    apiVersion: pod.apiVersion,
+    kind: pod.kind,
+    metadata: { ...kept, labels: pickedFields(labels, POD_LABELS) },
+    spec: { ...pickedFields(spec, ["nodeName"]), containers: trimmedContainers(spec["containers"]) },
+    status: {
+      ...pickedFields(status, ["phase", "nominatedNodeName"]),
+      conditions: conditionsOf(pod).filter(({ type }) => type === "PodScheduled"),
+    },
+  };
+}
+
+/** The ledger's entry for a pod that the cluster shows at `node`. */
+export function observedEntry(pod: PodIdentity, node: string, graph: WorkflowGraph | null): LedgerEntry {
+  const workload =
+    pod.workloads.find((name) => graph?.workload(name) !== undefined) ?? pod.workloads[0] ?? pod.name;
+  const use = graph?.workload(workload);
+  return {
+    namespace: pod.namespace,
+    workflow: pod.workflow,
+    workload,
+    alternatives: pod.workloads,
+    pod: pod.name,
+    node,
+    cpuMillicores: use?.cpuMillicores ?? pod.requests.cpuMillicores,
+    memoryBytes: use?.memoryBytes ?? pod.requests.memoryBytes,
+  };
+}
+
+function trimmedContainers(containers: unknown): { resources: { requests: unknown } }[] {
+  if (!Array.isArray(containers)) return [];
+  return (containers as { resources?: { requests?: unknown } }[]).map((container) => ({
+    resources: { requests: container?.resources?.requests ?? {} },
+  }));
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}

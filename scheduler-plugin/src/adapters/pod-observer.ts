@@ -1,0 +1,58 @@
+// Follows the cluster's pods, and keeps the ledger of where they are until the graphs show it.
+import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
+import type { Clock, Service } from "@isochrone/runtime";
+import type { Ledger } from "../domain/ledger.ts";
+import type { PodChanges } from "./cluster-pods.ts";
+import { isGone, isUnschedulable, observedEntry, placementOf } from "./observed-pod.ts";
+import { identifyPod } from "../domain/pod.ts";
+import type { GraphSource } from "../ports.ts";
+
+export interface PodObserverOptions {
+  readonly pods: PodChanges;
+  readonly ledger: Ledger;
+  readonly graphs: GraphSource;
+  /** How long a binding counts while the graphs don't show it. */
+  readonly keepMs: number;
+  readonly clock: Clock;
+  /** A pod got a node just now. */
+  readonly onBound?: (pod: KubernetesObject, node: string) => void;
+}
+
+export class PodObserver implements Service {
+  readonly #options: PodObserverOptions;
+  #end: (() => void) | null = null;
+
+  constructor(options: PodObserverOptions) {
+    this.#options = options;
+  }
+
+  start(): Promise<void> {
+    this.#end = this.#options.pods.onChange((change) => this.#take(change));
+    return Promise.resolve();
+  }
+
+  stop(): Promise<void> {
+    this.#end?.();
+    return Promise.resolve();
+  }
+
+  #take({ type, object }: InformerChange): void {
+    const { ledger, graphs, keepMs, clock, onBound } = this.#options;
+    const pod = identifyPod(object);
+    if (type === "deleted" || isGone(object)) return ledger.remove(pod.namespace, pod.name);
+    const placement = placementOf(object);
+    if (placement === null) {
+      // kube-scheduler may have asked about the pod before we heard that it exists: only its own word that it found no node counts.
+      if (isUnschedulable(object)) ledger.remove(pod.namespace, pod.name);
+      else ledger.withdraw(pod.namespace, pod.name);
+      return;
+    }
+    const { node, bound, sinceMs } = placement;
+    const nowMs = clock.now();
+    const untilMs = bound ? clock.monotonic() + (sinceMs ?? nowMs) + keepMs - nowMs : Infinity;
+    if (untilMs <= clock.monotonic()) return ledger.remove(pod.namespace, pod.name);
+    const graph = graphs.workflow(pod.namespace, pod.workflow);
+    ledger.observe(observedEntry(pod, node, graph), graph, untilMs);
+    if (bound) onBound?.(object, node);
+  }
+}

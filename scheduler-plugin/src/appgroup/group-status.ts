@@ -1,0 +1,105 @@
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { faultText, workloadOrder } from "@isochrone/placement";
+import type { OrderedWorkload, OrderFault, WorkloadOrder } from "@isochrone/placement";
+import { isDeepStrictEqual } from "node:util";
+import type { GroupMembers } from "./members.ts";
+
+/**
+ * Where the faults of an AppGroup's spec are told beside its status, whose schema has no place for them: one line each, the reason first.
+ * Absent when there is none.
+ */
+export const FAULTS_ANNOTATION = "isochrone.dev/appgroup-faults";
+
+/** More are not listed: the first ones lead to the rest. */
+const MAX_LISTED = 20;
+
+/** What an AppGroup's status should be, and what of it must be written. */
+export interface GroupPlan {
+  /** Fields of the status to write, null to remove one; empty: it is as it should be. */
+  readonly status: Readonly<Record<string, unknown>>;
+  /** The faults as text to write, null to remove them; absent: they stand there already. */
+  readonly faultsText?: string | null;
+  readonly order: WorkloadOrder;
+  readonly isOrderChanged: boolean;
+  /** Those that the object does not tell yet. */
+  readonly newFaults: readonly OrderFault[];
+}
+
+/** `members` null: the pods are not known yet, and what depends on them stays as it is. `now` is RFC 3339. */
+export function planGroup(group: KubernetesObject, members: GroupMembers | null, now: string): GroupPlan {
+  const order = workloadOrder(group.spec);
+  const current = group.status ?? {};
+  const isOrderChanged =
+    typeof current["topologyCalculationTime"] !== "string" ||
+    !isSameOrder(current["topologyOrder"], order.order);
+  const faults = faultsOf(group, order.faults);
+  return {
+    status: {
+      ...(isOrderChanged
+        ? {
+            topologyOrder: withStatistics(order.order, current["topologyOrder"]),
+            topologyCalculationTime: now,
+          }
+        : {}),
+      ...(members === null ? {} : memberFields(members, current)),
+    },
+    ...faults,
+    order,
+    isOrderChanged,
+  };
+}
+
+function memberFields(
+  { pods, running, firstCreated }: GroupMembers,
+  current: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const started = current["scheduleStartTime"] ?? null;
+  const isStarted = typeof started === "string";
+  const fields: Record<string, unknown> = {};
+  if (current["runningWorkloads"] !== running) fields["runningWorkloads"] = running;
+  // Kept while the group has pods, whichever they are: replaced pods don't make a new start.
+  if (pods === 0 && started !== null) fields["scheduleStartTime"] = null;
+  if (pods > 0 && !isStarted && firstCreated !== null) fields["scheduleStartTime"] = firstCreated;
+  return fields;
+}
+
+/** Whether the order is written already. Statistics that another component has put into it don't count. */
+function isSameOrder(written: unknown, order: readonly OrderedWorkload[]): boolean {
+  if (!Array.isArray(written) || written.length !== order.length)
+    return order.length === 0 && written === undefined;
+  return order.every(({ workload, index }, at) => {
+    const entry = recordOf(written[at]);
+    return entry["index"] === index && isDeepStrictEqual(entry["workload"], workload);
+  });
+}
+
+function withStatistics(order: readonly OrderedWorkload[], written: unknown): unknown[] {
+  const bySelector = new Map(
+    (Array.isArray(written) ? written.map(recordOf) : []).map((entry) => [
+      recordOf(entry["workload"])["selector"],
+      entry["workloadStatistics"],
+    ]),
+  );
+  return order.map((entry) => {
+    const workloadStatistics = bySelector.get(entry.workload.selector);
+    return workloadStatistics === undefined ? entry : { ...entry, workloadStatistics };
+  });
+}
+
+function faultsOf(
+  group: KubernetesObject,
+  faults: readonly OrderFault[],
+): Pick<GroupPlan, "faultsText" | "newFaults"> {
+  const listed = faults.slice(0, MAX_LISTED);
+  const lines = listed.map((fault) => `${fault.code}: ${faultText(fault)}`);
+  if (faults.length > MAX_LISTED) lines.push(`(${faults.length - MAX_LISTED} more)`);
+  const told = group.metadata.annotations?.[FAULTS_ANNOTATION];
+  const text = lines.length === 0 ? null : lines.join("\n");
+  if (text === (told ?? null)) return { newFaults: [] };
+  const known = new Set(told?.split("\n"));
+  return { faultsText: text, newFaults: listed.filter((_, at) => !known.has(lines[at]!)) };
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}

@@ -1,0 +1,85 @@
+import { isStoreError } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
+import { FAULTS_ANNOTATION } from "./group-status.ts";
+
+/** How our writes appear in managedFields. */
+export const FIELD_MANAGER = "isochrone-appgroup-status";
+
+export interface StatusChange {
+  /** Null removes a field. */
+  readonly status: Readonly<Record<string, unknown>>;
+  /** Null removes them. */
+  readonly faultsText?: string | null;
+}
+
+/**
+ * Writes AppGroup status, and only on the version that it was worked out from. Upstream's CRD has no status subresource, so that the status
+ * is written with the object; a cluster's own copy of the CRD may have one, and then the API server ignores that silently. Which of
+ * the two it is shows in the answers.
+ */
+export class StatusWriter {
+  readonly #store: ClusterStore;
+  #hasSubresource = false;
+
+  constructor(store: ClusterStore) {
+    this.#store = store;
+  }
+
+  /** The object as written. Throws StoreError, `conflict` when it has changed meanwhile. */
+  async write(group: KubernetesObject, change: StatusChange): Promise<KubernetesObject> {
+    if (this.#hasSubresource) return await this.#writeApart(group, change);
+    const written = await this.#patch(group, { ...annotations(change), ...statusOf(change) });
+    if (holds(written, change.status)) return written;
+    this.#hasSubresource = true;
+    return await this.#writeApart(written, { status: change.status });
+  }
+
+  async #writeApart(group: KubernetesObject, change: StatusChange): Promise<KubernetesObject> {
+    const { metadata } = annotations(change);
+    const annotated = metadata === undefined ? group : await this.#patch(group, { metadata });
+    if (Object.keys(change.status).length === 0) return annotated;
+    try {
+      return await this.#patch(annotated, statusOf(change), "status");
+    } catch (error) {
+      if (!isStoreError(error, "not_found")) throw error;
+      // Either the object is gone, or the CRD was replaced by one without the subresource.
+      this.#hasSubresource = false;
+      return await this.#patch(annotated, statusOf(change));
+    }
+  }
+
+  async #patch(
+    group: KubernetesObject,
+    { metadata, ...fields }: Readonly<Record<string, unknown>>,
+    subresource?: "status",
+  ): Promise<KubernetesObject> {
+    const { uid, resourceVersion } = group.metadata;
+    const patch = { ...fields, metadata: { ...(metadata as object | undefined), uid, resourceVersion } };
+    return await this.#store.patch(referenceTo(group), patch, {
+      fieldManager: FIELD_MANAGER,
+      ...(subresource === undefined ? {} : { subresource }),
+    });
+  }
+}
+
+function statusOf({ status }: StatusChange): { status?: StatusChange["status"] } {
+  return Object.keys(status).length === 0 ? {} : { status };
+}
+
+function annotations({ faultsText }: StatusChange): { metadata?: object } {
+  return faultsText === undefined ? {} : { metadata: { annotations: { [FAULTS_ANNOTATION]: faultsText } } };
+}
+
+/** Whether the API server has taken the status in: its numbers and times tell. */
+function holds({ status = {} }: KubernetesObject, wanted: StatusChange["status"]): boolean {
+  return Object.entries(wanted).every(([field, value]) =>
+    value === null || typeof value === "object"
+      ? (status[field] === undefined) === (value === null)
+      : status[field] === value,
+  );
+}
+
+function referenceTo({ apiVersion, kind, metadata }: KubernetesObject): ObjectRef {
+  const { namespace, name } = metadata;
+  return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) };
+}

@@ -1,0 +1,98 @@
+// What the scheduler-plugin does with the cluster's own objects: it follows pods, tells them what was decided, and guards the managed
+// resource. Without a cluster nothing of this is there, and pods are placed by the graphs alone.
+import type { ClusterStore, EventRecorder } from "@isochrone/kubernetes";
+import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+import type { ClusterPods } from "./adapters/cluster-pods.ts";
+import { countedEvents } from "./adapters/counted-events.ts";
+import { DecisionEvents } from "./adapters/decision-events.ts";
+import { FallbackGraphs } from "./adapters/fallback-graphs.ts";
+import { ManagedResourceGuard } from "./adapters/managed-resource-guard.ts";
+import { NodeAnnotations } from "./adapters/node-annotations.ts";
+import { PodObserver } from "./adapters/pod-observer.ts";
+import type { Ledger } from "./domain/ledger.ts";
+import type { SchedulerMetrics } from "./metrics.ts";
+import type { GraphSource } from "./ports.ts";
+import type { SchedulerPluginConfig } from "./settings.ts";
+
+export interface ClusterPartDeps {
+  readonly store: ClusterStore;
+  /** Started before this, and stopped after it. */
+  readonly pods: ClusterPods;
+  readonly ledger: Ledger;
+  /** The graph API's. */
+  readonly graphs: GraphSource;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: SchedulerMetrics;
+}
+
+export class ClusterPart implements Service {
+  readonly guard: ManagedResourceGuard | null;
+  readonly events: DecisionEvents | null;
+  /** The graph API's, or what the cluster has instead. */
+  readonly graphs: GraphSource;
+  readonly #annotations: NodeAnnotations;
+  readonly #recorder: EventRecorder | null;
+  readonly #pods: ClusterPods;
+  readonly #observer: PodObserver;
+
+  constructor(config: SchedulerPluginConfig, deps: ClusterPartDeps) {
+    const { store, pods, ledger, clock, random, logger, metrics } = deps;
+    this.#pods = pods;
+    this.#annotations = new NodeAnnotations({ store, clock, random, logger });
+    this.graphs = new FallbackGraphs(deps.graphs, this.#annotations, clock);
+    this.#recorder = config.podEvents
+      ? countedEvents({ store, replica: config.replicaName, clock, logger, metrics })
+      : null;
+    const events = this.#recorder === null ? null : new DecisionEvents(this.#recorder);
+    this.events = events;
+    this.#observer = new PodObserver({
+      pods,
+      ledger,
+      graphs: this.graphs,
+      keepMs: config.ledgerMs,
+      clock,
+      onBound: (pod, node) => events?.bound(pod, node),
+    });
+    this.guard = guardOf(config, deps);
+  }
+
+  async start(): Promise<void> {
+    await this.#annotations.start();
+    await this.#observer.start();
+    await this.guard?.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.guard?.stop();
+    await this.#observer.stop();
+    await this.#annotations.stop();
+    await this.#recorder?.stop();
+  }
+
+  /** Whether the pods were listed at least once. */
+  get synced(): boolean {
+    return this.#pods.isSynced;
+  }
+}
+
+function guardOf(config: SchedulerPluginConfig, deps: ClusterPartDeps): ManagedResourceGuard | null {
+  const { managedResource: resource } = config;
+  if (resource === null) return null;
+  const { store, clock, random, logger, metrics } = deps;
+  return new ManagedResourceGuard({
+    store,
+    resource,
+    namespace: config.canaryNamespace,
+    image: config.canaryImage,
+    schedulerName: config.canarySchedulerName,
+    periodMs: config.canaryPeriodMs,
+    deadlineMs: config.canaryDeadlineMs,
+    required: config.canaryRequired,
+    clock,
+    random,
+    logger,
+    metrics: metrics.canary,
+  });
+}

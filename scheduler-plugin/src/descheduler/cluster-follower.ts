@@ -1,0 +1,87 @@
+// The objects that moving pods takes: controllers, followed while this replica leads, beside what is followed for other parts anyway.
+import { createInformer, KINDS, looseFields, withoutLastApplied } from "@isochrone/kubernetes";
+import type { ClusterStore, Informer, KindRef, KubernetesObject } from "@isochrone/kubernetes";
+import type { Clock, Logger, Random } from "@isochrone/runtime";
+import type { ClusterObjects, FollowedObjects } from "../adapters/cluster-objects.ts";
+import type { ClusterPods } from "../adapters/cluster-pods.ts";
+import type { ClusterLists } from "./survey.ts";
+
+export interface ClusterFollowerOptions {
+  readonly store: ClusterStore;
+  /** Started already; of each at least what `movablePod` keeps. */
+  readonly pods: Pick<ClusterPods, "isSynced" | "items">;
+  readonly objects: ClusterObjects;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export class ClusterFollower {
+  readonly #pods: ClusterFollowerOptions["pods"];
+  readonly #objects: FollowedObjects;
+  readonly #controllers: Readonly<Record<"replicaSets" | "deployments" | "statefulSets", Informer>>;
+  #hasControllers = false;
+
+  /** Begins at once. */
+  constructor({ pods, objects, ...around }: ClusterFollowerOptions) {
+    this.#pods = pods;
+    // Each run asks for what there is by then.
+    this.#objects = objects.follow(() => undefined);
+    const follow = (kind: KindRef): Informer => createInformer({ ...around, kind, trim: trimmedController });
+    this.#controllers = {
+      replicaSets: follow(KINDS.replicaSet),
+      deployments: follow(KINDS.deployment),
+      statefulSets: follow(KINDS.statefulSet),
+    };
+    Promise.all(Object.values(this.#controllers).map((informer) => informer.synced())).then(
+      () => (this.#hasControllers = true),
+      () => undefined,
+    );
+  }
+
+  /** Whether everything was listed at least once. */
+  get isSynced(): boolean {
+    return this.#pods.isSynced && this.#objects.isSynced && this.#hasControllers;
+  }
+
+  lists(): ClusterLists {
+    const { replicaSets, deployments, statefulSets } = this.#controllers;
+    return {
+      ...this.#objects.lists(),
+      pods: this.#pods.items(),
+      replicaSets: replicaSets.items(),
+      deployments: deployments.items(),
+      statefulSets: statefulSets.items(),
+    };
+  }
+
+  async stop(): Promise<void> {
+    const informers = Object.values(this.#controllers);
+    await Promise.all([this.#objects.stop(), ...informers.map((informer) => informer.stop())]);
+  }
+}
+
+/** The template as far as it says whether its pods would wait for us. */
+function trimmedController({
+  apiVersion,
+  kind,
+  metadata,
+  spec = {},
+  status,
+}: KubernetesObject): KubernetesObject {
+  const template = looseFields(spec["template"]);
+  const { schedulingGates, schedulerName, priorityClassName, nodeName } = looseFields(template["spec"]);
+  return {
+    apiVersion,
+    kind,
+    metadata: withoutLastApplied(metadata),
+    spec: {
+      replicas: spec["replicas"],
+      template: {
+        metadata: { labels: looseFields(template["metadata"])["labels"] },
+        spec: { schedulingGates, schedulerName, priorityClassName, nodeName },
+      },
+    },
+    ...(status === undefined ? {} : { status }),
+  };
+}

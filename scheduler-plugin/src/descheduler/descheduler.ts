@@ -1,0 +1,151 @@
+import { KINDS } from "@isochrone/kubernetes";
+import type { ClusterStore, EventRecorder, KubernetesObject } from "@isochrone/kubernetes";
+import { periodic } from "@isochrone/runtime";
+import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+import type { Registry } from "prom-client";
+import type { ClusterObjects } from "../adapters/cluster-objects.ts";
+import type { ClusterPods } from "../adapters/cluster-pods.ts";
+import { countedEvents } from "../adapters/counted-events.ts";
+import type { DecisionLog } from "../domain/decision-log.ts";
+import type { SharedLeadership } from "../leadership.ts";
+import type { GraphSource } from "../ports.ts";
+import { Terms } from "../terms.ts";
+import type { Term } from "../terms.ts";
+import type { GateRules } from "../webhook/gate-rules.ts";
+import { ClusterFollower } from "./cluster-follower.ts";
+import { gatedTemplates } from "./gated-templates.ts";
+import { MemoryAnnotation } from "./memory-annotation.ts";
+import { createDeschedulerMetrics } from "./metrics.ts";
+import type { DeschedulerMetrics } from "./metrics.ts";
+import { MoveReports } from "./move-reports.ts";
+import { emptyReport } from "./report.ts";
+import type { DeschedulerReport } from "./report.ts";
+import type { DeschedulerConfig } from "./settings.ts";
+import { DeschedulerTerm } from "./term.ts";
+
+export interface DeschedulerDeps {
+  readonly store: ClusterStore;
+  /** Followed already; of each at least what `movablePod` keeps. */
+  readonly pods: ClusterPods;
+  readonly objects: ClusterObjects;
+  readonly graphs: Pick<GraphSource, "cluster" | "workflow">;
+  readonly decisions: DecisionLog;
+  readonly newId: () => string;
+  readonly leadership: SharedLeadership;
+  /** By which new pods get the gate; null: no webhook, only templates that have it. */
+  readonly webhook: GateRules | null;
+  /** Why no replacement would be sent to its target, in words; null while they are. */
+  readonly plannerTrouble: () => string | null;
+  /** Where the planner's Lease is, which keeps the leader's memory. */
+  readonly namespace: string;
+  /** Name of this replica; null: it is the only one. */
+  readonly replica: string | null;
+  readonly bytesPerRequest: number;
+  /** Whether Events are written. */
+  readonly podEvents: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly registry: Registry;
+}
+
+export interface Descheduler extends Service {
+  /** Of the last run, while this replica leads. */
+  report(): DeschedulerReport;
+}
+
+/** Moves pods while this replica leads; null when it is off. */
+export function createDescheduler(config: DeschedulerConfig, deps: DeschedulerDeps): Descheduler | null {
+  return config.mode === "off" ? null : new LeadingDescheduler(config, deps);
+}
+
+interface Running extends Term {
+  readonly term: DeschedulerTerm;
+}
+
+class LeadingDescheduler implements Descheduler {
+  readonly #config: DeschedulerConfig;
+  readonly #deps: DeschedulerDeps;
+  readonly #metrics: DeschedulerMetrics;
+  readonly #terms: Terms<Running>;
+  /** Writes while this replica leads, and at no other time. */
+  readonly #store: ClusterStore;
+  readonly #events: EventRecorder | null;
+  #appGroups: readonly KubernetesObject[] = [];
+
+  constructor(config: DeschedulerConfig, deps: DeschedulerDeps) {
+    this.#config = config;
+    this.#deps = deps;
+    const { store, clock, logger, registry, replica, leadership } = deps;
+    const metrics = createDeschedulerMetrics(registry);
+    this.#metrics = metrics;
+    this.#terms = new Terms({ leadership, begin: () => this.#begin() });
+    this.#store = this.#terms.storeOf(store);
+    this.#events = deps.podEvents
+      ? countedEvents({ store: this.#store, component: "descheduler", replica, clock, logger, metrics })
+      : null;
+  }
+
+  report(): DeschedulerReport {
+    return this.#terms.current?.term.report ?? emptyReport(this.#config.mode);
+  }
+
+  async start(): Promise<void> {
+    await this.#terms.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#terms.stop(async () => await this.#events?.stop());
+  }
+
+  #begin(): Running {
+    const { pods, objects, clock, random, logger } = this.#deps;
+    const follower = new ClusterFollower({ store: this.#store, pods, objects, clock, random, logger });
+    const term = this.#createTerm(follower);
+    const loop = periodic({
+      clock,
+      intervalMs: this.#config.intervalMs,
+      run: async (signal) => {
+        await this.#readAppGroups();
+        await term.run(signal);
+      },
+      onError: (error) => {
+        this.#metrics.runs.inc({ outcome: "failed" });
+        logger.error("the descheduler's run failed; the next one begins anew", { error });
+      },
+    });
+    loop.start();
+    return { term, stop: () => loop.stop().then(() => follower.stop()) };
+  }
+
+  #createTerm(follower: ClusterFollower): DeschedulerTerm {
+    const { decisions, newId, clock, logger, webhook } = this.#deps;
+    const { mode } = this.#config;
+    return new DeschedulerTerm({
+      ...this.#deps,
+      config: this.#config,
+      store: this.#store,
+      follower,
+      keeper: new MemoryAnnotation(this.#store, this.#deps.namespace),
+      gates: ({ namespaces }) => gatedTemplates({ webhook, namespaces, appGroups: this.#appGroups }),
+      reports: new MoveReports({ decisions, events: this.#events, newId, mode, clock, logger }),
+      metrics: this.#metrics,
+    });
+  }
+
+  /** They may opt their pods in. A cluster without the kind has none. */
+  async #readAppGroups(): Promise<void> {
+    if (this.#deps.webhook === null) return;
+    try {
+      this.#appGroups = (await this.#store.list(KINDS.appGroup, { metadataOnly: true })).items;
+    } catch (error) {
+      this.#deps.logger.warnOnce(
+        "descheduler:appgroups",
+        "AppGroups can't be read, so none opts its pods in",
+        {
+          error,
+        },
+      );
+    }
+  }
+}

@@ -1,0 +1,149 @@
+// Carries a move out: the target is written down first, so that the replacement finds it however fast it comes; then the pod is evicted, if
+// it is still the one that was decided about.
+import {
+  hasCondition,
+  isStoreError,
+  KINDS,
+  matchesSelector,
+  moveOwnerOf,
+  moveRecordPatch,
+  movesDonePatch,
+  readLastMove,
+} from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject, LastMove, ObjectRef } from "@isochrone/kubernetes";
+import type { FailureReason } from "./metrics.ts";
+
+export interface WantedMove {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly uid: string;
+  readonly from: string;
+  readonly to: string;
+  /** Wall clock, milliseconds. */
+  readonly nowMs: number;
+  readonly deadlineMs: number;
+  readonly coolDownMs: number;
+}
+
+export type EvictionResult =
+  | {
+      readonly evicted: true;
+      readonly owner: ObjectRef & { readonly uid: string };
+      readonly coolDownMs: number;
+    }
+  | { readonly evicted: false; readonly reason: FailureReason; readonly detail: string };
+
+/** The controller changes with each of its pods. */
+const RECORD_ATTEMPTS = 3;
+
+export class Evictor {
+  readonly #store: ClusterStore;
+
+  constructor(store: ClusterStore) {
+    this.#store = store;
+  }
+
+  /** The budget that forbids to evict all these pods at once; null when none does. A budget that can't be read forbids nothing: the API server asks them too. */
+  async refusalOf(pods: readonly KubernetesObject[]): Promise<string | null> {
+    for (const namespace of new Set(pods.map(({ metadata }) => metadata.namespace ?? "default"))) {
+      const budgets = await this.#store.list(KINDS.podDisruptionBudget, { namespace }).catch(() => null);
+      for (const { metadata, spec = {}, status = {} } of budgets?.items ?? []) {
+        const matching = pods.filter(
+          (pod) =>
+            pod.metadata.namespace === namespace && matchesSelector(spec["selector"], pod.metadata.labels),
+        );
+        const allowed = Number(status["disruptionsAllowed"] ?? 0);
+        if (matching.length > allowed)
+          return `the PodDisruptionBudget ${metadata.name} allows ${allowed} disruptions`;
+      }
+    }
+    return null;
+  }
+
+  async evict(move: WantedMove): Promise<EvictionResult> {
+    try {
+      return await this.#evict(move);
+    } catch (error) {
+      return failed(reasonOf(error), error);
+    }
+  }
+
+  /** The move is over: its record goes. With `last`, the cool-down is another one from now on. */
+  async done(owner: ObjectRef, podUid: string, nowMs: number, last: LastMove | null): Promise<void> {
+    await this.#change(owner, (object) => movesDonePatch(object, [podUid], nowMs, last));
+  }
+
+  async #evict(move: WantedMove): Promise<EvictionResult> {
+    const { namespace, pod: name, uid, from, to, nowMs, deadlineMs } = move;
+    const pod = await this.#store.get({ ...KINDS.pod, namespace, name });
+    const changed = pod === null ? "it has gone" : changeOf(pod, move);
+    if (pod === null || changed !== null) return { evicted: false, reason: "changed", detail: changed ?? "" };
+    const owner = moveOwnerOf(pod);
+    if (owner === null) return { evicted: false, reason: "changed", detail: "it has no controller" };
+    let coolDownMs = move.coolDownMs;
+    const record = { podUid: uid, from, to, deadlineMs };
+    const found = await this.#change(owner, (object) => {
+      // Doubled by moves in vain; a good one sets it back.
+      coolDownMs = Math.max(move.coolDownMs, readLastMove(object)?.coolDownMs ?? 0);
+      return moveRecordPatch(object, record, { atMs: nowMs, coolDownMs }, nowMs);
+    }).catch((error: unknown) => failed("record", error));
+    if (typeof found !== "boolean") return found;
+    if (!found) return { evicted: false, reason: "changed", detail: "its controller has gone" };
+    try {
+      const { resourceVersion } = pod.metadata;
+      await this.#store.evict(
+        { namespace, name },
+        { preconditions: { uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) } },
+      );
+    } catch (error) {
+      await this.#withdraw(owner, uid, nowMs);
+      throw error;
+    }
+    return { evicted: true, owner, coolDownMs };
+  }
+
+  /** Nothing was moved: the record must send nobody anywhere, and no cool-down has begun. What can't be withdrawn ends by its deadline. */
+  async #withdraw(owner: ObjectRef, podUid: string, nowMs: number): Promise<void> {
+    await this.#change(owner, (object) => {
+      const last = readLastMove(object);
+      return movesDonePatch(object, [podUid], nowMs, last === null ? null : { ...last, atMs: 0 });
+    }).catch(() => undefined);
+  }
+
+  /** @returns whether it is there */
+  async #change(
+    ref: ObjectRef & { readonly uid?: string },
+    patch: (owner: KubernetesObject) => Parameters<ClusterStore["jsonPatch"]>[1],
+  ): Promise<boolean> {
+    const { uid, ...where } = ref;
+    for (let attempt = 1; ; attempt++) {
+      const owner = await this.#store.get(where);
+      if (owner === null || (uid !== undefined && owner.metadata.uid !== uid)) return false;
+      try {
+        await this.#store.jsonPatch(where, patch(owner));
+        return true;
+      } catch (error) {
+        if (isStoreError(error, "not_found")) return false;
+        if (!isStoreError(error, "conflict") || attempt === RECORD_ATTEMPTS) throw error;
+      }
+    }
+  }
+}
+
+/** What is different from what was decided about; null when nothing is. */
+function changeOf(pod: KubernetesObject, { uid, from }: WantedMove): string | null {
+  if (pod.metadata.uid !== uid) return "another pod has its name";
+  if (pod.metadata.deletionTimestamp !== undefined) return "it is being deleted";
+  if (pod.spec?.["nodeName"] !== from) return `it isn't on ${from}`;
+  return hasCondition(pod, "Ready") ? null : "it isn't ready any more";
+}
+
+function reasonOf(error: unknown): FailureReason {
+  if (isStoreError(error, "too_many_requests")) return "pdb";
+  if (isStoreError(error, "conflict") || isStoreError(error, "not_found")) return "changed";
+  return isStoreError(error, "forbidden") || isStoreError(error, "invalid") ? "refused" : "other";
+}
+
+function failed(reason: FailureReason, error: unknown): EvictionResult & { readonly evicted: false } {
+  return { evicted: false, reason, detail: error instanceof Error ? error.message : String(error) };
+}

@@ -1,0 +1,45 @@
+import type { Logger } from "@isochrone/runtime";
+import type { MemoryKeeper } from "./memory-annotation.ts";
+import { EMPTY_TERM_MEMORY, memoryText, readMemory } from "./term-memory.ts";
+import type { TermMemory } from "./term-memory.ts";
+
+/** What is known at the beginning of a term, and told at the end of each run. */
+export class KeptMemory {
+  readonly #keeper: MemoryKeeper;
+  readonly #rounds: number;
+  readonly #logger: Logger;
+  #written: string | null = null;
+  #isRecalled = false;
+
+  constructor(keeper: MemoryKeeper, rounds: number, logger: Logger) {
+    this.#keeper = keeper;
+    this.#rounds = rounds;
+    this.#logger = logger;
+  }
+
+  /** What the leader before left, once; null afterwards. Rejects as long as it can't be read: it may say that nothing is to be moved. */
+  async recall(): Promise<TermMemory | null> {
+    if (this.#isRecalled) return null;
+    const text = await this.#keeper.read();
+    this.#isRecalled = true;
+    const memory = text === null ? EMPTY_TERM_MEMORY : readMemory(text);
+    if (memory === null)
+      this.#logger.warn("what the leader before left can't be understood; rounds and regret begin anew");
+    else this.#written = text;
+    return memory;
+  }
+
+  /** Never rejects: what can't be written now is written after the next run. */
+  async keep(memory: TermMemory): Promise<void> {
+    const text = memoryText(memory, this.#rounds);
+    if (text === this.#written) return;
+    try {
+      await this.#keeper.write(text);
+      this.#written = text;
+    } catch (error) {
+      this.#logger.warn("the descheduler's memory can't be written; the next leader may know too little", {
+        error,
+      });
+    }
+  }
+}

@@ -1,0 +1,120 @@
+// What the descheduler tells of its last run: the API's answer, and the same as a table.
+import type { DescheduleRow, Halt } from "@isochrone/placement";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+
+const NullableText = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+const NullableNumber = (description: string) => Type.Union([Type.Number(), Type.Null()], { description });
+
+export const DeschedulerReportSchema = Type.Object(
+  {
+    mode: Type.String(),
+    lastRunAt: NullableText("RFC 3339; null before the first run of this replica, which is the leader's"),
+    runSeconds: NullableNumber("how long it took"),
+    halt: Type.Union([Type.Object({ reason: Type.String(), detail: Type.String() }), Type.Null()], {
+      description: "why nothing is moved at all; null when it may be",
+    }),
+    pods: Type.Array(
+      Type.Object({
+        workflow: Type.String({ description: "namespace/name" }),
+        namespace: Type.String(),
+        name: Type.String(),
+        node: Type.String(),
+        target: NullableText("the best node that it may go to; null when there is none better"),
+        cost: NullableNumber("what its channels cost, bytes/s x ms; null for pods that may not be moved"),
+        gain: NullableNumber("how much less that would be"),
+        rounds: Type.Integer({ description: "in how many runs in a row the move paid" }),
+        decision: Type.String({ description: "move, or why not" }),
+        detail: Type.String({ description: "in words" }),
+      }),
+      { description: "the first 2,000" },
+    ),
+    skipped: Type.Record(Type.String(), Type.Integer(), { description: "pods that stay, by reason" }),
+    inFlight: Type.Array(
+      Type.Object({
+        namespace: Type.String(),
+        name: Type.String({ description: "the evicted pod's" }),
+        from: Type.String(),
+        to: Type.String(),
+        since: Type.String({ description: "RFC 3339" }),
+      }),
+    ),
+    regret: Type.Number({ description: "share of the gain expected of the last moves that didn't come" }),
+    stoppedUntil: NullableText("RFC 3339; null: it isn't stopped by regret"),
+  },
+  { $id: "DeschedulerReport" },
+);
+
+export type DeschedulerReport = Static<typeof DeschedulerReportSchema>;
+export type ReportedPod = DeschedulerReport["pods"][number];
+
+/** Of one that doesn't work, or hasn't yet. */
+export function emptyReport(mode: string): DeschedulerReport {
+  return {
+    mode,
+    lastRunAt: null,
+    runSeconds: null,
+    halt: null,
+    pods: [],
+    skipped: {},
+    inFlight: [],
+    regret: 0,
+    stoppedUntil: null,
+  };
+}
+
+export function reportedRow(row: DescheduleRow): ReportedPod {
+  const {
+    workflow,
+    namespace,
+    pod: name,
+    from: node,
+    to: target,
+    cost,
+    gain,
+    rounds,
+    decision,
+    detail,
+  } = row;
+  return { workflow, namespace, name, node, target, cost, gain, rounds, decision, detail };
+}
+
+export function reportedHalt(halt: Halt | null): DeschedulerReport["halt"] {
+  return halt === null ? null : { reason: halt.reason, detail: halt.detail };
+}
+
+const HEADINGS = ["POD", "NODE", "TARGET", "COST", "GAIN", "ROUNDS", "DECISION", "DETAIL"];
+
+/** For a terminal: pods that would be moved first, then by what they would gain. Costs in kB/s x ms. */
+export function deschedulerTable(report: DeschedulerReport): string {
+  const ordered = report.pods.toSorted(
+    (a, b) =>
+      Number(b.decision === "move") - Number(a.decision === "move") || (b.gain ?? -1) - (a.gain ?? -1),
+  );
+  const rows = ordered.map(({ namespace, name, node, target, cost, gain, rounds, decision, detail }) => [
+    `${namespace}/${name}`,
+    node,
+    target ?? "-",
+    thousands(cost),
+    thousands(gain),
+    String(rounds),
+    decision,
+    detail,
+  ]);
+  const all = [HEADINGS, ...rows];
+  const widths = HEADINGS.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
+  const lines = all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join("  ")
+      .trimEnd(),
+  );
+  const { halt } = report;
+  return [...(halt === null ? [] : [`nothing is moved: ${halt.detail} (${halt.reason})`]), ...lines].join(
+    "\n",
+  );
+}
+
+function thousands(value: number | null): string {
+  return value === null ? "-" : (value / 1_000).toFixed(1);
+}

@@ -1,0 +1,63 @@
+import { createRegistry } from "@isochrone/runtime";
+import type { Clock, Logger } from "@isochrone/runtime";
+import type { ClusterStore } from "@isochrone/kubernetes";
+import type { Registry } from "prom-client";
+import { DecisionLog } from "../domain/decision-log.ts";
+import type { GraphSource } from "../ports.ts";
+import { gatedTemplates } from "./gated-templates.ts";
+import type { MemoryKeeper } from "./memory-annotation.ts";
+import { createDeschedulerMetrics } from "./metrics.ts";
+import { MoveReports } from "./move-reports.ts";
+import type { DeschedulerReport } from "./report.ts";
+import type { DeschedulerConfig } from "./settings.ts";
+import type { ClusterLists } from "./survey.ts";
+import { DeschedulerTerm } from "./term.ts";
+
+export interface DeschedulerAloneOptions {
+  readonly config: DeschedulerConfig;
+  readonly store: ClusterStore;
+  readonly lists: () => ClusterLists;
+  readonly graphs: Pick<GraphSource, "cluster" | "workflow">;
+  /** @default null */
+  readonly keeper?: MemoryKeeper | null;
+  readonly bytesPerRequest: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly registry?: Registry;
+}
+
+export interface DeschedulerAlone {
+  run(signal?: AbortSignal): Promise<void>;
+  readonly report: DeschedulerReport;
+}
+
+/** The descheduler without leadership, informers and interval: whoever simulates a cluster runs it when it is time. */
+export function createDeschedulerTerm(options: DeschedulerAloneOptions): DeschedulerAlone {
+  const { config, lists, clock, logger, registry = createRegistry() } = options;
+  let last = 0;
+  const reports = new MoveReports({
+    decisions: new DecisionLog(KEPT_DECISIONS),
+    events: null,
+    newId: () => String(++last),
+    mode: config.mode,
+    clock,
+    logger,
+  });
+  const term = new DeschedulerTerm({
+    ...options,
+    follower: { isSynced: true, lists },
+    gates: ({ namespaces }) => gatedTemplates({ webhook: null, namespaces, appGroups: [] }),
+    plannerTrouble: () => null,
+    keeper: options.keeper ?? null,
+    reports,
+    metrics: createDeschedulerMetrics(registry),
+  });
+  return {
+    run: (signal = new AbortController().signal) => term.run(signal),
+    get report() {
+      return term.report;
+    },
+  };
+}
+
+const KEPT_DECISIONS = 500;

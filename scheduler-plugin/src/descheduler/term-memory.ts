@@ -1,0 +1,160 @@
+// What a leader leaves for the next one, as text of bounded size. What matters most comes first: whether moves help at all, then what is half
+// done, then what only makes the next leader wait again.
+import type { Campaign, DescheduleMemory, RegretState, Streak } from "@isochrone/placement";
+import { NO_MEMORY, NO_REGRET, streakKey } from "@isochrone/placement";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { Compile } from "typebox/compile";
+import type { LeftNode } from "./left-nodes.ts";
+import type { ReplacedMove } from "./started-moves.ts";
+
+export interface TermMemory {
+  readonly regret: RegretState;
+  readonly decision: DescheduleMemory;
+  readonly left: readonly LeftNode[];
+  /** Moves whose channels weren't measured again yet. */
+  readonly unmeasured: readonly ReplacedMove[];
+}
+
+export const EMPTY_TERM_MEMORY: TermMemory = {
+  regret: NO_REGRET,
+  decision: NO_MEMORY,
+  left: [],
+  unmeasured: [],
+};
+
+/** A quarter of what all annotations of an object may have. */
+export const MAX_MEMORY_BYTES = 64 * 1024;
+
+const Count = Type.Integer({ minimum: 0 });
+const Amount = Type.Number({ minimum: 0 });
+const PodMoves = Type.Array(Type.Object({ uid: Type.String(), node: Type.String() }), { minItems: 1 });
+const Latency = Type.Union([Type.Object({ ms: Amount, bytesPerSecond: Amount }), Type.Null()]);
+
+const Kept = Type.Object({
+  version: Type.Literal(1),
+  regret: Type.Object({
+    judged: Type.Array(
+      Type.Object({
+        atMs: Amount,
+        beforeMs: Amount,
+        expectedMs: Amount,
+        afterMs: Amount,
+        bytesPerSecond: Amount,
+      }),
+    ),
+    stoppedUntilMs: Amount,
+    stops: Count,
+  }),
+  campaigns: Type.Array(Type.Object({ workflow: Type.String(), moves: PodMoves, idleRuns: Count })),
+  left: Type.Array(Type.Object({ owner: Type.String(), node: Type.String(), atMs: Amount })),
+  unmeasured: Type.Array(
+    Type.Object({
+      move: Type.Object({
+        id: Type.String(),
+        owner: Type.Object({
+          apiVersion: Type.String(),
+          kind: Type.String(),
+          namespace: Type.String(),
+          name: Type.String(),
+          uid: Type.String(),
+        }),
+        namespace: Type.String(),
+        pod: Type.String(),
+        podUid: Type.String(),
+        workflow: Type.String(),
+        workload: Type.String(),
+        from: Type.String(),
+        to: Type.String(),
+        atMs: Amount,
+        deadlineMs: Amount,
+        coolDownMs: Amount,
+        before: Latency,
+        expected: Latency,
+      }),
+      replacement: Type.Object({ name: Type.String(), node: Type.String(), readyMs: Amount }),
+    }),
+  ),
+  streaks: Type.Array(Type.Object({ workflow: Type.String(), moves: PodMoves, runs: Count })),
+});
+type Kept = Static<typeof Kept>;
+
+const LISTS = ["campaigns", "left", "unmeasured", "streaks"] as const;
+const ROOM_BETWEEN = 1;
+
+/** @param rounds that are enough: more needn't be told, and would change the text in every run */
+export function memoryText(memory: TermMemory, rounds: number): string {
+  const { regret, decision, left, unmeasured } = memory;
+  const streaks = [...decision.streaks.values()]
+    .map((streak): Streak => ({ ...streak, runs: Math.min(streak.runs, rounds) }))
+    .sort((a, b) => b.runs - a.runs);
+  const lists: Pick<Kept, (typeof LISTS)[number]> = {
+    campaigns: [...decision.campaigns].map(([workflow, { moves, idleRuns }]) => ({
+      workflow,
+      moves: moves.map(({ uid, node }) => ({ uid, node })),
+      idleRuns,
+    })),
+    left: left.toReversed(),
+    unmeasured: unmeasured.toReversed().map(({ move, replacement }) => ({
+      // Its replacement is known, so nobody asks for those beside it.
+      move: { ...move, siblings: undefined } as Kept["unmeasured"][number]["move"],
+      replacement,
+    })),
+    streaks: streaks.map(({ workflow, moves, runs }) => ({
+      workflow,
+      moves: moves.map(({ uid, node }) => ({ uid, node })),
+      runs,
+    })),
+  };
+  const kept = { version: 1, regret, ...Object.fromEntries(LISTS.map((name) => [name, [] as unknown[]])) };
+  let room = MAX_MEMORY_BYTES - bytesOf(kept);
+  for (const name of LISTS) {
+    for (const entry of lists[name]) {
+      const bytes = bytesOf(entry) + ROOM_BETWEEN;
+      if (bytes > room) break;
+      room -= bytes;
+      (kept as unknown as Record<string, unknown[]>)[name]!.push(entry);
+    }
+  }
+  return JSON.stringify(kept);
+}
+
+/** null for what no leader has written. */
+export function readMemory(text: string): TermMemory | null {
+  const kept = keptOf(text);
+  if (kept === null) return null;
+  const { regret, campaigns, left, unmeasured, streaks } = kept;
+  const byWorkflow = campaigns.map(({ workflow, moves, idleRuns }): [string, Campaign] => [
+    workflow,
+    { moves, idleRuns },
+  ]);
+  return {
+    regret,
+    decision: {
+      streaks: new Map(streaks.map((streak) => [streakKey(streak.moves), streak])),
+      campaigns: new Map(byWorkflow),
+    },
+    left: left.toReversed(),
+    unmeasured: unmeasured
+      .toReversed()
+      .map(({ move, replacement }) => ({ move: { ...move, siblings: new Set<string>() }, replacement })),
+  };
+}
+
+// Compiled at first use: most replicas never lead.
+let validator: { Check(value: unknown): boolean } | undefined;
+
+function keptOf(text: string): Kept | null {
+  if (Buffer.byteLength(text) > MAX_MEMORY_BYTES) return null;
+  validator ??= Compile(Kept);
+  try {
+    const value: unknown = JSON.parse(text);
+    return validator.Check(value) ? (value as Kept) : null;
+  } catch {
+    return null;
+  }
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}

@@ -1,0 +1,115 @@
+import type { DomainConstraint, PlanProblem } from "@isochrone/placement";
+import { WorkflowGraph } from "@isochrone/topology";
+import type { ClusterGraph, ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
+import type { SearchOptions, SearchResult } from "../domain/search.ts";
+
+/** What seldom changes of the nodes. */
+export interface NodeColumns {
+  readonly names: readonly string[];
+  readonly zones: readonly (string | null)[];
+  readonly regions: readonly (string | null)[];
+}
+
+/** A problem as it travels: nodes in columns instead of thousands of small arrays, graphs as the snapshots they are views of. */
+export interface PackedProblem {
+  /** null: those of the request before are still right. */
+  readonly nodes: NodeColumns | null;
+  /** Node by node, each with all resources. */
+  readonly free: Float64Array<ArrayBuffer>;
+  readonly allocatable: Float64Array<ArrayBuffer>;
+  readonly pods: PlanProblem["pods"];
+  readonly resources: readonly string[];
+  readonly constraints: readonly DomainConstraint[];
+  readonly workflow: WorkflowGraphSnapshot;
+  readonly assumed: PlanProblem["assumed"];
+}
+
+/** The thread has loaded its code. */
+export const READY = "ready";
+
+/** To the thread. */
+export interface PlanRequest {
+  readonly id: number;
+  /** null: that of the request before is still in force. */
+  readonly cluster: ClusterGraphSnapshot | null;
+  readonly problem: PackedProblem;
+  readonly options: Omit<SearchOptions, "now">;
+}
+
+/** From the thread. */
+export type PlanAnswer =
+  | { readonly id: number; readonly result: SearchResult }
+  | { readonly id: number; readonly failure: string };
+
+/** @param before is given back when it says the same */
+export function columnsOf(nodes: PlanProblem["nodes"], before: NodeColumns | null): NodeColumns {
+  const isSame =
+    before?.names.length === nodes.length &&
+    nodes.every(
+      ({ name, zone, region }, index) =>
+        name === before.names[index] && zone === before.zones[index] && region === before.regions[index],
+    );
+  if (isSame) return before;
+  return {
+    names: nodes.map(({ name }) => name),
+    zones: nodes.map(({ zone }) => zone),
+    regions: nodes.map(({ region }) => region),
+  };
+}
+
+/** @param columns of its nodes; null: the thread has them */
+export function packed(problem: PlanProblem, columns: NodeColumns | null): PackedProblem {
+  const { nodes, pods, resources, constraints, workflow, assumed } = problem;
+  const free = new Float64Array(nodes.length * resources.length);
+  const allocatable = new Float64Array(free.length);
+  let at = 0;
+  for (const node of nodes) {
+    for (let resource = 0; resource < resources.length; resource++, at++) {
+      free[at] = node.free[resource]!;
+      allocatable[at] = node.allocatable[resource]!;
+    }
+  }
+  const { version, observedAt, namespace, name, workloads, channels } = workflow;
+  return {
+    nodes: columns,
+    free,
+    allocatable,
+    pods,
+    resources,
+    constraints,
+    workflow: {
+      version,
+      observedAt,
+      namespace,
+      name,
+      workloads: [...workloads],
+      channels: [...channels],
+    },
+    assumed,
+  };
+}
+
+/** @param columns of its nodes */
+export function unpacked(
+  problem: PackedProblem,
+  { names, zones, regions }: NodeColumns,
+  cluster: ClusterGraph,
+): PlanProblem {
+  const { free, allocatable, pods, resources, constraints, workflow, assumed } = problem;
+  const width = resources.length;
+  return {
+    nodes: names.map((name, index) => ({
+      name,
+      zone: zones[index]!,
+      region: regions[index]!,
+      free: free.subarray(index * width, (index + 1) * width),
+      allocatable: allocatable.subarray(index * width, (index + 1) * width),
+    })),
+    pods,
+    resources,
+    constraints,
+    cluster,
+    workflow: new WorkflowGraph(workflow),
+    ...(assumed === undefined ? {} : { assumed }),
+  };
+}

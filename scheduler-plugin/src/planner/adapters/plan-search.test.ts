@@ -1,0 +1,138 @@
+import { planProblem, SchedulingModel } from "@isochrone/placement";
+import type { LinearSolver, PlanProblem } from "@isochrone/placement";
+import { systemClock } from "@isochrone/runtime";
+import { ManualClock } from "@isochrone/runtime/testing";
+import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { clusterSnapshot, workflowSnapshot } from "../../testing/graphs.ts";
+import { ExactSolver } from "../../adapters/exact-solver.ts";
+import { PlanSearch } from "./plan-search.ts";
+import type { PlanSearchOptions } from "./plan-search.ts";
+
+const OPTIONS = { seed: 1, budgetMs: 200, bytesPerRequest: 2_000, maxAlternatives: 4 };
+
+/** @param names of pods; their workloads are called as they begin */
+function problemOf(snapshot = clusterSnapshot(), names = ["p-1"]): PlanProblem {
+  const nodes = snapshot.nodes.map(({ name }) => ({
+    metadata: { name, labels: { "kubernetes.io/hostname": name } },
+    status: {
+      allocatable: { cpu: "4", memory: "8Gi", pods: "10" },
+      conditions: [{ type: "Ready", status: "True" }],
+    },
+  }));
+  const pods = names.map((name) => ({
+    metadata: { name, namespace: "shop", labels: {} },
+    spec: { containers: [{ resources: { requests: { cpu: "1500m" } } }] },
+  }));
+  return planProblem({
+    model: SchedulingModel.of({ nodes, pods: [] }),
+    pods,
+    cluster: new ClusterGraph(snapshot),
+    workflow: new WorkflowGraph(workflowSnapshot()),
+    workloadOf: ({ metadata }) => metadata.name[0]!,
+  });
+}
+
+function searchBy(options: Partial<PlanSearchOptions> = {}): PlanSearch {
+  const search = new PlanSearch({ clock: systemClock, inlinePairs: 0, ...options });
+  onTestFinished(() => search.close());
+  return search;
+}
+
+/** A thread of this text. */
+const threadOf = (text: string): URL => new URL(`data:text/javascript,${encodeURIComponent(text)}`);
+
+const SAYS_READY = 'import { parentPort } from "node:worker_threads"; parentPort.postMessage("ready")';
+const HANGS = `${SAYS_READY}; setInterval(() => 0, 1000)`;
+
+describe("the search for a plan", () => {
+  test("finds in a thread what it finds here, twice by the same graph", async () => {
+    const snapshot = clusterSnapshot();
+    const problem = problemOf(snapshot);
+    const here = await searchBy({ inlinePairs: 1_000 }).run(problem, snapshot, OPTIONS);
+    const search = searchBy();
+    await search.start();
+    for (let time = 0; time < 2; time++) {
+      const there = await search.run(problem, snapshot, OPTIONS);
+      expect(there.assignment).toEqual(here.assignment);
+      expect(there.cost).toEqual(here.cost);
+      expect(there.alternatives).toEqual(here.alternatives);
+    }
+    // p exchanges twice as much with q on n2 as with r on n3.
+    expect(problem.nodes[here.assignment[0]!]!.name).toBe("n2");
+    expect(here.alternatives[0]!.map(({ delta }) => delta >= 0)).toEqual([true, true]);
+  });
+
+  test("in a thread is on the nodes of the problem at hand, whichever those before had", async () => {
+    const snapshot = clusterSnapshot();
+    const search = searchBy();
+    await search.start();
+    for (const left of [0, 1, 1, 0]) {
+      const problem = problemOf({ ...snapshot, nodes: snapshot.nodes.slice(left) });
+      const here = await searchBy({ inlinePairs: 1_000 }).run(problem, null, OPTIONS);
+      const there = await search.run(problem, snapshot, OPTIONS);
+      expect(there.assignment).toEqual(here.assignment);
+      expect(problem.nodes[there.assignment[0]!]!.name).toBe("n2");
+    }
+  });
+
+  test("is done here when nobody has the graph's snapshot", async () => {
+    const search = searchBy({ threadUrl: threadOf("throw new Error('not to be started')") });
+    expect((await search.run(problemOf(), null, OPTIONS)).complete).toBe(true);
+  });
+
+  test("of a very small problem is proven by the solver, whose failures don't matter", async () => {
+    // Two pods fit on a node, so that what would be best for each isn't to be had for all: the bound is out of reach.
+    const problem = problemOf(clusterSnapshot(), ["p-1", "p-2", "p-3", "q-2", "r-2"]);
+    const solver = new ExactSolver({ clock: systemClock });
+    onTestFinished(() => solver.close());
+    const solve = vi.fn<LinearSolver>(solver.solve);
+    const proven = searchBy({ inlinePairs: 1_000, solve });
+    // Loading the solver takes a while where others compute too.
+    const found = await proven.run(problem, null, { ...OPTIONS, budgetMs: 20_000 });
+    expect(solve).toHaveBeenCalled();
+    expect(found.ended).toBe("optimal");
+    expect(found.cost.total - found.lowerBound).toBeLessThan(1e-3 * found.cost.total);
+    const failing = searchBy({ inlinePairs: 1_000, solve: () => Promise.reject(new Error("it broke")) });
+    const unproven = await failing.run(problem, null, OPTIONS);
+    expect(unproven.complete).toBe(true);
+    expect(unproven.cost.total).toBeGreaterThanOrEqual(found.cost.total * (1 - 1e-5));
+  });
+
+  test("doesn't wait for a thread that is starting, or that can't", async () => {
+    const search = searchBy({ threadUrl: threadOf("process.exit(3)") });
+    for (let time = 0; time < 2; time++) {
+      expect((await search.run(problemOf(), clusterSnapshot(), OPTIONS)).complete).toBe(true);
+      await search.start();
+    }
+  });
+
+  test("says that a thread died, and goes on with the next", async () => {
+    const search = searchBy({
+      threadUrl: threadOf(`${SAYS_READY}; parentPort.on("message", () => process.exit(3))`),
+    });
+    for (let time = 0; time < 2; time++) {
+      await search.start();
+      await expect(search.run(problemOf(), clusterSnapshot(), OPTIONS)).rejects.toMatchObject({
+        code: "plan_thread_died",
+      });
+    }
+  });
+
+  test("ends a thread that hangs", async () => {
+    const clock = new ManualClock();
+    const search = searchBy({ clock, threadUrl: threadOf(HANGS) });
+    await search.start();
+    const failed = search.run(problemOf(), clusterSnapshot(), OPTIONS).catch((error: unknown) => error);
+    await clock.advance(10_000);
+    expect(await failed).toMatchObject({ code: "plan_timeout" });
+  });
+
+  test("is given up when the planner stops", async () => {
+    const search = searchBy({ threadUrl: threadOf(HANGS) });
+    await search.start();
+    const failed = search.run(problemOf(), clusterSnapshot(), OPTIONS).catch((error: unknown) => error);
+    await search.close();
+    expect(await failed).toMatchObject({ code: "plan_aborted" });
+  });
+});

@@ -1,0 +1,77 @@
+// What is kept of each pod when plans are made: of those that wait for us everything, of placed ones what filters look at.
+import { conditionsOf, hasOurGate, looseFields, looseList, pickedFields } from "@isochrone/kubernetes";
+import type { KubernetesObject, LooseFields } from "@isochrone/kubernetes";
+import { PLANNED_NODE_ANNOTATION } from "./pod-writer.ts";
+
+const METADATA = [
+  "name",
+  "namespace",
+  "uid",
+  "resourceVersion",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "labels",
+  "ownerReferences",
+] as const;
+const SPEC = [
+  "nodeName",
+  "schedulerName",
+  "overhead",
+  "priority",
+  "hostNetwork",
+  "resources",
+  "schedulingGates",
+];
+
+/** A gated pod is planned by its whole spec. Of the others a few hundred bytes stay: there are 100,000 of them. */
+export function plannerPod(pod: KubernetesObject): KubernetesObject {
+  if (hasOurGate(pod)) return pod;
+  const { apiVersion, kind, metadata, spec = {}, status = {} } = pod;
+  const planned = metadata.annotations?.[PLANNED_NODE_ANNOTATION];
+  const isPlaced = typeof spec["nodeName"] === "string";
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      ...(pickedFields(
+        metadata as unknown as LooseFields,
+        METADATA,
+      ) as unknown as KubernetesObject["metadata"]),
+      ...(planned === undefined || isPlaced ? {} : { annotations: { [PLANNED_NODE_ANNOTATION]: planned } }),
+    },
+    spec: {
+      ...pickedFields(spec, SPEC),
+      ...affinityOf(spec),
+      ...volumesOf(spec),
+      containers: looseList(spec["containers"]).map(trimmedContainer),
+      ...(spec["initContainers"] === undefined
+        ? {}
+        : { initContainers: looseList(spec["initContainers"]).map(trimmedContainer) }),
+    },
+    status: {
+      ...pickedFields(status, ["phase", "nominatedNodeName"]),
+      conditions: conditionsOf(pod).filter(({ type }) => type === "PodScheduled"),
+    },
+  };
+}
+
+/** A placed pod keeps others away by its anti-affinity; where it would itself like to be has been decided. */
+function affinityOf(spec: LooseFields): LooseFields {
+  const { podAntiAffinity } = looseFields(spec["affinity"]);
+  return podAntiAffinity === undefined ? {} : { affinity: { podAntiAffinity } };
+}
+
+/** Claims that one pod alone may use. */
+function volumesOf(spec: LooseFields): LooseFields {
+  const claims = looseList(spec["volumes"]).filter((volume) => volume["persistentVolumeClaim"] !== undefined);
+  return claims.length === 0 ? {} : { volumes: claims };
+}
+
+function trimmedContainer(container: LooseFields): LooseFields {
+  const ports = looseList(container["ports"]).filter(({ hostPort }) => typeof hostPort === "number");
+  return {
+    ...pickedFields(container, ["restartPolicy"]),
+    resources: pickedFields(looseFields(container["resources"]), ["requests"]),
+    ...(ports.length === 0 ? {} : { ports }),
+  };
+}

@@ -1,0 +1,160 @@
+// What the planner writes of pods: nominations, affinities, and that their gate is open.
+import {
+  hasOurGate,
+  isOnlyOurGate,
+  isStoreError,
+  jsonPatchOpeningGate,
+  KINDS,
+  looseFields,
+  openGate,
+} from "@isochrone/kubernetes";
+import type { ClusterStore, JsonPatchOperation, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
+import type { Landing } from "../settings.ts";
+
+/** Annotation of a pod that was released by plan: the node it was meant for. */
+export const PLANNED_NODE_ANNOTATION = "isochrone.dev/planned-node";
+
+/**
+ * `released`: it is on its way. `nominated_by_other`: so it is, to a node that somebody else has chosen. `absent`: there was nothing to
+ * release any more. `held`: others set a gate meanwhile, or it waits for them.
+ */
+export type LandingResult = "released" | "nominated_by_other" | "absent" | "held";
+
+export interface PodWriterOptions {
+  /** Refuses writes while another replica leads. */
+  readonly store: Pick<ClusterStore, "get" | "patch" | "jsonPatch">;
+  readonly landing: Landing;
+}
+
+/** Others may write the pod in between: kubelets don't, but users and controllers do. */
+const MAX_ATTEMPTS = 4;
+const WEIGHT = 100;
+const ANNOTATION_PATH = `/metadata/annotations/${PLANNED_NODE_ANNOTATION.replaceAll("/", "~1")}`;
+
+export class PodWriter {
+  readonly #options: PodWriterOptions;
+  /** Nominations that we have written, by the pod's uid. */
+  readonly #own = new Map<string, string>();
+
+  constructor(options: PodWriterOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Tells kube-scheduler of the node, and opens our gate with the next request: a nomination reserves its node. Throws the store's errors;
+   * the pod may be nominated then, and the next call goes on from there.
+   */
+  async land(pod: KubernetesObject, node: string): Promise<LandingResult> {
+    let current: KubernetesObject | null = pod;
+    for (let attempt = 1; ; attempt++) {
+      if (current === null || current.metadata.uid !== pod.metadata.uid || !hasOurGate(current))
+        return "absent";
+      if (!isOnlyOurGate(current)) return "held";
+      if (this.#isTaken(current)) {
+        await openGate(this.#options.store, current);
+        return "nominated_by_other";
+      }
+      try {
+        await this.#release(current, node);
+        return "released";
+      } catch (error) {
+        if (!isOutdated(error) || attempt === MAX_ATTEMPTS) throw error;
+      }
+      current = await this.#options.store.get(refOf(pod));
+    }
+  }
+
+  /** Opens our gate and says nothing else; a nomination that we wrote is taken back first. Throws the store's errors. */
+  async release(pod: KubernetesObject): Promise<void> {
+    const own = this.#own.get(pod.metadata.uid ?? "");
+    if (own !== undefined) await this.takeBack(pod, own);
+    await openGate(this.#options.store, pod);
+  }
+
+  /** Ends our nomination, if it is still the pod's. Throws the store's errors. */
+  async takeBack(pod: KubernetesObject, node: string): Promise<void> {
+    const { store } = this.#options;
+    for (let attempt = 1; ; attempt++) {
+      const current = await store.get(refOf(pod));
+      if (current?.metadata.uid !== pod.metadata.uid) break;
+      if (current?.status?.["nominatedNodeName"] !== node) break;
+      try {
+        await this.#nominate(current, null);
+        break;
+      } catch (error) {
+        if (isStoreError(error, "not_found")) break;
+        if (!isOutdated(error) || attempt === MAX_ATTEMPTS) throw error;
+      }
+    }
+    this.forget(pod.metadata.uid ?? "");
+  }
+
+  /** The pod is bound or gone. */
+  forget(uid: string): void {
+    this.#own.delete(uid);
+  }
+
+  async #release(pod: KubernetesObject, node: string): Promise<void> {
+    const { store, landing } = this.#options;
+    const isNominated = pod.status?.["nominatedNodeName"] === node;
+    const next = landing === "nomination" && !isNominated ? await this.#nominate(pod, node) : pod;
+    const affinity = landing === "preferred-affinity" ? preferring(next, node) : [];
+    const opening = jsonPatchOpeningGate(next) ?? [];
+    await store.jsonPatch(refOf(pod), [...opening, ...annotated(next, node), ...affinity]);
+  }
+
+  /** With the pod's version: whoever nominates it in between wins. */
+  async #nominate(pod: KubernetesObject, node: string | null): Promise<KubernetesObject> {
+    const { uid, resourceVersion } = pod.metadata;
+    const written = await this.#options.store.patch(
+      refOf(pod),
+      { metadata: { uid, resourceVersion }, status: { nominatedNodeName: node } },
+      { subresource: "status" },
+    );
+    if (uid !== undefined && node !== null) this.#own.set(uid, node);
+    return written;
+  }
+
+  #isTaken({ metadata, status }: KubernetesObject): boolean {
+    const nominated = status?.["nominatedNodeName"];
+    if (typeof nominated !== "string" || nominated === "") return false;
+    return this.#own.get(metadata.uid ?? "") !== nominated;
+  }
+}
+
+function refOf({ metadata: { namespace = "default", name } }: KubernetesObject): ObjectRef {
+  return { ...KINDS.pod, namespace, name };
+}
+
+/** A list may have become shorter, which reads as a path that isn't there. */
+function isOutdated(error: unknown): boolean {
+  return isStoreError(error, "conflict") || isStoreError(error, "invalid");
+}
+
+function annotated(pod: KubernetesObject, node: string): JsonPatchOperation[] {
+  const add: JsonPatchOperation = { op: "add", path: ANNOTATION_PATH, value: node };
+  if (pod.metadata.annotations !== undefined) return [add];
+  return [unchanged(pod), { op: "add", path: "/metadata/annotations", value: {} }, add];
+}
+
+/** Weighs as much as any preference can, and stands beside those that the pod has. */
+function preferring(pod: KubernetesObject, node: string): JsonPatchOperation[] {
+  const matchFields = [{ key: "metadata.name", operator: "In", values: [node] }];
+  const term = { weight: WEIGHT, preference: { matchFields } };
+  const rule = "preferredDuringSchedulingIgnoredDuringExecution";
+  const affinity = pod.spec?.["affinity"];
+  const nodeAffinity = looseFields(affinity)["nodeAffinity"];
+  const terms = looseFields(nodeAffinity)[rule];
+  const at = (path: string, value: unknown): JsonPatchOperation[] => [
+    unchanged(pod),
+    { op: "add", path: `/spec/affinity${path}`, value },
+  ];
+  if (affinity === undefined) return at("", { nodeAffinity: { [rule]: [term] } });
+  if (nodeAffinity === undefined) return at("/nodeAffinity", { [rule]: [term] });
+  if (!Array.isArray(terms)) return at(`/nodeAffinity/${rule}`, [term]);
+  return at(`/nodeAffinity/${rule}/-`, term);
+}
+
+function unchanged({ metadata }: KubernetesObject): JsonPatchOperation {
+  return { op: "test", path: "/metadata/resourceVersion", value: metadata.resourceVersion };
+}

@@ -1,0 +1,141 @@
+// The cluster as kube-scheduler's filters see it, kept up to date by what the API server says, and by what was planned a moment ago.
+import { keyOf, moveOwnerOf } from "@isochrone/kubernetes";
+import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
+import { SchedulingModel } from "@isochrone/placement";
+import type { ObjectSource } from "../adapters/cluster-objects.ts";
+import { isGone, placementOf } from "../adapters/observed-pod.ts";
+
+/** Why kube-scheduler would not let a pod onto a node. */
+export interface Rejection {
+  readonly plugin: string;
+  readonly message: string;
+}
+
+interface Held {
+  readonly pod: KubernetesObject;
+  readonly node: string;
+  /** False for a nomination. */
+  readonly isPlaced: boolean;
+}
+
+export class ClusterModel {
+  readonly #source: ObjectSource;
+  /** Pods that hold a place: bound, or nominated by whomever; by key. */
+  readonly #placed = new Map<string, Held>();
+  /** Pods of plans that are being carried out, by key; what the cluster shows replaces them. */
+  readonly #assumed = new Map<string, Held>();
+  /** How many pods that are bound each controller has, by its uid. */
+  readonly #ofController = new Map<string, number>();
+  #model: SchedulingModel | null = null;
+
+  constructor(source: ObjectSource) {
+    this.#source = source;
+  }
+
+  get isSynced(): boolean {
+    return this.#source.isSynced;
+  }
+
+  /** Of now; its answers change with the cluster. */
+  get model(): SchedulingModel {
+    this.#model ??= this.#build();
+    return this.#model;
+  }
+
+  /** Nodes, volumes or namespaces have changed: the model is made anew when it is asked for. */
+  rebuild(): void {
+    this.#model = null;
+  }
+
+  /** Planned to that node: its place is taken until the cluster shows where the pod really is. */
+  assume(pod: KubernetesObject, node: string): void {
+    const key = keyOf(pod);
+    this.#assumed.set(key, { pod, node, isPlaced: true });
+    this.#place(key);
+  }
+
+  /** The plan isn't carried out. */
+  withdraw(podKey: string): void {
+    this.#assumed.delete(podKey);
+    this.#place(podKey);
+  }
+
+  /** Whether any pod of that controller is bound. */
+  hasPlaced(controllerUid: string): boolean {
+    return this.#ofController.has(controllerUid);
+  }
+
+  /** What the cluster shows of a pod. @param isInFlight it is being released by plan: until it is bound the plan counts */
+  takePod({ type, object }: InformerChange, isInFlight: boolean): void {
+    const key = keyOf(object);
+    const now = type === "deleted" ? null : heldBy(object);
+    const before = this.#placed.get(key) ?? null;
+    const wasAssumed = this.#assumed.has(key);
+    if (type === "deleted" || now?.isPlaced === true || !isInFlight) this.#assumed.delete(key);
+    this.#count(before, -1);
+    this.#count(now, 1);
+    if (now === null) this.#placed.delete(key);
+    else this.#placed.set(key, now);
+    if (wasAssumed || !isEquallyCounted(before, now)) this.#place(key);
+  }
+
+  /** Why the pod, which is being released, would not be let onto that node now; null when it would. */
+  verdict(podKey: string, node: string): Rejection | null {
+    const pod = this.#assumed.get(podKey)?.pod;
+    if (pod === undefined) return null;
+    this.model.remove(podKey);
+    try {
+      return this.model.verdict(pod, node);
+    } finally {
+      this.#place(podKey);
+    }
+  }
+
+  #count(held: Held | null, pods: 1 | -1): void {
+    const uid = held?.isPlaced === true ? moveOwnerOf(held.pod)?.uid : undefined;
+    if (uid === undefined) return;
+    const count = (this.#ofController.get(uid) ?? 0) + pods;
+    if (count > 0) this.#ofController.set(uid, count);
+    else this.#ofController.delete(uid);
+  }
+
+  #place(key: string): void {
+    if (this.#model === null) return;
+    this.#model.remove(key);
+    const held = this.#assumed.get(key) ?? this.#placed.get(key);
+    if (held !== undefined) put(this.#model, held);
+  }
+
+  #build(): SchedulingModel {
+    const model = SchedulingModel.of({ ...this.#source.lists(), pods: [] });
+    const all = new Map([...this.#placed, ...this.#assumed]);
+    for (const held of all.values()) put(model, held);
+    return model;
+  }
+}
+
+function put(model: SchedulingModel, { pod, node, isPlaced }: Held): void {
+  // Pods are shown on nodes before the nodes are, and after them.
+  if (model.node(node) === undefined) return;
+  if (isPlaced) model.place(pod, node);
+  else model.nominate(pod, node);
+}
+
+/** null for a pod that holds no place. One that is being deleted holds its own until it is gone. */
+function heldBy(pod: KubernetesObject): Held | null {
+  if (isGone(pod) && pod.metadata.deletionTimestamp === undefined) return null;
+  const placement = placementOf(pod);
+  return placement === null ? null : { pod, node: placement.node, isPlaced: placement.bound };
+}
+
+/** Filters count neither phase nor conditions. */
+function isEquallyCounted(before: Held | null, now: Held | null): boolean {
+  if (before === null || now === null) return before === now;
+  if (before.node !== now.node || before.isPlaced !== now.isPlaced) return false;
+  const [a, b] = [before.pod, now.pod];
+  return (
+    a.metadata.uid === b.metadata.uid &&
+    a.metadata.deletionTimestamp === b.metadata.deletionTimestamp &&
+    JSON.stringify([a.metadata.labels, a.spec]) === JSON.stringify([b.metadata.labels, b.spec])
+  );
+}

@@ -1,0 +1,94 @@
+// The search for a plan, and what is told of it: the same on the event loop and in a thread.
+import { createObjective, plan } from "@isochrone/placement";
+import type { Plan, PlanCost, PlanProblem } from "@isochrone/placement";
+
+export interface SearchOptions {
+  readonly seed: number;
+  /** For the search, milliseconds. */
+  readonly budgetMs: number;
+  readonly bytesPerRequest: number;
+  /** Nodes that each pod is held against afterwards, for the explanation. */
+  readonly maxAlternatives: number;
+  /** Milliseconds that never go back. */
+  readonly now: () => number;
+}
+
+/** Another node for one pod, all others as planned. */
+export interface Alternative {
+  /** Its index in the problem. */
+  readonly node: number;
+  /** What the plan's cost would grow by, bytes/s x ms. */
+  readonly delta: number;
+}
+
+export interface SearchResult extends Omit<Plan, "greedyCost" | "tries"> {
+  /** By pod, cheapest first; none for pods without a node. */
+  readonly alternatives: readonly (readonly Alternative[])[];
+  readonly durationMs: number;
+}
+
+/** Of larger plans nobody reads every pod's alternatives: fewer are worked out. */
+const PAIRS = 2_000;
+
+/** Pods that find no node are left out of the plan, with the reason. */
+export function searchPlan(problem: PlanProblem, options: SearchOptions): SearchResult {
+  const { seed, budgetMs, now, bytesPerRequest } = options;
+  const beganMs = now();
+  const found = plan(problem, { seed, now, deadlineMs: beganMs + budgetMs, partial: true, bytesPerRequest });
+  const { assignment, complete, unplaced, cost, lowerBound, ended, traffic, networkKnown } = found;
+  const alternatives = alternativesOf(problem, assignment, options);
+  const durationMs = now() - beganMs;
+  return {
+    assignment,
+    complete,
+    unplaced,
+    cost: bounded(cost),
+    lowerBound,
+    ended,
+    traffic,
+    networkKnown,
+    alternatives,
+    durationMs,
+  };
+}
+
+/** The result with the cheapest assignment there is, which somebody has proven. */
+export function provenResult(
+  problem: PlanProblem,
+  found: SearchResult,
+  proof: { readonly assignment: Int32Array; readonly lowerBound: number },
+  options: SearchOptions,
+): SearchResult {
+  const { assignment, lowerBound } = proof;
+  const cost = createObjective(problem, { bytesPerRequest: options.bytesPerRequest }).total(assignment);
+  const alternatives = alternativesOf(problem, assignment, options);
+  return { ...found, assignment, cost: bounded(cost), lowerBound, ended: "optimal", alternatives };
+}
+
+/** The nodes of the plan, and a few more, that would let the pod in; whether there is room is not looked at. */
+function alternativesOf(
+  problem: PlanProblem,
+  assignment: Int32Array,
+  { bytesPerRequest, maxAlternatives }: SearchOptions,
+): Alternative[][] {
+  const { pods, nodes } = problem;
+  const perPod = Math.min(maxAlternatives, Math.max(2, Math.floor(PAIRS / Math.max(1, pods.length))));
+  const objective = createObjective(problem, { bytesPerRequest });
+  const tried = [...new Set([...assignment].filter((node) => node >= 0))];
+  for (let node = 0; node < nodes.length && tried.length <= perPod * 2; node++)
+    if (!tried.includes(node)) tried.push(node);
+  return pods.map(({ allowed }, pod) => {
+    const at = assignment[pod]!;
+    if (at < 0) return [];
+    const others = tried.filter((node) => node !== at && allowed?.[node] !== 0).slice(0, perPod * 2);
+    return others
+      .map((node) => ({ node, delta: objective.moveDelta(assignment, pod, node) }))
+      .sort((a, b) => a.delta - b.delta)
+      .slice(0, perPod);
+  });
+}
+
+function bounded(cost: PlanCost): PlanCost {
+  const { network, pressure, total } = cost;
+  return { network, pressure, total };
+}

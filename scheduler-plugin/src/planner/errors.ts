@@ -1,0 +1,19 @@
+import { CodedError } from "@isochrone/runtime";
+
+export const PLANNER_ERROR_CODES = [
+  "plan_failed",
+  "plan_timeout",
+  "plan_thread_died",
+  "plan_aborted",
+  "plan_busy",
+] as const;
+export type PlannerErrorCode = (typeof PLANNER_ERROR_CODES)[number];
+
+/** Thrown when there is no plan because the search for it went wrong; the pods are released without one. */
+export class PlannerError extends CodedError {
+  declare readonly code: PlannerErrorCode;
+
+  constructor(code: PlannerErrorCode, message: string, options: { readonly cause?: unknown } = {}) {
+    super(code, message, { ...options, retryable: false });
+  }
+}

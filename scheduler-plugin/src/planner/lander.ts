@@ -1,0 +1,211 @@
+// Carries plans out: pods are nominated and released, many at a time, and followed until they are bound.
+import { isStoreError, StoreError } from "@isochrone/kubernetes";
+import type { InformerChange } from "@isochrone/kubernetes";
+import type { Clock, Logger } from "@isochrone/runtime";
+import type { PodWriter } from "./adapters/pod-writer.ts";
+import type { GatedPod } from "./domain/gated-workflows.ts";
+import { Landings } from "./domain/landings.ts";
+import type { Arrival, Flight } from "./domain/landings.ts";
+import { Slots } from "./domain/slots.ts";
+import type { PlannerMetrics, ReleaseReason } from "./metrics.ts";
+
+/** A pod with its node. */
+export interface PlannedPod {
+  readonly pod: GatedPod;
+  readonly node: string;
+  /** namespace/workflow */
+  readonly workflow: string;
+  /** Id of the decision. */
+  readonly decision: string;
+}
+
+export interface LanderOptions {
+  readonly writer: PodWriter;
+  readonly concurrentWrites: number;
+  readonly bindTimeoutMs: number;
+  /** Pods that have waited for so long are not kept back for the sake of an order. */
+  readonly deadlineMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: PlannerMetrics;
+  readonly onArrival: (arrival: Arrival) => void;
+  /** The pod's nomination is another one's, which it keeps. */
+  readonly onTaken: (planned: PlannedPod) => void;
+  /** The pod still waits: somebody else has set a gate, or the API server didn't do what we asked. */
+  readonly onHeld: (pod: GatedPod, error: unknown) => void;
+}
+
+/** The API server will refuse the next ones too; for so long no new pods should be gated. */
+const REFUSED_MS = 30_000;
+
+export class Lander {
+  readonly #options: LanderOptions;
+  readonly #landings = new Landings();
+  readonly #writes: Slots;
+  /** Who waits for pods to arrive, by pod. */
+  readonly #waiting = new Map<string, () => void>();
+  #refusedMs = -Infinity;
+
+  constructor(options: LanderOptions) {
+    this.#options = options;
+    this.#writes = new Slots(options.concurrentWrites);
+  }
+
+  /** Pods released by plan that aren't bound yet. */
+  get awaited(): number {
+    return this.#landings.size;
+  }
+
+  isAwaited(podKey: string): boolean {
+    return this.#landings.has(podKey);
+  }
+
+  /** Why writes can't be done, in words; null when the last ones could. */
+  get trouble(): string | null {
+    return this.#options.clock.monotonic() - this.#refusedMs < REFUSED_MS ? "pods can't be released" : null;
+  }
+
+  /** Resolves when all are released; levels one after the other, each when the pods of the one before are bound or have failed. Never rejects. */
+  async land(levels: readonly (readonly PlannedPod[])[], signal: AbortSignal): Promise<void> {
+    for (const [index, level] of levels.entries()) {
+      await Promise.all(level.map((planned) => this.#writes.use(() => this.#landOne(planned, signal))));
+      if (index < levels.length - 1) await this.#arrived(level, levels[index + 1]!, signal);
+    }
+  }
+
+  /** Opens the gates of pods that have no plan. Never rejects. */
+  async release(pods: readonly GatedPod[], reason: ReleaseReason, signal: AbortSignal): Promise<void> {
+    const { writer, metrics } = this.#options;
+    await Promise.all(
+      pods.map((pod) =>
+        this.#writes.use(async () => {
+          if (signal.aborted) return;
+          try {
+            await writer.release(pod.object);
+            metrics.released.inc({ reason });
+            this.#opened(pod);
+          } catch (error) {
+            this.#failed(pod, "open", error);
+          }
+        }),
+      ),
+    );
+  }
+
+  /** A predecessor of this process released the pod by plan. */
+  adopt(flight: Flight): void {
+    this.#landings.add(flight);
+  }
+
+  /** Looks at what became of a pod. */
+  take(change: InformerChange): void {
+    const arrival = this.#landings.take(change);
+    if (arrival !== null) this.#end(arrival, change);
+  }
+
+  /** Gives up on pods that kube-scheduler doesn't look at. */
+  expire(): void {
+    const { clock, bindTimeoutMs } = this.#options;
+    for (const arrival of this.#landings.expire(clock.monotonic() - bindTimeoutMs)) this.#end(arrival, null);
+  }
+
+  async #landOne(planned: PlannedPod, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const { writer, clock, onTaken, onHeld } = this.#options;
+    const { pod, node, workflow, decision } = planned;
+    const uid = pod.object.metadata.uid ?? "";
+    // Before the gate is open: the cluster may show the pod bound before the answer is here.
+    this.#landings.add({ key: pod.key, uid, node, workflow, decision, releasedMs: clock.monotonic() });
+    try {
+      const result = await writer.land(pod.object, node);
+      if (result === "released") return this.#opened(pod);
+      this.#cancel(pod.key);
+      if (result === "nominated_by_other") {
+        this.#options.metrics.released.inc({ reason: "nominated_by_other" });
+        this.#opened(pod);
+        onTaken(planned);
+      } else if (result === "held") onHeld(pod, null);
+    } catch (error) {
+      this.#cancel(pod.key);
+      this.#failed(pod, "nominate", error);
+    }
+  }
+
+  #opened(pod: GatedPod): void {
+    const { clock, metrics } = this.#options;
+    this.#refusedMs = -Infinity;
+    metrics.gatedSeconds.observe((clock.monotonic() - pod.sinceMs) / 1_000);
+  }
+
+  #failed(pod: GatedPod, write: "nominate" | "open", error: unknown): void {
+    const { clock, logger, metrics, onHeld } = this.#options;
+    if (isStoreError(error, "not_found")) return;
+    if (isStoreError(error, "forbidden") || isStoreError(error, "unauthorized"))
+      this.#refusedMs = clock.monotonic();
+    metrics.writeFailures.inc({ write, reason: error instanceof StoreError ? error.code : "other" });
+    logger.warnOnce(`planner:${write}`, "a gated pod can't be released, trying again", {
+      pod: pod.key,
+      error,
+    });
+    onHeld(pod, error);
+  }
+
+  #end(arrival: Arrival, change: InformerChange | null): void {
+    const { writer, metrics, onArrival } = this.#options;
+    const { flight, outcome, isStillNominated } = arrival;
+    metrics.landings.inc({ outcome });
+    this.#resolve(flight.key);
+    if (isStillNominated) void this.#takeBack(flight, change);
+    else writer.forget(flight.uid);
+    onArrival(arrival);
+  }
+
+  /** A nomination that wasn't followed would reserve its node against others. */
+  async #takeBack({ key, uid, node }: Flight, change: InformerChange | null): Promise<void> {
+    const { writer, logger, metrics } = this.#options;
+    const [namespace = "default", name = ""] = key.split("/");
+    const pod = change?.object ?? { apiVersion: "v1", kind: "Pod", metadata: { namespace, name, uid } };
+    try {
+      await this.#writes.use(() => writer.takeBack(pod, node));
+    } catch (error) {
+      metrics.writeFailures.inc({
+        write: "clear",
+        reason: error instanceof StoreError ? error.code : "other",
+      });
+      logger.warnOnce("planner:clear", "a nomination that wasn't followed can't be taken back", {
+        pod: key,
+        error,
+      });
+    }
+  }
+
+  #cancel(key: string): void {
+    this.#landings.remove(key);
+    this.#resolve(key);
+  }
+
+  /** Resolves when the pods are no longer on their way, or when the next ones must not wait any longer. */
+  async #arrived(
+    level: readonly PlannedPod[],
+    next: readonly PlannedPod[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, deadlineMs } = this.#options;
+    const dueMs = Math.min(...next.map(({ pod }) => pod.sinceMs)) + deadlineMs;
+    const done = new AbortController();
+    const overdue = clock
+      .sleep(Math.max(0, dueMs - clock.monotonic()), AbortSignal.any([signal, done.signal]))
+      .catch(() => undefined);
+    const arrivals = this.#landings
+      .pending(level.map(({ pod }) => pod.key))
+      .map((key) => new Promise<void>((resolve) => this.#waiting.set(key, resolve)));
+    await Promise.race([Promise.all(arrivals), overdue]);
+    done.abort();
+    for (const { pod } of level) this.#waiting.delete(pod.key);
+  }
+
+  #resolve(key: string): void {
+    this.#waiting.get(key)?.();
+    this.#waiting.delete(key);
+  }
+}

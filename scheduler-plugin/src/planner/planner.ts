@@ -1,0 +1,195 @@
+import { StoreError } from "@isochrone/kubernetes";
+import type { ClusterStore, EventRecorder } from "@isochrone/kubernetes";
+import type { Clock, Logger, Service } from "@isochrone/runtime";
+import type { Registry } from "prom-client";
+import type { ClusterObjects, FollowedObjects } from "../adapters/cluster-objects.ts";
+import type { PodChanges } from "../adapters/cluster-pods.ts";
+import { countedEvents } from "../adapters/counted-events.ts";
+import { ExactSolver } from "../adapters/exact-solver.ts";
+import type { DecisionLog } from "../domain/decision-log.ts";
+import type { Ledger } from "../domain/ledger.ts";
+import type { PlanLog } from "../domain/plan-log.ts";
+import type { SharedLeadership } from "../leadership.ts";
+import type { GraphSource } from "../ports.ts";
+import { Terms } from "../terms.ts";
+import type { Term } from "../terms.ts";
+import { Heartbeat } from "./adapters/heartbeat.ts";
+import { MoveRecords } from "./adapters/move-records.ts";
+import { PlanSearch } from "./adapters/plan-search.ts";
+import { PodWriter } from "./adapters/pod-writer.ts";
+import { ReleaseOrders } from "./adapters/release-orders.ts";
+import { ClusterModel } from "./cluster-model.ts";
+import { createPlannerMetrics } from "./metrics.ts";
+import type { PlannerMetrics } from "./metrics.ts";
+import { WorkflowPlanning } from "./planning.ts";
+import { PlannerReports } from "./reports.ts";
+import type { PlannerConfig } from "./settings.ts";
+import { WorkflowPlanner } from "./workflow-planner.ts";
+
+export interface PlannerDeps {
+  readonly store: ClusterStore;
+  /** For what is written of pods, with a rate limit of its own. @default `store` */
+  readonly landingStore?: ClusterStore;
+  /** Followed already, whole while they are gated. */
+  readonly pods: PodChanges;
+  /** Followed while it plans. */
+  readonly objects: ClusterObjects;
+  readonly graphs: GraphSource;
+  readonly ledger: Ledger;
+  readonly decisions: DecisionLog;
+  readonly plans: PlanLog;
+  readonly newId: () => string;
+  readonly leadership: SharedLeadership;
+  /** Of the heartbeat's Lease. */
+  readonly namespace: string;
+  /** Name of this replica; null: it is the only one. */
+  readonly replica: string | null;
+  /** What a request counts as of which nobody counted the bytes. */
+  readonly bytesPerRequest: number;
+  /** Whether Events are written. */
+  readonly podEvents: boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly registry: Registry;
+}
+
+/** Plans gated pods while this replica leads. */
+export interface Planner extends Service {
+  /** Why it doesn't plan at this moment, in words; null while it does. */
+  trouble(): string | null;
+}
+
+/** null when it is off. */
+export function createPlanner(config: PlannerConfig, deps: PlannerDeps): Planner | null {
+  return config.enabled ? new LeadersPlanner(config, deps) : null;
+}
+
+interface PlannerTerm extends Term {
+  readonly planner: WorkflowPlanner;
+}
+
+class LeadersPlanner implements Planner {
+  readonly #config: PlannerConfig;
+  readonly #deps: PlannerDeps;
+  readonly #metrics: PlannerMetrics;
+  readonly #terms: Terms<PlannerTerm>;
+  /** Both write while this replica leads, and at no other time. */
+  readonly #store: ClusterStore;
+  readonly #landingStore: ClusterStore;
+  readonly #events: EventRecorder | null;
+
+  constructor(config: PlannerConfig, deps: PlannerDeps) {
+    this.#config = config;
+    this.#deps = deps;
+    const metrics = createPlannerMetrics(deps.registry);
+    this.#metrics = metrics;
+    this.#terms = new Terms({
+      leadership: deps.leadership,
+      begin: () => this.#begin(),
+      onTerm: (runs) => metrics.leading.set(runs ? 1 : 0),
+    });
+    this.#store = this.#terms.storeOf(deps.store);
+    this.#landingStore = this.#terms.storeOf(deps.landingStore ?? deps.store);
+    const { clock, logger, replica } = deps;
+    this.#events = deps.podEvents
+      ? countedEvents({ store: this.#store, replica, clock, logger, metrics })
+      : null;
+  }
+
+  trouble(): string | null {
+    const term = this.#terms.current;
+    return term === null ? "another replica leads" : term.planner.trouble();
+  }
+
+  async start(): Promise<void> {
+    await this.#terms.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#terms.stop(async () => await this.#events?.stop());
+  }
+
+  #begin(): PlannerTerm {
+    const { clock, logger, graphs, ledger, decisions, plans, newId } = this.#deps;
+    const config = this.#config;
+    const metrics = this.#metrics;
+    const objects = this.#deps.objects.follow(() => model.rebuild());
+    const model = new ClusterModel(objects);
+    const solver = config.exact ? new ExactSolver({ clock }) : null;
+    const search = new PlanSearch({ clock, ...(solver === null ? {} : { solve: solver.solve }) });
+    void search.start();
+    const reports = new PlannerReports({
+      decisions,
+      plans,
+      ledger,
+      events: this.#events,
+      landing: config.landing,
+      newId,
+      clock,
+    });
+    const planning = new WorkflowPlanning({
+      config,
+      bytesPerRequest: this.#deps.bytesPerRequest,
+      graphs,
+      model,
+      search,
+      moves: new MoveRecords({ store: this.#landingStore, clock, logger }),
+      orders: new ReleaseOrders({ store: this.#landingStore, logger }),
+      ledger,
+      reports,
+      metrics,
+      clock,
+    });
+    const writer = new PodWriter({ store: this.#landingStore, landing: config.landing });
+    const { pods } = this.#deps;
+    const planner = new WorkflowPlanner({
+      config,
+      pods,
+      model,
+      planning,
+      writer,
+      reports,
+      metrics,
+      clock,
+      logger,
+    });
+    const heartbeat = this.#beat(planner);
+    return { planner, stop: () => endTerm({ planner, objects, search, solver, heartbeat }) };
+  }
+
+  #beat(planner: WorkflowPlanner): Heartbeat {
+    const { namespace, replica, clock, logger } = this.#deps;
+    const metrics = this.#metrics;
+    return new Heartbeat({
+      store: this.#store,
+      namespace,
+      identity: replica ?? "scheduler-plugin",
+      clock,
+      logger,
+      trouble: () => planner.trouble(),
+      onBeat: (beating) => metrics.beating.set(beating ? 1 : 0),
+      onFailure: (error) => {
+        const reason = error instanceof StoreError ? error.code : "other";
+        metrics.writeFailures.inc({ write: "heartbeat", reason });
+      },
+    });
+  }
+}
+
+interface Running {
+  readonly planner: WorkflowPlanner;
+  readonly objects: FollowedObjects;
+  readonly search: PlanSearch;
+  /** null: plans are not proven. */
+  readonly solver: ExactSolver | null;
+  readonly heartbeat: Heartbeat;
+}
+
+/** First no new pods are gated, then those that are being released are released. */
+async function endTerm({ planner, objects, search, solver, heartbeat }: Running): Promise<void> {
+  await heartbeat.stop();
+  await search.close();
+  await solver?.close();
+  await planner.stop();
+  await objects.stop();
+}

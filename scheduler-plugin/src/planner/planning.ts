@@ -1,0 +1,351 @@
+// From the gated pods of a workflow to their nodes: graphs and cluster are put together, searched, and the plan is put into words.
+import { inQueueOrder, planProblem } from "@isochrone/placement";
+import type { FeasiblePlanProblem, QueueStep, SpreadLimits } from "@isochrone/placement";
+import type { Clock } from "@isochrone/runtime";
+import type { Decision, WorkflowGraph } from "@isochrone/topology";
+import type { Ledger } from "../domain/ledger.ts";
+import type { GraphSource } from "../ports.ts";
+import type { MoveRecords } from "./adapters/move-records.ts";
+import type { PlanSearch } from "./adapters/plan-search.ts";
+import type { ReleaseOrders } from "./adapters/release-orders.ts";
+import type { ClusterModel } from "./cluster-model.ts";
+import type { GatedPod, GatedWorkflow } from "./domain/gated-workflows.ts";
+import { usableGraphs } from "./domain/graphs.ts";
+import type { UsableGraphs } from "./domain/graphs.ts";
+import { byLevel } from "./domain/release-levels.ts";
+import type { SearchResult } from "./domain/search.ts";
+import type { PlannedPod } from "./lander.ts";
+import type { PlannerMetrics, ReleaseReason } from "./metrics.ts";
+import { movesInto, targetsOf } from "./moves.ts";
+import type { Moves } from "./moves.ts";
+import { costText } from "./reports.ts";
+import type { PlannerReports, ReportedPod } from "./reports.ts";
+import type { PlannerConfig } from "./settings.ts";
+
+/** Pods that get no plan. */
+export interface Unplanned {
+  readonly pods: readonly GatedPod[];
+  readonly reason: ReleaseReason;
+  readonly text: string;
+}
+
+export type PlanningResult =
+  /** Graphs may come that know the workflow. */
+  | { readonly kind: "wait" }
+  | {
+      readonly kind: "planned";
+      /** In the order of their release, each level at once. */
+      readonly levels: readonly (readonly PlannedPod[])[];
+      readonly unplanned: readonly Unplanned[];
+    };
+
+export interface PlanningTime {
+  /** Whether there is time to wait for better graphs. */
+  readonly mayWait: boolean;
+  /** Pods of other workflows that wait for their plans: the more there are, the less time a search has. */
+  readonly othersWaiting: number;
+}
+
+export interface WorkflowPlanningOptions {
+  readonly config: PlannerConfig;
+  readonly bytesPerRequest: number;
+  readonly graphs: GraphSource;
+  readonly model: ClusterModel;
+  readonly search: PlanSearch;
+  readonly moves: MoveRecords;
+  readonly orders: ReleaseOrders;
+  readonly ledger: Ledger;
+  readonly reports: PlannerReports;
+  readonly metrics: PlannerMetrics;
+  readonly clock: Clock;
+}
+
+interface Task {
+  readonly pods: readonly GatedPod[];
+  readonly graphs: UsableGraphs;
+  readonly budgetMs: number;
+}
+
+/** Always: little more than a greedy plan. kube-scheduler binds some 300 pods/s, and must not wait for better plans. */
+const LEAST_BUDGET_MS = 5;
+const LEAST_MS_PER_POD = 0.5;
+/** A bound that is far below says nothing about the plan. */
+const TELLING_GAP = 0.5;
+
+interface Searched {
+  readonly problem: FeasiblePlanProblem;
+  readonly result: SearchResult;
+}
+
+/** A pod with its node. */
+interface PlacedPod {
+  readonly pod: GatedPod;
+  /** In the problem. */
+  readonly index: number;
+  readonly node: string;
+  /** To be bound before those behind it are nominated: a nomination counts as a pod that is there. */
+  readonly isFirst: boolean;
+}
+
+export class WorkflowPlanning {
+  readonly #options: WorkflowPlanningOptions;
+
+  constructor(options: WorkflowPlanningOptions) {
+    this.#options = options;
+  }
+
+  /** Why nothing can be planned now, in words; null while it can. */
+  trouble(): string | null {
+    const found = usableGraphs(this.#options.graphs, null, this.#options.clock.now());
+    return "reason" in found && found.reason !== "unknown_workflow" ? found.text : null;
+  }
+
+  /** Rejects when the search goes wrong. */
+  async plan(workflow: GatedWorkflow, { mayWait, othersWaiting }: PlanningTime): Promise<PlanningResult> {
+    const { graphs, clock, config, model } = this.#options;
+    const found = usableGraphs(graphs, workflow, clock.now());
+    if ("reason" in found) {
+      if (mayWait && found.mayCome) return { kind: "wait" };
+      return nonePlanned([{ pods: workflow.pods, reason: found.reason, text: found.text }]);
+    }
+    const unplanned: Unplanned[] = [];
+    const supported: GatedPod[] = [];
+    for (const pod of workflow.pods.toSorted(byCreation)) {
+      const reasons = model.model.unsupported(pod.object);
+      if (reasons.length === 0) supported.push(pod);
+      else unplanned.push({ pods: [pod], reason: "unsupported", text: reasons.join("; ") });
+    }
+    const pods = supported.slice(0, config.maxPods);
+    if (pods.length === 0) return nonePlanned(unplanned);
+    const budgetMs = budgetOf(config.planMs, pods.length, othersWaiting);
+    return await this.#planSupported(workflow, { pods, budgetMs, graphs: found }, unplanned);
+  }
+
+  async #planSupported(workflow: GatedWorkflow, task: Task, unplanned: Unplanned[]): Promise<PlanningResult> {
+    const { pods, graphs } = task;
+    const { metrics, moves, model, orders, config } = this.#options;
+    const [records, levelOf] = await Promise.all([
+      moves.of(pods, (uid) => model.hasPlaced(uid)),
+      orders.of(pods, graphs.workflow, config.release),
+    ]);
+    const targets = targetsOf(pods, records, (pod, node) => model.model.verdict(pod.object, node));
+    const { problem, result } = await this.#search(workflow, task, targets);
+    if (result.traffic === "none" && targets.redeemed.size === 0) {
+      const text = "nothing is known of what the workflow's pods say to each other";
+      return nonePlanned([...unplanned, { pods, reason: "unknown_workflow", text }]);
+    }
+    const placed = this.#inOrder(problem, pods, result, unplanned);
+    metrics.plans.inc({ outcome: outcomeOf(placed.length, pods.length) });
+    metrics.planSeconds.observe(result.durationMs / 1_000);
+    if (result.complete && result.cost.total > 0)
+      metrics.planGap.observe(Math.max(0, 1 - result.lowerBound / result.cost.total));
+    const nodeOf = new Map(placed.map(({ pod, node }) => [pod.key, node]));
+    const redeemed = [...targets.redeemed].filter(([key, { to }]) => nodeOf.get(key) === to).length;
+    metrics.moves.inc({ outcome: "redeemed" }, redeemed);
+    metrics.moves.inc({ outcome: "refused" }, targets.redeemed.size + targets.refused.size - redeemed);
+    if (placed.length === 0) return nonePlanned(unplanned);
+    const decisions = this.#report(workflow, { problem, result }, graphs, placed, targets);
+    const planned = placed.map((each, index) => {
+      return { ...each, workflow: workflow.key, decision: decisions[index]! };
+    });
+    const levels =
+      levelOf === null ? [planned] : byLevel(planned, ({ pod }) => pod.identity.workloads, levelOf);
+    return { kind: "planned", levels: levels.flatMap(splitBehindFirst), unplanned };
+  }
+
+  /** With the targets of moves held, or without those for which there is no room any more. */
+  async #search(
+    workflow: GatedWorkflow,
+    { pods, graphs, budgetMs }: Task,
+    targets: Moves,
+  ): Promise<Searched> {
+    const { model, ledger, config } = this.#options;
+    const nameOf = new Map(pods.map((pod) => [pod.object, workloadOf(pod, graphs.workflow)]));
+    const problem = planProblem({
+      model: model.model,
+      pods: pods.map(({ object }) => object),
+      cluster: graphs.cluster,
+      workflow: graphs.workflow,
+      assumed: ledger.assumed(workflow.namespace, workflow.name),
+      workloadOf: (pod) => nameOf.get(pod as GatedPod["object"]) ?? null,
+      spread: spreadLimits(config),
+    });
+    const bound = movesInto(problem, pods, targets);
+    const result = await this.#run(bound, budgetMs);
+    const isShort = pods.some(({ key }, index) => targets.redeemed.has(key) && result.assignment[index]! < 0);
+    return isShort ? { problem, result: await this.#run(problem, budgetMs) } : { problem: bound, result };
+  }
+
+  #run(problem: FeasiblePlanProblem, budgetMs: number): Promise<SearchResult> {
+    const { search, graphs, config, bytesPerRequest } = this.#options;
+    const maxAlternatives = budgetMs < config.planMs ? 2 : 8;
+    const options = { seed: config.seed, budgetMs, bytesPerRequest, maxAlternatives };
+    const snapshot = problem.cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;
+    return search.run(problem, snapshot, options);
+  }
+
+  /** The pods that have a node, as kube-scheduler takes them; those that it would not let in when it comes to them are left out. */
+  #inOrder(
+    problem: FeasiblePlanProblem,
+    pods: readonly GatedPod[],
+    { assignment, unplaced }: SearchResult,
+    unplanned: Unplanned[],
+  ): PlacedPod[] {
+    const { steps } = inQueueOrder({
+      model: this.#options.model.model,
+      pods: pods.map(({ object }) => object),
+      assignment,
+    });
+    const leaveOut = (index: number, text: string): void => {
+      unplanned.push({ pods: [pods[index]!], reason: "infeasible", text });
+    };
+    for (const [index] of pods.entries()) {
+      if (assignment[index]! >= 0) continue;
+      const reason = unplaced.find(({ pod }) => pod === index)?.reason;
+      leaveOut(index, reason ?? "no plan has room for it");
+    }
+    return steps.flatMap(({ pod: index, node, rejection, before }: QueueStep): PlacedPod[] => {
+      if (rejection === null)
+        return [{ pod: pods[index]!, index, node: problem.nodes[node]!.name, isFirst: before }];
+      leaveOut(index, `when its turn comes, ${rejection.message} (${rejection.plugin})`);
+      return [];
+    });
+  }
+
+  #report(
+    workflow: GatedWorkflow,
+    { problem, result }: Searched,
+    graphs: UsableGraphs,
+    placed: readonly PlacedPod[],
+    targets: Moves,
+  ): string[] {
+    const { cost, lowerBound, durationMs } = result;
+    return this.#options.reports.planned({
+      workflow: workflow.key,
+      durationMs,
+      cost,
+      lowerBound: result.complete ? lowerBound : null,
+      explanation: [...planSentences(workflow, result), ...problem.notes],
+      inputs: graphs.inputs,
+      graph: graphs.workflow,
+      placed: placed.map(({ pod, index, node }): ReportedPod => {
+        const candidates = candidatesOf(problem, result, index, node);
+        return {
+          pod,
+          node,
+          workload: problem.pods[index]!.workload,
+          candidates,
+          sentences: podSentences(node, candidates, targets, pod.key, placed.length),
+        };
+      }),
+    });
+  }
+}
+
+function spreadLimits({ hostnameMaxSkew, zoneMaxSkew, minNodes, minZones }: PlannerConfig): SpreadLimits {
+  const limit = (skew: number): number | null => (skew === 0 ? null : skew);
+  return { hostnameMaxSkew: limit(hostnameMaxSkew), zoneMaxSkew: limit(zoneMaxSkew), minNodes, minZones };
+}
+
+/**
+ * All of `planMs` for the last one, and by the square of its part less when others wait: a backlog of any length takes less than twice
+ * `planMs` beyond the least that each plan gets.
+ */
+function budgetOf(planMs: number, pods: number, othersWaiting: number): number {
+  const part = pods / (pods + othersWaiting);
+  const leastMs = Math.max(LEAST_BUDGET_MS, LEAST_MS_PER_POD * pods);
+  return Math.min(planMs, Math.max(leastMs, planMs * part * part));
+}
+
+function nonePlanned(unplanned: readonly Unplanned[]): PlanningResult {
+  return { kind: "planned", levels: [], unplanned };
+}
+
+function splitBehindFirst<T extends PlacedPod>(level: readonly T[]): T[][] {
+  const parts: T[][] = [[]];
+  for (const placed of level) {
+    parts.at(-1)!.push(placed);
+    if (placed.isFirst) parts.push([]);
+  }
+  return parts.filter((part) => part.length > 0);
+}
+
+/** kube-scheduler takes older pods first; of the same second by name, so that a plan doesn't depend on who was seen first. */
+function byCreation(a: GatedPod, b: GatedPod): number {
+  const [first = "", second = ""] = [
+    a.object.metadata.creationTimestamp,
+    b.object.metadata.creationTimestamp,
+  ];
+  if (first !== second) return first < second ? -1 : 1;
+  return a.key < b.key ? -1 : 1;
+}
+
+function workloadOf({ identity }: GatedPod, graph: WorkflowGraph): string | null {
+  return identity.workloads.find((name) => graph.workload(name) !== undefined) ?? null;
+}
+
+function outcomeOf(placed: number, pods: number): string {
+  if (placed === 0) return "infeasible";
+  return placed < pods ? "partial" : "planned";
+}
+
+function planSentences(workflow: GatedWorkflow, result: SearchResult): string[] {
+  const { cost, lowerBound, complete, ended, traffic, networkKnown } = result;
+  const parts = `network ${costText(cost.network)}, load of the nodes ${costText(cost.pressure)}`;
+  const sentences = [`The plan of ${workflow.key} costs ${costText(cost.total)} (${parts}).`];
+  if (complete && lowerBound > 0) {
+    const gap = Math.max(0, cost.total / lowerBound - 1);
+    if (ended === "optimal") sentences.push("No plan costs less.");
+    else if (gap <= TELLING_GAP)
+      sentences.push(
+        `No plan costs less than ${costText(lowerBound)}: it is at most ${(100 * gap).toFixed(1)} % above the best.`,
+      );
+  }
+  if (traffic === "declared")
+    sentences.push("No rate of its channels is known: declared priorities stood in for them.");
+  if (!networkKnown) sentences.push("No network cost is known: the load of the nodes decided.");
+  if (ended === "deadline") sentences.push("The search ended at its deadline.");
+  return sentences;
+}
+
+function podSentences(
+  node: string,
+  candidates: Decision["candidates"],
+  targets: Moves,
+  key: string,
+  pods: number,
+): string[] {
+  const sentences = [
+    pods === 1 ? `Planned to ${node}.` : `Planned to ${node} together with ${pods - 1} other pods.`,
+  ];
+  const move = targets.redeemed.get(key);
+  if (move !== undefined && move.to === node)
+    sentences.push(`It replaces a pod that was moved away from ${move.from}.`);
+  const refusal = targets.refused.get(key);
+  if (refusal !== undefined) sentences.push(refusal);
+  const next = candidates.find(({ name }) => name !== node);
+  if (next !== undefined && next.raw !== null)
+    sentences.push(
+      next.raw > 0
+        ? `On ${next.name}, the next best for it alone, the plan would cost ${costText(next.raw)} more.`
+        : `${next.name} would be as good for it alone, but it isn't free of the plan's other pods or rules.`,
+    );
+  return sentences;
+}
+
+/** The planned node, and others for this pod alone; `raw` is what the plan would cost more. */
+function candidatesOf(
+  problem: FeasiblePlanProblem,
+  { alternatives }: SearchResult,
+  index: number,
+  node: string,
+): Decision["candidates"] {
+  const others = (alternatives[index] ?? []).filter((each) => problem.nodes[each.node]!.name !== node);
+  const worst = Math.max(0, ...others.map(({ delta }) => delta));
+  const scoreOf = (delta: number): number =>
+    worst <= 0 ? 100 : Math.min(100, Math.max(0, 100 * (1 - delta / worst)));
+  const row = (name: string, delta: number): Decision["candidates"][number] => {
+    return { name, feasible: true, reason: null, raw: delta, score: scoreOf(delta), parts: { added: delta } };
+  };
+  return [row(node, 0), ...others.map((each) => row(problem.nodes[each.node]!.name, each.delta))];
+}

@@ -1,0 +1,177 @@
+// What the planner tells: decisions to the API, Events on the pods, places to the ledger.
+import type { EventRecorder } from "@isochrone/kubernetes";
+import type { Decision, WorkflowGraph } from "@isochrone/topology";
+import type { Clock } from "@isochrone/runtime";
+import { observedEntry } from "../adapters/observed-pod.ts";
+import type { DecisionLog } from "../domain/decision-log.ts";
+import type { Ledger } from "../domain/ledger.ts";
+import type { LoggedPlan, LoggedPlanPod, PlanLog } from "../domain/plan-log.ts";
+import type { Rejection } from "./cluster-model.ts";
+import type { GatedPod } from "./domain/gated-workflows.ts";
+import type { Arrival } from "./domain/landings.ts";
+import type { ReleaseReason } from "./metrics.ts";
+import type { Landing } from "./settings.ts";
+
+/** A pod's part of a plan. */
+export interface ReportedPod {
+  readonly pod: GatedPod;
+  readonly workload: string | null;
+  readonly node: string;
+  readonly candidates: Decision["candidates"];
+  /** About this pod alone. */
+  readonly sentences: readonly string[];
+}
+
+export interface ReportedPlan extends Omit<LoggedPlan, "id" | "at" | "pods"> {
+  readonly placed: readonly ReportedPod[];
+  readonly inputs: Decision["inputs"];
+  readonly graph: WorkflowGraph;
+}
+
+export interface PlannerReportsOptions {
+  readonly decisions: DecisionLog;
+  readonly plans: PlanLog;
+  readonly ledger: Ledger;
+  /** null: no Events. */
+  readonly events: Pick<EventRecorder, "event"> | null;
+  readonly landing: Landing;
+  readonly newId: () => string;
+  readonly clock: Clock;
+}
+
+const STRATEGY = "joint-plan";
+const NO_INPUTS: Decision["inputs"] = {
+  clusterVersion: null,
+  clusterAgeSeconds: null,
+  workflowVersion: null,
+  workflowAgeSeconds: null,
+};
+
+export class PlannerReports {
+  readonly #options: PlannerReportsOptions;
+
+  constructor(options: PlannerReportsOptions) {
+    this.#options = options;
+  }
+
+  /** Ids of the decisions, by the order of the pods. */
+  planned({ placed, inputs, graph, ...plan }: ReportedPlan): string[] {
+    const { decisions, plans, ledger, landing, newId, clock } = this.#options;
+    const id = newId();
+    const at = new Date(clock.now()).toISOString();
+    const pods: LoggedPlanPod[] = [];
+    for (const { pod, workload, node, candidates, sentences } of placed) {
+      const { namespace, name } = pod.identity;
+      const decision = newId();
+      pods.push({ name, workload, node, reason: null, decision });
+      const made = {
+        at,
+        plan: id,
+        workflow: plan.workflow,
+        workload,
+        strategy: STRATEGY,
+        mode: landing,
+        inputs,
+        explanation: [...sentences, ...plan.explanation],
+        best: node,
+        candidates,
+      };
+      decisions.add({ id: decision, kind: "plan", pod: { namespace, name }, show: () => made });
+      ledger.record(observedEntry(pod.identity, node, graph), graph, clock.monotonic());
+    }
+    plans.add({ ...plan, id, at, pods });
+    return pods.map(({ decision }) => decision);
+  }
+
+  /** The pods are released, and kube-scheduler does as it likes. */
+  unplanned(pods: readonly GatedPod[], reason: ReleaseReason, text: string): void {
+    const { decisions, events, landing, newId, clock } = this.#options;
+    const at = new Date(clock.now()).toISOString();
+    for (const { identity, object } of pods) {
+      const { namespace, name, workflow, workloads } = identity;
+      const made = {
+        at,
+        plan: null,
+        workflow: `${namespace}/${workflow}`,
+        workload: workloads[0] ?? null,
+        strategy: STRATEGY,
+        mode: landing,
+        inputs: NO_INPUTS,
+        explanation: [`Released without a plan (${reason}): ${text}`],
+        best: null,
+        candidates: [],
+      };
+      decisions.add({ id: newId(), kind: "plan", pod: { namespace, name }, show: () => made });
+      events?.event(object, {
+        type: reason === "error" || reason === "deadline" ? "Warning" : "Normal",
+        reason: "ReleasedUnplanned",
+        action: "Planning",
+        note: `released without a plan: ${text}`,
+      });
+    }
+  }
+
+  /** Somebody else had nominated the pod, and is not contradicted. */
+  taken({ object }: GatedPod, workflow: string, decision: string): void {
+    this.#conclude(decision, "nominated_by_other", null, "somebody else has nominated the pod");
+    this.#options.events?.event(object, {
+      type: "Normal",
+      reason: "ReleasedUnplanned",
+      action: "Planning",
+      note: `the plan of ${workflow} is not followed: somebody else has nominated the pod`,
+    });
+  }
+
+  /** @param why the planned node would not be allowed now; null: it would */
+  arrived({ flight, outcome, node, message }: Arrival, why: Rejection | null): void {
+    const reason = reasonOf({ outcome, message, planned: flight.node }, why);
+    if (flight.decision !== null) this.#conclude(flight.decision, outcome, node, reason);
+    if (outcome === "gone" || flight.workflow === "") return;
+    const [namespace = "default", name = ""] = flight.key.split("/");
+    const isLanded = outcome === "landed";
+    this.#options.events?.event(
+      { apiVersion: "v1", kind: "Pod", metadata: { namespace, name, uid: flight.uid } },
+      {
+        type: outcome === "unschedulable" || outcome === "timed_out" ? "Warning" : "Normal",
+        reason: isLanded ? "NetworkAwarePlan" : "NetworkAwarePlanOverruled",
+        action: "Planning",
+        note: isLanded
+          ? `on ${flight.node}, as planned with the other pods of ${flight.workflow}`
+          : `planned to ${flight.node}, ${node === null ? "bound to no node" : `but on ${node}`}: ${reason}`,
+      },
+    );
+  }
+
+  #conclude(id: string, result: string, node: string | null, reason: string | null): void {
+    const { decisions, clock } = this.#options;
+    decisions.conclude(id, { at: new Date(clock.now()).toISOString(), result, node, reason });
+  }
+}
+
+/** Made once: a hundred of them are written for each plan. */
+const NUMBERS = new Intl.NumberFormat("en-US");
+
+/** Costs for people. */
+export function costText(cost: number): string {
+  return `${NUMBERS.format(Number(cost.toPrecision(3)))} B/s x ms`;
+}
+
+function reasonOf(
+  { outcome, message, planned }: { outcome: string; message: string | null; planned: string },
+  why: Rejection | null,
+): string | null {
+  switch (outcome) {
+    case "landed":
+      return null;
+    case "elsewhere":
+      return why === null
+        ? `kube-scheduler chose otherwise although ${planned} would still be allowed; it may not follow nominations`
+        : `${planned} was no longer allowed: ${why.message} (${why.plugin})`;
+    case "unschedulable":
+      return message ?? "kube-scheduler found no node";
+    case "timed_out":
+      return "kube-scheduler didn't try the pod in time; the nomination was taken back";
+    default:
+      return "the pod is gone";
+  }
+}

@@ -1,0 +1,252 @@
+// One term of planning: gated pods are gathered by workflow, planned together, and handed to be landed.
+import { isOnlyOurGate, hasOurGate, keyOf } from "@isochrone/kubernetes";
+import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
+import { pause } from "@isochrone/runtime";
+import type { Clock, Logger } from "@isochrone/runtime";
+import type { PodChanges } from "../adapters/cluster-pods.ts";
+import { isGone } from "../adapters/observed-pod.ts";
+import { PLANNED_NODE_ANNOTATION } from "./adapters/pod-writer.ts";
+import type { PodWriter } from "./adapters/pod-writer.ts";
+import type { ClusterModel } from "./cluster-model.ts";
+import { GatedWorkflows } from "./domain/gated-workflows.ts";
+import type { GatedPod, GatedWorkflow } from "./domain/gated-workflows.ts";
+import type { Arrival } from "./domain/landings.ts";
+import { Lander } from "./lander.ts";
+import type { PlannedPod } from "./lander.ts";
+import type { PlannerMetrics, ReleaseReason } from "./metrics.ts";
+import type { PlanningResult, WorkflowPlanning } from "./planning.ts";
+import type { PlannerReports } from "./reports.ts";
+import type { PlannerConfig } from "./settings.ts";
+
+export interface WorkflowPlannerOptions {
+  readonly config: PlannerConfig;
+  readonly pods: PodChanges;
+  readonly model: ClusterModel;
+  readonly planning: WorkflowPlanning;
+  readonly writer: PodWriter;
+  readonly reports: PlannerReports;
+  readonly metrics: PlannerMetrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The loop looks at its deadlines this often. */
+const LOOK_MS = 500;
+/** A loop that has not come round for so long, and for what its searches may take, doesn't work. */
+const STUCK_MS = 8_000;
+/** Before a pod is tried again that could not be released. */
+const RETRY_MS = 2_000;
+/** Before graphs are looked at again that don't know a workflow yet. */
+const GRAPH_LOOK_MS = 200;
+
+/** Plans until `stop`. */
+export class WorkflowPlanner {
+  readonly #options: WorkflowPlannerOptions;
+  readonly #gated: GatedWorkflows;
+  readonly #lander: Lander;
+  readonly #stop = new AbortController();
+  readonly #endOfPods: () => void;
+  readonly #running: Promise<void>;
+  readonly #landing = new Set<Promise<void>>();
+  /** Uids of pods that are being released or were: what the cluster still shows of their gate is old. */
+  readonly #handled = new Set<string>();
+  #wake = new AbortController();
+  #knowsPods = false;
+  #roundMs: number;
+
+  constructor(options: WorkflowPlannerOptions) {
+    this.#options = options;
+    const { config, pods, writer, clock, logger, metrics } = options;
+    this.#gated = new GatedWorkflows(config);
+    this.#roundMs = clock.monotonic();
+    this.#lander = new Lander({
+      ...config,
+      writer,
+      clock,
+      logger,
+      metrics,
+      onArrival: (arrival) => this.#arrived(arrival),
+      onTaken: (planned) => this.#taken(planned),
+      onHeld: (pod, error) => this.#held(pod, error),
+    });
+    this.#endOfPods = pods.onChange((change) => this.#take(change));
+    void this.#awaitPods();
+    this.#running = this.#run();
+  }
+
+  /** Why no new pods should be gated, in words; null while everything works. */
+  trouble(): string | null {
+    const { clock, config, model, planning } = this.#options;
+    if (!this.#knowsPods || !model.isSynced) return "the cluster's objects were not listed yet";
+    if (clock.monotonic() - this.#roundMs > STUCK_MS + 2 * config.planMs) return "the planner's loop hangs";
+    return this.#lander.trouble ?? planning.trouble();
+  }
+
+  /** Plans under way are dropped; pods that were nominated are released still, or found by the next leader. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#wake.abort();
+    this.#endOfPods();
+    await this.#running;
+    await Promise.all(this.#landing);
+    this.#options.metrics.gatedPods.set(0);
+    this.#options.metrics.awaited.set(0);
+  }
+
+  async #awaitPods(): Promise<void> {
+    try {
+      await this.#options.pods.synced(this.#stop.signal);
+      this.#knowsPods = true;
+      this.#wake.abort();
+    } catch {
+      // Stopped before.
+    }
+  }
+
+  async #run(): Promise<void> {
+    const { clock, config, logger } = this.#options;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      const nowMs = clock.monotonic();
+      this.#roundMs = nowMs;
+      this.#look(nowMs);
+      const isFree = this.#landing.size < config.concurrentWorkflows;
+      const workflow = isFree && this.#isReady() ? this.#gated.take(nowMs) : null;
+      if (workflow === null) await this.#rest(isFree);
+      else
+        await this.#plan(workflow).catch((error: unknown) => {
+          logger.error("a workflow can't be planned", { workflow: workflow.key, error });
+          this.#release(workflow.pods, "error", `planning failed: ${messageOf(error)}`);
+        });
+    }
+  }
+
+  /** Deadlines and gauges. */
+  #look(nowMs: number): void {
+    const { config, metrics } = this.#options;
+    this.#lander.expire();
+    const overdue = this.#gated.waitingSince(nowMs - config.deadlineMs, nowMs);
+    if (overdue.length > 0)
+      this.#release(overdue, "deadline", `it waited for a plan for ${config.deadlineMs} ms`);
+    metrics.gatedPods.set(this.#gated.pods);
+    metrics.awaited.set(this.#lander.awaited);
+  }
+
+  async #rest(isFree: boolean): Promise<void> {
+    const { clock } = this.#options;
+    const dueMs = isFree && this.#isReady() ? this.#gated.nextDueMs() : Infinity;
+    const waitMs = Math.min(LOOK_MS, Math.max(1, dueMs - clock.monotonic()));
+    this.#wake = new AbortController();
+    await pause(clock, waitMs, AbortSignal.any([this.#stop.signal, this.#wake.signal]));
+  }
+
+  #isReady(): boolean {
+    return this.#knowsPods && this.#options.model.isSynced;
+  }
+
+  async #plan(workflow: GatedWorkflow): Promise<void> {
+    const { clock, config, planning } = this.#options;
+    const nowMs = clock.monotonic();
+    const result = await planning.plan(workflow, {
+      mayWait: nowMs - workflow.firstMs < config.graphWaitMs,
+      othersWaiting: this.#gated.pods - workflow.pods.length,
+    });
+    if (this.#stop.signal.aborted) return;
+    if (result.kind === "wait") return this.#gated.putOff(workflow.key, nowMs + GRAPH_LOOK_MS);
+    this.#land(workflow, result);
+  }
+
+  #land(workflow: GatedWorkflow, { levels, unplanned }: Extract<PlanningResult, { kind: "planned" }>): void {
+    for (const { pods, reason, text } of unplanned) this.#release(pods, reason, text);
+    const waiting = levels.map((level) => level.filter(({ pod }) => this.#gated.has(pod.key)));
+    const planned = waiting.flat();
+    if (planned.length === 0) return;
+    for (const { pod, node } of planned) this.#options.model.assume(pod.object, node);
+    this.#begin(
+      planned.map(({ pod }) => pod),
+      (signal) =>
+        this.#lander.land(
+          waiting.filter((level) => level.length > 0),
+          signal,
+        ),
+    );
+    this.#options.logger.info("workflow planned", { workflow: workflow.key, pods: planned.length });
+  }
+
+  #release(pods: readonly GatedPod[], reason: ReleaseReason, text: string): void {
+    const waiting = pods.filter(({ key }) => this.#gated.has(key));
+    if (waiting.length === 0) return;
+    this.#options.reports.unplanned(waiting, reason, text);
+    this.#begin(waiting, (signal) => this.#lander.release(waiting, reason, signal));
+  }
+
+  #begin(pods: readonly GatedPod[], work: (signal: AbortSignal) => Promise<void>): void {
+    for (const { key, object } of pods) {
+      this.#gated.remove(key);
+      this.#handled.add(object.metadata.uid ?? "");
+    }
+    const landing = work(this.#stop.signal).finally(() => {
+      this.#landing.delete(landing);
+      this.#wake.abort();
+    });
+    this.#landing.add(landing);
+  }
+
+  #take(change: InformerChange): void {
+    const { model, clock } = this.#options;
+    const { type, object } = change;
+    const key = keyOf(object);
+    const uid = object.metadata.uid ?? "";
+    const isOver = type === "deleted" || isGone(object);
+    if (isOver || !hasOurGate(object)) this.#handled.delete(uid);
+    if (!isOver && isOnlyOurGate(object)) {
+      if (!this.#handled.has(uid)) {
+        const isNew = !this.#gated.has(key);
+        this.#gated.put(object, clock.monotonic());
+        if (isNew) this.#wake.abort();
+      }
+    } else this.#gated.remove(key);
+    if (type === "added") this.#adopt(object);
+    this.#lander.take(change);
+    model.takePod(change, this.#lander.isAwaited(key) || this.#handled.has(uid));
+  }
+
+  /** A pod that this process' predecessor released by plan. */
+  #adopt(pod: KubernetesObject): void {
+    const node = pod.metadata.annotations?.[PLANNED_NODE_ANNOTATION];
+    const key = keyOf(pod);
+    if (node === undefined || pod.spec?.["nodeName"] !== undefined || hasOurGate(pod)) return;
+    if (this.#lander.isAwaited(key)) return;
+    const uid = pod.metadata.uid ?? "";
+    const releasedMs = this.#options.clock.monotonic();
+    this.#lander.adopt({ key, uid, node, workflow: "", decision: null, releasedMs });
+  }
+
+  #arrived(arrival: Arrival): void {
+    const { model, reports } = this.#options;
+    const { flight, outcome } = arrival;
+    const why = outcome === "elsewhere" ? model.verdict(flight.key, flight.node) : null;
+    if (outcome !== "landed" && outcome !== "elsewhere") model.withdraw(flight.key);
+    reports.arrived(arrival, why);
+  }
+
+  #taken({ pod, decision, workflow }: PlannedPod): void {
+    this.#options.model.withdraw(pod.key);
+    this.#options.reports.taken(pod, workflow, decision);
+  }
+
+  /** It waits on: with others' gates until those are open, else until it is tried again. */
+  #held(pod: GatedPod, error: unknown): void {
+    const { model, clock } = this.#options;
+    model.withdraw(pod.key);
+    this.#handled.delete(pod.object.metadata.uid ?? "");
+    if (error === null || this.#stop.signal.aborted) return;
+    const nowMs = clock.monotonic();
+    this.#gated.putAgain(pod, nowMs);
+    this.#gated.putOff(`${pod.identity.namespace}/${pod.identity.workflow}`, nowMs + RETRY_MS);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

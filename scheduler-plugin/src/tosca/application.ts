@@ -1,0 +1,257 @@
+// What is read from a template, whichever way it was written.
+import {
+  amountOrNull,
+  isDnsLabel,
+  isDnsSubdomain,
+  isLabelValue,
+  NO_NETWORK_LIMIT,
+  parseMemoryBytes,
+} from "@isochrone/kubernetes";
+import { isRecord, type Cursor, type Fields } from "./cursor.ts";
+import { localName } from "./definitions.ts";
+import { inheritedPriority } from "./route-types.ts";
+import { LIMITS } from "./source.ts";
+import { bitsPerSecondOf } from "./values.ts";
+
+/** A capability of a service, its type first, then what that is derived from; local names. */
+export interface Capability {
+  readonly types: readonly string[];
+  readonly properties: ReadonlyMap<string, Cursor>;
+}
+
+/** A Service node template as it was read. */
+export interface ServiceDraft {
+  readonly template: string;
+  readonly at: Cursor;
+  readonly capabilities: readonly Capability[];
+}
+
+/** A `route` requirement as it was read. */
+export interface RouteDraft {
+  /** Node templates. */
+  readonly source: string;
+  readonly target: string;
+  readonly at: Cursor;
+  /** The relationship's type first, then what that is derived from; names as they were written. */
+  readonly types: readonly string[];
+  readonly properties: ReadonlyMap<string, Cursor>;
+}
+
+/** A service: in the end a Deployment and a Service of this name. */
+export interface ServiceNode {
+  readonly template: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Properties of the capability, and its type (ClusterIP, …; Service: not said). Null: it has none. */
+  readonly service: { readonly type: string; readonly properties: ReadonlyMap<string, Cursor> } | null;
+  readonly deployment: ReadonlyMap<string, Cursor> | null;
+  readonly at: Cursor;
+}
+
+/** What one service says to another one; names of node templates' services. */
+export interface RouteChannel {
+  readonly source: ServiceNode;
+  readonly target: ServiceNode;
+  /** Local name of the relationship's type. */
+  readonly relationshipType: string;
+  /** Null: neither the relationship nor its types have one. */
+  readonly priority: number | null;
+  readonly maxNetworkCost: number | null;
+  readonly minBandwidthBitsPerSecond: number | null;
+}
+
+export interface Application {
+  /** Of the workflow and its AppGroup. */
+  readonly name: string;
+  readonly namespace: string;
+  readonly services: readonly ServiceNode[];
+  readonly channels: readonly RouteChannel[];
+  /** What the reader left out or took otherwise, for the user. */
+  readonly notes: readonly string[];
+}
+
+/** What a reader found. */
+export interface Draft {
+  readonly root: Cursor;
+  /** As the template calls itself; null: not at all. */
+  readonly name: string | null;
+  readonly services: readonly ServiceDraft[];
+  readonly routes: readonly RouteDraft[];
+  readonly notes: readonly string[];
+}
+
+export interface Naming {
+  /** @default the template's name, else the file's */
+  readonly name?: string;
+  /** Of services that name none. @default the one that all services name, else default */
+  readonly namespace?: string;
+}
+
+/** Checks names and joins channels. Throws ToscaError. */
+export function applicationOf(draft: Draft, naming: Naming, fileName: string): Application {
+  const { root, routes } = draft;
+  const named = draft.services.map((service) => metadataOf(service));
+  if (named.length === 0)
+    throw root.error("invalid_value", "must have a node template whose type is a Service, got none");
+  if (naming.namespace !== undefined && !isDnsLabel(naming.namespace))
+    throw root.error(
+      "invalid_value",
+      `must be put into a namespace by its name, got ${JSON.stringify(naming.namespace)}`,
+    );
+  const namespace = naming.namespace ?? commonNamespace(named) ?? "default";
+  const notes = [...draft.notes];
+  const services = named.map((each) => ({ ...each, namespace: each.namespace ?? namespace }));
+  checkUnique(services);
+  if (services.some((service) => service.namespace !== namespace))
+    notes.push(`services outside of ${namespace} are parts of workflows of their own namespaces, too`);
+  const byTemplate = new Map(services.map((service) => [service.template, service]));
+  return {
+    name: applicationName(naming.name ?? draft.name ?? fileName, root),
+    namespace,
+    services,
+    channels: joined(
+      routes.map((route) => channelOf(route, byTemplate)),
+      notes,
+    ),
+    notes,
+  };
+}
+
+function metadataOf({ template, at, capabilities }: ServiceDraft): Omit<ServiceNode, "namespace"> & {
+  readonly namespace: string | null;
+} {
+  const byRole = (role: string): Capability | undefined =>
+    capabilities.find(({ types }) => types.includes(role));
+  const metadata = byRole("Metadata")?.properties ?? new Map<string, Cursor>();
+  const service = byRole("Service");
+  return {
+    template,
+    at,
+    name: serviceName(metadata.get("name") ?? at.with(template)),
+    namespace: namespaceName(metadata.get("namespace")),
+    labels: textsOf(metadata.get("labels")),
+    annotations: textsOf(metadata.get("annotations")),
+    service: service === undefined ? null : { type: service.types[0]!, properties: service.properties },
+    deployment: byRole("Deployment")?.properties ?? null,
+  };
+}
+
+/** Also of a label's value: pods name their workload by it. */
+function serviceName(at: Cursor): string {
+  const name = at.text();
+  if (!isDnsSubdomain(name) || !isLabelValue(name))
+    throw at.fail(
+      "must be called by a name that Kubernetes takes (a-z, 0-9, -, at most 63 characters)",
+      "invalid_value",
+    );
+  return name;
+}
+
+function namespaceName(at: Cursor | undefined): string | null {
+  if (at === undefined) return null;
+  if (!isDnsLabel(at.text())) throw at.fail("must be a namespace's name", "invalid_value");
+  return at.text();
+}
+
+function textsOf(at: Cursor | undefined): Record<string, string> {
+  return Object.fromEntries((at?.entries() ?? []).map(([key, inner]) => [key, inner.text()]));
+}
+
+function commonNamespace(services: readonly { readonly namespace: string | null }[]): string | null {
+  const [first] = services;
+  return services.every(({ namespace }) => namespace === first?.namespace)
+    ? (first?.namespace ?? null)
+    : null;
+}
+
+function checkUnique(services: readonly ServiceNode[]): void {
+  const known = new Map<string, ServiceNode>();
+  for (const service of services) {
+    const key = `${service.namespace}/${service.name}`;
+    const before = known.get(key);
+    if (before !== undefined)
+      throw service.at.error(
+        "invalid_value",
+        `must not be called as ${before.template} is, got ${JSON.stringify(service.name)}`,
+      );
+    known.set(key, service);
+  }
+}
+
+/** Lower case, and dashes for what a name can't have. */
+function applicationName(wanted: string, root: Cursor): string {
+  const name = wanted
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "");
+  if (!isDnsLabel(name))
+    throw root.error(
+      "invalid_value",
+      `must be called by a name of at most 63 letters and digits (--name gives another one), got ${JSON.stringify(wanted)}`,
+    );
+  return name;
+}
+
+function channelOf(route: RouteDraft, services: ReadonlyMap<string, ServiceNode>): RouteChannel {
+  const { types, properties } = route;
+  const cost = properties.get("maxNetworkCost");
+  if (cost !== undefined && !(Number.isInteger(cost.value) && cost.amount() <= NO_NETWORK_LIMIT))
+    throw cost.fail(`must be a whole number from 0 to ${NO_NETWORK_LIMIT}`, "invalid_value");
+  return {
+    source: services.get(route.source)!,
+    target: services.get(route.target)!,
+    relationshipType: localName(types[0]!),
+    priority: properties.get("priority")?.amount() ?? inheritedPriority(types),
+    maxNetworkCost: cost?.amount() ?? null,
+    minBandwidthBitsPerSecond: bandwidthOf(properties.get("minBandwidth")),
+  };
+}
+
+/** A TOSCA bit rate or a Kubernetes quantity of bits per second. */
+function bandwidthOf(at: Cursor | undefined): number | null {
+  if (at === undefined) return null;
+  const value = isRecord(at.value) ? at.value["$originalString"] : at.value;
+  const bits =
+    typeof value === "string"
+      ? (bitsPerSecondOf(value) ?? amountOrNull(value, parseMemoryBytes))
+      : amountOrNull(value, parseMemoryBytes);
+  if (bits === null || !(bits >= 0)) throw at.fail("must be a bit rate, as 10 Mbps or 10M", "invalid_value");
+  return bits;
+}
+
+/** One channel for each ordered pair: the highest priority with its type, the tightest limit, the bandwidths summed. */
+function joined(channels: readonly RouteChannel[], notes: string[]): RouteChannel[] {
+  const pairs = Map.groupBy(channels, ({ source, target }) => `${source.template}\n${target.template}`);
+  return [...pairs.values()].map((several) => {
+    const [first, ...others] = several.toSorted((a, b) => (b.priority ?? 0) - (a.priority ?? 0));
+    if (others.length === 0) return first!;
+    const { source, target, relationshipType } = first!;
+    notes.push(
+      `${source.name} -> ${target.name}: ${several.length} routes are one channel, by the ${relationshipType} of the highest priority`,
+    );
+    const costs = several.flatMap(({ maxNetworkCost }) => (maxNetworkCost === null ? [] : [maxNetworkCost]));
+    const needs = several.flatMap(({ minBandwidthBitsPerSecond: bits }) => (bits === null ? [] : [bits]));
+    return {
+      ...first!,
+      maxNetworkCost: costs.length === 0 ? null : Math.min(...costs),
+      minBandwidthBitsPerSecond: needs.length === 0 ? null : needs.reduce((sum, bits) => sum + bits, 0),
+    };
+  });
+}
+
+/** A value as fields, of a size that can be written out: functions may repeat a value many times. Throws ToscaError. */
+export function fieldsOf(at: Cursor): Fields {
+  checkValues(at);
+  return at.map().value as Fields;
+}
+
+export function checkValues(at: Cursor): void {
+  let left: number = LIMITS.values;
+  const visit = (value: unknown): void => {
+    if (--left < 0) throw at.error("too_large", `must have at most ${LIMITS.values} values, got more`);
+    if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) visit(inner);
+  };
+  visit(at.value);
+}

@@ -1,0 +1,216 @@
+// Clout, as the Puccini compiler writes it: v0.17 ({"$value": …}, in JSON with capitals), newer ones ({"$primitive": …}), and both
+// after --coerce (plain values). Shapes: test/data/tosca.
+import type { Capability, Draft, RouteDraft, ServiceDraft } from "./application.ts";
+import { Cursor, isRecord, type Fields } from "./cursor.ts";
+import { localName } from "./definitions.ts";
+import { ROUTE_TYPES } from "./route-types.ts";
+import type { Source } from "./source.ts";
+
+/** Whether the document is a Clout rather than a template. */
+export function isClout({ root }: Source): boolean {
+  return isRecord(root) && ("vertexes" in root || "Vertexes" in root);
+}
+
+/** Reads a Clout. Throws ToscaError. */
+export function readClout(source: Source): Draft {
+  const root = new Cursor(source);
+  const notes: string[] = [];
+  const vertexes = new Map(
+    (root.either("vertexes", "Vertexes")?.entries() ?? []).filter(
+      ([, vertex]) => kindOf(vertex) === "NodeTemplate",
+    ),
+  );
+  const services = new Map<string, ServiceDraft>();
+  const others: string[] = [];
+  for (const [id, vertex] of vertexes) {
+    const service = serviceOf(vertex);
+    if (service !== null) services.set(id, service);
+    else others.push(nameOf(vertex));
+  }
+  if (others.length > 0) notes.push(`no Services, left out: ${others.join(", ")}`);
+  if (services.size > 2 && [...services.values()].some(({ at }) => hasNamelessTarget(at)))
+    notes.push(
+      "the Clout doesn't keep which node templates the requirements name, and newer compilers take others at times: check the channels, or give the template",
+    );
+  return {
+    root,
+    name: templateName(root),
+    // By name: the ids of vertexes, and so their order, are others each time that the compiler runs.
+    services: [...services.values()].sort((a, b) => compareText(a.template, b.template)),
+    routes: [...services]
+      .flatMap(([id, service]) => routesOf(vertexes.get(id)!, service, services, vertexes, notes))
+      .sort((a, b) => compareText(a.source, b.source) || compareText(a.target, b.target)),
+    notes,
+  };
+}
+
+function kindOf(vertex: Cursor): unknown {
+  return vertex.get("metadata")?.get("puccini")?.get("kind")?.value;
+}
+
+/** Puccini's vertexes are called by random ids: the node template's name is a property. */
+function nameOf(vertex: Cursor): string {
+  const name = vertex.get("properties")?.get("name");
+  if (!name) throw vertex.error("malformed", "must have properties.name, as a node template of Puccini has");
+  return name.text();
+}
+
+function templateName(root: Cursor): string | null {
+  const tosca = root.either("properties", "Properties")?.get("tosca");
+  const name = tosca?.get("metadata")?.get("template_name");
+  return name?.text() ?? null;
+}
+
+function serviceOf(vertex: Cursor): ServiceDraft | null {
+  const template = nameOf(vertex);
+  const properties = vertex.get("properties")!;
+  const capabilities = (properties.get("capabilities")?.entries() ?? []).map(([, at]) => capabilityOf(at));
+  const isService =
+    typeNames(properties).some((name) => localName(name) === "Service") ||
+    capabilities.some(({ types }) => types.includes("Deployment"));
+  return isService ? { template, at: vertex, capabilities } : null;
+}
+
+function capabilityOf(at: Cursor): Capability {
+  return { types: typeNames(at).map(localName), properties: propertiesOf(at) };
+}
+
+/** Of an entity, the most derived first. */
+function typeNames(entity: Cursor): string[] {
+  const types = new Map(
+    (entity.get("types")?.entries() ?? []).map(([name, type]) => [name, type.get("parent")?.text() ?? null]),
+  );
+  const parents = new Set(types.values());
+  const names: string[] = [];
+  let name = [...types.keys()].find((each) => !parents.has(each)) ?? null;
+  while (name !== null && !names.includes(name)) {
+    names.push(name);
+    name = types.get(name) ?? null;
+  }
+  return names;
+}
+
+function propertiesOf(entity: Cursor): Map<string, Cursor> {
+  return new Map(
+    (entity.get("properties")?.entries() ?? [])
+      .map(([name, at]) => [name, at.with(plain(at))] as const)
+      .filter(([, { value }]) => value !== null && value !== undefined),
+  );
+}
+
+/** A value without what the compiler knows of it. Throws ToscaError for a function that it left to later. */
+function plain(at: Cursor): unknown {
+  if (Array.isArray(at.value)) return at.items().map(plain);
+  if (!isRecord(at.value)) return at.value;
+  const { value } = at;
+  const inner = at.either("$primitive", "$value");
+  if (inner !== null) return plain(inner);
+  if ("$functionCall" in value)
+    throw at.error(
+      "unsupported",
+      "must be a value: compile the template with --coerce, got a function's call",
+    );
+  if ("$list" in value) return at.get("$list")?.items().map(plain) ?? [];
+  if ("$map" in value) return mapOf(at);
+  if ("$primitive" in value || "$value" in value) return null;
+  // What a scalar with a unit is: `$number` in the unit of its type.
+  if ("$number" in value) return value;
+  return Object.fromEntries(at.entries().map(([key, each]) => [key, plain(each)]));
+}
+
+function mapOf(at: Cursor): Fields {
+  return Object.fromEntries(
+    (at.get("$map")?.items() ?? []).map((entry) => {
+      const key = entry.get("$key");
+      const name = key === null ? null : plain(key);
+      if (typeof name !== "string") throw entry.error("malformed", "must have a text as its $key");
+      const { $key: _, ...value } = entry.map().value as Fields;
+      return [name, plain(entry.with(value))];
+    }),
+  );
+}
+
+function routesOf(
+  vertex: Cursor,
+  source: ServiceDraft,
+  services: ReadonlyMap<string, ServiceDraft>,
+  vertexes: ReadonlyMap<string, Cursor>,
+  notes: string[],
+): RouteDraft[] {
+  const edges = vertex.get("edgesOut")?.items() ?? [];
+  checkResolved(vertex, edges, vertexes);
+  return edges.flatMap((edge) => {
+    const properties = edge.get("properties") ?? edge;
+    const types = typeNames(properties);
+    if (kindOf(edge) !== "Relationship" || !types.some((type) => ROUTE_TYPES.has(localName(type)))) return [];
+    const target = targetOf(edge, vertexes);
+    const service = services.get(target.id);
+    if (service === undefined) {
+      const name = nameOf(target.vertex);
+      notes.push(`${source.template} -> ${name}: no channel, ${name} is no Service`);
+      return [];
+    }
+    return [
+      {
+        source: source.template,
+        target: service.template,
+        at: edge,
+        types,
+        properties: propertiesOf(properties),
+      },
+    ];
+  });
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+function targetOf(edge: Cursor, vertexes: ReadonlyMap<string, Cursor>): { id: string; vertex: Cursor } {
+  const at = edge.get("targetID");
+  if (at === null) throw edge.error("malformed", "must have a targetID");
+  const vertex = vertexes.get(at.text());
+  if (vertex === undefined) throw at.fail("must be the id of a node template's vertex", "unresolved");
+  return { id: at.text(), vertex };
+}
+
+/** Whether a resolved requirement says neither by name nor by type what it was to lead to. */
+function hasNamelessTarget(vertex: Cursor): boolean {
+  const requirements = vertex.get("properties")!.get("requirements")?.items() ?? [];
+  return requirements.some(
+    (requirement) =>
+      requirement.get("nodeTemplateName")?.value === "" && requirement.get("nodeTypeName")?.value === "",
+  );
+}
+
+/**
+ * The compiler must have found what each requirement leads to, and what it was told: newer ones pick another node template at times,
+ * which can be seen only where they keep the name that the template said.
+ */
+function checkResolved(
+  vertex: Cursor,
+  edges: readonly Cursor[],
+  vertexes: ReadonlyMap<string, Cursor>,
+): void {
+  const requirements = vertex.get("properties")!.get("requirements")?.items() ?? [];
+  const left = edges.map((edge) => ({
+    name: edge.get("properties")?.get("name")?.value,
+    target: edge.get("targetID") === null ? null : nameOf(targetOf(edge, vertexes).vertex),
+  }));
+  for (const requirement of requirements) {
+    const name = requirement.get("name")?.value;
+    const wanted = requirement.get("nodeTemplateName")?.value;
+    const isNamed = typeof wanted === "string" && wanted !== "";
+    const index = left.findIndex((edge) => edge.name === name && (!isNamed || edge.target === wanted));
+    if (index !== -1) {
+      left.splice(index, 1);
+      continue;
+    }
+    const to = isNamed ? ` to ${wanted}` : "";
+    throw requirement.error(
+      "unresolved",
+      `must be among edgesOut (the requirement ${String(name)}${to}): compile the template with --resolve, or give the template itself`,
+    );
+  }
+}

@@ -1,0 +1,109 @@
+import { shown, ToscaError, type ToscaErrorCode } from "./errors.ts";
+import type { Path, Source } from "./source.ts";
+
+/** A value and its place, so that whoever refuses it can say where it stands. */
+export class Cursor {
+  readonly source: Source;
+  readonly path: Path;
+  readonly value: unknown;
+
+  constructor(source: Source, value: unknown = source.root, path: Path = []) {
+    this.source = source;
+    this.value = value;
+    this.path = path;
+  }
+
+  /** Of a map; null where there is none, or nothing in it. */
+  get(key: string): Cursor | null {
+    const { value } = this;
+    if (!isRecord(value) || !Object.hasOwn(value, key)) return null;
+    const inner = value[key];
+    return inner === undefined || inner === null ? null : this.#at(key, inner);
+  }
+
+  /** The first of the keys that is there. */
+  either(...keys: readonly string[]): Cursor | null {
+    for (const key of keys) {
+      const found = this.get(key);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
+  /** Pairs of a map, those without a value too. Throws ToscaError when it is none. */
+  entries(): [string, Cursor][] {
+    const { value } = this;
+    if (value === null || value === undefined) return [];
+    if (!isRecord(value)) throw this.fail("must be a map");
+    return Object.entries(value).map(([key, inner]) => [key, this.#at(key, inner)]);
+  }
+
+  /** Throws ToscaError when it is no list. */
+  items(): Cursor[] {
+    const { value } = this;
+    if (value === null || value === undefined) return [];
+    if (!Array.isArray(value)) throw this.fail("must be a list");
+    return value.map((inner: unknown, index) => this.#at(index, inner));
+  }
+
+  /** Entries of a map or items of a list. */
+  children(): Cursor[] {
+    return Array.isArray(this.value) ? this.items() : this.entries().map(([, inner]) => inner);
+  }
+
+  get isMap(): boolean {
+    return isRecord(this.value);
+  }
+
+  /** Throws ToscaError. */
+  map(): Cursor {
+    if (!this.isMap) throw this.fail("must be a map");
+    return this;
+  }
+
+  /** Not empty. Throws ToscaError. */
+  text(): string {
+    const { value } = this;
+    if (typeof value !== "string" || value === "") {
+      const hint = typeof value === "number" || typeof value === "boolean" ? " (in quotes)" : "";
+      throw this.fail(`must be a text${hint}`);
+    }
+    return value;
+  }
+
+  /** Finite and not negative. Throws ToscaError. */
+  amount(): number {
+    const { value } = this;
+    if (typeof value !== "number" || !Number.isFinite(value) || value < 0)
+      throw this.fail("must be a number of at least 0");
+    return value;
+  }
+
+  /** The error that this value breaks `rule`. */
+  fail(rule: string, code: ToscaErrorCode = "malformed"): ToscaError {
+    return this.error(code, `${rule}, got ${shown(this.value)}`);
+  }
+
+  /** Without the value. */
+  error(code: ToscaErrorCode, rule: string): ToscaError {
+    const { source, path } = this;
+    const { line, column } = source.positionOf(path) ?? { line: null, column: null };
+    const subject = path.length === 0 ? "the document" : path.join(".");
+    return new ToscaError(code, { file: source.file, line, column }, `${subject} ${rule}`);
+  }
+
+  /** The same place with what was worked out for it. */
+  with(value: unknown): Cursor {
+    return new Cursor(this.source, value, this.path);
+  }
+
+  #at(key: string | number, value: unknown): Cursor {
+    return new Cursor(this.source, value, [...this.path, key]);
+  }
+}
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function isRecord(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,196 @@
+import { localName, chainOf, typeNamed, type Scope, type TypeDefinition } from "./definitions.ts";
+import type { Cursor } from "./cursor.ts";
+import type { ToscaError } from "./errors.ts";
+import { evaluate, type Surroundings } from "./functions.ts";
+import {
+  capabilitiesOf,
+  isClosed,
+  memberType,
+  propertiesOf,
+  requirementsOf,
+  soleEntry,
+  type MemberDefinition,
+  type PropertyDefinition,
+} from "./type-members.ts";
+import { constraintFault, typeFault } from "./values.ts";
+
+/** A requirement of a node template: as assigned, as its type defines it, or both. */
+export interface Requirement {
+  readonly name: string;
+  /** Null: only the type says that there is one. */
+  readonly at: Cursor | null;
+  readonly member: MemberDefinition | null;
+}
+
+/** A node template with its type. Values have their functions worked out. */
+export class NodeTemplate {
+  readonly name: string;
+  readonly at: Cursor;
+  readonly type: TypeDefinition;
+  readonly #surroundings: Surroundings;
+  readonly #capabilities: ReadonlyMap<string, MemberDefinition>;
+  readonly #properties: Assigned;
+  readonly #byCapability = new Map<string, Assigned>();
+
+  constructor(name: string, at: Cursor, scope: Scope, surroundings: Surroundings) {
+    this.name = name;
+    this.at = at.map();
+    if (at.get("copy") !== null) throw beyond(at.get("copy")!);
+    const type = at.get("type");
+    if (type === null) throw at.fail("must have a type");
+    this.type = typeNamed(scope, "node_types", type.text(), type);
+    this.#surroundings = surroundings;
+    this.#capabilities = capabilitiesOf(this.type);
+    this.#properties = new Assigned(at, propertiesOf(this.type), isClosed(this.type), surroundings);
+    this.#checkCapabilities();
+  }
+
+  /** A Service of the Kubernetes profile, or whatever has a Deployment. */
+  get isService(): boolean {
+    return (
+      chainOf(this.type).some((each) => each.name === "Service" || localName(each.name) === "Service") ||
+      [...this.#capabilities.keys()].some((name) => this.capabilityTypes(name).includes("Deployment"))
+    );
+  }
+
+  /** Throws ToscaError for what would make another graph of it if it were left out. */
+  checkSubset(): void {
+    const [directive] = this.at.get("directives")?.items() ?? [];
+    const odd = directive ?? this.at.either("node_filter", "count");
+    if (odd !== null) throw beyond(odd);
+  }
+
+  /** Undefined: it has no such property. */
+  property(name: string): Cursor | undefined {
+    return this.#properties.get(name);
+  }
+
+  capabilityNames(): readonly string[] {
+    return [...this.#capabilities.keys()];
+  }
+
+  /** Local names, the type of the capability first. */
+  capabilityTypes(name: string): readonly string[] {
+    const type = memberType(this.#capabilities.get(name)!, "type", "capability_types");
+    return type === null ? [] : chainOf(type).map((each) => localName(each.name));
+  }
+
+  hasCapability(name: string): boolean {
+    return this.#capabilities.has(name);
+  }
+
+  /** Properties of a capability that it has. */
+  capability(name: string): Assigned {
+    let found = this.#byCapability.get(name);
+    if (found === undefined) {
+      const member = this.#capabilities.get(name)!;
+      const type = memberType(member, "type", "capability_types");
+      const refinements = member.definitions.flatMap(({ at }) =>
+        at.isMap ? (at.get("properties") ?? []) : [],
+      );
+      const properties =
+        type === null ? new Map<string, PropertyDefinition>() : propertiesOf(type, refinements);
+      const at = this.at.get("capabilities")?.get(name) ?? null;
+      found = new Assigned(at, properties, type !== null && isClosed(type), this.#surroundings);
+      this.#byCapability.set(name, found);
+    }
+    return found;
+  }
+
+  /** Those that it lists, then those that its type demands and it doesn't list. */
+  requirements(): Requirement[] {
+    const known = requirementsOf(this.type);
+    const assigned = (this.at.get("requirements")?.items() ?? []).map((item) => {
+      const [name, at] = soleEntry(item);
+      const member = known.get(name) ?? null;
+      if (member === null && isClosed(this.type))
+        throw at.error(
+          "unresolved",
+          `must be a requirement of ${this.type.name} (${[...known.keys()].join(", ") || "it has none"}), got ${JSON.stringify(name)}`,
+        );
+      return { name, at, member };
+    });
+    const names = new Set(assigned.map(({ name }) => name));
+    const demanded = [...known.values()].filter((member) => !names.has(member.name) && isDemanded(member));
+    return [...assigned, ...demanded.map((member) => ({ name: member.name, at: null, member }))];
+  }
+
+  #checkCapabilities(): void {
+    if (!isClosed(this.type)) return;
+    for (const [name, at] of this.at.get("capabilities")?.entries() ?? [])
+      if (!this.#capabilities.has(name))
+        throw at.error(
+          "unresolved",
+          `must be a capability of ${this.type.name} (${this.capabilityNames().join(", ") || "it has none"}), got ${JSON.stringify(name)}`,
+        );
+  }
+}
+
+/** Values of properties: as assigned, else as the types preset them. Worked out when they are asked for, and once. */
+export class Assigned {
+  readonly #definitions: ReadonlyMap<string, PropertyDefinition>;
+  readonly #assigned: ReadonlyMap<string, Cursor>;
+  readonly #surroundings: Surroundings;
+  /** Null while it is being worked out. */
+  readonly #known = new Map<string, Cursor | null>();
+
+  constructor(
+    at: Cursor | null,
+    definitions: ReadonlyMap<string, PropertyDefinition>,
+    isClosed: boolean,
+    surroundings: Surroundings,
+  ) {
+    this.#definitions = definitions;
+    this.#assigned = new Map(at?.get("properties")?.entries() ?? []);
+    this.#surroundings = surroundings;
+    if (!isClosed) return;
+    for (const [name, value] of this.#assigned)
+      if (!definitions.has(name))
+        throw value.error(
+          "unresolved",
+          `must be one of the properties that the type has (${[...definitions.keys()].join(", ") || "it has none"}), got ${JSON.stringify(name)}`,
+        );
+  }
+
+  /** Undefined when nobody gives a value. Throws ToscaError. */
+  get(name: string): Cursor | undefined {
+    const known = this.#known.get(name);
+    const definition = this.#definitions.get(name);
+    const at = this.#assigned.get(name) ?? definition?.preset ?? undefined;
+    if (known === null) throw at!.error("circular", "must not be worked out from itself");
+    if (known !== undefined || at === undefined) return known;
+    this.#known.set(name, null);
+    const value = at.with(evaluate(at, this.#surroundings));
+    const fault =
+      typeFault(value.value, definition?.type ?? "") ??
+      (definition === undefined ? null : constraintFault(value.value, definition.at));
+    if (fault !== null) throw value.fail(fault, "invalid_value");
+    this.#known.set(name, value);
+    return value;
+  }
+
+  /** All that have a value. Throws ToscaError when a required one has none; `at` is who lacks it. */
+  all(at: Cursor): Map<string, Cursor> {
+    const values = new Map<string, Cursor>();
+    for (const name of new Set([...this.#definitions.keys(), ...this.#assigned.keys()])) {
+      const value = this.get(name);
+      if (value !== undefined && value.value !== null) values.set(name, value);
+      else if (this.#definitions.get(name)?.isRequired === true)
+        throw at.error("invalid_value", `must have the property ${name}`);
+    }
+    return values;
+  }
+}
+
+function beyond(at: Cursor): ToscaError {
+  return at.fail("is beyond what is read of TOSCA", "unsupported");
+}
+
+/** By default there must be exactly one. */
+function isDemanded({ definitions }: MemberDefinition): boolean {
+  for (const { at } of definitions) {
+    const range = at.isMap ? at.either("occurrences", "count_range") : null;
+    if (range !== null) return range.items()[0]?.value !== 0;
+  }
+  return true;
+}

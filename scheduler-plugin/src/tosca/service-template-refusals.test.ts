@@ -1,0 +1,166 @@
+import { describe, expect, it } from "vitest";
+import { failureOf, pair, template } from "./testing/texts.ts";
+
+describe("a service template is refused", () => {
+  it.each([
+    [
+      "an unknown version",
+      "tosca_definitions_version: tosca_9",
+      "main.yaml:1:28: tosca_definitions_version must be one of",
+    ],
+    ["no template", "a: 1", "main.yaml:1:1: the document must be a TOSCA service template"],
+    ["no topology", template(""), "main.yaml:1:1: the document must have a topology_template"],
+    [
+      "no services",
+      template("topology_template: { node_templates: {} }"),
+      "main.yaml:3:20: topology_template must have a node template whose type is a Service, got none",
+    ],
+    [
+      "an unknown target",
+      pair("{ node: c, relationship: HTTPRoute }"),
+      'main.yaml:9:24: topology_template.node_templates.a.requirements.0.route.node must name a node template (a, b), got "c"',
+    ],
+    [
+      "an unknown type",
+      pair("{ node: b, relationship: HTTPSRoute }"),
+      "main.yaml:9:41: topology_template.node_templates.a.requirements.0.route.relationship must name one of the relationship_types (AMQPRoute",
+    ],
+    [
+      "an unknown node type",
+      template("topology_template: { node_templates: { a: { type: Service } } }"),
+      "must name one of the node_types (k8s:Service)",
+    ],
+    [
+      "an unknown property",
+      pair("{ node: b, relationship: { type: HTTPRoute, properties: { prio: 1 } } }"),
+      'relationship.properties.prio must be one of the properties that the type has (priority, maxNetworkCost, minBandwidth), got "prio"',
+    ],
+    [
+      "a priority of a wrong type",
+      pair("{ node: b, relationship: { type: HTTPRoute, properties: { priority: high } } }"),
+      'main.yaml:9:84: topology_template.node_templates.a.requirements.0.route.relationship.properties.priority must be a number, got "high"',
+    ],
+    [
+      "a negative priority",
+      pair("{ node: b, relationship: { type: HTTPRoute, properties: { priority: -1 } } }"),
+      "properties.priority must be a number of at least 0, got -1",
+    ],
+    [
+      "an unknown requirement",
+      pair("b").replace("- route", "- rout"),
+      'requirements.0.rout must be a requirement of Service (route), got "rout"',
+    ],
+    [
+      "an unknown capability",
+      template(
+        "topology_template: { node_templates: { a: { type: k8s:Service, capabilities: { deploy: {} } } } }",
+      ),
+      'capabilities.deploy must be a capability of Service (metadata, service, deployment), got "deploy"',
+    ],
+    [
+      "requirements as a map",
+      pair("b").replace("- route", "  route"),
+      "main.yaml:9:9: topology_template.node_templates.a.requirements must be a list, got a map of route",
+    ],
+    [
+      "a node filter",
+      pair("{ node: b, node_filter: {} }"),
+      "node_filter is not read: name the node template by node",
+    ],
+    [
+      "substitution",
+      pair("b", "").replace("b: { type", "b: { directives: [ substitute ], type"),
+      "is beyond what is read of TOSCA",
+    ],
+    [
+      "a circle of types",
+      pair("b", "relationship_types: { A: { derived_from: B }, B: { derived_from: A } }\n").replace(
+        "route: b",
+        "route: { node: b, relationship: A }",
+      ),
+      "must not be derived from itself, got A -> B -> A",
+    ],
+    [
+      "a circle of properties",
+      template(`node_types: { N: { derived_from: k8s:Service, properties: { x: { type: string }, y: { type: string } } } }
+topology_template: { node_templates: { a: { type: N, properties: { x: { get_property: [ SELF, y ] }, y: { get_property: [ SELF, x ] } }, capabilities: { metadata: { properties: { name: { get_property: [ SELF, x ] } } } } } } }`),
+      "main.yaml:4:71: topology_template.node_templates.a.properties.x must not be worked out from itself",
+    ],
+    [
+      "an input that is missing",
+      template(
+        "topology_template: { inputs: { x: { type: string }, y: { type: integer } }, node_templates: {} }",
+      ),
+      "topology_template.inputs must be given, by --input NAME=VALUE: x, y",
+    ],
+    [
+      "an unknown input",
+      pair("{ node: b, relationship: { type: HTTPRoute, properties: { priority: { get_input: z } } } }"),
+      'must name an input (there are none), got "z"',
+    ],
+    [
+      "an attribute",
+      pair(
+        "{ node: b, relationship: { type: HTTPRoute, properties: { priority: { get_attribute: [ b, x ] } } } }",
+      ),
+      "must be known before anything runs",
+    ],
+    [
+      "a name that is none",
+      template("topology_template: { node_templates: { A_b: { type: k8s:Service } } }"),
+      'topology_template.node_templates.A_b must be called by a name that Kubernetes takes (a-z, 0-9, -, at most 63 characters), got "A_b"',
+    ],
+    [
+      "a label that is no text",
+      template(
+        "topology_template: { node_templates: { a: { type: k8s:Service, capabilities: { metadata: { properties: { labels: { v: 1.10 } } } } } } }",
+      ),
+      "properties.labels.v must be a text (in quotes), got 1.1",
+    ],
+    [
+      "a missing import",
+      pair("b").replace("imports: [", "imports: [ nothing.yaml,"),
+      "main.yaml:2:12: imports.0 must name a file that is there, or one of",
+    ],
+    [
+      "an import from the network",
+      pair("b").replace("imports: [", 'imports: [ "https://example.com/x.yaml",'),
+      "nothing is fetched over the network",
+    ],
+    [
+      "a repository",
+      pair("b").replace("imports: [", "imports: [ { file: x.yaml, repository: r },"),
+      "must not name a repository",
+    ],
+  ])("with %s is refused", async (_, text, message) => {
+    expect(await failureOf(text)).toContain(message);
+  });
+
+  it("refuses files that import each other, and too many of them", async () => {
+    const importing = (file: string): string =>
+      `tosca_definitions_version: tosca_simple_yaml_1_3\nimports: [ ${file} ]\n`;
+    const text = importing("types/a.yaml");
+    const circle = { "types/a.yaml": importing("../b.yaml"), "b.yaml": importing("types/a.yaml") };
+    expect(await failureOf(text, circle)).toBe(
+      "b.yaml:2:12: imports.0 must not import a file that imports it, got types/a.yaml -> b.yaml -> types/a.yaml",
+    );
+    const many = Object.fromEntries(
+      Array.from({ length: 100 }, (_, index) => [`f${index}.yaml`, importing(`f${index + 1}.yaml`)]),
+    );
+    expect(await failureOf(importing("f0.yaml"), many)).toContain(
+      "must not bring more than 64 files, got more",
+    );
+  });
+
+  it("refuses inputs that the template doesn't take, and values of the wrong kind", async () => {
+    const text = template(
+      "topology_template: { inputs: { n: { type: integer, default: 1, constraints: [ { in_range: [ 1, 5 ] } ] } }, node_templates: { a: { type: k8s:Service } } }",
+    );
+    const given = (name: string, value: string) => failureOf(text, {}, { inputs: new Map([[name, value]]) });
+    expect(await given("m", "1")).toContain("must declare the input m that is given; declared: n");
+    expect(await given("n", "x")).toBe('--input: n must be a whole number, got "x"');
+    expect(await given("n", "9")).toBe("--input: n must be in range [1,5], got 9");
+    expect(await given("n", "[")).toContain("--input: n must be YAML");
+    expect(await given("n", "3")).toBe("nothing failed");
+  });
+});

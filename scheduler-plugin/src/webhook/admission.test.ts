@@ -1,0 +1,244 @@
+import { EGRESS_BANDWIDTH, KINDS, LABELS, PLACEMENT_GATE, PLACEMENT_LABEL } from "@isochrone/kubernetes";
+import type { JsonPatchOperation, KubernetesObject } from "@isochrone/kubernetes";
+import { describe, expect, test } from "vitest";
+import { Admission } from "./admission.ts";
+import type { AdmissionSurroundings } from "./admission.ts";
+import type { Entry } from "./gate-rules.ts";
+
+interface PodWishes {
+  readonly labels?: unknown;
+  readonly annotations?: unknown;
+  readonly owners?: unknown;
+  readonly spec?: Record<string, unknown>;
+}
+
+const podOf = ({ labels, annotations, owners, spec = {} }: PodWishes = {}): KubernetesObject =>
+  ({
+    ...KINDS.pod,
+    metadata: { generateName: "web-", labels, annotations, ownerReferences: owners },
+    spec: { containers: [{ name: "main" }], schedulerName: "default-scheduler", ...spec },
+  }) as unknown as KubernetesObject;
+
+const reviewOf = (object: unknown, request: object = {}): string =>
+  JSON.stringify({
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    request: { uid: "review-1", namespace: "shop", operation: "CREATE", object, ...request },
+  });
+
+interface Answered {
+  readonly response: { readonly uid: string; readonly allowed: boolean; readonly warnings?: string[] };
+  readonly patch: JsonPatchOperation[];
+  readonly outcomes: string[];
+  readonly pod: KubernetesObject;
+}
+
+function ask(
+  pod: KubernetesObject,
+  entry: Entry,
+  around: Partial<AdmissionSurroundings> = {},
+  request = {},
+): Answered {
+  const outcomes: string[] = [];
+  const admission = new Admission({
+    rules: {
+      schedulerNames: new Set(["default-scheduler"]),
+      excludedNamespaces: new Set(["kube-system", "isochrone"]),
+    },
+    isPlannerAlive: () => true,
+    appGroup: () => null,
+    replicasOf: () => () => 1,
+    injectable: () => null,
+    metrics: {
+      count: (outcome) => void outcomes.push(outcome),
+      fault: (reason) => void outcomes.push(`fault ${reason}`),
+      bandwidth: { inc: () => void outcomes.push("bandwidth") } as never,
+    },
+    ...around,
+  });
+  const text = admission.answer(entry, reviewOf(pod, request));
+  if (typeof text !== "string") throw new Error(text.detail);
+  const { response } = JSON.parse(text) as { response: Answered["response"] & { patch?: string } };
+  const patch =
+    response.patch === undefined
+      ? []
+      : (JSON.parse(Buffer.from(response.patch, "base64").toString()) as JsonPatchOperation[]);
+  return { response, patch, outcomes, pod: patched(pod, patch) };
+}
+
+/** The webhook only adds. */
+function patched(pod: KubernetesObject, patch: readonly JsonPatchOperation[]): KubernetesObject {
+  const copy = structuredClone(pod);
+  for (const operation of patch) {
+    if (operation.op !== "add") throw new Error(`the webhook only adds, got ${operation.op}`);
+    const names = operation.path
+      .slice(1)
+      .split("/")
+      .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+    const last = names.pop()!;
+    const parent = names.reduce((at, name) => Reflect.get(at, name) as object, copy as object);
+    if (last === "-") (parent as unknown[]).push(operation.value);
+    else Reflect.set(parent, last, operation.value);
+  }
+  return copy;
+}
+
+const gatesOf = ({ pod }: Answered): unknown => pod.spec?.["schedulingGates"];
+const ON = { [PLACEMENT_LABEL]: "enabled" };
+const OFF = { [PLACEMENT_LABEL]: "disabled" };
+const group = (labels: Record<string, string>): KubernetesObject => ({
+  ...KINDS.appGroup,
+  metadata: { name: "a1", namespace: "shop", labels },
+  spec: {
+    workloads: [
+      {
+        workload: { selector: "web" },
+        dependencies: [{ workload: { selector: "db" }, minBandwidth: "2M" }],
+      },
+      { workload: { selector: "db" } },
+    ],
+  },
+});
+const IN_GROUP = { [LABELS.appGroup]: "a1", [LABELS.appGroupWorkload]: "web" };
+
+describe("who waits", () => {
+  test.each<[string, PodWishes, Entry, Record<string, string> | null, string]>([
+    ["asked by the namespace", {}, "namespace", null, "gated"],
+    ["asked by the pod", { labels: ON }, "pod", null, "gated"],
+    ["asked by the AppGroup", { labels: IN_GROUP }, "app-group", ON, "gated"],
+    ["a pod that says no", { labels: OFF }, "namespace", null, "not_asked"],
+    ["an AppGroup that says no", { labels: IN_GROUP }, "namespace", OFF, "not_asked"],
+    [
+      "a pod that knows better than its AppGroup",
+      { labels: { ...IN_GROUP, ...ON } },
+      "app-group",
+      OFF,
+      "gated",
+    ],
+    ["an AppGroup that says nothing", { labels: IN_GROUP }, "app-group", {}, "not_asked"],
+    ["an AppGroup that isn't known", { labels: IN_GROUP }, "app-group", null, "not_asked"],
+    ["another word", { labels: { [PLACEMENT_LABEL]: "maybe" } }, "pod", null, "not_asked"],
+    ["a pod of a DaemonSet", { owners: [{ kind: "DaemonSet" }] }, "namespace", null, "daemon_set"],
+    [
+      "a static pod",
+      { annotations: { "kubernetes.io/config.mirror": "x" } },
+      "namespace",
+      null,
+      "static_pod",
+    ],
+    ["a pod with a node", { spec: { nodeName: "n1" } }, "namespace", null, "has_node"],
+    ["another scheduler", { spec: { schedulerName: "volcano" } }, "namespace", null, "other_scheduler"],
+    [
+      "a system priority",
+      { spec: { priorityClassName: "system-cluster-critical" } },
+      "namespace",
+      null,
+      "system_priority",
+    ],
+    [
+      "one that waits already",
+      { spec: { schedulingGates: [{ name: PLACEMENT_GATE }] } },
+      "namespace",
+      null,
+      "already_gated",
+    ],
+  ])("%s", (_, wishes, entry, appGroup, outcome) => {
+    const around = { appGroup: () => (appGroup === null ? null : group(appGroup)) };
+    const answered = ask(podOf(wishes), entry, around);
+    expect(answered.outcomes).toEqual([outcome]);
+    expect(answered.response).toMatchObject({ uid: "review-1", allowed: true });
+    const gated = [{ op: "add", path: "/spec/schedulingGates", value: [{ name: PLACEMENT_GATE }] }];
+    expect(answered.patch).toEqual(outcome === "gated" ? gated : []);
+  });
+
+  test("nobody of an excluded namespace", () => {
+    const { outcomes, patch } = ask(podOf({ labels: ON }), "pod", {}, { namespace: "kube-system" });
+    expect([outcomes, patch]).toEqual([["excluded_namespace"], []]);
+  });
+
+  test("nobody while no planner lives", () => {
+    const { outcomes, patch } = ask(podOf(), "namespace", { isPlannerAlive: () => false });
+    expect([outcomes, patch]).toEqual([["no_planner"], []]);
+  });
+
+  test("asked twice, a pod is changed once", () => {
+    const first = ask(podOf({ spec: { schedulingGates: [{ name: "quota.dev/x" }] } }), "namespace");
+    expect(gatesOf(first)).toEqual([{ name: "quota.dev/x" }, { name: PLACEMENT_GATE }]);
+    expect(ask(first.pod, "namespace").patch).toEqual([]);
+  });
+});
+
+describe("the managed resource", () => {
+  const RESOURCE = "isochrone.dev/placement";
+  const dead = { isPlannerAlive: () => false, injectable: () => RESOURCE };
+  const resourcesOf = ({ pod }: Answered): unknown =>
+    (pod.spec!["containers"] as { resources?: unknown }[])[0]!.resources;
+
+  test("is asked for by pods that can't be planned now, while the guard has seen such pods scheduled", () => {
+    const answered = ask(podOf(), "namespace", dead);
+    expect(answered.outcomes).toEqual(["resource"]);
+    expect(resourcesOf(answered)).toEqual({ limits: { [RESOURCE]: "1" }, requests: { [RESOURCE]: "1" } });
+    expect(ask(answered.pod, "namespace", dead).patch).toEqual([]);
+  });
+
+  test("stands beside what the container asks for", () => {
+    const containers = [{ name: "a", resources: { requests: { cpu: "1" } } }, { name: "b" }];
+    expect(resourcesOf(ask(podOf({ spec: { containers } }), "namespace", dead))).toEqual({
+      limits: { [RESOURCE]: "1" },
+      requests: { cpu: "1", [RESOURCE]: "1" },
+    });
+  });
+
+  test("is none of a pod that waits, of one that nobody asked about, or while the guard forbids it", () => {
+    expect(resourcesOf(ask(podOf(), "namespace", { injectable: () => RESOURCE }))).toBeUndefined();
+    expect(ask(podOf({ labels: OFF }), "namespace", dead).patch).toEqual([]);
+    expect(ask(podOf(), "namespace", { ...dead, injectable: () => null }).patch).toEqual([]);
+  });
+});
+
+describe("bandwidth annotations", () => {
+  const annotate = { "isochrone.dev/bandwidth": "annotate" };
+
+  test("are written where AppGroup or pod ask, for excluded schedulers too, and count the other end's pods", () => {
+    const around = { appGroup: () => group(annotate), replicasOf: () => () => 3 };
+    const pod = podOf({ labels: IN_GROUP, spec: { schedulerName: "volcano" } });
+    const answered = ask(pod, "app-group", around);
+    expect(answered.pod.metadata.annotations).toEqual({ [EGRESS_BANDWIDTH]: "6000000" });
+    expect(answered.outcomes).toEqual(["bandwidth", "other_scheduler"]);
+    const byPod = podOf({ labels: IN_GROUP, annotations: annotate });
+    expect(ask(byPod, "app-group", { appGroup: () => group({}) }).pod.metadata.annotations).toEqual({
+      ...annotate,
+      [EGRESS_BANDWIDTH]: "2000000",
+    });
+  });
+
+  test("leave those of the user, and pods that say otherwise", () => {
+    const own = podOf({ labels: IN_GROUP, annotations: { [EGRESS_BANDWIDTH]: "9M" } });
+    expect(ask(own, "app-group", { appGroup: () => group(annotate) }).patch).toEqual([]);
+    const no = podOf({ labels: { ...IN_GROUP, "isochrone.dev/bandwidth": "none" } });
+    expect(ask(no, "app-group", { appGroup: () => group(annotate) }).patch).toEqual([]);
+  });
+});
+
+describe("odd requests", () => {
+  test.each<[string, unknown, object]>([
+    ["a deletion", podOf(), { operation: "DELETE" }],
+    ["a subresource", podOf(), { subResource: "eviction" }],
+    ["another kind", { ...podOf(), kind: "Service" }, {}],
+    ["a pod without a spec", { kind: "Pod", metadata: {} }, {}],
+    ["a list", [], {}],
+  ])("%s is allowed and left as it is", (_, object, request) => {
+    const { response, patch, outcomes } = ask(object as KubernetesObject, "namespace", {}, request);
+    expect([response.allowed, patch, outcomes]).toEqual([true, [], ["fault no_pod"]]);
+    expect(response.warnings).toHaveLength(1);
+  });
+
+  test.each<[string, PodWishes]>([
+    ["labels", { labels: 7 }],
+    ["annotations", { annotations: "x" }],
+    ["owners", { owners: { kind: 5 } }],
+    ["gates", { spec: { schedulingGates: "none", containers: null } }],
+  ])("%s of a wrong type count as absent", (_, wishes) => {
+    expect(ask(podOf(wishes), "namespace").outcomes).toEqual(["gated"]);
+  });
+});

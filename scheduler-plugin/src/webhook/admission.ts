@@ -1,0 +1,94 @@
+// What is answered to a review: pure but for the counts. It never waits: everything that it needs to know is known already.
+import { BANDWIDTH_ANNOTATE, BANDWIDTH_KEY, bandwidthAnnotations, LABELS } from "@isochrone/kubernetes";
+import type { JsonPatchOperation, KubernetesObject, ReplicasOf } from "@isochrone/kubernetes";
+import { allowed, isFaulty, readReview } from "./admission-review.ts";
+import type { AdmissionRequest, FaultyReview } from "./admission-review.ts";
+import { exclusionOf } from "./gate-rules.ts";
+import type { Entry, GateRules } from "./gate-rules.ts";
+import type { WebhookMetrics } from "./metrics.ts";
+import { annotationPatch, gatePatch, resourcePatch } from "./pod-patch.ts";
+
+/** What the answers depend on beside the pod. */
+export interface AdmissionSurroundings {
+  readonly rules: GateRules;
+  /** Whether a pod that waits for the planner now will be looked at. */
+  isPlannerAlive(): boolean;
+  /** Null: there is none, or it isn't known. */
+  appGroup(namespace: string, name: string): KubernetesObject | null;
+  /** Pods of an AppGroup's workloads, by selector. */
+  replicasOf(namespace: string, appGroup: string): ReplicasOf;
+  /** The resource by which a pod asks to be scored, while pods that do so are known to be scheduled; null otherwise. */
+  injectable(): string | null;
+  readonly metrics: Pick<WebhookMetrics, "count" | "fault" | "bandwidth">;
+}
+
+export class Admission {
+  readonly #around: AdmissionSurroundings;
+
+  constructor(around: AdmissionSurroundings) {
+    this.#around = around;
+  }
+
+  /** The answer's text, or why there can be none. */
+  answer(entry: Entry, body: string): string | FaultyReview {
+    const { metrics } = this.#around;
+    const review = readReview(body);
+    if (isFaulty(review)) {
+      metrics.fault(review.fault);
+      return review;
+    }
+    const { uid, pod } = review;
+    if (pod !== null) return allowed(uid, this.#patch(entry, review, pod));
+    metrics.fault("no_pod");
+    return allowed(
+      uid,
+      [],
+      ["isochrone: asked about something other than the creation of a pod, which is left as it is"],
+    );
+  }
+
+  #patch(entry: Entry, { namespace }: AdmissionRequest, pod: KubernetesObject): JsonPatchOperation[] {
+    const { rules } = this.#around;
+    const name = pod.metadata.labels?.[LABELS.appGroup];
+    const appGroup = typeof name === "string" ? this.#around.appGroup(namespace, name) : null;
+    const asked = { pod, namespace, entry, appGroup };
+    const bandwidth = rules.excludedNamespaces.has(namespace)
+      ? []
+      : this.#bandwidth(namespace, pod, appGroup);
+    const exclusion = exclusionOf(asked, rules);
+    if (exclusion === null) return [...this.#wait(pod), ...bandwidth];
+    this.#around.metrics.count(exclusion);
+    return bandwidth;
+  }
+
+  /** A pod that nobody would plan now must not wait. It may still ask to be scored. */
+  #wait(pod: KubernetesObject): JsonPatchOperation[] {
+    const { metrics } = this.#around;
+    if (this.#around.isPlannerAlive()) {
+      metrics.count("gated");
+      return gatePatch(pod);
+    }
+    const resource = this.#around.injectable();
+    metrics.count(resource === null ? "no_planner" : "resource");
+    return resource === null ? [] : resourcePatch(pod, resource);
+  }
+
+  #bandwidth(
+    namespace: string,
+    pod: KubernetesObject,
+    appGroup: KubernetesObject | null,
+  ): JsonPatchOperation[] {
+    const workload = pod.metadata.labels?.[LABELS.appGroupWorkload];
+    if (appGroup === null || typeof workload !== "string") return [];
+    const word = wordOn(pod) ?? wordOn(appGroup);
+    if (word !== BANDWIDTH_ANNOTATE) return [];
+    const replicas = this.#around.replicasOf(namespace, appGroup.metadata.name);
+    const patch = annotationPatch(pod, bandwidthAnnotations(appGroup, workload, replicas));
+    if (patch.length > 0) this.#around.metrics.bandwidth.inc();
+    return patch;
+  }
+}
+
+function wordOn({ metadata }: KubernetesObject): string | null {
+  return metadata.labels?.[BANDWIDTH_KEY] ?? metadata.annotations?.[BANDWIDTH_KEY] ?? null;
+}

@@ -1,0 +1,135 @@
+// The webhook's certificates as all replicas share them, and what is to be done with them next.
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
+import { looseFields, looseText } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+
+/** PEM. */
+export interface KeyPair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** A key pair that signs. */
+export type Authority = KeyPair;
+
+/**
+ * An authority takes over in three steps, so that whoever asks trusts whatever any replica serves with at any time: it is made (`next`) and
+ * trusted beside the old one; when every API server has heard of it, it signs (`authority`); the old one stays trusted until it expires
+ * (`former`), for replicas that still serve by it. Its key is gone by then.
+ */
+export interface CertificateBundle {
+  readonly authority: Authority;
+  readonly next: Authority | null;
+  /** PEM; null: none. */
+  readonly former: string | null;
+  readonly serving: KeyPair;
+}
+
+/** What is to be done; null: nothing. */
+export type CertificateStep = "create" | "prepare" | "switch" | "renew" | "retire";
+
+export interface CertificateRules {
+  /** That the serving certificate must be for. */
+  readonly hosts: readonly string[];
+  readonly certificateLifetimeMs: number;
+  readonly authorityLifetimeMs: number;
+}
+
+/** Part of its life with which a certificate is replaced. */
+const RENEW_AT = 1 / 3;
+
+/** @param isNextTrusted whether the next authority has been registered for long enough */
+export function nextStep(
+  bundle: CertificateBundle | null,
+  rules: CertificateRules,
+  nowMs: number,
+  isNextTrusted: boolean,
+): CertificateStep | null {
+  if (bundle === null || leftMs(bundle.authority.certificate, nowMs) <= 0) return "create";
+  const { authority, next, former, serving } = bundle;
+  if (next !== null && isNextTrusted) return "switch";
+  const isOld = (certificate: string, lifetimeMs: number): boolean =>
+    leftMs(certificate, nowMs) < lifetimeMs * RENEW_AT;
+  if (next === null && isOld(authority.certificate, rules.authorityLifetimeMs)) return "prepare";
+  // One that was signed by a dying authority can't outlive it: renewing it would give no more.
+  const isLimited = leftMs(serving.certificate, nowMs) >= leftMs(authority.certificate, nowMs) - 1000;
+  if ((isOld(serving.certificate, rules.certificateLifetimeMs) && !isLimited) || !isFor(serving, rules.hosts))
+    return "renew";
+  return former !== null && leftMs(former, nowMs) <= 0 ? "retire" : null;
+}
+
+/** PEM of all authorities that are to be trusted now, for the registration. */
+export function trustedBy({ authority, next, former }: CertificateBundle): string {
+  return [authority.certificate, next?.certificate ?? null, former]
+    .filter((pem) => pem !== null)
+    .map((pem) => `${pem.trim()}\n`)
+    .join("");
+}
+
+/** Until when it is good, ms since the epoch. */
+export function expiryMs(certificate: string): number {
+  return Date.parse(new X509Certificate(certificate).validTo);
+}
+
+const KEYS = {
+  authority: ["ca.crt", "ca.key"],
+  next: ["next-ca.crt", "next-ca.key"],
+  serving: ["tls.crt", "tls.key"],
+} as const;
+const FORMER = "former-ca.crt";
+
+/** As `data` of a Secret. */
+export function dataOf({ authority, next, former, serving }: CertificateBundle): Record<string, string> {
+  const texts: Record<string, string> = former === null ? {} : { [FORMER]: former };
+  for (const [name, pair] of Object.entries({ authority, next, serving })) {
+    if (pair === null) continue;
+    const [certificate, key] = KEYS[name as keyof typeof KEYS];
+    texts[certificate] = pair.certificate;
+    texts[key] = pair.key;
+  }
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, value]) => [name, Buffer.from(value).toString("base64")]),
+  );
+}
+
+/** Null: the Secret holds none that can be used, whoever wrote it. */
+export function bundleOf(secret: KubernetesObject | null): CertificateBundle | null {
+  const data = looseFields(secret?.["data"]);
+  const textOf = (name: string): string => Buffer.from(looseText(data[name]), "base64").toString();
+  const pairOf = (name: keyof typeof KEYS): KeyPair | null => {
+    const [certificate, key] = KEYS[name];
+    return usable({ certificate: textOf(certificate), key: textOf(key) });
+  };
+  const authority = pairOf("authority");
+  const serving = pairOf("serving");
+  if (authority === null || serving === null) return null;
+  const former = textOf(FORMER);
+  return { authority, serving, next: pairOf("next"), former: isCertificate(former) ? former : null };
+}
+
+function usable(pair: KeyPair): KeyPair | null {
+  try {
+    const fits = new X509Certificate(pair.certificate).checkPrivateKey(createPrivateKey(pair.key));
+    return fits ? pair : null;
+  } catch {
+    return null;
+  }
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).validTo !== "";
+  } catch {
+    return false;
+  }
+}
+
+function isFor({ certificate }: KeyPair, hosts: readonly string[]): boolean {
+  const read = new X509Certificate(certificate);
+  return hosts.every((host) => (isIP(host) === 0 ? read.checkHost(host) : read.checkIP(host)) !== undefined);
+}
+
+function leftMs(certificate: string, nowMs: number): number {
+  return expiryMs(certificate) - nowMs;
+}

@@ -1,0 +1,104 @@
+// Whether the planner lives, by its Lease. Its clock and ours may differ: what counts is when we last saw it renewed, by our own.
+import {
+  KINDS,
+  looseFields,
+  looseText,
+  PLANNER_LEASE,
+  StoreError,
+  WEBHOOK_REMOVED_AT,
+} from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
+import { periodic } from "@isochrone/runtime";
+import type { Clock, Logger, Periodic, Service } from "@isochrone/runtime";
+
+/** After a removal nothing is gated or registered for so long: an uninstallation has ended by then, or a person has the settings changed. */
+const REMOVED_FOR_MS = 600_000;
+
+export interface HeartbeatOptions {
+  readonly store: Pick<ClusterStore, "get">;
+  readonly namespace: string;
+  readonly maxAgeMs: number;
+  readonly checkMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly onFailure: (reason: string) => void;
+}
+
+export class Heartbeat implements Service {
+  readonly #options: HeartbeatOptions;
+  readonly #loop: Periodic;
+  /** Of the Lease as it was seen last. */
+  #renewTime = "";
+  #seenMs: number | null = null;
+  #removedAtMs: number | null = null;
+
+  constructor(options: HeartbeatOptions) {
+    const { clock, checkMs, logger, onFailure } = options;
+    this.#options = options;
+    this.#loop = periodic({
+      clock,
+      intervalMs: checkMs,
+      immediate: true,
+      run: () => this.check(),
+      onError: (error) => {
+        onFailure(error instanceof StoreError ? error.code : "other");
+        logger.warnOnce("heartbeat", "the planner's Lease can't be read; pods get no gate meanwhile", {
+          error,
+        });
+      },
+    });
+  }
+
+  start(): Promise<void> {
+    this.#loop.start();
+    return Promise.resolve();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  /** Age of the planner's last sign of life, ms; null: none was ever seen, or it has said goodbye. */
+  ageMs(): number | null {
+    return this.#seenMs === null ? null : this.#options.clock.monotonic() - this.#seenMs;
+  }
+
+  /** Whether a pod that waits for the planner now will be looked at. */
+  isAlive(): boolean {
+    const ageMs = this.ageMs();
+    return ageMs !== null && ageMs < this.#options.maxAgeMs && !this.isRemoved();
+  }
+
+  /** Whether the webhook was taken away on purpose a short while ago. */
+  isRemoved(): boolean {
+    if (this.#removedAtMs === null) return false;
+    return Math.abs(this.#options.clock.now() - this.#removedAtMs) < REMOVED_FOR_MS;
+  }
+
+  /** One look at the Lease. Rejects with StoreErrors of the way: what was seen before counts until it is too old. */
+  async check(): Promise<void> {
+    const { store, namespace } = this.#options;
+    const askedMs = this.#options.clock.monotonic();
+    const lease = await store.get({ ...KINDS.lease, namespace, name: PLANNER_LEASE });
+    this.#removedAtMs = lease === null ? null : removedAtMs(lease);
+    const { renewTime, holderIdentity } = looseFields(lease?.spec);
+    const stamp = looseText(renewTime);
+    if (stamp === "" || holderIdentity === "") {
+      this.#seenMs = null;
+      this.#renewTime = "";
+    } else if (stamp !== this.#renewTime) {
+      // Of the first one seen nobody knows how old it is, but by the clocks; one that was renewed since is as old as the look before.
+      if (this.#renewTime !== "" || this.#isYoungByClocks(stamp)) this.#seenMs = askedMs;
+      this.#renewTime = stamp;
+    }
+  }
+
+  #isYoungByClocks(stamp: string): boolean {
+    return Math.abs(this.#options.clock.now() - Date.parse(stamp)) < this.#options.maxAgeMs;
+  }
+}
+
+function removedAtMs({ metadata }: KubernetesObject): number | null {
+  const timeMs = Date.parse(metadata.annotations?.[WEBHOOK_REMOVED_AT] ?? "");
+  return Number.isNaN(timeMs) ? null : timeMs;
+}

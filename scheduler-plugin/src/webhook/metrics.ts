@@ -1,0 +1,121 @@
+// Names and labels of the webhook's metrics, in one place.
+import { Counter, Gauge, Histogram } from "prom-client";
+import type { Registry } from "prom-client";
+import type { CertificateStep } from "./certificates.ts";
+import type { Exclusion } from "./gate-rules.ts";
+import type { ReviewFault } from "./admission-review.ts";
+
+/** Seconds: it is on every pod's way into the cluster. */
+const BUCKETS = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.1, 0.5, 2];
+
+/** What became of a pod: it got the gate, it asks for the managed resource instead, nobody plans now, or it is none of ours. */
+export type PodOutcome = "gated" | "resource" | "no_planner" | Exclusion;
+/** Requests that were about no new pod, or that could not be read. */
+export type FaultReason =
+  | ReviewFault
+  | "no_pod"
+  | "too_large"
+  | "overloaded"
+  | "not_found"
+  | "aborted"
+  | "internal";
+
+export interface WebhookMetrics {
+  readonly pods: Counter<"outcome">;
+  readonly bandwidth: Counter;
+  readonly faults: Counter<"reason">;
+  readonly seconds: Histogram;
+  readonly failures: Counter<"what" | "reason">;
+  readonly steps: Counter<"step">;
+  readonly expiry: Gauge<"certificate">;
+  readonly registered: Gauge;
+  readonly registrations: Counter;
+  count(pod: PodOutcome): void;
+  fault(reason: FaultReason): void;
+  failed(what: "heartbeat" | "certificates", reason: string): void;
+  stepped(step: CertificateStep): void;
+}
+
+/** @param heartbeatAgeSeconds NaN while none was seen */
+export function createWebhookMetrics(registry: Registry, heartbeatAgeSeconds: () => number): WebhookMetrics {
+  const registers = [registry];
+  const heartbeat: Gauge = new Gauge({
+    name: "isochrone_webhook_planner_heartbeat_age_seconds",
+    help: "Age of the planner's last sign of life as the webhook knows it; NaN: none was ever seen, or it has said goodbye.",
+    registers,
+    collect: () => heartbeat.set(heartbeatAgeSeconds()),
+  });
+  const counters = createCounters(registers);
+  const { pods, faults, failures, steps } = counters;
+  return {
+    ...counters,
+    ...createGauges(registers),
+    count: (outcome) => pods.inc({ outcome }),
+    fault: (reason) => faults.inc({ reason }),
+    failed: (what, reason) => failures.inc({ what, reason }),
+    stepped: (step) => steps.inc({ step }),
+  };
+}
+
+function createCounters(
+  registers: Registry[],
+): Pick<WebhookMetrics, "pods" | "bandwidth" | "faults" | "failures" | "steps" | "registrations"> {
+  return {
+    pods: new Counter({
+      name: "isochrone_webhook_pods_total",
+      help: "New pods that the webhook was asked about, by outcome (gated; resource: the managed resource instead; no_planner; else why the pod is left alone).",
+      labelNames: ["outcome"],
+      registers,
+    }),
+    bandwidth: new Counter({
+      name: "isochrone_webhook_bandwidth_annotated_total",
+      help: "New pods that got the CNI's bandwidth annotations of their AppGroup.",
+      registers,
+    }),
+    faults: new Counter({
+      name: "isochrone_webhook_faults_total",
+      help: "Requests that were about no new pod or could not be read, by reason.",
+      labelNames: ["reason"],
+      registers,
+    }),
+    failures: new Counter({
+      name: "isochrone_webhook_failures_total",
+      help: "Failed looks at the planner's heartbeat, and at certificates and registration, by reason.",
+      labelNames: ["what", "reason"],
+      registers,
+    }),
+    steps: new Counter({
+      name: "isochrone_webhook_certificate_steps_total",
+      help: "Changes of the certificates by this replica (create, prepare and switch of an authority, renew, retire).",
+      labelNames: ["step"],
+      registers,
+    }),
+    registrations: new Counter({
+      name: "isochrone_webhook_registrations_total",
+      help: "Writes of the MutatingWebhookConfiguration by this replica.",
+      registers,
+    }),
+  };
+}
+
+function createGauges(registers: Registry[]): Pick<WebhookMetrics, "seconds" | "expiry" | "registered"> {
+  return {
+    seconds: new Histogram({
+      name: "isochrone_webhook_seconds",
+      help: "Time from a request's last byte to its answer.",
+      buckets: BUCKETS,
+      registers,
+    }),
+    expiry: new Gauge({
+      name: "isochrone_webhook_certificate_expiry_seconds",
+      help: "Until when a certificate of the webhook (serving, authority) is good, seconds since the epoch.",
+      labelNames: ["certificate"],
+      registers,
+    }),
+    registered: new Gauge({
+      name: "isochrone_webhook_registered",
+      help: "1 while the registration is as this leader wants it, else 0; 0 on other replicas.",
+      registers,
+    }),
+  };
+}

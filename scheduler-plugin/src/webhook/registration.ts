@@ -1,0 +1,176 @@
+// The MutatingWebhookConfiguration: whom the API server asks about which pods, and whose certificates it takes.
+import { isStoreError, KINDS, looseFields, looseList, WEBHOOK_CONFIGURATION } from "@isochrone/kubernetes";
+import {
+  LABELS,
+  PLACEMENT_ENABLED,
+  PLACEMENT_LABEL,
+  type ClusterStore,
+  type KubernetesObject,
+} from "@isochrone/kubernetes";
+import type { Entry } from "./gate-rules.ts";
+
+export interface RegistrationOptions {
+  /** Where the API server finds the webhook. */
+  readonly target: RegistrationTarget;
+  readonly timeoutMs: number;
+  readonly schedulerNames: readonly string[];
+  readonly excludedNamespaces: readonly string[];
+}
+
+export type RegistrationTarget =
+  | { readonly url: string }
+  | { readonly service: { readonly namespace: string; readonly name: string; readonly port: number } };
+
+const NAMESPACE_NAME = "kubernetes.io/metadata.name";
+
+/** Where the webhook answers. */
+export function pathOf(entry: Entry): string {
+  return `/v1/pods/${entry}`;
+}
+
+/**
+ * Makes the stored registration what it should be; true when it was written. What others have added (labels, further conditions of the
+ * namespaceSelector, as some clouds do) stays. Throws the store's errors.
+ */
+export async function register(
+  store: Pick<ClusterStore, "get" | "create" | "update">,
+  options: RegistrationOptions,
+  trusted: string,
+): Promise<boolean> {
+  const wanted = configuration(options, trusted);
+  const found = await store.get({ ...KINDS.mutatingWebhookConfiguration, name: WEBHOOK_CONFIGURATION });
+  if (found === null) {
+    try {
+      await store.create(wanted);
+    } catch (error) {
+      // Another leader was a moment earlier: looked at again at the next check.
+      if (!isStoreError(error, "already_exists")) throw error;
+    }
+    return true;
+  }
+  if (isCovered(wanted["webhooks"], found["webhooks"])) return false;
+  const labels = { ...found.metadata.labels, ...wanted.metadata.labels };
+  await store.update({ ...found, metadata: { ...found.metadata, labels }, webhooks: wanted["webhooks"] });
+  return true;
+}
+
+/** Whether every entry of the registration trusts the authority (PEM). */
+export async function isTrusted(store: Pick<ClusterStore, "get">, authority: string): Promise<boolean> {
+  const found = await store.get({ ...KINDS.mutatingWebhookConfiguration, name: WEBHOOK_CONFIGURATION });
+  const entries = looseList(found?.["webhooks"]);
+  return (
+    entries.length > 0 &&
+    entries.every(({ clientConfig }) => {
+      const { caBundle } = looseFields(clientConfig);
+      return (
+        typeof caBundle === "string" && Buffer.from(caBundle, "base64").toString().includes(authority.trim())
+      );
+    })
+  );
+}
+
+/** As it is to be, every field said, so that what the API server would fill in makes no difference. */
+export function configuration(options: RegistrationOptions, trusted: string): KubernetesObject {
+  const excluded = expression(NAMESPACE_NAME, "NotIn", options.excludedNamespaces);
+  const enabled = expression(PLACEMENT_LABEL, "In", [PLACEMENT_ENABLED]);
+  const notEnabled = expression(PLACEMENT_LABEL, "NotIn", [PLACEMENT_ENABLED]);
+  const inAppGroup = { key: LABELS.appGroup, operator: "Exists" };
+  const common = {
+    admissionReviewVersions: ["v1"],
+    rules: [
+      {
+        apiGroups: [""],
+        apiVersions: ["v1"],
+        operations: ["CREATE"],
+        resources: ["pods"],
+        scope: "Namespaced",
+      },
+    ],
+    failurePolicy: "Ignore",
+    matchPolicy: "Equivalent",
+    sideEffects: "None",
+    timeoutSeconds: Math.round(options.timeoutMs / 1000),
+    // Others may label the pod after us; asked again, we add nothing twice.
+    reinvocationPolicy: "IfNeeded",
+    matchConditions: matchConditions(options.schedulerNames),
+  };
+  // The three take apart what they are asked about: no pod is asked about twice.
+  const webhooks = [
+    entryOf("namespace", [excluded, enabled], []),
+    entryOf("pod", [excluded, notEnabled], [enabled]),
+    entryOf("app-group", [excluded, notEnabled], [inAppGroup, notEnabled]),
+  ].map((entry) => ({ ...entry, ...common }));
+  return {
+    ...KINDS.mutatingWebhookConfiguration,
+    metadata: {
+      name: WEBHOOK_CONFIGURATION,
+      labels: { "app.kubernetes.io/part-of": "isochrone", "app.kubernetes.io/managed-by": "isochrone" },
+    },
+    webhooks: webhooks.map(({ entry, ...rest }) => ({
+      ...rest,
+      clientConfig: clientConfig(options.target, entry, trusted),
+    })),
+  };
+}
+
+function entryOf(
+  entry: Entry,
+  namespaces: readonly object[],
+  objects: readonly object[],
+): { readonly entry: Entry; readonly name: string } & Record<string, unknown> {
+  return {
+    entry,
+    name: `${entry}.placement.isochrone.dev`,
+    namespaceSelector: { matchExpressions: namespaces },
+    objectSelector: objects.length === 0 ? {} : { matchExpressions: objects },
+  };
+}
+
+/** What never waits isn't even asked about. The webhook knows these rules too: it may be asked by an older registration. */
+function matchConditions(schedulerNames: readonly string[]): object[] {
+  const names = schedulerNames.map((name) => JSON.stringify(name)).join(", ");
+  return [
+    { name: "has-no-node", expression: "!has(object.spec.nodeName) || object.spec.nodeName == ''" },
+    {
+      name: "is-of-no-daemon-set",
+      expression:
+        "!has(object.metadata.ownerReferences) || !object.metadata.ownerReferences.exists(o, o.kind == 'DaemonSet')",
+    },
+    {
+      name: "has-a-scheduler-of-ours",
+      expression: `!has(object.spec.schedulerName) || object.spec.schedulerName in [${names}]`,
+    },
+  ];
+}
+
+function clientConfig(target: RegistrationTarget, entry: Entry, trusted: string): object {
+  const caBundle = Buffer.from(trusted).toString("base64");
+  const path = pathOf(entry);
+  return "url" in target
+    ? { url: `${target.url}${path}`, caBundle }
+    : { service: { ...target.service, path }, caBundle };
+}
+
+function expression(key: string, operator: "In" | "NotIn", values: readonly string[]): object {
+  return { key, operator, values };
+}
+
+/** Whether all that is wanted is there. Lists must be equal, but for conditions of selectors, of which there may be more. */
+function isCovered(wanted: unknown, found: unknown, name = ""): boolean {
+  if (Array.isArray(wanted)) {
+    if (!Array.isArray(found)) return false;
+    if (name === "matchExpressions")
+      return wanted.every((one: unknown) => found.some((other: unknown) => isCovered(one, other)));
+    return (
+      wanted.length === found.length && wanted.every((one: unknown, index) => isCovered(one, found[index]))
+    );
+  }
+  if (typeof wanted !== "object" || wanted === null) return wanted === found;
+  const fields = looseFields(found);
+  return (
+    fields === found &&
+    Object.entries(wanted).every(([key, value]) => isCovered(value, fields[key], key)) &&
+    // A selector that is empty takes everything; one that isn't any more takes less.
+    (name !== "clientConfig" || Object.keys(fields).length === Object.keys(wanted).length)
+  );
+}

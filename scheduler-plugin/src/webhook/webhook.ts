@@ -1,0 +1,189 @@
+// The webhook as a part of the scheduler-plugin: what it needs to know is followed ahead, so that no pod waits for an answer.
+import { createInformer, KINDS, leaderStore, StoreError, WEBHOOK_SECRET } from "@isochrone/kubernetes";
+import type { ClusterStore, Informer } from "@isochrone/kubernetes";
+import { periodic } from "@isochrone/runtime";
+import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtime";
+import type { ListenAddress } from "@isochrone/runtime/http";
+import type { Registry } from "prom-client";
+import type { PodChanges } from "../adapters/cluster-pods.ts";
+import type { Injectable } from "../domain/canary-record.ts";
+import { SCHEDULER_LEASE } from "../leadership.ts";
+import type { Leadership, SharedLeadership } from "../leadership.ts";
+import { Admission } from "./admission.ts";
+import { CertificateKeeper } from "./certificate-keeper.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import { createWebhookMetrics } from "./metrics.ts";
+import type { WebhookMetrics } from "./metrics.ts";
+import type { RegistrationOptions } from "./registration.ts";
+import { GroupReplicas } from "./replicas.ts";
+import { WebhookServer } from "./server.ts";
+import type { WebhookConfig } from "./settings.ts";
+
+export interface WebhookDeps {
+  readonly store: ClusterStore;
+  /** Followed already. */
+  readonly pods: PodChanges;
+  /** Of the managed resource; null: none is set. */
+  readonly guard: { readonly resource: string; state(): Injectable } | null;
+  readonly leadership: SharedLeadership;
+  /** Of the Leases and the Secret: our own. */
+  readonly namespace: string;
+  readonly canaryNamespace: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly registry: Registry;
+}
+
+export interface Webhook extends Service {
+  /** Where it listens; null before it has its first certificate. */
+  readonly address: ListenAddress | null;
+}
+
+/** Null when the settings don't want it. */
+export function createWebhook(config: WebhookConfig, deps: WebhookDeps): Webhook | null {
+  return config.enabled ? new RunningWebhook(config, deps) : null;
+}
+
+class RunningWebhook implements Webhook {
+  readonly #config: WebhookConfig;
+  readonly #deps: WebhookDeps;
+  readonly #metrics: WebhookMetrics;
+  readonly #heartbeat: Heartbeat;
+  readonly #replicas = new GroupReplicas();
+  readonly #server: WebhookServer;
+  readonly #leadership: Leadership;
+  #appGroups: Informer | null = null;
+  #checks: Periodic | null = null;
+
+  constructor(config: WebhookConfig, deps: WebhookDeps) {
+    this.#config = config;
+    this.#deps = deps;
+    const { store, namespace, clock, logger, registry } = deps;
+    this.#metrics = createWebhookMetrics(registry, () => (this.#heartbeat.ageMs() ?? Number.NaN) / 1000);
+    this.#heartbeat = new Heartbeat({
+      store,
+      namespace,
+      maxAgeMs: config.heartbeatMaxAgeMs,
+      checkMs: config.heartbeatCheckMs,
+      clock,
+      logger,
+      onFailure: (reason) => this.#metrics.failed("heartbeat", reason),
+    });
+    const admission = this.#createAdmission();
+    this.#server = new WebhookServer({
+      ...config,
+      answer: (entry, body) => admission.answer(entry, body),
+      onFault: (reason) => this.#metrics.fault(reason),
+      onError: (error) => logger.warnOnce("webhook", "a review could not be judged", { error }),
+      onAnswer: (seconds) => this.#metrics.seconds.observe(seconds),
+      monotonicMs: () => clock.monotonic(),
+    });
+    // A new leader looks at once; one that leads no more has nothing to end.
+    this.#leadership = deps.leadership.join({
+      onStartedLeading: () => this.#checks?.trigger(),
+      onStoppedLeading: () => undefined,
+    });
+  }
+
+  get address(): ListenAddress | null {
+    return this.#server.address;
+  }
+
+  async start(): Promise<void> {
+    const { store, pods, clock, random, logger } = this.#deps;
+    pods.onChange((change) => this.#replicas.take(change));
+    this.#appGroups = createInformer({ store, kind: KINDS.appGroup, clock, random, logger });
+    await this.#heartbeat.start();
+    const keeper = await this.#createKeeper();
+    this.#checks = periodic({
+      clock,
+      intervalMs: this.#config.certificateCheckMs,
+      immediate: true,
+      run: () => keeper.check(),
+      onError: (error) => {
+        this.#metrics.failed("certificates", error instanceof StoreError ? error.code : "other");
+        logger.warnOnce("webhook-certificates", "the webhook's certificates can't be kept, trying again", {
+          error,
+        });
+      },
+    });
+    this.#checks.start();
+    await this.#leadership.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#checks?.stop();
+    await this.#leadership.stop();
+    await this.#server.close();
+    await this.#heartbeat.stop();
+    await this.#appGroups?.stop();
+  }
+
+  #createAdmission(): Admission {
+    const { guard } = this.#deps;
+    return new Admission({
+      rules: {
+        schedulerNames: new Set(this.#config.schedulerNames),
+        excludedNamespaces: new Set(this.#excludedNamespaces()),
+      },
+      isPlannerAlive: () => this.#heartbeat.isAlive(),
+      appGroup: (namespace, name) => this.#appGroups?.get(name, namespace) ?? null,
+      replicasOf: (namespace, group) => (selector) => this.#replicas.of(namespace, group, selector),
+      injectable: () => (guard?.state().injectable === true ? guard.resource : null),
+      metrics: this.#metrics,
+    });
+  }
+
+  async #createKeeper(): Promise<CertificateKeeper> {
+    const { store, namespace, clock, logger } = this.#deps;
+    const leadership = this.#leadership;
+    return new CertificateKeeper({
+      store,
+      leaderStore: leaderStore(store, leadership, SCHEDULER_LEASE),
+      isLeader: () => leadership.isLeader(),
+      isRemoved: () => this.#heartbeat.isRemoved(),
+      namespace,
+      secretName: WEBHOOK_SECRET,
+      rules: { ...this.#config, hosts: this.#hosts() },
+      clockSkewMs: this.#config.clockSkewMs,
+      trustDelayMs: this.#config.trustDelayMs,
+      registration: this.#registration(),
+      // Loaded here only: who has no webhook pays nothing for it.
+      maker: await import("./x509.ts"),
+      onServing: async (pair) => {
+        const before = this.#server.address;
+        await this.#server.serveWith(pair);
+        if (before === null) logger.info("webhook listening", { url: this.#server.address?.url });
+      },
+      clock,
+      logger,
+      metrics: this.#metrics,
+    });
+  }
+
+  #registration(): RegistrationOptions {
+    const { url, serviceName: name, servicePort: port, timeoutMs, schedulerNames } = this.#config;
+    const { namespace } = this.#deps;
+    return {
+      target: url === null ? { service: { namespace, name, port } } : { url },
+      timeoutMs,
+      schedulerNames,
+      excludedNamespaces: this.#excludedNamespaces(),
+    };
+  }
+
+  #hosts(): string[] {
+    const { url, serviceName } = this.#config;
+    if (url !== null) return [new URL(url).hostname.replace(/^\[|\]$/g, "")];
+    const name = `${serviceName}.${this.#deps.namespace}.svc`;
+    return [name, `${name}.cluster.local`];
+  }
+
+  #excludedNamespaces(): string[] {
+    const { namespace, canaryNamespace } = this.#deps;
+    return [
+      ...new Set(["kube-system", namespace, canaryNamespace, ...this.#config.excludedNamespaces]),
+    ].sort();
+  }
+}
