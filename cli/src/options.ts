@@ -60,7 +60,7 @@ export function httpUrl(text: string): string {
 export function assignments(text: string): Readonly<Record<string, number>> {
   const values: Record<string, number> = {};
   for (const part of text.split(",")) {
-    const [, name, number] = /^\s*([a-zA-Z]+)=(-?\d+(?:\.\d+)?)\s*$/.exec(part) ?? [];
+    const [, name, number] = /^\s*([a-zA-Z.-]+)=(-?\d+(?:\.\d+)?)\s*$/.exec(part) ?? [];
     if (name === undefined)
       throw new InvalidArgumentError(
         `must be name=number pairs joined by commas, got ${JSON.stringify(part)}`,
@@ -68,4 +68,14 @@ export function assignments(text: string): Readonly<Record<string, number>> {
     values[name] = Number(number);
   }
   return values;
+}
+
+/** `name=value`, said several times: values as text, by name. */
+export function namedValue(
+  text: string,
+  before: ReadonlyMap<string, string> = new Map(),
+): ReadonlyMap<string, string> {
+  const at = text.indexOf("=");
+  if (at < 1) throw new InvalidArgumentError(`must be name=value, got ${JSON.stringify(text)}`);
+  return new Map([...before, [text.slice(0, at), text.slice(at + 1)]]);
 }

@@ -4,6 +4,8 @@ import type {
   WorkflowGraphSnapshot,
   WorkflowList,
 } from "@isochrone/topology";
+import { followEvents } from "./events.ts";
+import { ask, askForToken, detailOf, installTokenForm, TokenNeeded, tokenWorks } from "./session.ts";
 import { bytes, byId, element, figure, show, table } from "./dom.ts";
 import { drawMatrix, type Quantity } from "./matrix.ts";
 import { drawChannels, drawWorkflow } from "./workflow.ts";
@@ -16,14 +18,31 @@ interface State {
   workflows: WorkflowList | null;
   workflow: WorkflowGraphSnapshot | null;
   decisions: DecisionList | null;
-  error: string | null;
+  /** Why the newest graphs are not here. */
+  error: Failure | null;
+}
+
+interface Failure {
+  readonly text: string;
+  /** Whoever signs in can do something about it. */
+  readonly isSignedOut: boolean;
 }
 
 const state: State = { cluster: null, workflows: null, workflow: null, decisions: null, error: null };
 
+/** The server has said no. */
+class Refused extends Error {
+  readonly status: number;
+
+  constructor(status: number, detail: string) {
+    super(detail);
+    this.status = status;
+  }
+}
+
 async function get<T>(path: string): Promise<T> {
-  const response = await fetch(path, { headers: { accept: "application/json" } });
-  if (!response.ok) throw new Error(`${path} answered ${response.status}`);
+  const response = await ask(path, { headers: { accept: "application/json" } });
+  if (!response.ok) throw new Refused(response.status, await detailOf(response));
   return (await response.json()) as T;
 }
 
@@ -45,10 +64,26 @@ async function load(): Promise<void> {
           );
     state.decisions = await tryGet<DecisionList>("/api/v1/decisions?limit=10");
     state.error = null;
+    tokenWorks();
   } catch (error) {
-    state.error = error instanceof Error ? error.message : String(error);
+    state.error = failureOf(error);
+    if (error instanceof Refused && error.status === 403) askForToken(`Not allowed: ${error.message}.`);
   }
   draw();
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof TokenNeeded) return { text: "signed out", isSignedOut: true };
+  if (error instanceof Refused && error.status === 403)
+    return { text: "this account may not read the graphs", isSignedOut: true };
+  if (error instanceof Refused) return { text: `no graphs: ${error.message}`, isSignedOut: false };
+  // What fetch throws says something else in each browser.
+  if (error instanceof TypeError)
+    return { text: "not connected: the server can't be reached", isSignedOut: false };
+  return {
+    text: `not connected: ${error instanceof Error ? error.message : String(error)}`,
+    isSignedOut: false,
+  };
 }
 
 function chosenWorkflow(): string | null {
@@ -67,42 +102,62 @@ function chosenWorkflow(): string | null {
 
 function draw(): void {
   drawFreshness();
-  if (state.cluster === null)
-    return show(
-      "matrix",
-      element(
-        "p",
-        { class: "empty" },
-        state.error === null ? "loading …" : "No data: the graph can't be read.",
-      ),
-    );
-  drawMatrix(state.cluster, (byId("quantity") as HTMLSelectElement).value as Quantity);
-  drawNodes(state.cluster);
+  const { cluster, workflow } = state;
+  document.querySelector("main")!.classList.toggle("without-data", cluster === null);
+  if (cluster === null) return;
+  drawMatrix(cluster, (byId("quantity") as HTMLSelectElement).value as Quantity);
+  drawNodes(cluster);
   drawDecisions();
-  if (state.workflow === null) {
+  byId("workflow-controls").hidden = (state.workflows?.workflows.length ?? 0) === 0;
+  if (workflow === null) {
     show("workflow", element("p", { class: "empty" }, "No workflow is known yet."));
     show("channels");
     show("placements", element("p", { class: "empty" }, "No pod is known yet."));
     return;
   }
-  drawWorkflow(state.workflow, state.cluster);
-  drawChannels(state.workflow, state.cluster);
-  drawPlacements(state.workflow, state.cluster);
+  drawWorkflow(workflow, cluster);
+  drawChannels(workflow, cluster);
+  drawPlacements(workflow, cluster);
 }
 
 function drawFreshness(): void {
-  const line = byId("freshness");
   const { cluster, error } = state;
-  const ages = cluster?.links.map(({ ageSeconds }) => ageSeconds ?? Infinity) ?? [];
-  const silent = ages.filter((age) => age > STALE_SECONDS).length;
-  const age = cluster === null ? null : (Date.now() - Date.parse(cluster.observedAt)) / 1000;
-  const stale = age !== null && age > STALE_SECONDS;
-  line.classList.toggle("bad", error !== null || stale || silent > 0);
-  if (error !== null)
-    line.textContent = `not connected: ${error}${cluster === null ? "" : `; showing what was known ${figure(age, 0)} s ago`}`;
-  else if (cluster === null) line.textContent = "loading …";
-  else
-    line.textContent = `graph ${cluster.version}, ${figure(age, 0)} s old, window ${cluster.windowSeconds} s, ${cluster.nodes.length} nodes, ${cluster.links.length} links${silent > 0 ? `, ${silent} without a fresh answer` : ""}`;
+  const ageSeconds = cluster === null ? null : (Date.now() - Date.parse(cluster.observedAt)) / 1000;
+  const isStale = ageSeconds !== null && ageSeconds > STALE_SECONDS;
+  const silent = cluster === null ? 0 : silentLinks(cluster);
+  const line = byId("freshness");
+  line.textContent = freshness(state, ageSeconds, silent);
+  // That one has to sign in first is no fault.
+  const isFault = error !== null && !(error.isSignedOut && cluster === null);
+  line.classList.toggle("bad", isFault || isStale || silent > 0);
+  byId("notice").textContent = noticeOf(state);
+  announce(error?.text ?? (cluster === null ? "" : isStale ? "the graph is old" : "connected"));
+}
+
+function silentLinks({ links }: ClusterGraphSnapshot): number {
+  return links.filter(({ ageSeconds }) => (ageSeconds ?? Infinity) > STALE_SECONDS).length;
+}
+
+function freshness({ cluster, error }: State, ageSeconds: number | null, silent: number): string {
+  if (cluster === null) return error?.text ?? "loading …";
+  if (error !== null) return `${error.text}; showing what was known ${figure(ageSeconds, 0)} s ago`;
+  const { version, windowSeconds, nodes, links } = cluster;
+  const without = silent > 0 ? `, ${silent} without a fresh answer` : "";
+  return `graph ${version}, ${figure(ageSeconds, 0)} s old, window ${windowSeconds} s, ${nodes.length} nodes, ${links.length} links${without}`;
+}
+
+/** What stands in place of the graphs. */
+function noticeOf({ error }: State): string {
+  if (error === null) return "loading …";
+  return error.isSignedOut
+    ? ""
+    : "The graphs appear here as soon as they can be read; the page keeps trying.";
+}
+
+/** Says to who doesn't see the page what has changed, and not each second how old the graph is. */
+function announce(change: string): void {
+  const line = byId("change");
+  if (line.textContent !== change) line.textContent = change;
 }
 
 function drawNodes({ nodes }: ClusterGraphSnapshot): void {
@@ -142,7 +197,12 @@ function drawPlacements({ workloads }: WorkflowGraphSnapshot, { nodes }: Cluster
 }
 
 function drawDecisions(): void {
-  const decisions = state.decisions?.decisions ?? [];
+  if (state.decisions === null)
+    return show(
+      "decisions",
+      element("p", { class: "empty" }, "The scheduler plugin's decisions can't be read."),
+    );
+  const { decisions } = state.decisions;
   if (decisions.length === 0) return show("decisions", element("p", { class: "empty" }, "No decision yet."));
   show(
     "decisions",
@@ -169,8 +229,22 @@ function refreshSoon(): void {
     void load();
   }, REFRESH_MS);
 }
-const events = new EventSource("/api/v1/events");
-events.addEventListener("graph", refreshSoon);
-events.addEventListener("reset", refreshSoon);
+let following = new AbortController();
+function follow(): void {
+  following.abort();
+  following = new AbortController();
+  void followEvents({
+    open: (lastId, signal) =>
+      ask("/api/v1/events", { signal, headers: lastId === "" ? {} : { "last-event-id": lastId } }),
+    onEvent: refreshSoon,
+    signal: following.signal,
+  });
+}
+
+function begin(): void {
+  void load();
+  follow();
+}
+installTokenForm(begin);
 setInterval(refreshSoon, REFRESH_MS * 2);
-void load();
+begin();

@@ -1,35 +1,36 @@
 import type { ClusterGraphSnapshot, ClusterNode, Link } from "@isochrone/topology";
 import { byId, element, figure, show } from "./dom.ts";
+import { shortNames } from "./names.ts";
 import { latencyColour, latencyLegend, lossColour } from "./scale.ts";
 
 export type Quantity = "p50" | "p90" | "p99" | "loss";
 
-const METHOD_ORDER = ["udp_rr", "tcp_rr", "icmp"];
+/** Of a node's name in the heads. */
+const MAX_NAME_CHARACTERS = 24;
+const METHOD_ORDER = ["udp_rr", "tcp_rr", "icmp", "tcp_connect"];
 
 /** Draws the matrix: nodes grouped by region and zone, one cell per ordered pair. */
 export function drawMatrix(graph: ClusterGraphSnapshot, quantity: Quantity): void {
-  drawLegend(quantity);
-  if (graph.nodes.length === 0)
+  if (graph.nodes.length === 0) {
+    show("legend");
     return show("matrix", element("p", { class: "empty" }, "No node is known yet."));
+  }
+  drawLegend(quantity);
   const nodes = [...graph.nodes].sort((a, b) => place(a).localeCompare(place(b)));
   const links = bestLinks(graph.links);
-  const head = element(
-    "tr",
-    {},
-    element("th", {}, ""),
-    ...nodes.map(({ name }) => element("th", { scope: "col" }, name)),
+  const short = shortNames(
+    nodes.map(({ name }) => name),
+    MAX_NAME_CHARACTERS,
   );
+  const title = (node: ClusterNode, scope: string): HTMLElement =>
+    element("th", { scope, title: place(node) }, short.get(node.name)!);
+  const head = element("tr", {}, element("td"), ...nodes.map((node) => title(node, "col")));
   const rows = nodes.map((source, index) => {
     const first = index > 0 && nodes[index - 1]!.zone !== source.zone;
     const cells = nodes.map((target) =>
       cell(source, target, links.get(`${source.name} ${target.name}`), quantity),
     );
-    return element(
-      "tr",
-      first ? { class: "first-of-zone" } : {},
-      element("th", { scope: "row", title: place(source) }, source.name),
-      ...cells,
-    );
+    return element("tr", first ? { class: "first-of-zone" } : {}, title(source, "row"), ...cells);
   });
   show(
     "matrix",

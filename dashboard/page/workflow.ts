@@ -1,8 +1,13 @@
 import type { Channel, ClusterGraphSnapshot, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
 import { bytes, element, figure, show, svg, table } from "./dom.ts";
+import { shorten, shortNames } from "./names.ts";
 import { zoneColours } from "./scale.ts";
 
-const BOX = { width: 118, height: 40, gapX: 26, gapY: 54 };
+const BOX = { width: 140, height: 40, gapX: 22, gapY: 54 };
+/** What fits into a box, in the widest of the usual fonts. */
+const MAX_CHARACTERS = 15;
+/** Narrower than this a wide graph can't be read; it scrolls instead. */
+const LEAST_WIDTH = 540;
 
 /** Draws the DAG in layers, callers above callees, a box per workload in its zone's colour, edges as wide as their traffic. */
 export function drawWorkflow(workflow: WorkflowGraphSnapshot, cluster: ClusterGraphSnapshot): void {
@@ -13,7 +18,7 @@ export function drawWorkflow(workflow: WorkflowGraphSnapshot, cluster: ClusterGr
   const layers = layersOf(workflow);
   const widest = Math.max(...layers.map((layer) => layer.length));
   const width = widest * (BOX.width + BOX.gapX);
-  const height = layers.length * (BOX.height + BOX.gapY);
+  const height = layers.length * (BOX.height + BOX.gapY) - BOX.gapY + 10;
   const centres = new Map<string, { x: number; y: number }>();
   for (const [row, layer] of layers.entries())
     for (const [column, name] of layer.entries())
@@ -23,25 +28,28 @@ export function drawWorkflow(workflow: WorkflowGraphSnapshot, cluster: ClusterGr
       });
   const busiest = Math.max(1, ...workflow.channels.map(({ bytesPerSecond }) => bytesPerSecond ?? 0));
   const edges = workflow.channels.map((channel) => edge(channel, centres, busiest));
+  const nodeNames = shortNames(
+    cluster.nodes.map(({ name }) => name),
+    MAX_CHARACTERS,
+  );
   const boxes = workflow.workloads.map((workload) =>
-    box(workload, centres.get(workload.name)!, zoneOf, colours),
+    box(workload, centres.get(workload.name)!, { zoneOf, colours, nodeNames }),
   );
-  show(
-    "workflow",
-    svg(
-      "svg",
-      {
-        class: "graph",
-        width,
-        height,
-        viewBox: `0 0 ${width} ${height}`,
-        role: "img",
-        "aria-label": workflow.name,
-      },
-      ...edges.flat(),
-      ...boxes,
-    ),
+  const drawing = svg(
+    "svg",
+    {
+      class: "graph",
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: "img",
+      "aria-label": workflow.name,
+    },
+    ...edges.flat(),
+    ...boxes,
   );
+  drawing.style.minWidth = `${Math.min(width, LEAST_WIDTH)}px`;
+  show("workflow", drawing);
 }
 
 /** Longest path from a workload nobody calls; cycles are cut where they close. */
@@ -90,14 +98,22 @@ function edge(
   return [path];
 }
 
+interface Look {
+  readonly zoneOf: ReadonlyMap<string, string | null>;
+  readonly colours: ReadonlyMap<string, string>;
+  readonly nodeNames: ReadonlyMap<string, string>;
+}
+
 function box(
   workload: Workload,
   { x, y }: { x: number; y: number },
-  zoneOf: ReadonlyMap<string, string | null>,
-  colours: ReadonlyMap<string, string>,
+  { zoneOf, colours, nodeNames }: Look,
 ): SVGElement {
   const nodes = [...new Set(workload.pods.map(({ node }) => node ?? "not placed"))];
   const zone = zoneOf.get(nodes[0] ?? "") ?? "no zone";
+  const [first = "no pod", ...others] = nodes;
+  const room = others.length === 0 ? MAX_CHARACTERS : MAX_CHARACTERS - 4;
+  const where = `${shorten(nodeNames.get(first) ?? first, room)}${others.length === 0 ? "" : ` +${others.length}`}`;
   const group = svg("g", { transform: `translate(${x - BOX.width / 2} ${y - BOX.height / 2})` });
   group.append(
     svg(
@@ -106,12 +122,12 @@ function box(
       `${workload.name} (${workload.kind}): ${workload.pods.map(({ name, node }) => `${name} on ${node ?? "no node"}`).join(", ")}`,
     ),
     svg("rect", { width: BOX.width, height: BOX.height, rx: 5, fill: colours.get(zone) ?? "#dddddd" }),
-    svg("text", { x: BOX.width / 2, y: 16, "text-anchor": "middle", "font-weight": 600 }, workload.name),
     svg(
       "text",
-      { x: BOX.width / 2, y: 32, "text-anchor": "middle" },
-      nodes.length > 1 ? `${nodes[0]} +${nodes.length - 1}` : (nodes[0] ?? "no pod"),
+      { x: BOX.width / 2, y: 16, "text-anchor": "middle", "font-weight": 600 },
+      shorten(workload.name, MAX_CHARACTERS),
     ),
+    svg("text", { x: BOX.width / 2, y: 32, "text-anchor": "middle" }, where),
   );
   return group;
 }
@@ -150,7 +166,7 @@ export function drawChannels(workflow: WorkflowGraphSnapshot, cluster: ClusterGr
     ]);
   show(
     "channels",
-    element("h3", {}, "Channels, the dearest first"),
+    element("h3", {}, "Channels, the most expensive first"),
     table(["channel", "requests/s", "traffic/s", "errors", "cost, ms"], rows, [0]),
   );
 }

@@ -1,35 +1,88 @@
+import { KINDS } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { Candidate, Decision } from "@isochrone/topology";
-import { GraphClient } from "@isochrone/topology/client";
+import { GraphClient, GraphClientError } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
+import { podReport } from "../explain/pod-report.ts";
+import { openStore } from "../kubernetes.ts";
 import { table } from "../output/table.ts";
 
 export interface ExplainOptions {
   readonly server: string;
   readonly namespace: string;
+  /** Of a real cluster, whose pod is looked at too. */
+  readonly kubeconfig?: string;
   readonly output: "table" | "json";
 }
 
 const TIMEOUT_MS = 10_000;
 const RECENT = 1_000;
 
-/** Prints why a pod was placed where it is: the newest decision about it. `name` is a pod's or a workload's. */
+/** Prints why a pod was placed where it is: the newest decision about it, and what the cluster says. `name` is a pod's or a workload's. */
 export async function explainCommand(
   name: string,
   options: ExplainOptions,
   print: (text: string) => void,
 ): Promise<void> {
-  const client = new GraphClient({ baseUrl: options.server, timeoutMs: TIMEOUT_MS });
-  const exact = await client.decisions({ namespace: options.namespace, pod: name, limit: 1 });
-  let decision = exact.value.decisions[0];
-  if (decision === undefined) {
-    const recent = await client.decisions({ namespace: options.namespace, limit: RECENT });
-    decision = recent.value.decisions.find(({ workload }) => workload === name);
-  }
-  if (decision === undefined)
+  if (options.kubeconfig !== undefined) return await explainReal(name, options, options.kubeconfig, print);
+  const decision = await findDecision(name, options);
+  if (decision === null)
     throw new CommandError(
       `there is no decision about pod or workload ${JSON.stringify(name)} in namespace ${JSON.stringify(options.namespace)}; it may be older than what is kept`,
     );
   print(options.output === "json" ? JSON.stringify(decision, null, 2) : decisionText(decision));
+}
+
+/** The cluster knows more than our decisions do, which may be gone or may never have been made. */
+async function explainReal(
+  name: string,
+  options: ExplainOptions,
+  kubeconfig: string,
+  print: (text: string) => void,
+): Promise<void> {
+  const pod = await readPod(name, options.namespace, kubeconfig);
+  const { decision, trouble } = await decisionIfAny(name, options);
+  const report = podReport(pod, decision);
+  if (options.output === "json") return print(JSON.stringify({ pod: report, decision, trouble }, null, 2));
+  const lines = [`${report.namespace}/${report.name}: ${report.state}`, ...report.sentences];
+  if (trouble !== null) lines.push(trouble);
+  if (decision !== null) lines.push("", decisionText(decision));
+  print(lines.join("\n"));
+}
+
+async function readPod(name: string, namespace: string, kubeconfig: string): Promise<KubernetesObject> {
+  const opened = openStore(kubeconfig);
+  try {
+    const pod = await opened.store.get({ ...KINDS.pod, namespace, name });
+    if (pod === null)
+      throw new CommandError(
+        `there is no pod ${JSON.stringify(name)} in namespace ${JSON.stringify(namespace)} of the cluster`,
+      );
+    return pod;
+  } finally {
+    await opened.close();
+  }
+}
+
+async function decisionIfAny(
+  name: string,
+  options: ExplainOptions,
+): Promise<{ decision: Decision | null; trouble: string | null }> {
+  try {
+    return { decision: await findDecision(name, options), trouble: null };
+  } catch (error) {
+    if (!(error instanceof GraphClientError)) throw error;
+    return { decision: null, trouble: `Our decisions can't be read: ${error.message}` };
+  }
+}
+
+async function findDecision(name: string, { server, namespace }: ExplainOptions): Promise<Decision | null> {
+  const client = new GraphClient({ baseUrl: server, timeoutMs: TIMEOUT_MS });
+  const exact = await client.decisions({ namespace, pod: name, limit: 1 });
+  const [decision] = exact.value.decisions;
+  if (decision !== undefined) return decision;
+  const recent = await client.decisions({ namespace, limit: RECENT });
+  return recent.value.decisions.find(({ workload }) => workload === name) ?? null;
 }
 
 export function decisionText(decision: Decision): string {
@@ -47,11 +100,17 @@ export function decisionText(decision: Decision): string {
     ]);
   return [
     `${decision.pod.namespace}/${decision.pod.name}, ${decision.at}, by ${decision.strategy} (${decision.mode})`,
+    ...(decision.outcome === undefined ? [] : [outcomeText(decision.outcome)]),
     `inputs: cluster graph ${version(inputs.clusterVersion, inputs.clusterAgeSeconds)}, workflow graph ${version(inputs.workflowVersion, inputs.workflowAgeSeconds)}`,
     ...decision.explanation,
     "",
     table(["  node", "score", "raw", ...parts, ""], rows),
   ].join("\n");
+}
+
+function outcomeText({ at, result, node, reason }: NonNullable<Decision["outcome"]>): string {
+  const where = node === null ? "" : ` on ${node}`;
+  return `outcome: ${result.replaceAll("_", " ")}${where}, ${at}${reason === null ? "" : `; ${reason}`}`;
 }
 
 function version(number: number | null, ageSeconds: number | null): string {

@@ -1,19 +1,16 @@
 import type { ClusterGraphSnapshot, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
-import { GraphClient } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
+import { graphClientOf, type GraphServerOptions } from "../graph-client.ts";
 import { matrix, table } from "../output/table.ts";
 
-export interface GraphOptions {
-  readonly server: string;
+export interface GraphOptions extends GraphServerOptions {
   readonly output: "table" | "json";
   readonly workflow?: string;
 }
 
-const TIMEOUT_MS = 10_000;
-
 /** Prints the cluster graph and the workflows, or one workflow (`namespace/name`). */
 export async function graphCommand(options: GraphOptions, print: (text: string) => void): Promise<void> {
-  const client = new GraphClient({ baseUrl: options.server, timeoutMs: TIMEOUT_MS });
+  const client = graphClientOf(options);
   if (options.workflow !== undefined) {
     const { value } = await client.workflow(...nameParts(options.workflow));
     print(options.output === "json" ? JSON.stringify(value, null, 2) : workflowText(value));

@@ -8,7 +8,8 @@ export interface ScoreOptions {
   readonly cluster: string;
   readonly pod: string;
   readonly strategy: string;
-  readonly mode: string;
+  readonly mode?: string;
+  readonly channelPriorities?: string;
   readonly set?: Readonly<Record<string, number>>;
   readonly prefix?: string;
   readonly output: "table" | "json";
@@ -18,13 +19,14 @@ export interface ScoreOptions {
 export async function scoreCommand(options: ScoreOptions, print: (text: string) => void): Promise<void> {
   const dumpText = await readText("--cluster", options.cluster);
   const pod = await podOf(options.pod);
-  const { strategy, mode, set, prefix } = options;
+  const { strategy, mode = null, channelPriorities = "", set, prefix } = options;
   const scores = scored({
     dumpText,
     dumpFile: options.cluster,
     ...pod,
     strategy,
     mode,
+    channelPriorities,
     ...(set === undefined ? {} : { settings: set }),
     ...(prefix === undefined ? {} : { annotationPrefix: prefix }),
   });

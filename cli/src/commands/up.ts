@@ -16,6 +16,7 @@ export interface UpOptions {
   readonly nodes: number;
   readonly matrix?: string;
   readonly manifest?: string;
+  readonly kubeconfig?: string;
   readonly rate: number;
   readonly window: number;
   readonly seed: number;
@@ -58,7 +59,8 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
   }
 }
 
-function embeddedOptions({ port, nodes, matrix, manifest, rate, window, seed, placement }: UpOptions) {
+function embeddedOptions(options: UpOptions) {
+  const { port, nodes, matrix, manifest, kubeconfig, rate, window, seed, placement } = options;
   return {
     port,
     nodes,
@@ -68,6 +70,7 @@ function embeddedOptions({ port, nodes, matrix, manifest, rate, window, seed, pl
     placement,
     ...(matrix === undefined ? {} : { matrix }),
     ...(manifest === undefined ? {} : { manifest }),
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
   };
 }
 

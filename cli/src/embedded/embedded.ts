@@ -1,19 +1,13 @@
 // The embedded cluster: emulated network, cluster stand-in, and all services, started in order and stopped in reverse.
 import { createMemoryBus } from "@isochrone/bus/memory";
-import type { ClusterStore } from "@isochrone/kubernetes";
-import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import {
   createLabControl,
-  defaultLinks,
-  defaultSites,
   EmulatedNetwork,
   LabCluster,
   loadManifest,
-  loadMatrix,
   SAMPLE_MANIFEST,
   type ExtenderConfig,
   type Move,
-  type NetworkSite,
   type WorkflowManifest,
 } from "@isochrone/lab";
 import { createMeasuringThread } from "@isochrone/probe";
@@ -28,6 +22,7 @@ import {
 import { GraphClient } from "@isochrone/topology/client";
 import { randomBytes } from "node:crypto";
 import { freePort } from "./free-port.ts";
+import { openGround, type Ground } from "./ground.ts";
 import type { EmbeddedOptions, EmbeddedUrls } from "./options.ts";
 import {
   aggregatorOf,
@@ -65,31 +60,38 @@ export class Embedded {
     // What a user gave is read first: a mistake in it should cost no start.
     const manifest = await loadManifest(options.manifest ?? SAMPLE_MANIFEST);
     const urls = await chooseUrls(options.port);
-    const network = await startNetwork(options);
+    const ground = await openGround(options);
     try {
-      return await Embedded.#startOn(network, manifest, urls, options);
+      const network = await startNetwork(ground, options);
+      try {
+        return await Embedded.#startOn(ground, network, manifest, urls, options);
+      } catch (error) {
+        await network.stop();
+        throw error;
+      }
     } catch (error) {
-      await network.stop();
+      await ground.close();
       throw error;
     }
   }
 
   static async #startOn(
+    ground: Ground,
     network: EmulatedNetwork,
     manifest: WorkflowManifest,
     urls: EmbeddedUrls,
     options: EmbeddedOptions,
   ): Promise<Embedded> {
-    const store = createMemoryStore({ clock: systemClock });
+    const { store, sites: seats, isReal } = ground;
     const bus = createMemoryBus({ clock: systemClock, ...BUS });
-    const surroundings: Surroundings = { options, bus, store, logger: options.logger };
-    const seats = defaultSites(options.nodes);
+    const surroundings: Surroundings = { options, bus, store, isReal, logger: options.logger };
     const probes = new EmbeddedProbes(network, seats);
     const startCluster = (): Promise<LabCluster> =>
-      LabCluster.start({ ...clusterOptions(options, store, urls), network, manifest });
+      LabCluster.start({ ...clusterOptions(options, ground, urls), network, manifest });
     const cluster = deferred(startCluster, (started) => started.stop());
     const services = composeServices(
       [
+        { name: "ground", service: { start: async () => undefined, stop: () => ground.close() } },
         { name: "emulated network", service: { start: async () => undefined, stop: () => network.stop() } },
         { name: "bus", service: { start: async () => undefined, stop: () => bus.close() } },
         {
@@ -143,9 +145,10 @@ function deferred<T>(create: () => Promise<T>, end: (value: T) => Promise<void>)
   };
 }
 
-async function startNetwork({ nodes, matrix, seed, logger }: EmbeddedOptions): Promise<EmulatedNetwork> {
-  const sites = defaultSites(nodes);
-  const links = matrix === undefined ? defaultLinks(sites) : defaultLinks(sites, loadMatrix(matrix));
+async function startNetwork(
+  { sites, links }: Ground,
+  { seed, logger }: EmbeddedOptions,
+): Promise<EmulatedNetwork> {
   return EmulatedNetwork.start({
     nodes: sites.map(({ name }) => name),
     links,
@@ -155,13 +158,14 @@ async function startNetwork({ nodes, matrix, seed, logger }: EmbeddedOptions): P
 }
 
 function clusterOptions(
-  { nodes, requestsPerSecond, placement, logger }: EmbeddedOptions,
-  store: ClusterStore,
+  { requestsPerSecond, placement, logger }: EmbeddedOptions,
+  { store, sites, isReal }: Ground,
   urls: EmbeddedUrls,
 ) {
   return {
     store,
-    sites: defaultSites(nodes).map(labSite),
+    sites,
+    controlPlane: isReal ? ("real" as const) : ("stand-in" as const),
     requestsPerSecond,
     placement,
     // A spread start is what a scheduler without knowledge of the network may choose: it has no extender yet.
@@ -182,11 +186,6 @@ function extenderOf(urls: EmbeddedUrls): ExtenderConfig {
     nodeCacheCapable: true,
     ignorable: true,
   };
-}
-
-/** Four cores and 8 GiB, the usual size of a small cloud machine. */
-function labSite({ name, region, zone }: NetworkSite) {
-  return { name, region, zone, cpuMillicores: 4_000, memoryBytes: 8 * 2 ** 30 };
 }
 
 function measuring(

@@ -14,6 +14,8 @@ export interface EmbeddedOptions {
   readonly seed: number;
   readonly placement: "score" | "spread";
   readonly logger: Logger;
+  /** File of a cluster with simulated nodes whose API server and scheduler are used; undefined: a stand-in. */
+  readonly kubeconfig?: string;
   /** What services may be told by the environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }

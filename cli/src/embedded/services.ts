@@ -20,13 +20,21 @@ import {
 } from "@isochrone/runtime";
 import { createSchedulerPlugin } from "@isochrone/scheduler-plugin";
 import type { EmbeddedOptions } from "./options.ts";
-import { aggregatorConfig, collectorConfig, probeConfigOf, schedulerConfig } from "./settings.ts";
+import {
+  aggregatorConfig,
+  collectorConfig,
+  probeConfigOf,
+  schedulerConfig,
+  writingConfig,
+} from "./settings.ts";
 
 /** What all services of one composition share. */
 export interface Surroundings {
   readonly options: EmbeddedOptions;
   readonly bus: Bus;
   readonly store: ClusterStore;
+  /** Whether it is an API server: then the graphs are written onto its objects. */
+  readonly isReal: boolean;
   readonly logger: Logger;
 }
 
@@ -34,7 +42,7 @@ const clock = systemClock;
 const random = systemRandom;
 
 export function aggregatorOf(
-  { options, bus, store, logger }: Surroundings,
+  { options, bus, store, isReal, logger }: Surroundings,
   port: number,
   addresses: ProbeAddresses,
   decisionsUrl: string,
@@ -48,6 +56,7 @@ export function aggregatorOf(
     registry: createRegistry(),
     addresses,
     page: createPage(),
+    ...(isReal ? writingConfig(options) : {}),
   });
 }
 
@@ -136,7 +145,14 @@ export class EmbeddedProbes implements ProbeAddresses {
     if (probe === undefined || !this.#exposed.has(target)) return null;
     const udp = this.#network.resolve(source, target, { protocol: "udp", port: probe.udpPort });
     const tcp = this.#network.resolve(source, target, { protocol: "tcp", port: probe.tcpPort });
-    return { address: udp.host, identity: this.#identity(target), udpPort: udp.port, tcpPort: tcp.port };
+    // The relay carries no bursts: what they would measure is this machine.
+    return {
+      address: udp.host,
+      identity: this.#identity(target),
+      udpPort: udp.port,
+      tcpPort: tcp.port,
+      bandwidthPort: null,
+    };
   }
 
   /** Where all nodes share one address and differ by port, an identity of the documentation range tells them apart. */

@@ -1,6 +1,6 @@
 // The services' settings as the embedded cluster wants them: shorter windows and a quicker beat than in a real cluster, everything on
 // loopback. The environment still has the last word, except on what the composition itself decides (addresses, keys).
-import { aggregatorSettings } from "@isochrone/aggregator";
+import { aggregatorSettings, annotationSettings, clusterControllerSections } from "@isochrone/aggregator";
 import { collectorSettings } from "@isochrone/collector";
 import { probeSettings } from "@isochrone/probe";
 import { loadSettings } from "@isochrone/runtime";
@@ -22,6 +22,7 @@ export function aggregatorConfig({ windowMs, env }: EmbeddedOptions, port: numbe
       paneMs,
       buildIntervalMs: Math.min(1_000, paneMs),
       maxFutureMs: Math.min(2_000, paneMs),
+      counterLagMs: paneMs,
     },
   };
   return loadSettings([aggregatorSettings], {
@@ -31,8 +32,19 @@ export function aggregatorConfig({ windowMs, env }: EmbeddedOptions, port: numbe
   }).aggregator;
 }
 
+/** What is written onto a real cluster's objects: as in any real cluster, but soon. */
+export function writingConfig({ windowMs, env }: EmbeddedOptions) {
+  const file = { annotations: { nodes: true, warmUpMs: windowMs, minIntervalMs: 5_000 } };
+  const sections = [annotationSettings, ...Object.values(clusterControllerSections)] as const;
+  const { annotations, ...controllers } = loadSettings(sections, { env, file });
+  return { annotations, controllers };
+}
+
 export function schedulerConfig({ env }: EmbeddedOptions, port: number, graphUrl: string) {
-  const file = { scheduler: { refreshMs: 1_000, ledgerMs: 30_000 } };
+  // The embedded store keeps Events for ever; the decisions API says the same.
+  // All nodes are the same machine, and what they have left differs by noise: normalising that would make it decide as often as the network.
+  const weights = { gamma: 0.2, delta: 0.8 };
+  const file = { scheduler: { refreshMs: 1_000, ledgerMs: 30_000, podEvents: false, ...weights } };
   return loadSettings([schedulerPluginSettings], {
     env,
     file,
@@ -59,6 +71,9 @@ export function probeConfigOf(
   const intervalMs = Math.min(500, publishIntervalMs);
   const file = {
     probe: {
+      // On loopback the kernel itself answers echoes and completes handshakes: both would miss the relay. Bursts would fill it.
+      methods: ["udp_rr", "tcp_rr"],
+      bandwidth: false,
       intervalMs,
       timeoutMs: Math.min(1_000, 3 * publishIntervalMs),
       publishIntervalMs,

@@ -20,6 +20,13 @@ export function isLive({ json }: DumpObject): boolean {
   return phase !== "Succeeded" && phase !== "Failed" && !leaving;
 }
 
+const SELECTOR_LABEL = "appgroup.diktyo.x-k8s.io.workload";
+
+/** The selector by which AppGroups know its workload; null without the label. */
+export function appGroupSelectorOf(pod: DumpObject): string | null {
+  return textOf(labelsOf(pod)[SELECTOR_LABEL]);
+}
+
 /** The node that it was bound to; null before. */
 export function nodeOf({ json }: DumpObject): string | null {
   return textOf(recordOf(json["spec"])["nodeName"]);
@@ -43,11 +50,19 @@ export function requestsOf({ json }: DumpObject): ResourceAmounts {
 export class WorkloadIndex {
   readonly #workloads: readonly DumpObject[];
   readonly #owners = new Map<string, DumpObject>();
+  /** `namespace/selector` of the AppGroups' workloads. */
+  readonly #selectors = new Set<string>();
 
   constructor(objects: readonly DumpObject[]) {
     this.#workloads = objects.filter(({ kind }) => WORKLOAD_KINDS.has(kind));
     for (const object of this.#workloads)
       this.#owners.set(`${object.kind}/${object.namespace}/${object.name}`, object);
+    for (const group of objects.filter(({ kind }) => kind === "AppGroup")) {
+      for (const entry of listOf(recordOf(group.json["spec"])["workloads"]).map(recordOf)) {
+        const selector = textOf(recordOf(entry["workload"])["selector"]);
+        if (selector !== null) this.#selectors.add(`${group.namespace}/${selector}`);
+      }
+    }
   }
 
   workloadOf(pod: DumpObject): { readonly name: string; readonly kind: string } {
@@ -89,12 +104,16 @@ export class WorkloadIndex {
 
   #byLabel(pod: DumpObject): { name: string; kind: string } | null {
     const labels = labelsOf(pod);
-    for (const key of ["appgroup.diktyo.x-k8s.io.workload", "app.kubernetes.io/name", "app"]) {
+    for (const key of [SELECTOR_LABEL, "app.kubernetes.io/name", "app"]) {
       const found = this.#workloads.find(
         ({ namespace, name }) => namespace === pod.namespace && name === labels[key],
       );
       if (found !== undefined) return { name: found.name, kind: found.kind };
     }
+    // Bare pods of an AppGroup: its workload is all that says they belong together.
+    const selector = appGroupSelectorOf(pod);
+    if (selector !== null && this.#selectors.has(`${pod.namespace}/${selector}`))
+      return { name: selector, kind: "Unknown" };
     return null;
   }
 }

@@ -1,23 +1,25 @@
 // The workflow graph that a dump declares for one namespace: workloads and traffic by annotations, dependencies by AppGroups.
 import { parseQuantity } from "@isochrone/placement";
 import { WorkflowGraph } from "@isochrone/topology";
-import type { Channel, Workload } from "@isochrone/topology";
-import { Annotations } from "./annotations.ts";
+import type { Channel, ReadTraffic, Workload } from "@isochrone/topology";
+import { workloadAnnotations } from "./annotations.ts";
 import { NO_TIME } from "./dump-cluster.ts";
-import { isLive, nodeOf, WORKLOAD_KINDS } from "./dump-pods.ts";
+import { declaredNeeds } from "./dump-dependencies.ts";
+import { appGroupSelectorOf, isLive, nodeOf, WORKLOAD_KINDS } from "./dump-pods.ts";
 import type { WorkloadIndex } from "./dump-pods.ts";
 import { listOf, recordOf, textOf } from "./read-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
 
 /**
  * `pod` is the one to be scored; it need not be in the dump. A `traffic-b` of workload a is what the pair exchanges, in both
- * directions together; where both ends state it, the larger amount counts, once.
+ * directions together; where both ends state it, the larger amount counts, once. `deadToo`: pods that ended or are being deleted count.
  */
 export function dumpWorkflow(
   objects: readonly DumpObject[],
   pod: DumpObject,
   index: WorkloadIndex,
   prefixes: readonly string[],
+  deadToo = false,
 ): WorkflowGraph {
   const { namespace } = pod;
   const own = objects.filter((object) => object.namespace === namespace);
@@ -26,8 +28,19 @@ export function dumpWorkflow(
   for (const object of own)
     if (WORKLOAD_KINDS.has(object.kind)) addWorkload(object, prefixes, workloads, channels);
   const others = own.filter((object) => object.kind === "Pod" && object.name !== pod.name);
-  for (const each of [...others, pod]) addPod(each, index, prefixes, workloads, channels);
-  for (const object of own) if (object.kind === "AppGroup") addDependencies(object, workloads, channels);
+  for (const each of [...others, pod])
+    if (deadToo || isLive(each)) addPod(each, index, prefixes, workloads, channels);
+  const bySelector = new Map<string, string>();
+  for (const each of [...others, pod]) {
+    const selector = appGroupSelectorOf(each);
+    if (selector !== null) bySelector.set(selector, index.workloadOf(each).name);
+  }
+  for (const object of own)
+    if (object.kind === "AppGroup") addDependencies(object, bySelector, workloads, channels);
+  // Nearer to the workload than an AppGroup: what both say, this says last.
+  const callers = own.filter(({ kind }) => WORKLOAD_KINDS.has(kind) && kind !== "ReplicaSet");
+  for (const { source, target, needs } of callers.flatMap((object) => declaredNeeds(object, prefixes)))
+    channels.set(keyOf(source, target), { ...channelOf(channels, source, target), ...needs });
   return new WorkflowGraph({
     version: 0,
     observedAt: NO_TIME,
@@ -44,21 +57,25 @@ function addWorkload(
   workloads: Map<string, Workload>,
   channels: Map<string, Channel>,
 ): void {
-  const annotations = new Annotations(object, prefixes);
-  const cores = annotations.quantity("cpu-usage");
+  const annotations = workloadAnnotations(object, prefixes);
   const before = workloads.get(object.name);
   workloads.set(object.name, {
     name: object.name,
     kind: before?.kind ?? object.kind,
     namespace: object.namespace,
-    cpuMillicores: cores === null ? (before?.cpuMillicores ?? null) : cores * 1000,
-    memoryBytes: annotations.quantity("memory-usage") ?? before?.memoryBytes ?? null,
+    cpuMillicores: annotations.cpuMillicores ?? before?.cpuMillicores ?? null,
+    memoryBytes: annotations.memoryBytes ?? before?.memoryBytes ?? null,
     pods: before?.pods ?? [],
   });
   // A Deployment's annotations are copied to its ReplicaSets: what they repeat is not said twice.
   if (object.kind === "ReplicaSet") return;
-  for (const [peer, bytesPerSecond] of annotations.quantities("traffic-"))
-    addTraffic(channels, object.name, peer, bytesPerSecond);
+  for (const peer of annotations.traffic)
+    addTraffic(channels, object.name, nameIn(object.namespace, peer), peer.bytesPerSecond);
+}
+
+/** A workload of another namespace is called namespace/name, as in the graph API. */
+function nameIn(own: string, { namespace, name }: ReadTraffic): string {
+  return namespace === null || namespace === own ? name : `${namespace}/${name}`;
 }
 
 /** The first statement on a pair makes the channel; a later one, of either end, can only raise its amount. */
@@ -83,7 +100,6 @@ function addPod(
   workloads: Map<string, Workload>,
   channels: Map<string, Channel>,
 ): void {
-  if (!isLive(pod)) return;
   const { name, kind } = index.workloadOf(pod);
   if (kind === "Pod") addWorkload(pod, prefixes, workloads, channels);
   const workload = workloads.get(name) ?? {
@@ -97,15 +113,18 @@ function addPod(
   workloads.set(name, { ...workload, pods: [...workload.pods, { name: pod.name, node: nodeOf(pod) }] });
 }
 
-/** KEP-260: workloads are named by themselves or by their selector; a dependency's limits are the channel's. */
+/** KEP-260: workloads are known by their pods' selector label, else by name; a dependency's limits are the channel's. */
 function addDependencies(
   group: DumpObject,
+  bySelector: ReadonlyMap<string, string>,
   workloads: ReadonlyMap<string, Workload>,
   channels: Map<string, Channel>,
 ): void {
   const entries = listOf(recordOf(group.json["spec"])["workloads"]).map(recordOf);
   const nameOf = (reference: unknown): string | null => {
     const { name, selector } = recordOf(reference);
+    const labelled = bySelector.get(textOf(selector) ?? "");
+    if (labelled !== undefined) return labelled;
     const names = [textOf(name), textOf(selector)].filter((candidate) => candidate !== null);
     return names.find((candidate) => workloads.has(candidate)) ?? names[0] ?? null;
   };

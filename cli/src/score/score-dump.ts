@@ -1,7 +1,8 @@
-import { allCandidates, createStrategy, networkLimitViolations } from "@isochrone/placement";
+import { allCandidates, createStrategy, rejectedNodes } from "@isochrone/placement";
 import type { PlacementProblem } from "@isochrone/placement";
+import { DEFAULT_ANNOTATION_PREFIXES } from "@isochrone/topology";
 import type { Candidate } from "@isochrone/topology";
-import { DEFAULT_PREFIXES } from "./annotations.ts";
+
 import { dumpCluster } from "./dump-cluster.ts";
 import { requestsOf, WorkloadIndex } from "./dump-pods.ts";
 import { dumpWorkflow } from "./dump-workflow.ts";
@@ -22,9 +23,12 @@ export interface ScoreDumpOptions {
   /** A pod of the dump: `name`, or `namespace/name` where the name alone is ambiguous. */
   readonly podName?: string;
   readonly strategy: string;
-  readonly mode: string;
+  /** @default the strategy's own */
+  readonly mode?: string | null;
   /** The strategy's weights. */
   readonly settings?: Readonly<Record<string, number>>;
+  /** Relationship types of communication-affinity beside its own. */
+  readonly channelPriorities?: string;
   /** Prefix of the annotations' names; "" for the bare names. @default isochrone.dev/, and the bare names where that is missing */
   readonly annotationPrefix?: string;
 }
@@ -46,8 +50,11 @@ export function scoreDump(options: ScoreDumpOptions): DumpScores {
   const file = options.dumpFile ?? "dump";
   const objects = readObjects(options.dumpText, file);
   const pod = findPod(objects, options, file);
-  const prefixes = options.annotationPrefix === undefined ? DEFAULT_PREFIXES : [options.annotationPrefix];
-  const cluster = dumpCluster(objects, prefixes);
+  const prefixes =
+    options.annotationPrefix === undefined ? DEFAULT_ANNOTATION_PREFIXES : [options.annotationPrefix];
+  // The plugin that it follows reads NetworkTopology alone, and looks at no pod's phase.
+  const asUpstream = strategy.mode === "upstream";
+  const cluster = dumpCluster(objects, prefixes, asUpstream);
   if (cluster.nodes.length === 0) {
     throw new DumpError(
       "no_nodes",
@@ -56,7 +63,7 @@ export function scoreDump(options: ScoreDumpOptions): DumpScores {
     );
   }
   const index = new WorkloadIndex(objects);
-  const workflow = dumpWorkflow(objects, pod, index, prefixes);
+  const workflow = dumpWorkflow(objects, pod, index, prefixes, asUpstream);
   const problem: PlacementProblem = {
     pod: {
       namespace: pod.namespace,
@@ -68,7 +75,10 @@ export function scoreDump(options: ScoreDumpOptions): DumpScores {
     cluster: { graph: cluster, ageSeconds: null },
     workflow: { graph: workflow, ageSeconds: null },
   };
-  const infeasible = new Map([...networkLimitViolations(problem), ...infeasibleNodes(objects, pod, cluster)]);
+  const infeasible = new Map([
+    ...rejectedNodes(strategy, problem),
+    ...infeasibleNodes(objects, pod, cluster),
+  ]);
   const table = strategy.score({ ...problem, infeasible });
   return {
     pod: pod.name,

@@ -1,0 +1,101 @@
+import { isSortAlgorithm, SORT_ALGORITHMS, workloadOrder } from "@isochrone/placement";
+import type { OrderFault, WorkloadOrder } from "@isochrone/placement";
+import { readFile } from "node:fs/promises";
+import { CommandError } from "../errors.ts";
+import { table } from "../output/table.ts";
+import { DumpError } from "../score/errors.ts";
+import { readObjects } from "../score/read-objects.ts";
+import type { DumpObject } from "../score/read-objects.ts";
+
+export interface AppGroupOrderOptions {
+  /** In place of the one in the spec. */
+  readonly algorithm?: string;
+  /** Of the AppGroup, when the file has several. */
+  readonly name?: string;
+  readonly output: "table" | "json";
+}
+
+/** A workload's place; the first one is scheduled first. */
+interface Place {
+  readonly selector: string;
+  readonly index: number;
+}
+
+/**
+ * Prints the order in which the workloads of an AppGroup are scheduled, the first one first; what is amiss but can be ordered all the same
+ * goes to `note`. Throws CommandError, naming file, line, path, rule and value.
+ */
+export async function appGroupOrderCommand(
+  file: string,
+  options: AppGroupOrderOptions,
+  print: (text: string) => void,
+  note: (text: string) => void,
+): Promise<void> {
+  const { algorithm } = options;
+  if (algorithm !== undefined && !isSortAlgorithm(algorithm))
+    throw new CommandError(
+      `--algorithm must be one of ${SORT_ALGORITHMS.join(", ")}, got ${JSON.stringify(algorithm)}`,
+      { exitCode: 2 },
+    );
+  try {
+    const group = appGroupIn(await readText(file), file, options.name);
+    const result = workloadOrder(group.json["spec"], algorithm);
+    checkFaults(group, result, note);
+    const places = placesOf(result);
+    print(options.output === "json" ? JSON.stringify(places, null, 2) : textOf(group, result, places));
+  } catch (error) {
+    if (error instanceof DumpError) throw new CommandError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw new CommandError(`the AppGroup must be in a readable file: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+function appGroupIn(text: string, file: string, name: string | undefined): DumpObject {
+  const groups = readObjects(text, file).filter(({ kind }) => kind === "AppGroup");
+  const [group, ...others] = groups.filter((each) => name === undefined || each.name === name);
+  if (group !== undefined && others.length === 0) return group;
+  const names = groups.map((each) => each.name).join(", ") || "none";
+  const rule =
+    name === undefined ? "must hold one AppGroup, or --name say which" : `must hold one AppGroup ${name}`;
+  throw new CommandError(`${file}: the file ${rule}, got ${names}`);
+}
+
+/** Without an order that follows the dependencies there is none to print. */
+function checkFaults(group: DumpObject, { faults }: WorkloadOrder, note: (text: string) => void): void {
+  for (const fault of faults) {
+    if (fault.code === "MalformedSpec") throw errorOf(group, fault);
+    if (fault.code === "DependencyCycle")
+      throw errorOf(group, { ...fault, rule: "must not depend on itself" });
+  }
+  for (const fault of faults) note(errorOf(group, fault).message);
+}
+
+function errorOf(group: DumpObject, { path, rule, value }: OrderFault): DumpError {
+  return group.fail(path, rule, value);
+}
+
+function placesOf({ order }: WorkloadOrder): Place[] {
+  return order
+    .map(({ workload: { selector }, index }) => ({ selector, index }))
+    .sort((a, b) => a.index - b.index);
+}
+
+function textOf(group: DumpObject, { algorithm }: WorkloadOrder, places: readonly Place[]): string {
+  return [
+    `${group.namespace}/${group.name} by ${algorithm}`,
+    "",
+    table(
+      ["index", "selector"],
+      places.map(({ selector, index }) => [index, selector]),
+    ),
+  ].join("\n");
+}

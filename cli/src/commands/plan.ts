@@ -1,0 +1,122 @@
+import { KINDS } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { SchedulingModel } from "@isochrone/placement";
+import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import { CommandError } from "../errors.ts";
+import { graphClientOf } from "../graph-client.ts";
+import type { GraphServerOptions } from "../graph-client.ts";
+import { openStore } from "../kubernetes.ts";
+import { table } from "../output/table.ts";
+import { workflowPlan } from "../plan/workflow-plan.ts";
+import type { WorkflowPlanReport } from "../plan/workflow-plan.ts";
+
+export interface PlanOptions extends GraphServerOptions {
+  readonly kubeconfig?: string;
+  /** @default all of the namespace */
+  readonly workflow?: string;
+  /** Milliseconds for each workflow's search. */
+  readonly time: number;
+  readonly seed: number;
+  readonly output: "table" | "json";
+}
+
+/** Prints what the workflows of a namespace cost today, what the best plans cost, and the moves between. Changes nothing. */
+export async function planCommand(
+  namespace: string,
+  options: PlanOptions,
+  print: (text: string) => void,
+): Promise<void> {
+  const client = graphClientOf(options);
+  const { value: cluster } = await client.cluster();
+  const { value: list } = await client.workflows();
+  const names = list.workflows
+    .filter((each) => each.namespace === namespace)
+    .map(({ name }) => name)
+    .filter((name) => options.workflow === undefined || name === options.workflow);
+  if (names.length === 0)
+    throw new CommandError(
+      `the graph API knows no workflow ${options.workflow === undefined ? "" : `${JSON.stringify(options.workflow)} `}in namespace ${JSON.stringify(namespace)}`,
+    );
+  const { model, pods } = await readCluster(options.kubeconfig);
+  const graph = new ClusterGraph(cluster);
+  const reports: WorkflowPlanReport[] = [];
+  for (const name of names) {
+    const { value } = await client.workflow(namespace, name);
+    const report = workflowPlan({
+      model,
+      pods,
+      cluster: graph,
+      workflow: new WorkflowGraph(value),
+      seed: options.seed,
+      budgetMs: options.time,
+      now: () => performance.now(),
+    });
+    if (report !== null) reports.push(report);
+  }
+  if (options.output === "json") print(JSON.stringify(reports, null, 2));
+  else if (reports.length === 0) print(`no pod of namespace ${namespace} runs`);
+  else print(reports.map(reportText).join("\n\n"));
+}
+
+async function readCluster(
+  kubeconfig: string | undefined,
+): Promise<{ model: SchedulingModel; pods: KubernetesObject[] }> {
+  const opened = openStore(kubeconfig);
+  const { store } = opened;
+  try {
+    const lists = await Promise.all(
+      Object.entries(JUDGED_BY).map(async ([name, kind]) => [name, (await store.list(kind)).items]),
+    );
+    const objects = Object.fromEntries(lists) as Record<keyof typeof JUDGED_BY, KubernetesObject[]>;
+    return { model: SchedulingModel.of(objects), pods: objects.pods };
+  } finally {
+    await opened.close();
+  }
+}
+
+/** What kube-scheduler's filters look at. */
+const JUDGED_BY = {
+  nodes: KINDS.node,
+  pods: KINDS.pod,
+  namespaces: KINDS.namespace,
+  persistentVolumes: KINDS.persistentVolume,
+  persistentVolumeClaims: KINDS.persistentVolumeClaim,
+  csiNodes: KINDS.csiNode,
+  volumeAttachments: KINDS.volumeAttachment,
+} as const;
+
+/** Costs in kB/s x ms: bytes give numbers that nobody can read. */
+function reportText({ workflow, pods, today, best, moves, kept, notes }: WorkflowPlanReport): string {
+  const kilo = (cost: number): number => cost / 1_000;
+  const saved = today.total > 0 ? (100 * (today.total - best.total)) / today.total : 0;
+  const rows = [
+    ["today", kilo(today.network), kilo(today.pressure), kilo(today.total)],
+    ["best plan", kilo(best.network), kilo(best.pressure), kilo(best.total)],
+  ] as const;
+  const verdict =
+    moves.length === 0
+      ? "Nothing would be gained by moving pods."
+      : `${moves.length} of ${pods} pods would move; that saves ${saved.toFixed(1)} %.`;
+  return [
+    `workflow ${workflow}: cost in kB/s x ms`,
+    table(["", "network", "load of nodes", "total"], rows),
+    "",
+    verdict,
+    ...(moves.length === 0
+      ? []
+      : [
+          table(
+            ["pod", "workload", "from", "to", "saves alone"],
+            moves.map(({ pod, workload, from, to, savesAlone }) => [
+              pod,
+              workload,
+              from,
+              to,
+              kilo(savesAlone),
+            ]),
+          ),
+        ]),
+    ...kept.map(({ pod, reason }) => `${pod} stays: ${reason}`),
+    ...notes,
+  ].join("\n");
+}

@@ -1,0 +1,173 @@
+import { StoreError, type KubernetesObject } from "@isochrone/kubernetes";
+import { isSortAlgorithm, SORT_ALGORITHMS } from "@isochrone/placement";
+import {
+  appGroupOf,
+  applyObjects,
+  DEFAULT_ALGORITHM,
+  manifestsOf,
+  readTosca,
+  ToscaError,
+  workflowGraphOf,
+} from "@isochrone/scheduler-plugin/tosca";
+import type { Application, AppliedObject } from "@isochrone/scheduler-plugin/tosca";
+import { stringify } from "yaml";
+import { CommandError } from "../errors.ts";
+import { openStore } from "../kubernetes.ts";
+import { table } from "../output/table.ts";
+
+export interface ToscaOptions {
+  /** What is printed, or with `apply` what of it is applied; none: a summary, or with `apply` AppGroup and manifests. */
+  readonly appgroup?: boolean;
+  readonly manifests?: boolean;
+  readonly graph?: boolean;
+  readonly apply?: boolean;
+  readonly dryRun?: boolean;
+  /** Takes over what others have set. */
+  readonly forceConflicts?: boolean;
+  readonly kubeconfig?: string;
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly algorithm?: string;
+  /** The AppGroup asks for gates. */
+  readonly planned?: boolean;
+  /** By name. */
+  readonly input?: ReadonlyMap<string, string>;
+  /** @default table for the summary, the graph and what was applied, yaml for objects */
+  readonly output?: "table" | "yaml" | "json";
+}
+
+type Print = (text: string) => void;
+
+/** Reads a TOSCA template or a Clout, and prints or applies what follows from it. Throws CommandError. */
+export async function toscaCommand(
+  file: string,
+  options: ToscaOptions,
+  print: Print,
+  note: Print,
+): Promise<void> {
+  checkOptions(options);
+  try {
+    const { name, namespace, input } = options;
+    const application = await readTosca(file, {
+      ...(name === undefined ? {} : { name }),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(input === undefined ? {} : { inputs: input }),
+    });
+    for (const sentence of application.notes) note(`note: ${sentence}`);
+    if (options.apply) await apply(objectsOf(application, options, note), options, print);
+    else if (options.graph) printGraph(application, options, print);
+    else if (options.appgroup || options.manifests)
+      print(objectsText(objectsOf(application, options, note), options));
+    else printGraph(application, { ...options, output: options.output ?? "table" }, print);
+  } catch (error) {
+    if (error instanceof ToscaError || error instanceof StoreError)
+      throw new CommandError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+function checkOptions({
+  apply,
+  dryRun,
+  forceConflicts,
+  graph,
+  algorithm,
+  output,
+  ...options
+}: ToscaOptions): void {
+  const wrong = (rule: string): CommandError => new CommandError(rule, { exitCode: 2 });
+  if (!apply && (dryRun || forceConflicts)) throw wrong("--dry-run and --force-conflicts go with --apply");
+  if (graph && (apply || options.appgroup || options.manifests))
+    throw wrong("--graph goes without --apply, --appgroup and --manifests");
+  if (output === "table" && !apply && (options.appgroup || options.manifests))
+    throw wrong("-o must be yaml or json for objects, got table");
+  if (algorithm !== undefined && !isSortAlgorithm(algorithm))
+    throw wrong(`--algorithm must be one of ${SORT_ALGORITHMS.join(", ")}, got ${JSON.stringify(algorithm)}`);
+}
+
+/** The AppGroup first: pods that come later find it. */
+function objectsOf(
+  application: Application,
+  { appgroup = false, manifests = false, algorithm = DEFAULT_ALGORITHM, planned = false }: ToscaOptions,
+  note: Print,
+): KubernetesObject[] {
+  const isBoth = !appgroup && !manifests;
+  const objects: KubernetesObject[] = [];
+  if ((appgroup || isBoth) && isSortAlgorithm(algorithm))
+    objects.push(appGroupOf(application, { algorithm, isPlanned: planned }));
+  if (manifests || isBoth) {
+    const found = manifestsOf(application);
+    for (const sentence of found.notes) note(`note: ${sentence}`);
+    objects.push(...found.objects);
+  }
+  return objects;
+}
+
+function objectsText(objects: readonly KubernetesObject[], { output = "yaml" }: ToscaOptions): string {
+  if (output === "json") {
+    const [only] = objects;
+    const json = objects.length === 1 ? only : { apiVersion: "v1", kind: "List", items: objects };
+    return JSON.stringify(json, null, 2);
+  }
+  return objects
+    .map((object) => stringify(object, { aliasDuplicateObjects: false }))
+    .join("---\n")
+    .trimEnd();
+}
+
+function printGraph(application: Application, { output = "table" }: ToscaOptions, print: Print): void {
+  const graph = workflowGraphOf(application, new Date().toISOString());
+  if (output === "json") return print(JSON.stringify(graph, null, 2));
+  if (output === "yaml") return print(stringify(graph, { aliasDuplicateObjects: false }).trimEnd());
+  const { namespace, name, workloads, channels } = graph;
+  print(
+    [
+      `${namespace}/${name}: ${workloads.length} services (${workloads.map((each) => each.name).join(", ")})`,
+      "",
+      table(
+        ["source", "target", "type", "priority", "max cost", "min bandwidth, bit/s"],
+        channels.map((channel) => [
+          channel.source,
+          channel.target,
+          channel.relationshipType ?? null,
+          channel.priority,
+          channel.maxNetworkCost,
+          channel.minBandwidthBitsPerSecond,
+        ]),
+      ),
+    ].join("\n"),
+  );
+}
+
+async function apply(
+  objects: readonly KubernetesObject[],
+  options: ToscaOptions,
+  print: Print,
+): Promise<void> {
+  const { dryRun = false, forceConflicts = false, output = "table", kubeconfig } = options;
+  const opened = openStore(kubeconfig);
+  const results: object[] = [];
+  try {
+    await applyObjects(opened.store, objects, { dryRun, force: forceConflicts }, (applied) => {
+      results.push(resultOf(applied));
+      if (output === "table") print(`${lineOf(applied)}${dryRun ? " (dry run)" : ""}`);
+    });
+  } finally {
+    if (output === "json") print(JSON.stringify(results, null, 2));
+    if (output === "yaml") print(stringify(results).trimEnd());
+    await opened.close();
+  }
+}
+
+function resultOf({ object: { kind, metadata }, outcome, changes }: AppliedObject): object {
+  return { kind, namespace: metadata.namespace, name: metadata.name, outcome, changes };
+}
+
+const SHOWN_CHANGES = 8;
+
+function lineOf({ object: { kind, metadata }, outcome, changes }: AppliedObject): string {
+  const shown = changes.slice(0, SHOWN_CHANGES).join(", ");
+  const more = changes.length > SHOWN_CHANGES ? `, and ${changes.length - SHOWN_CHANGES} more` : "";
+  const what = changes.length === 0 ? "" : `: ${shown}${more}`;
+  return `${kind} ${metadata.namespace}/${metadata.name} ${outcome}${what}`;
+}

@@ -1,0 +1,149 @@
+// What a workflow's placement costs today, what the best plan would cost, and which moves lie between.
+import { createObjective, plan, planProblem } from "@isochrone/placement";
+import type { FeasiblePlanProblem, PlanCost, SchedulingModel } from "@isochrone/placement";
+import { keyOf } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+
+export interface PlannedMove {
+  readonly pod: string;
+  readonly workload: string;
+  readonly from: string;
+  readonly to: string;
+  /** What this move alone would save, bytes/s x ms; below 0: it pays only together with others. */
+  readonly savesAlone: number;
+}
+
+export interface WorkflowPlanReport {
+  /** namespace/name */
+  readonly workflow: string;
+  readonly pods: number;
+  readonly today: PlanCost;
+  readonly best: PlanCost;
+  readonly moves: readonly PlannedMove[];
+  /** Pods that stay where they are, with the reason. */
+  readonly kept: readonly { readonly pod: string; readonly reason: string }[];
+  /** What else there is to know, in sentences. */
+  readonly notes: readonly string[];
+}
+
+export interface WorkflowPlanInput {
+  readonly model: SchedulingModel;
+  /** All of the cluster. */
+  readonly pods: readonly KubernetesObject[];
+  readonly cluster: ClusterGraph;
+  readonly workflow: WorkflowGraph;
+  readonly seed: number;
+  /** For the search, milliseconds. */
+  readonly budgetMs: number;
+  readonly now: () => number;
+}
+
+/** Null for a workflow of which no pod runs. Nothing is changed. */
+export function workflowPlan(input: WorkflowPlanInput): WorkflowPlanReport | null {
+  const { model, workflow } = input;
+  const { movable, kept } = podsOf(input);
+  if (movable.length === 0 && kept.length === 0) return null;
+  const problem = planProblem({
+    model,
+    pods: movable.map(({ object }) => object),
+    cluster: input.cluster,
+    workflow,
+    workloadOf: (object) => movable.find((pod) => pod.object === object)?.workload ?? null,
+  });
+  const current = Int32Array.from(problem.pods, (pod) => pod.current);
+  const objective = createObjective(problem);
+  const today = objective.total(current);
+  const found = plan(problem, {
+    seed: input.seed,
+    now: input.now,
+    deadlineMs: input.now() + input.budgetMs,
+  });
+  const name = `${workflow.namespace}/${workflow.name}`;
+  const isBetter = found.complete && found.cost.total < today.total;
+  const target = isBetter ? stayingPut(problem, current, found.assignment) : current;
+  const moves = [...target.keys()]
+    .filter((pod) => target[pod] !== current[pod])
+    .map((pod): PlannedMove => {
+      return {
+        pod: problem.pods[pod]!.name,
+        workload: problem.pods[pod]!.workload ?? "",
+        from: problem.nodes[current[pod]!]!.name,
+        to: problem.nodes[target[pod]!]!.name,
+        savesAlone: -objective.moveDelta(current, pod, target[pod]!),
+      };
+    })
+    .sort((a, b) => b.savesAlone - a.savesAlone);
+  const notes = [...problem.notes];
+  if (!found.complete) notes.push("no plan has room for all pods");
+  if (found.traffic === "declared") notes.push("no rate is known: declared priorities stood in for them");
+  if (found.traffic === "none") notes.push("nothing is known of what its pods say to each other");
+  if (!found.networkKnown) notes.push("no network cost is known");
+  return {
+    workflow: name,
+    pods: movable.length + kept.length,
+    today,
+    best: isBetter ? objective.total(target) : today,
+    moves,
+    kept,
+    notes,
+  };
+}
+
+interface MovablePod {
+  readonly object: KubernetesObject;
+  readonly workload: string;
+}
+
+/** The pods of the workflow that run, as the graph shows them. */
+function podsOf({ model, pods, workflow }: WorkflowPlanInput): {
+  movable: MovablePod[];
+  kept: { pod: string; reason: string }[];
+} {
+  const byKey = new Map(pods.map((pod) => [keyOf(pod), pod]));
+  const movable: MovablePod[] = [];
+  const kept: { pod: string; reason: string }[] = [];
+  for (const workload of workflow.workloads) {
+    for (const { name } of workload.pods) {
+      const object = byKey.get(`${workload.namespace}/${name}`);
+      if (object === undefined || model.nodeOf(keyOf(object)) === undefined) continue;
+      const reason = reasonToKeep(object, model);
+      if (reason === null) movable.push({ object, workload: workload.name });
+      else kept.push({ pod: name, reason });
+    }
+  }
+  return { movable, kept };
+}
+
+function reasonToKeep(pod: KubernetesObject, model: SchedulingModel): string | null {
+  const owners = pod.metadata.ownerReferences ?? [];
+  if (owners.some(({ kind }) => kind === "DaemonSet")) return "it is a DaemonSet's";
+  if (owners.some(({ kind }) => kind === "Node")) return "it is a static pod";
+  if (pod.metadata.deletionTimestamp !== undefined) return "it is being deleted";
+  const unsupported = model.unsupported(pod);
+  return unsupported.length === 0 ? null : unsupported.join("; ");
+}
+
+/** Replicas of a workload may take each other's nodes: those stay whose node is in the plan anyway. */
+function stayingPut(problem: FeasiblePlanProblem, current: Int32Array, assignment: Int32Array): Int32Array {
+  const result = assignment.slice();
+  const replicas = new Map<string, number[]>();
+  for (const [index, { workload, namespace }] of problem.pods.entries()) {
+    const key = `${namespace}/${workload ?? `pod ${index}`}`;
+    replicas.set(key, [...(replicas.get(key) ?? []), index]);
+  }
+  for (const pods of replicas.values()) {
+    const left = pods.map((pod) => assignment[pod]!);
+    const moving: number[] = [];
+    for (const pod of pods) {
+      const at = left.indexOf(current[pod]!);
+      if (at < 0) moving.push(pod);
+      else {
+        left.splice(at, 1);
+        result[pod] = current[pod]!;
+      }
+    }
+    for (const [index, pod] of moving.entries()) result[pod] = left[index]!;
+  }
+  return result;
+}

@@ -1,0 +1,36 @@
+import { Option } from "commander";
+import type { Command } from "commander";
+import type { DeschedulerOptions } from "./commands/descheduler.ts";
+import { httpUrl } from "./options.ts";
+
+const DEFAULT_SCHEDULER = "http://127.0.0.1:8081";
+
+/** @param common options that it has as others do: token, authorities, output */
+export function addDescheduler(
+  program: Command,
+  print: (text: string) => void,
+  common: readonly Option[],
+): void {
+  const command = program
+    .command("descheduler")
+    .description(
+      "print what the descheduler's last run moved, or in dry-run would have moved, and why other pods stay",
+    )
+    .addOption(
+      new Option("--server <url>", "where the scheduler-plugin's leader is")
+        .argParser(httpUrl)
+        .default(DEFAULT_SCHEDULER)
+        .env("ISOCHRONE_SCHEDULER"),
+    )
+    .option("-n, --namespace <name>", "only pods of this namespace (default: all)")
+    .option("--cert-file <file>", "certificate (PEM) to show, where the scheduler-plugin wants one")
+    .option("--key-file <file>", "its key (PEM)")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  isochrone descheduler --server https://127.0.0.1:8081 --ca-file ca.pem --cert-file tls.crt --key-file tls.key\n  isochrone descheduler -n shop -o json",
+    );
+  for (const option of common) command.addOption(option);
+  command.action(async (options: DeschedulerOptions) =>
+    (await import("./commands/descheduler.ts")).deschedulerCommand(options, print),
+  );
+}

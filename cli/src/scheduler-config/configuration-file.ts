@@ -1,0 +1,103 @@
+// A KubeSchedulerConfiguration as text: parsed with its comments, and checked as far as merging relies on it.
+import { LineCounter, parseAllDocuments, parseDocument } from "yaml";
+import type { Document } from "yaml";
+import { CommandError } from "../errors.ts";
+import { shown } from "../score/errors.ts";
+import { isRecord } from "../score/read-objects.ts";
+
+export const API_VERSION = "kubescheduler.config.k8s.io/v1";
+export const KIND = "KubeSchedulerConfiguration";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The parsed file. Edits go to `document`, which keeps comments; `json` is what it said when it was read. */
+export interface ConfigurationFile {
+  readonly name: string;
+  readonly document: Document;
+  readonly json: Json;
+  /** An error that names file, line, field, rule and value. */
+  fail(path: readonly (string | number)[], rule: string, value: unknown): CommandError;
+}
+
+/** Of a cluster that has no file yet: kube-scheduler's defaults. */
+export function emptyConfiguration(): ConfigurationFile {
+  return readConfiguration(`apiVersion: ${API_VERSION}\nkind: ${KIND}\n`, "(no file)");
+}
+
+/** Throws CommandError. */
+export function readConfiguration(text: string, name: string): ConfigurationFile {
+  const lines = new LineCounter();
+  const documents = parseAllDocuments(text, { lineCounter: lines });
+  if (documents.length > 1) throw new CommandError(`${name} must hold one document, got ${documents.length}`);
+  const document = (Array.isArray(documents) ? documents[0] : undefined) ?? parseDocument(text);
+  const [error] = document.errors;
+  if (error !== undefined)
+    throw new CommandError(
+      `${name}, line ${lines.linePos(error.pos[0]).line}: must be YAML or JSON: ${error.message.split("\n", 1)[0]!}`,
+    );
+  const fail: ConfigurationFile["fail"] = (path, rule, value) => {
+    const line = lineOf(document, lines, path);
+    const field = path.length === 0 ? "the document" : path.join(".");
+    return new CommandError(
+      `${name}${line === null ? "" : `, line ${line}`}: ${field} ${rule}, got ${shown(value)}`,
+    );
+  };
+  const json: unknown = document.toJS();
+  if (!isRecord(json)) throw fail([], `must be a ${KIND}`, json);
+  if (json["kind"] !== KIND) throw fail(["kind"], `must be ${KIND}`, json["kind"]);
+  if (json["apiVersion"] !== API_VERSION)
+    throw fail(["apiVersion"], `must be ${API_VERSION} (Kubernetes 1.25 and later)`, json["apiVersion"]);
+  for (const field of ["profiles", "extenders"] as const) checkList(json, field, fail);
+  checkPluginConfigs(json, fail);
+  if (json["leaderElection"] !== undefined && !isRecord(json["leaderElection"]))
+    throw fail(["leaderElection"], "must be an object", json["leaderElection"]);
+  return { name, document, json, fail };
+}
+
+/** As YAML, with the comments of the file. Certificates stay on one line: folded, they would differ from what was merged before. */
+export function configurationText(document: Document): string {
+  return document.toString({ lineWidth: 0, flowCollectionPadding: false }).trimEnd();
+}
+
+function checkList(json: Json, field: string, fail: ConfigurationFile["fail"]): void {
+  const value = json[field];
+  if (value === undefined || value === null) return;
+  if (!Array.isArray(value)) throw fail([field], "must be a list", value);
+  for (const [index, entry] of (value as unknown[]).entries())
+    if (!isRecord(entry)) throw fail([field, index], "must be an object", entry);
+}
+
+function checkPluginConfigs(json: Json, fail: ConfigurationFile["fail"]): void {
+  for (const [index, profile] of recordsOf(json["profiles"]).entries()) {
+    const configs = profile["pluginConfig"];
+    if (configs === undefined || configs === null) continue;
+    const path = ["profiles", index, "pluginConfig"] as const;
+    if (!Array.isArray(configs)) throw fail(path, "must be a list", configs);
+    for (const [at, config] of (configs as unknown[]).entries()) {
+      if (!isRecord(config)) throw fail([...path, at], "must be an object", config);
+      const { args } = config;
+      if (args !== undefined && args !== null && !isRecord(args))
+        throw fail([...path, at, "args"], "must be an object", args);
+      const ignored = isRecord(args) ? args["ignoredResources"] : undefined;
+      if (ignored !== undefined && ignored !== null && !Array.isArray(ignored))
+        throw fail([...path, at, "args", "ignoredResources"], "must be a list", ignored);
+    }
+  }
+}
+
+/** The records of a list, in its order; nothing for what is none. */
+export function recordsOf(value: unknown): Json[] {
+  return Array.isArray(value) ? (value as unknown[]).filter(isRecord) : [];
+}
+
+function lineOf(document: Document, lines: LineCounter, path: readonly (string | number)[]): number | null {
+  for (let length = path.length; length >= 0; length--) {
+    const node = document.getIn(path.slice(0, length), true);
+    const range =
+      typeof node === "object" && node !== null && "range" in node
+        ? (node.range as readonly number[] | null | undefined)
+        : null;
+    if (range?.[0] !== undefined) return lines.linePos(range[0]).line;
+  }
+  return null;
+}

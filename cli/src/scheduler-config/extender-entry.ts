@@ -1,0 +1,181 @@
+// What our entry among the extenders of a KubeSchedulerConfiguration says, from what the command line was told.
+import { isQualifiedName } from "@isochrone/kubernetes";
+import { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
+import { CommandError } from "../errors.ts";
+import { shown } from "../score/errors.ts";
+
+/** What is known of the extender, and of kube-scheduler's way to it. */
+export interface ExtenderWishes {
+  /** Address and path in front of the verbs. */
+  readonly url: string;
+  /** The name in the extender's certificate. @default none: the certificate must name the host of `url` */
+  readonly serverName?: string | undefined;
+  /** PEM of the authorities that sign the extender's certificate. */
+  readonly ca?: string | undefined;
+  /** Paths as kube-scheduler's own file system has them. */
+  readonly clientCertificate?: string | undefined;
+  readonly clientKey?: string | undefined;
+  /** @default what the entry says already, else DEFAULT_WEIGHT */
+  readonly weight?: number | undefined;
+  /** @default what the entry says already, else DEFAULT_TIMEOUT_MS */
+  readonly timeoutMs?: number | undefined;
+  /** Also ask which nodes pass: for declared maxNetworkCost limits. */
+  readonly filter: boolean;
+  /** Ask only about pods that request one of these extended resources. */
+  readonly managedResources: readonly string[];
+}
+
+/** Weighs as much as two and a half of kube-scheduler's plugins of weight 2 (spreading, affinity): docs/scheduler.md says why. */
+export const DEFAULT_WEIGHT = 5;
+/** kube-scheduler's own limit is 5 s, for which its whole loop would wait. */
+export const DEFAULT_TIMEOUT_MS = 1_000;
+/** Beyond this kube-scheduler's own scores are rounding errors, and sums come near the end of its integers. */
+export const MAX_WEIGHT = 1_000;
+
+/** An entry of `extenders` (kubescheduler.config.k8s.io/v1, Extender). */
+export interface ExtenderEntry {
+  urlPrefix: string;
+  filterVerb?: string;
+  prioritizeVerb: string;
+  weight: number;
+  enableHTTPS: boolean;
+  httpTimeout: string;
+  nodeCacheCapable: true;
+  ignorable: true;
+  tlsConfig?: { serverName?: string; certFile?: string; keyFile?: string; caData: string };
+  managedResources?: { name: string; ignoredByScheduler: boolean }[];
+}
+
+/** What stays of an entry that is there already unless the command line says otherwise. */
+export interface Kept {
+  readonly weight?: unknown;
+  readonly httpTimeout?: unknown;
+}
+
+/** Throws CommandError, naming option, rule and value. */
+export function extenderEntry(
+  wishes: ExtenderWishes,
+  kept: Kept,
+  ignoredByScheduler: boolean,
+): ExtenderEntry {
+  const url = checkedUrl(wishes.url);
+  const https = url.protocol === "https:";
+  const tls = https ? tlsConfig(wishes) : noTls(wishes);
+  const keptWeight = Number.isInteger(kept.weight) && Number(kept.weight) > 0 ? Number(kept.weight) : null;
+  const keptTimeout = typeof kept.httpTimeout === "string" ? kept.httpTimeout : null;
+  return {
+    urlPrefix: url.href.replace(/\/+$/, ""),
+    ...(wishes.filter ? { filterVerb: "filter" } : {}),
+    prioritizeVerb: "prioritize",
+    weight: wishes.weight ?? keptWeight ?? DEFAULT_WEIGHT,
+    enableHTTPS: https,
+    httpTimeout:
+      wishes.timeoutMs === undefined ? (keptTimeout ?? `${DEFAULT_TIMEOUT_MS}ms`) : `${wishes.timeoutMs}ms`,
+    nodeCacheCapable: true,
+    ignorable: true,
+    ...(tls === null ? {} : { tlsConfig: tls }),
+    ...(wishes.managedResources.length === 0
+      ? {}
+      : { managedResources: managedResources(wishes.managedResources, ignoredByScheduler) }),
+  };
+}
+
+function checkedUrl(text: string): URL {
+  if (!URL.canParse(text)) throw new CommandError(`--url must be an address, got ${shown(text)}`);
+  const url = new URL(text);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (url.protocol !== "https:" && url.protocol !== "http:")
+    throw new CommandError(`--url must begin with https:// (or http:// on this machine), got ${shown(text)}`);
+  if (url.search !== "" || url.hash !== "" || url.username !== "" || url.password !== "")
+    throw new CommandError(
+      `--url must have no user, query or fragment: kube-scheduler puts the verb behind it, got ${shown(text)}`,
+    );
+  if (/\.svc(\.|$)/.test(host))
+    throw new CommandError(
+      `--url must not name a service: a kube-scheduler in a static pod uses the node's resolver, which doesn't know cluster names; ` +
+        `say its ClusterIP, with --server-name ${host}, or --service, got ${shown(text)}`,
+    );
+  if (url.protocol === "http:" && !isLoopback(host))
+    throw new CommandError(
+      `--url must be https unless the extender is on this very machine: anybody on the way could place pods, got ${shown(text)}`,
+    );
+  return url;
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}
+
+function noTls(wishes: ExtenderWishes): null {
+  for (const [option, value] of [
+    ["--ca", wishes.ca],
+    ["--server-name", wishes.serverName],
+    ["--client-certificate", wishes.clientCertificate],
+    ["--client-key", wishes.clientKey],
+  ] as const) {
+    if (value !== undefined)
+      throw new CommandError(`${option} needs an https address in --url, got ${shown(wishes.url)}`);
+  }
+  return null;
+}
+
+function tlsConfig(wishes: ExtenderWishes): NonNullable<ExtenderEntry["tlsConfig"]> {
+  const { serverName, ca, clientCertificate, clientKey } = wishes;
+  if (ca === undefined)
+    throw new CommandError(
+      "--ca must name the authority of the extender's certificate: without it kube-scheduler verifies no certificate at all, got nothing",
+    );
+  checkAuthorities(ca);
+  if ((clientCertificate === undefined) !== (clientKey === undefined)) {
+    const [has, lacks] =
+      clientKey === undefined
+        ? ["--client-certificate", "--client-key"]
+        : ["--client-key", "--client-certificate"];
+    throw new CommandError(`${lacks} must be said together with ${has}, got nothing`);
+  }
+  return {
+    ...(serverName === undefined ? {} : { serverName }),
+    ...(clientCertificate === undefined ? {} : { certFile: clientCertificate, keyFile: clientKey! }),
+    caData: Buffer.from(ca).toString("base64"),
+  };
+}
+
+function checkAuthorities(pem: string): void {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+  if (blocks.length === 0)
+    throw new CommandError(`--ca must hold PEM certificates, got ${shown(pem.slice(0, 60))}`);
+  if (pem.includes("PRIVATE KEY-----"))
+    throw new CommandError(
+      "--ca must hold certificates only, got a private key, which has no place in a configuration",
+    );
+  for (const [index, block] of blocks.entries()) {
+    try {
+      void new X509Certificate(block).subject;
+    } catch (error) {
+      throw new CommandError(`--ca: certificate ${index + 1} must be readable: ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+function managedResources(
+  names: readonly string[],
+  ignoredByScheduler: boolean,
+): { name: string; ignoredByScheduler: boolean }[] {
+  const seen = new Set<string>();
+  for (const name of names) {
+    const domain = name.split("/", 1)[0]!;
+    // kube-scheduler's own rule for extended resources.
+    const foreign = name.includes("/") && domain !== "kubernetes.io" && !domain.endsWith(".kubernetes.io");
+    if (!foreign || name.startsWith("requests.") || !isQualifiedName(name))
+      throw new CommandError(
+        `--managed-resource must be an extended resource: a domain that isn't kubernetes.io, a slash and a name, such as isochrone.dev/placement, got ${shown(name)}`,
+      );
+    if (seen.has(name))
+      throw new CommandError(`--managed-resource must name each resource once, got ${shown(name)} twice`);
+    seen.add(name);
+  }
+  return names.map((name) => ({ name, ignoredByScheduler }));
+}

@@ -1,0 +1,164 @@
+// Merges our extender into a KubeSchedulerConfiguration. What others wrote there stays; merging twice changes nothing more.
+import { isCollection, isMap, isSeq } from "yaml";
+import type { Document } from "yaml";
+import { isDnsSubdomain } from "@isochrone/kubernetes";
+import { CommandError } from "../errors.ts";
+import { shown } from "../score/errors.ts";
+import { isRecord } from "../score/read-objects.ts";
+import { recordsOf } from "./configuration-file.ts";
+import type { ConfigurationFile } from "./configuration-file.ts";
+import { extenderEntry } from "./extender-entry.ts";
+import type { ExtenderEntry, ExtenderWishes } from "./extender-entry.ts";
+import { ignoreInProfiles, ignoringExtenders, profilesIgnoreResources } from "./ignored-resources.ts";
+
+export interface MergeWishes extends ExtenderWishes {
+  /** The configuration is for a scheduler of this name beside the cluster's own. @default the cluster's own */
+  readonly secondScheduler?: string | undefined;
+}
+
+export interface Merged {
+  readonly document: Document;
+  /** What the operator should know, one sentence each. */
+  readonly notes: readonly string[];
+}
+
+const DEFAULT_SCHEDULER = "default-scheduler";
+
+/** Changes the file's document. Throws CommandError, naming field, rule and value. */
+export function mergeExtender(file: ConfigurationFile, wishes: MergeWishes): Merged {
+  const notes: string[] = [];
+  const { document } = file;
+  if (wishes.secondScheduler !== undefined) becomeSecond(file, wishes.secondScheduler, notes);
+  const extenders = recordsOf(file.json["extenders"]);
+  const index = ownIndex(extenders, wishes);
+  const others = extenders.filter((_, at) => at !== index);
+  checkManaged(file, extenders, index, wishes.managedResources);
+  const keepIgnored = wishes.managedResources.length > 0 && keepsIgnored(document, others, notes);
+  if (keepIgnored) ignoreInProfiles(document, wishes.managedResources);
+  const entry = extenderEntry(wishes, extenders[index] ?? {}, !keepIgnored);
+  putEntry(document, index, entry);
+  if (wishes.managedResources.length === 0 && wishes.secondScheduler === undefined)
+    notes.push(
+      "this kube-scheduler will ask about every pod, whatever its profile; --managed-resource or --second-scheduler leave other pods alone",
+    );
+  return { document, notes };
+}
+
+/** The entry of the same address or, when the service got another address, of the same certificate name; its place, else one behind the last. */
+function ownIndex(extenders: readonly Readonly<Record<string, unknown>>[], wishes: ExtenderWishes): number {
+  const url = plainUrl(wishes.url);
+  const same = extenders.findIndex(({ urlPrefix, tlsConfig }) => {
+    if (typeof urlPrefix === "string" && plainUrl(urlPrefix) === url) return true;
+    return (
+      wishes.serverName !== undefined && isRecord(tlsConfig) && tlsConfig["serverName"] === wishes.serverName
+    );
+  });
+  return same < 0 ? extenders.length : same;
+}
+
+/** The same for addresses that differ in a default port or a slash at the end only. */
+function plainUrl(text: string): string {
+  return (URL.canParse(text) ? new URL(text).href : text).replace(/\/+$/, "");
+}
+
+/** kube-scheduler refuses a resource that two extenders manage. */
+function checkManaged(
+  file: ConfigurationFile,
+  extenders: readonly Readonly<Record<string, unknown>>[],
+  own: number,
+  wanted: readonly string[],
+): void {
+  for (const [index, { managedResources }] of extenders.entries()) {
+    if (index === own) continue;
+    for (const [at, { name }] of recordsOf(managedResources).entries())
+      if (wanted.includes(String(name)))
+        throw file.fail(
+          ["extenders", index, "managedResources", at, "name"],
+          "must not be a resource of --managed-resource: only one extender may manage it",
+          name,
+        );
+  }
+}
+
+/**
+ * kube-scheduler replaces every profile's ignoredResources by what extenders declare ignoredByScheduler. To keep a list that stands
+ * there, our resource joins it instead.
+ */
+function keepsIgnored(
+  document: Document,
+  others: readonly Readonly<Record<string, unknown>>[],
+  notes: string[],
+): boolean {
+  if (!profilesIgnoreResources(document)) return false;
+  const [overriding] = ignoringExtenders(others);
+  if (overriding === undefined) return true;
+  notes.push(
+    `ignoredResources of the profiles have no effect: kube-scheduler replaces them by what the extender ${String(overriding["urlPrefix"])} declares ignoredByScheduler`,
+  );
+  return false;
+}
+
+/** Fields that we don't set, and comments, stay where the entry was. */
+function putEntry(document: Document, index: number, entry: ExtenderEntry): void {
+  const extenders = document.get("extenders");
+  if (!isSeq(extenders)) {
+    document.set("extenders", document.createNode([entry]));
+    return;
+  }
+  const present = extenders.get(index);
+  if (!isMap(present)) {
+    extenders.add(document.createNode(entry));
+    return;
+  }
+  const wanted: Readonly<Record<string, unknown>> = { ...entry };
+  for (const [key, value] of Object.entries(wanted))
+    setUnlessEqual(document, ["extenders", index, key], value);
+  for (const key of ["filterVerb", "tlsConfig", "managedResources"])
+    if (!(key in wanted)) document.deleteIn(["extenders", index, key]);
+}
+
+/** Comments inside of what is the same already stay. */
+function setUnlessEqual(document: Document, path: readonly (string | number)[], value: unknown): void {
+  const present = document.getIn(path);
+  const json: unknown = isCollection(present) ? present.toJS(document) : present;
+  if (JSON.stringify(json) !== JSON.stringify(value)) document.setIn(path, document.createNode(value));
+}
+
+/** One profile of that name, and a Lease of its own: two processes that hold the same one would take turns instead of working side by side. */
+function becomeSecond(file: ConfigurationFile, name: string, notes: string[]): void {
+  if (!isDnsSubdomain(name))
+    throw new CommandError(
+      `--second-scheduler must be a name of small letters, digits, dots and dashes: its Lease is called so, got ${shown(name)}`,
+    );
+  if (name === DEFAULT_SCHEDULER)
+    throw new CommandError(
+      `--second-scheduler must not be ${DEFAULT_SCHEDULER}: both schedulers would place the same pods, got ${shown(name)}`,
+    );
+  const { document } = file;
+  keepProfile(file, name, notes);
+  const election = document.get("leaderElection");
+  if (!isMap(election)) document.set("leaderElection", document.createNode({ leaderElect: true }));
+  setUnlessEqual(document, ["leaderElection", "resourceName"], name);
+  if (!document.hasIn(["leaderElection", "resourceNamespace"]))
+    document.setIn(["leaderElection", "resourceNamespace"], "kube-system");
+}
+
+function keepProfile(file: ConfigurationFile, name: string, notes: string[]): void {
+  const { document } = file;
+  const profiles = document.get("profiles");
+  if (!isSeq(profiles) || profiles.items.length === 0) {
+    document.set("profiles", document.createNode([{ schedulerName: name }]));
+    return;
+  }
+  const names = recordsOf(file.json["profiles"]).map((profile) =>
+    typeof profile["schedulerName"] === "string" ? profile["schedulerName"] : DEFAULT_SCHEDULER,
+  );
+  const own = names.indexOf(name);
+  const kept = own >= 0 ? own : Math.max(0, names.indexOf(DEFAULT_SCHEDULER));
+  const dropped = names.filter((_, index) => index !== kept);
+  profiles.items = profiles.items.filter((_, index) => index === kept);
+  setUnlessEqual(document, ["profiles", 0, "schedulerName"], name);
+  if (own < 0) notes.push(`profile ${name} works as ${names[kept]} of the file does`);
+  if (dropped.length > 0)
+    notes.push(`left out, because the cluster's own scheduler serves them: profiles ${dropped.join(", ")}`);
+}

@@ -1,0 +1,62 @@
+// Where kube-scheduler reaches a service: by its ClusterIP, since the resolver of a static pod is the node's own.
+import { KINDS } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
+import { isIP } from "node:net";
+import { CommandError } from "../errors.ts";
+import { openStore } from "../kubernetes.ts";
+import { shown } from "../score/errors.ts";
+import { recordsOf } from "./configuration-file.ts";
+
+export interface ServiceAddress {
+  /** https://ip:port */
+  readonly url: string;
+  /** The name that the service's certificate carries. */
+  readonly serverName: string;
+}
+
+/** `service` is namespace/name, with a port's name or number behind a colon if it has several. Throws CommandError. */
+export async function serviceAddress(
+  service: string,
+  kubeconfig: string | undefined,
+): Promise<ServiceAddress> {
+  const opened = openStore(kubeconfig);
+  try {
+    return await lookUp(opened.store, service);
+  } finally {
+    await opened.close();
+  }
+}
+
+export async function lookUp(store: Pick<ClusterStore, "get">, service: string): Promise<ServiceAddress> {
+  const [, namespace, name, port] = /^([^/:]+)\/([^/:]+)(?::([^/:]+))?$/.exec(service) ?? [];
+  if (namespace === undefined || name === undefined)
+    throw new CommandError(`--service must be namespace/name or namespace/name:port, got ${shown(service)}`);
+  const object = await store.get({ ...KINDS.service, namespace, name });
+  if (object === null)
+    throw new CommandError(
+      `--service must be there, and the cluster has none of that name, got ${shown(service)}`,
+    );
+  const ip = object.spec?.["clusterIP"];
+  const family = typeof ip === "string" ? isIP(ip) : 0;
+  if (family === 0)
+    throw new CommandError(
+      `--service must have a ClusterIP, which kube-scheduler can reach without a resolver; ${service} has ${shown(ip)}`,
+    );
+  const host = family === 6 ? `[${String(ip)}]` : String(ip);
+  return { url: `https://${host}:${portOf(object, service, port)}`, serverName: `${name}.${namespace}.svc` };
+}
+
+function portOf(object: KubernetesObject, service: string, wanted: string | undefined): number {
+  const ports = recordsOf(object.spec?.["ports"]);
+  const found =
+    wanted === undefined && ports.length === 1
+      ? ports[0]
+      : ports.find(({ name, port }) => name === (wanted ?? "https") || String(port) === wanted);
+  if (found === undefined) {
+    const known = ports.map(({ name, port }) =>
+      typeof name === "string" ? `${name} (${String(port)})` : String(port),
+    );
+    throw new CommandError(`--service must name one of its ports ${known.join(", ")}, got ${shown(service)}`);
+  }
+  return Number(found["port"]);
+}

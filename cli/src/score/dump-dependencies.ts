@@ -1,0 +1,65 @@
+// What workloads of a dump declare of the workloads that they call: the annotation that the aggregator reads too (docs/appgroup.md).
+import { parseQuantity } from "@isochrone/placement";
+import type { Channel } from "@isochrone/topology";
+import { annotationsOf } from "./annotations.ts";
+import { isRecord, textOf } from "./read-objects.ts";
+import type { DumpObject, Json } from "./read-objects.ts";
+
+const NAME = "dependencies";
+
+/** A channel's declared figures; what isn't declared is left out. */
+export interface DeclaredNeeds {
+  readonly source: string;
+  readonly target: string;
+  readonly needs: Partial<
+    Pick<Channel, "priority" | "maxNetworkCost" | "minBandwidthBitsPerSecond" | "relationshipType">
+  >;
+}
+
+/** Of one workload object, or a bare pod. Throws DumpError. */
+export function declaredNeeds(object: DumpObject, prefixes: readonly string[]): DeclaredNeeds[] {
+  const annotations = annotationsOf(object);
+  const key = prefixes.map((prefix) => prefix + NAME).find((each) => each in annotations);
+  if (key === undefined) return [];
+  const fail = (rule: string, value: unknown) => object.fail(["metadata", "annotations", key], rule, value);
+  return entriesOf(annotations[key], fail).map((entry) => {
+    const { name, namespace } = entry;
+    if (typeof name !== "string" || name === "") throw fail("must give each entry a name", name);
+    const other = textOf(namespace);
+    return {
+      source: object.name,
+      target: other === null || other === object.namespace ? name : `${other}/${name}`,
+      needs: needsOf(entry, fail),
+    };
+  });
+}
+
+type Fail = (rule: string, value: unknown) => Error;
+
+function entriesOf(text: unknown, fail: Fail): Json[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(String(text));
+  } catch {
+    parsed = null;
+  }
+  if (!Array.isArray(parsed) || !parsed.every(isRecord)) throw fail("must be a JSON list of objects", text);
+  return parsed;
+}
+
+function needsOf(entry: Json, fail: Fail): DeclaredNeeds["needs"] {
+  const { priority, maxNetworkCost, minBandwidth, type } = entry;
+  for (const [name, value] of Object.entries({ priority, maxNetworkCost })) {
+    if (value !== undefined && !(typeof value === "number" && value >= 0))
+      throw fail(`must give a ${name} of at least 0`, value);
+  }
+  const bandwidth = minBandwidth === undefined ? undefined : parseQuantity(minBandwidth);
+  if (bandwidth === null) throw fail("must give minBandwidth as a quantity", minBandwidth);
+  const relationshipType = textOf(type);
+  return {
+    ...(priority === undefined ? {} : { priority: priority as number }),
+    ...(maxNetworkCost === undefined ? {} : { maxNetworkCost: maxNetworkCost as number }),
+    ...(bandwidth === undefined ? {} : { minBandwidthBitsPerSecond: bandwidth }),
+    ...(relationshipType === null ? {} : { relationshipType }),
+  };
+}
