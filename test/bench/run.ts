@@ -1,5 +1,6 @@
 // Runs every *.bench.ts below this folder, each in a process of its own, one after the other, and prints one table.
-// Arguments: parts of paths; only files that contain one of them are run. `--json` prints the results as JSON lines instead.
+// Arguments: parts of paths; only files that contain one of them are run. `--json` prints the results as JSON lines instead. Every
+// argument that begins with -- is passed on: `--quick` is understood by those files that say so.
 import { spawn } from "node:child_process";
 import { globSync } from "node:fs";
 import { dirname, relative } from "node:path";
@@ -14,6 +15,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const child = fileURLToPath(new URL("run-one.ts", import.meta.url));
 
 const filters = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+const flags = process.argv.slice(2).filter((argument) => argument.startsWith("--"));
 const asJson = process.argv.includes("--json");
 
 const files = globSync("**/*.bench.ts", { cwd: here })
@@ -24,7 +26,7 @@ const files = globSync("**/*.bench.ts", { cwd: here })
 function runFile(file: string): Promise<readonly BenchResult[]> {
   return new Promise((resolve, reject) => {
     const results: BenchResult[] = [];
-    const running = spawn(process.execPath, [...process.execArgv, child, file], {
+    const running = spawn(process.execPath, [...process.execArgv, child, file, ...flags], {
       cwd: here,
       stdio: ["ignore", "inherit", "inherit", "ipc"],
       serialization: "json",

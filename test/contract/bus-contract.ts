@@ -2,6 +2,7 @@ import { describe } from "vitest";
 import { describeBackPressure } from "./bus/back-pressure.ts";
 import { describeCommits } from "./bus/commits.ts";
 import { describeGroups } from "./bus/groups.ts";
+import { describeHandOver } from "./bus/hand-over.ts";
 import { BusHarness } from "./bus/harness.ts";
 import type { BusContract } from "./bus/harness.ts";
 import { describeOrder } from "./bus/order.ts";
@@ -16,6 +17,9 @@ export function describeBusContract(name: string, contract: BusContract): void {
     });
     describe("groups", () => {
       describeGroups(under);
+    });
+    describe("hand-over", () => {
+      describeHandOver(under);
     });
     describe("commits", () => {
       describeCommits(under);

@@ -4,7 +4,14 @@ import { ManualClock } from "@isochrone/runtime/testing";
 import { describeBusContract } from "./bus-contract.ts";
 
 describeBusContract("memory", {
-  capabilities: { partitions: 4, denseOffsets: true, backPressure: true, patienceMs: 2_000 },
+  capabilities: {
+    partitions: 4,
+    denseOffsets: true,
+    backPressure: true,
+    cooperativeHandOver: true,
+    awaitsRevocation: true,
+    patienceMs: 2_000,
+  },
   create: async () => {
     const clock = new ManualClock();
     const bus = createMemoryBus({

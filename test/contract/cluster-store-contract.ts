@@ -1,10 +1,14 @@
 import { describe } from "vitest";
+import { describeApply } from "./cluster-store/apply.ts";
 import { describeBinding } from "./cluster-store/binding.ts";
 import { describeChanges } from "./cluster-store/changes.ts";
 import { describeDeletion } from "./cluster-store/deletion.ts";
+import { describeEviction } from "./cluster-store/eviction.ts";
 import { StoreHarness } from "./cluster-store/harness.ts";
 import type { StoreContract } from "./cluster-store/harness.ts";
+import { describeJsonPatch } from "./cluster-store/json-patch.ts";
 import { describeObjects } from "./cluster-store/objects.ts";
+import { describeStatus } from "./cluster-store/status.ts";
 import { describeWatch } from "./cluster-store/watch.ts";
 
 /** What Isochrone relies on of an API server. The memory store and the adapter to a real one pass the same. */
@@ -16,6 +20,18 @@ export function describeClusterStoreContract(name: string, contract: StoreContra
     });
     describe("changes", () => {
       describeChanges(under);
+    });
+    describe("JSON patch", () => {
+      describeJsonPatch(under);
+    });
+    describe("server-side apply", () => {
+      describeApply(under);
+    });
+    describe("status", () => {
+      describeStatus(under);
+    });
+    describe("eviction", () => {
+      describeEviction(under);
     });
     describe("binding", () => {
       describeBinding(under);

@@ -69,11 +69,12 @@ describe("the embedded cluster", () => {
         links.every(({ rttMs, provisional }) => rttMs.p50 !== null && rttMs.p90 !== null && !provisional)
       );
     });
-    // Each pair has to agree with the record, both quantiles in one look. Not all in the very same look: a p90 of 60 samples that are
-    // stamped in user space moves with what else two cores do; in the last look a few may be off, none by more than twice the allowance.
+    // Each pair has to agree with the record, both quantiles in one look. Not all in the very same look: probes have the kernel's stamps, the
+    // relay doesn't, so what a packet waits before the relay reads it is in the graph and not in the record; a p90 of 60 samples moves with it.
+    // In the last look a few may be off, none by more than twice the allowance.
     const agreed = new Set<string>();
     // Usually within 60 s, and said below; that is not asserted, since placing anew, about then, disturbs half a minute of measurements.
-    const patienceMs = 100_000 - (Date.now() - startedAt);
+    const patienceMs = 130_000 - (Date.now() - startedAt);
     const last = await eventually("graph and record agree", patienceMs, async () => {
       const [graph, record] = await Promise.all([
         system.cluster(),
@@ -98,7 +99,7 @@ describe("the embedded cluster", () => {
     console.log(
       `worst deviation: ${percent} % of what is allowed, ${last.outside} outside, ${seconds} s after start`,
     );
-  }, 150_000);
+  }, 190_000);
 
   it("lowers the workflow's end-to-end p95 by re-placing by score, and says so", async () => {
     const replaced = await system.event("replaced", 150_000);

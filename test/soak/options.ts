@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { numberOption } from "./numbers.ts";
 
 /** How a run is to be. */
 export interface SoakOptions {
@@ -25,15 +26,9 @@ export function readOptions(args: readonly string[]): SoakOptions {
     },
   });
   return {
-    durationMs: number("--minutes", values.minutes, 3, 24 * 60) * 60_000,
-    seed: number("--seed", values.seed, 0, 2 ** 31),
-    requestsPerSecond: number("--rate", values.rate, 1, 1000),
-    maxGraphP99Ms: number("--max-graph-p99", values["max-graph-p99"], 1, 60_000),
+    durationMs: numberOption("--minutes", values.minutes, 3, 24 * 60, USAGE) * 60_000,
+    seed: numberOption("--seed", values.seed, 0, 2 ** 31, USAGE),
+    requestsPerSecond: numberOption("--rate", values.rate, 1, 1000, USAGE),
+    maxGraphP99Ms: numberOption("--max-graph-p99", values["max-graph-p99"], 1, 60_000, USAGE),
   };
-}
-
-function number(name: string, text: string, min: number, max: number): number {
-  const value = Number(text);
-  if (text.trim() !== "" && value >= min && value <= max) return value;
-  throw new Error(`${name} must be a number from ${min} to ${max}, got "${text}"\n${USAGE}`);
 }

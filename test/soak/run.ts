@@ -1,121 +1,23 @@
-// A long run of the whole embedded system, started by the command, with links that change, pods that are killed, and readers.
-// It ends with figures and a verdict for each check; the exit code is 1 when one fails. Linux only: it reads /proc.
-import { LabClient } from "@isochrone/lab";
-import { seededRandom } from "@isochrone/runtime";
-import { EmbeddedSystem } from "../harness/embedded.ts";
-import { GraphLoad } from "./graph-load.ts";
-import { LinkChanger } from "./links.ts";
-import { readOptions, type SoakOptions } from "./options.ts";
-import { PodKiller, RECOVERY_DEADLINE_MS } from "./pods.ts";
-import { figures, verdictLines } from "./report.ts";
-import { Sampler, type Sample } from "./sample.ts";
-import { judge } from "./verdict.ts";
+// `npm run soak -- [embedded | cluster | delivery] [options]`: long runs that end with figures and a verdict; the exit code is 1 when a
+// check fails.
+import { runEmbedded } from "./embedded.ts";
+import { runCluster } from "./cluster/command.ts";
+import { runDeliverySoak } from "./delivery.ts";
 
-/** Until windows are full and code is compiled. */
-const WARM_UP_MS = 60_000;
-const SAMPLE_MS = 5_000;
-const CHANGE_MS = 15_000;
-const KILL_MS = 40_000;
+/** Each says itself what is wrong with its options. */
+const RUNS: Readonly<Record<string, (args: readonly string[]) => Promise<boolean>>> = {
+  embedded: runEmbedded,
+  cluster: runCluster,
+  delivery: runDeliverySoak,
+};
 
-async function soak(options: SoakOptions, signal: AbortSignal): Promise<boolean> {
-  const system = await EmbeddedSystem.start(
-    "--placement",
-    "spread",
-    "--no-replace",
-    "--rate",
-    String(options.requestsPerSecond),
-    "--seed",
-    String(options.seed),
-  );
-  const load = new GraphLoad(system);
-  try {
-    return await observe(system, load, options, signal);
-  } finally {
-    await load.stop();
-    const code = await system.stop();
-    console.log(`the system ended with exit code ${code}`);
-    if (code !== 0) process.exitCode = 1;
-  }
-}
-
-async function observe(
-  system: EmbeddedSystem,
-  load: GraphLoad,
-  options: SoakOptions,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const random = seededRandom(options.seed);
-  const lab = new LabClient(system.urls.lab);
-  const links = new LinkChanger(lab, (await lab.matrix()).nodes, random);
-  const killer = new PodKiller(system, random);
-  const sampler = new Sampler(system, load, links);
-  load.start();
-  console.log(`warming up for ${WARM_UP_MS / 1000} s`);
-  // What the machine did is known for a whole window when the measured part begins.
-  for (const warmMs = Date.now() + WARM_UP_MS; Date.now() < warmMs && !signal.aborted;) {
-    await sampler.take(warmMs);
-    await pause(SAMPLE_MS, signal);
-  }
-  const beganMs = Date.now();
-  const endMs = beganMs + options.durationMs - WARM_UP_MS;
-  let nextChangeMs = beganMs;
-  let nextKillMs = beganMs;
-  const samples: Sample[] = [];
-  for (let next = beganMs; Date.now() < endMs && !signal.aborted;) {
-    const sample = await sampler.take(beganMs);
-    samples.push(sample);
-    printProgress(sample);
-    await killer.check();
-    const nowMs = Date.now();
-    if (nowMs >= nextChangeMs) {
-      console.log(`  link ${await links.change()}`);
-      nextChangeMs = nowMs + CHANGE_MS;
-    }
-    const isRoom = endMs - nowMs > RECOVERY_DEADLINE_MS + SAMPLE_MS;
-    if (nowMs >= nextKillMs && isRoom && !killer.isWaiting(nowMs)) {
-      console.log(`  killed ${(await killer.kill()).pod}`);
-      nextKillMs = nowMs + KILL_MS;
-    }
-    next += SAMPLE_MS;
-    await pause(Math.max(0, next - Date.now()), signal);
-  }
-  const findings = { samples, kills: killer.kills, streamFailures: load.failures, events: load.events };
-  const verdicts = judge(findings, options);
-  console.log(
-    `\n${samples.length} samples, ${links.changes} changes of links, ${killer.kills.length} killed pods\n`,
-  );
-  console.log(`${figures(samples)}\n\n${verdictLines(verdicts)}`);
-  return verdicts.every(({ ok }) => ok);
-}
-
-function printProgress({ atMs, rssBytes, agreement, counters, othersShare, steady }: Sample): void {
-  const seconds = (atMs / 1000).toFixed(0).padStart(5);
-  const memory = (rssBytes.main / 2 ** 20).toFixed(0);
-  const { compared, mediansOutside, p90sOutside } = agreement;
-  const others = othersShare === null ? "?" : (othersShare * 100).toFixed(0);
-  console.log(
-    `${seconds} s  main ${memory} MB  ${compared} links, outside: ${mediansOutside} p50, ${p90sOutside} p90  missing ${counters.missing}  others ${others} %${steady ? "" : " (disturbed)"}`,
-  );
-}
-
-/** Ends early, without an error, when the run is to end. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done);
-  });
-}
-
-const ending = new AbortController();
-for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => ending.abort());
+const [first = "embedded", ...rest] = process.argv.slice(2);
+const named = Object.hasOwn(RUNS, first);
 try {
-  if (!(await soak(readOptions(process.argv.slice(2)), ending.signal))) process.exitCode = 1;
+  if (!named && !first.startsWith("-"))
+    throw new Error(`there is no soak "${first}"; there are ${Object.keys(RUNS).join(", ")}`);
+  const passed = named ? await RUNS[first]!(rest) : await runEmbedded(process.argv.slice(2));
+  if (!passed) process.exitCode = 1;
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;

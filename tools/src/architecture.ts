@@ -8,8 +8,9 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/runtime": [],
   "packages/bus": ["telemetry", "runtime"],
   "packages/kubernetes": ["runtime"],
-  "packages/lab": ["telemetry", "runtime", "kubernetes"],
-  probe: ["telemetry", "runtime", "bus"],
+  "packages/kernel-sockets": [],
+  "packages/lab": ["telemetry", "runtime", "kubernetes", "kernel-sockets"],
+  probe: ["telemetry", "runtime", "bus", "kernel-sockets"],
   collector: ["telemetry", "runtime", "bus", "kubernetes"],
   aggregator: ["telemetry", "topology", "runtime", "bus", "kubernetes", "dashboard"],
   "scheduler-plugin": ["telemetry", "topology", "placement", "runtime", "kubernetes"],
@@ -28,7 +29,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "scheduler-plugin",
     "dashboard",
   ],
-  tools: ["runtime", "probe", "collector", "aggregator", "scheduler-plugin"],
+  tools: ["runtime", "bus", "kubernetes", "probe", "collector", "aggregator", "scheduler-plugin"],
 };
 
 /** Entries without I/O, clock, environment or randomness; third-party imports are limited to these. */

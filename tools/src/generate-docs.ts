@@ -2,11 +2,23 @@
 // code 1 when the file is not what it would write.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { aggregatorSettings } from "@isochrone/aggregator";
+import {
+  accessSettings,
+  aggregatorSettings,
+  annotationSettings,
+  clusterControllerSections,
+} from "@isochrone/aggregator";
+import { busSettings } from "@isochrone/bus/settings";
+import { kubernetesSettings } from "@isochrone/kubernetes/api-server";
 import { collectorSettings } from "@isochrone/collector";
 import { probeSettings } from "@isochrone/probe";
 import { describeSettings, serviceSettings, type Section } from "@isochrone/runtime";
-import { schedulerPluginSettings } from "@isochrone/scheduler-plugin";
+import {
+  deschedulerSettings,
+  plannerSettings,
+  schedulerPluginSettings,
+  webhookSettings,
+} from "@isochrone/scheduler-plugin";
 
 /** In the order of the document. */
 const SECTIONS: readonly Section[] = [
@@ -14,7 +26,15 @@ const SECTIONS: readonly Section[] = [
   probeSettings,
   collectorSettings,
   aggregatorSettings,
+  annotationSettings,
+  ...Object.values(clusterControllerSections),
   schedulerPluginSettings,
+  webhookSettings,
+  plannerSettings,
+  deschedulerSettings,
+  accessSettings,
+  kubernetesSettings,
+  busSettings,
 ];
 
 const HEAD = `# Configuration

@@ -53,9 +53,10 @@ function median(values: readonly number[]): number {
 export async function run(): Promise<BenchResult[]> {
   const core = pinToOneCore();
   const tables = new Tables(SHAPE, LIMITS);
-  const ingest = new Ingest(tables, OPTIONS, (source, reason, detail) => {
+  const onRefused = (source: string, reason: string, detail: string): never => {
     throw new Error(`${source} was refused: ${reason} ${detail}`);
-  });
+  };
+  const ingest = new Ingest(tables, OPTIONS, { onRefused });
   const keeper = new GraphKeeper(tables, RULE, new EventHistory("bench", 10));
   const ingestMs: number[] = [];
   const buildMs: number[] = [];

@@ -13,15 +13,17 @@ import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { Distribution, type Method } from "@isochrone/telemetry";
 import type { BenchResult } from "../types.ts";
+import { compareClosedLoops } from "./closed-loop.ts";
 
 const KEY = { id: 1, secret: Buffer.alloc(32, 7) };
 const PEERS = 8;
+const ORDINARY_PEERS = 16;
 const INTERVAL_MS = 10;
 const MEASURE_MS = 4000;
 const SIGNATURES = 50_000;
 const PACKET_BYTES = 128;
 
-function configOf(index: number, method: Method): EngineConfig {
+function configOf(index: number, methods: readonly Method[]): EngineConfig {
   const address = `127.0.9.${index + 1}`;
   return {
     node: `node-${index}`,
@@ -29,7 +31,7 @@ function configOf(index: number, method: Method): EngineConfig {
     bindAddress: address,
     udpPort: 0,
     tcpPort: 0,
-    methods: [method],
+    methods,
     intervalMs: INTERVAL_MS,
     timeoutMs: 1000,
     publishIntervalMs: 1000,
@@ -41,6 +43,10 @@ function configOf(index: number, method: Method): EngineConfig {
     stallBoundMs: 20,
     responderPacketsPerSecond: 1_000_000,
     zeroCheckIntervalMs: index === 0 ? 20 : 0,
+    connectIntervalMs: INTERVAL_MS,
+    dscp: 0,
+    icmpPayloadBytes: 56,
+    icmpProber: "auto",
   };
 }
 
@@ -54,12 +60,12 @@ interface Cluster {
 async function openCluster(method: Method): Promise<Cluster> {
   const thread = createMeasuringThread({ clock: systemClock, logger: new MemoryLogger() });
   const snapshots: EngineSnapshot[] = [];
-  const asker = await thread.createEngine(configOf(0, method), {
+  const asker = await thread.createEngine(configOf(0, [method]), {
     onSnapshot: (snapshot) => void snapshots.push(snapshot),
   });
   const others: Engine[] = [];
   for (let i = 1; i <= PEERS; i++)
-    others.push(await thread.createEngine(configOf(i, method), { onSnapshot: () => undefined }));
+    others.push(await thread.createEngine(configOf(i, [method]), { onSnapshot: () => undefined }));
   return { thread, asker, others, snapshots };
 }
 
@@ -76,8 +82,17 @@ async function measure(method: Method): Promise<BenchResult[]> {
   const idleMs = await cpuMsDuring(MEASURE_MS);
   asker.setPeers(
     others.map(({ udpPort, tcpPort }, index) => {
-      const { node, identity } = configOf(index + 1, method);
-      return { node, zone: null, region: null, address: identity, identity, udpPort, tcpPort };
+      const { node, identity } = configOf(index + 1, [method]);
+      return {
+        node,
+        zone: null,
+        region: null,
+        address: identity,
+        identity,
+        udpPort,
+        tcpPort,
+        bandwidthPort: null,
+      };
     }),
   );
   // The compiler's warm-up is not what a probe that runs for weeks costs.
@@ -121,6 +136,55 @@ function micros(name: string, seconds: number | null): BenchResult | null {
   return seconds === null ? null : { name, value: seconds * 1e6, unit: "us" };
 }
 
+function closedLoopConfig(index: number, authenticated: boolean): EngineConfig {
+  const config = { ...configOf(index, ["udp_rr", "tcp_rr"]), zeroCheckIntervalMs: 0, stallBoundMs: 1000 };
+  return authenticated ? config : { ...config, keys: [], signingKeyId: 0 };
+}
+
+/** What a node of any cluster pays: its number of peers is bounded, and each is asked once a second by each method. */
+async function measureOrdinary(): Promise<BenchResult[]> {
+  const methods = ["udp_rr", "tcp_rr", "tcp_connect"] as const;
+  const ordinary = (index: number): EngineConfig => ({
+    ...configOf(index, methods),
+    intervalMs: 1000,
+    connectIntervalMs: 1000,
+    publishIntervalMs: 10_000,
+    zeroCheckIntervalMs: 0,
+  });
+  // Both sides together: the process asks and answers.
+  const thread = createMeasuringThread({ clock: systemClock, logger: new MemoryLogger() });
+  const asker = await thread.createEngine(ordinary(0), { onSnapshot: () => undefined });
+  const answerer = await thread.createEngine(ordinary(1), { onSnapshot: () => undefined });
+  const { udpPort, tcpPort } = answerer;
+  const { identity } = ordinary(1);
+  const peers = Array.from({ length: ORDINARY_PEERS }, (_, i) => {
+    return {
+      node: `peer-${i}`,
+      zone: null,
+      region: null,
+      address: identity,
+      identity,
+      udpPort,
+      tcpPort,
+      bandwidthPort: null,
+    };
+  });
+  await systemClock.sleep(1000);
+  const idleMs = await cpuMsDuring(MEASURE_MS);
+  asker.setPeers(peers);
+  await systemClock.sleep(2000);
+  const busyMs = await cpuMsDuring(2 * MEASURE_MS);
+  await thread.close();
+  return [
+    { name: "probe.idle_cpu", value: (idleMs / MEASURE_MS) * 1000, unit: "ms/s" },
+    {
+      name: `probe.${ORDINARY_PEERS}_peers_x_3_methods_per_second_cpu`,
+      value: (busyMs / (2 * MEASURE_MS)) * 1000,
+      unit: "ms/s",
+    },
+  ];
+}
+
 function signAndVerify(): BenchResult {
   const keys = new Keyring([KEY]);
   const address = parseAddress("127.0.0.1") ?? new Uint8Array(16);
@@ -144,5 +208,11 @@ function signAndVerify(): BenchResult {
 }
 
 export async function run(): Promise<BenchResult[]> {
-  return [signAndVerify(), ...(await measure("udp_rr")), ...(await measure("tcp_rr"))];
+  return [
+    signAndVerify(),
+    ...(await compareClosedLoops(closedLoopConfig)),
+    ...(await measure("udp_rr")),
+    ...(await measure("tcp_rr")),
+    ...(await measureOrdinary()),
+  ];
 }

@@ -1,4 +1,4 @@
-import type { Batch } from "@isochrone/bus";
+import { BusError, type Batch } from "@isochrone/bus";
 import { expect, it } from "vitest";
 import { numbered, record, spread, textOf } from "./harness.ts";
 import type { BusHarness } from "./harness.ts";
@@ -66,6 +66,49 @@ export function describeCommits(under: BusHarness): void {
     await under.waitFor(() => expect(second.texts()).toEqual(["2", "3"]));
   });
 
+  it("ignores a commit before what is committed already, also one that overtakes", async () => {
+    const first = await under.collect("g", {
+      onBatch: async (batch) => {
+        const [begin] = batch.records;
+        await Promise.all([batch.commit(begin!.offset + 3), batch.commit(begin!.offset + 1)]);
+        await batch.commit(begin!.offset + 2);
+        first.records.push(...batch.records);
+      },
+    });
+    await under.bus.publish(
+      under.topic,
+      numbered(5).map((text) => record("node-a", text)),
+    );
+    await under.waitFor(() => expect(first.records).toHaveLength(5));
+    await first.subscription.close();
+    const second = await under.collect("g");
+    await under.waitFor(() => expect(second.texts()).toEqual(["3", "4"]));
+  });
+
+  it("refuses a commit beyond the batch", async () => {
+    const refusals: unknown[] = [];
+    await under.collect("g", {
+      onBatch: async (batch) => {
+        const end = batch.records.at(-1)!.offset + 1;
+        for (const offset of [end + 1, -1, 0.5])
+          await batch.commit(offset).catch((error: unknown) => refusals.push(error));
+      },
+    });
+    await under.bus.publish(under.topic, [record("node-a", "x")]);
+    await under.waitFor(() => expect(refusals).toHaveLength(3));
+    for (const refusal of refusals)
+      expect(refusal).toMatchObject({ code: "invalid_offset", retryable: false });
+  });
+
+  it("serves a member that never commits: it gets everything, and leaves nothing behind", async () => {
+    await under.bus.publish(under.topic, spread(30));
+    const first = await under.collect("g", { commit: false });
+    await under.waitFor(() => expect(first.records).toHaveLength(30));
+    await first.subscription.close();
+    const second = await under.collect("g", { commit: false });
+    await under.waitFor(() => expect(second.records).toHaveLength(30));
+  });
+
   it("refuses a commit of a partition that was handed over", async () => {
     let last: Batch | undefined;
     const first = await under.collect("g", { onBatch: async (batch) => void (last = batch) });
@@ -77,6 +120,26 @@ export function describeCommits(under: BusHarness): void {
       code: "not_assigned",
       retryable: false,
     });
+  });
+
+  it("redelivers a batch whose handler postponed it, like after any throw", async () => {
+    const attempts: string[] = [];
+    await under.collect("g", {
+      maxBatchRecords: 1,
+      onBatch: async (batch) => {
+        const text = textOf(batch.records[0]!);
+        attempts.push(text);
+        if (text === "1" && attempts.length < 3) throw new BusError("postponed", "not yet");
+        await batch.commit();
+      },
+    });
+    await under.bus.publish(
+      under.topic,
+      numbered(3).map((text) => record("node-a", text)),
+    );
+    await under.waitFor(() => expect(attempts).toEqual(["0", "1"]));
+    await under.pass(REDELIVERY_PAUSE_MS);
+    await under.waitFor(() => expect(attempts).toEqual(["0", "1", "1", "2"]));
   });
 
   it("redelivers a batch whose handler threw, in order and after a pause, and goes on", async () => {

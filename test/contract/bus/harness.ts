@@ -9,12 +9,18 @@ export interface BusCapabilities {
   readonly denseOffsets: boolean;
   /** Whether publishers wait, and are refused in the end, while the slowest group lags. */
   readonly backPressure: boolean;
+  /** Whether partitions that stay with a member are delivered on while others change hands, and onRevoked names only those that go. */
+  readonly cooperativeHandOver: boolean;
+  /** Whether onRevoked is awaited in every case before another member is given the partitions. */
+  readonly awaitsRevocation: boolean;
   /** How long one hand-over or redelivery may take. */
   readonly patienceMs: number;
 }
 
 export interface BusUnderTest {
   readonly bus: Bus;
+  /** Makes a topic ready, where that has to be done first. */
+  createTopic?(topic: string): Promise<void>;
   /** Lets pauses (before a redelivery, say) pass: advances a manual clock; only waits where time is real. */
   pass(ms: number): Promise<void>;
   dispose(): Promise<void>;
@@ -46,6 +52,7 @@ export class BusHarness {
     beforeEach(async () => {
       this.#under = await create();
       this.#serial += 1;
+      await this.#under.createTopic?.(this.topic);
     });
     afterEach(() => this.#under?.dispose());
   }
@@ -57,6 +64,11 @@ export class BusHarness {
   /** Another one in every test. */
   get topic(): string {
     return `contract.${this.#name}.${process.pid}.${this.#serial}`;
+  }
+
+  /** Groups of that name in other tests are others. */
+  group(name: string): string {
+    return `${this.topic}.${name}`;
   }
 
   pass(ms: number): Promise<void> {
@@ -76,7 +88,7 @@ export class BusHarness {
     const records: BusRecord[] = [];
     const subscription = await this.bus.subscribe({
       topics: [this.topic],
-      group,
+      group: this.group(group),
       from: "earliest",
       onBatch: async (batch) => {
         records.push(...batch.records);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { encode, record } from "./harness.ts";
+import { encode, numbered, record } from "./harness.ts";
 import type { BusHarness } from "./harness.ts";
 
 /** What becomes of the bytes, and of a bus that is closed. */
@@ -21,6 +21,15 @@ export function describeRecords(under: BusHarness): void {
     expect(second!.headers).toEqual({});
   });
 
+  it("delivers a tombstone as an empty value, in its place among the values of its key", async () => {
+    const tombstone = { key: "node-a", value: new Uint8Array(0), headers: { why: "expired" } };
+    await under.bus.publish(under.topic, [record("node-a", "1"), tombstone, record("node-a", "2")]);
+    const member = await under.collect("g");
+    await under.waitFor(() => expect(member.texts()).toEqual(["1", "", "2"]));
+    expect(member.records[1]).toMatchObject({ key: "node-a", headers: { why: "expired" } });
+    expect(member.records[1]!.value).toBeInstanceOf(Uint8Array);
+  });
+
   it("carries copies: neither a publisher's nor a consumer's later change of the bytes is seen by others", async () => {
     const value = encode("right");
     await under.bus.publish(under.topic, [{ key: "node-a", value, headers: {} }]);
@@ -38,6 +47,25 @@ export function describeRecords(under: BusHarness): void {
     const refusal = { name: "BusError", code: "closed", retryable: false };
     await expect(under.bus.publish(under.topic, [record("node-a", "x")])).rejects.toMatchObject(refusal);
     await expect(under.collect("g")).rejects.toMatchObject(refusal);
+    await expect(under.bus.partitionCount(under.topic)).rejects.toMatchObject(refusal);
+  });
+
+  it("tells how many partitions a topic has", async () => {
+    expect(await under.bus.partitionCount(under.topic)).toBe(under.capabilities.partitions);
+  });
+
+  it("tells with each batch where its partition ends", async () => {
+    const ends: (number | null)[] = [];
+    await under.bus.publish(
+      under.topic,
+      numbered(10).map((text) => record("node-a", text)),
+    );
+    await under.collect("g", {
+      maxBatchRecords: 4,
+      onBatch: async ({ endOffset }) => void ends.push(endOffset),
+    });
+    await under.waitFor(() => expect(ends).toHaveLength(3));
+    expect(ends).toEqual([10, 10, 10]);
   });
 
   it("takes an empty publish for nothing", async () => {

@@ -26,13 +26,13 @@ export function describeChanges(under: StoreHarness): void {
 
   it("refuses to update, patch, bind or delete what is absent", async () => {
     for (const change of [
-      under.store.update(node("n")),
-      under.store.patch(nodeRef("n"), {}),
-      under.store.bind({ namespace: "default", name: "a" }, "n"),
-      under.store.delete(nodeRef("n")),
+      () => under.store.update(node("n")),
+      () => under.store.patch(nodeRef("n"), {}),
+      () => under.store.bind({ namespace: "default", name: "a" }, "n"),
+      () => under.store.delete(nodeRef("n")),
     ]) {
-      await expect(change).rejects.toMatchObject({ code: "not_found" });
-      await expect(change).rejects.toBeInstanceOf(StoreError);
+      await expect(change()).rejects.toMatchObject({ code: "not_found" });
+      await expect(change()).rejects.toBeInstanceOf(StoreError);
     }
   });
 

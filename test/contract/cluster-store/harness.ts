@@ -1,6 +1,8 @@
 import { KINDS } from "@isochrone/kubernetes";
 import type {
   ClusterStore,
+  Detail,
+  FieldSelector,
   KindRef,
   KubernetesObject,
   ObjectMeta,
@@ -21,6 +23,8 @@ export interface StoreUnderTest {
 export interface StoreContract {
   /** A store with a namespace "default" and nothing of the contract's kinds in it. */
   readonly create: () => Promise<StoreUnderTest>;
+  /** Whether something deletes what has lost its owners: of a cluster its controller-manager, which would also act on everything else. @default true */
+  readonly collectsGarbage?: boolean;
 }
 
 /** A watch that is followed. */
@@ -38,7 +42,11 @@ export class StoreHarness {
   #under: StoreUnderTest | null = null;
   #end = new AbortController();
 
-  constructor({ create }: StoreContract) {
+  /** As the contract says it. */
+  readonly collectsGarbage: boolean;
+
+  constructor({ create, collectsGarbage = true }: StoreContract) {
+    this.collectsGarbage = collectsGarbage;
     beforeEach(async () => {
       this.#under = await create();
       this.#end = new AbortController();
@@ -70,9 +78,14 @@ export class StoreHarness {
   }
 
   /** Collects the events of a watch. */
-  follow(kind: KindRef, resourceVersion: string, namespace?: string): Followed {
+  follow(
+    kind: KindRef,
+    resourceVersion: string,
+    namespace?: string,
+    options: Detail & { readonly fields?: FieldSelector } = {},
+  ): Followed {
     const events: WatchEvent[] = [];
-    const where = namespace === undefined ? {} : { namespace };
+    const where = namespace === undefined ? options : { ...options, namespace };
     const { signal } = this.#end;
     const done = (async () => {
       for await (const event of this.store.watch(kind, { resourceVersion, signal, ...where }))
@@ -107,3 +120,23 @@ export const pod = (
 
 export const podRef = (name: string): ObjectRef => ({ ...KINDS.pod, namespace: "default", name });
 export const nodeRef = (name: string): ObjectRef => ({ ...KINDS.node, name });
+
+/** A Deployment of one replica of one container, unless the pod's spec says otherwise. */
+export const deployment = (name: string, podSpec: Record<string, unknown> = {}): KubernetesObject => ({
+  ...object(KINDS.deployment, name),
+  metadata: { name, namespace: "default" },
+  spec: {
+    replicas: 1,
+    selector: { matchLabels: { app: name } },
+    template: {
+      metadata: { labels: { app: name } },
+      spec: { containers: [{ name: "main", image: "pause" }], ...podSpec },
+    },
+  },
+});
+
+export const deploymentRef = (name: string): ObjectRef => ({
+  ...KINDS.deployment,
+  namespace: "default",
+  name,
+});

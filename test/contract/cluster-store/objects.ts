@@ -1,5 +1,5 @@
 import { KINDS } from "@isochrone/kubernetes";
-import type { ClusterStore } from "@isochrone/kubernetes";
+import type { ClusterStore, FieldSelector, KubernetesObject } from "@isochrone/kubernetes";
 import { expect, it } from "vitest";
 import { node, nodeRef, object, pod, podRef } from "./harness.ts";
 import type { StoreHarness } from "./harness.ts";
@@ -87,5 +87,44 @@ export function describeObjects(under: StoreHarness): void {
     expect(await names({ labels: { app: "x", tier: "1" } })).toEqual(["b"]);
     expect(await names({ namespace: "default" })).toEqual(["a", "b", "c"]);
     expect(await names({ namespace: "other" })).toEqual([]);
+  });
+
+  it("lists by values of fields", async () => {
+    for (const name of ["a", "b"]) await under.store.create(pod(name));
+    await under.store.bind({ namespace: "default", name: "b" }, "n1");
+    const names = async (fields: FieldSelector): Promise<string[]> =>
+      (await under.store.list(KINDS.pod, { fields })).items.map(({ metadata }) => metadata.name);
+    expect(await names({ "metadata.name": "a" })).toEqual(["a"]);
+    expect(await names({ "spec.nodeName": "n1" })).toEqual(["b"]);
+    expect(await names({ "spec.nodeName": "n1", "metadata.name": "a" })).toEqual([]);
+  });
+
+  it("gives of each object what is wanted of it, and nobody's managedFields", async () => {
+    await under.store.create(pod("a", {}, { labels: { app: "x" } }));
+    const [full] = (await under.store.list(KINDS.pod)).items;
+    expect(full).toMatchObject({ ...KINDS.pod, spec: { containers: [{ name: "main" }] } });
+    expect(full!.metadata).not.toHaveProperty("managedFields");
+    const [bare] = (await under.store.list(KINDS.pod, { metadataOnly: true })).items;
+    expect(bare).toEqual({ ...KINDS.pod, metadata: full!.metadata });
+    const trim = ({ apiVersion, kind, metadata }: KubernetesObject): KubernetesObject => ({
+      apiVersion,
+      kind,
+      metadata: { name: metadata.name },
+    });
+    expect((await under.store.list(KINDS.pod, { trim })).items).toEqual([
+      { ...KINDS.pod, metadata: { name: "a" } },
+    ]);
+  });
+
+  it("answers a review, and stores it nowhere", async () => {
+    const review = { ...KINDS.tokenReview, metadata: { name: "" }, spec: { token: "no such token" } };
+    const answered = await under.store.create(review);
+    expect(answered.status?.["authenticated"] ?? false).toBe(false);
+    const access = await under.store.create({
+      ...KINDS.subjectAccessReview,
+      metadata: { name: "" },
+      spec: { user: "nobody", nonResourceAttributes: { path: "/graph", verb: "get" } },
+    });
+    expect(access.status).toMatchObject({ allowed: false });
   });
 }

@@ -43,6 +43,26 @@ export function describeWatch(under: StoreHarness): void {
     expect(elsewhere.texts()).toEqual([]);
   });
 
+  it("tells only of the objects with the values asked for, and of each what is wanted", async () => {
+    const { resourceVersion } = await under.store.list(KINDS.pod);
+    const fields = { "spec.nodeName": "n1" };
+    const here = under.follow(KINDS.pod, resourceVersion, undefined, { fields, metadataOnly: true });
+    const trimmed = under.follow(KINDS.pod, resourceVersion, undefined, {
+      trim: ({ apiVersion, kind, metadata }) => ({
+        apiVersion,
+        kind,
+        metadata: { ...metadata, labels: { cut: "1" } },
+      }),
+    });
+    for (const name of ["a", "b"])
+      await under.store.create(pod(name, name === "b" ? { nodeName: "n1" } : {}));
+    await under.waitFor(() => expect(here.texts()).toEqual(["added b"]));
+    expect(here.events[0]).not.toHaveProperty("object.spec");
+    expect(here.events[0]).toHaveProperty("object.kind", "Pod");
+    await under.waitFor(() => expect(trimmed.texts()).toEqual(["added a", "added b"]));
+    expect(trimmed.events[0]).toHaveProperty("object.metadata.labels", { cut: "1" });
+  });
+
   it("serves several watchers, each with copies of its own", async () => {
     const { resourceVersion } = await under.store.list(KINDS.node);
     const watches = [

@@ -1,0 +1,84 @@
+import {
+  partitionOf,
+  type Batch,
+  type Bus,
+  type BusRecord,
+  type OutgoingRecord,
+  type SubscribeOptions,
+  type Subscription,
+} from "@isochrone/bus";
+
+/** As in a cluster. */
+const PARTITIONS = 24;
+const MAX_BATCH_RECORDS = 200;
+
+interface Topic {
+  readonly ends: number[];
+  readonly subscribers: SubscribeOptions[];
+}
+
+/** A bus that costs next to nothing: what is published is handed to the subscribers' handlers at once, in batches of a partition each. */
+export class BenchBus implements Bus {
+  readonly #topics = new Map<string, Topic>();
+  #nowMs: number;
+  /** Records and bytes that were published to topics that begin with this. */
+  readonly published = new Map<string, { records: number; bytes: number }>();
+
+  readonly #assigns: boolean;
+
+  /** @param assigns whether members of a group get partitions */
+  constructor(nowMs: number, assigns = true) {
+    this.#nowMs = nowMs;
+    this.#assigns = assigns;
+  }
+
+  setTime(nowMs: number): void {
+    this.#nowMs = nowMs;
+  }
+
+  async partitionCount(): Promise<number> {
+    return PARTITIONS;
+  }
+
+  async subscribe(options: SubscribeOptions): Promise<Subscription> {
+    const partitions = options.topics.flatMap((topic) =>
+      Array.from({ length: PARTITIONS }, (_, partition) => ({ topic, partition })),
+    );
+    for (const topic of options.topics) this.#topic(topic).subscribers.push(options);
+    if (this.#assigns) void options.onAssigned?.(partitions);
+    return { close: async () => undefined };
+  }
+
+  async publish(topic: string, records: readonly OutgoingRecord[]): Promise<void> {
+    const { ends, subscribers } = this.#topic(topic);
+    const byPartition = Map.groupBy(records, ({ key }) => partitionOf(key, PARTITIONS));
+    const sum = this.published.get(topic) ?? { records: 0, bytes: 0 };
+    this.published.set(topic, sum);
+    for (const [partition, ofPartition] of byPartition) {
+      const arrived = ofPartition.map((record): BusRecord => {
+        sum.records++;
+        sum.bytes += record.value.byteLength;
+        return { ...record, topic, partition, offset: ends[partition]!++, appendedAtMs: this.#nowMs };
+      });
+      for (const subscriber of subscribers)
+        for (let from = 0; from < arrived.length; from += MAX_BATCH_RECORDS)
+          await subscriber.onBatch(batchOf(arrived.slice(from, from + MAX_BATCH_RECORDS), ends[partition]!));
+    }
+  }
+
+  async close(): Promise<void> {}
+
+  #topic(name: string): Topic {
+    let topic = this.#topics.get(name);
+    if (topic === undefined) {
+      topic = { ends: Array.from({ length: PARTITIONS }, () => 0), subscribers: [] };
+      this.#topics.set(name, topic);
+    }
+    return topic;
+  }
+}
+
+function batchOf(records: readonly BusRecord[], endOffset: number): Batch {
+  const { topic, partition } = records[0]!;
+  return { topic, partition, records, endOffset, commit: async () => undefined };
+}

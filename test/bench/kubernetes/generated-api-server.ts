@@ -1,0 +1,96 @@
+// An HTTPS server that lists, watches and takes writes as an API server does, of objects that it makes up page by page: a real one takes a
+// quarter of an hour here to be filled with 100,000 pods, and is then itself what is measured. Run in a process of its own; says its URL over
+// IPC. With the argument `flood` a watch gets changes as fast as it takes them, else as the parent's messages pace them.
+import { createServer } from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { CertificateAuthority } from "../../harness/common/x509.ts";
+import { GeneratedCluster } from "./generated-cluster.ts";
+import { WATCHED_CHANGES, type Pace, type Serving } from "./load.ts";
+
+const TICK_MS = 100;
+const COLLECTION = /^\/apis?\/.*?\/?([a-z]+)$/;
+const NODE = /^\/api\/v1\/nodes\/([^/]+)$/;
+
+const cluster = new GeneratedCluster();
+/** Written objects of kinds that aren't made up, Leases above all, by their path. */
+const written = new Map<string, Record<string, unknown>>();
+const isFlood = process.argv.includes("flood");
+let changesPerSecond = 0;
+
+const authority = new CertificateAuthority("bench");
+const { certificate, key } = authority.issue({ commonName: "localhost", hosts: ["127.0.0.1"] });
+const server = createServer({ cert: certificate, key }, (request, response) => {
+  answer(request, response).catch((error: unknown) => response.destroy(error as Error));
+});
+server.listen(0, "127.0.0.1", () => {
+  const { port } = server.address() as AddressInfo;
+  const serving: Serving = { url: `https://127.0.0.1:${port}`, ca: authority.certificate };
+  process.send!(serving);
+});
+process.on("message", (pace: Pace) => ({ changesPerSecond } = pace));
+process.on("disconnect", () => process.exit());
+setInterval(() => {
+  for (let due = (changesPerSecond * TICK_MS) / 1_000; due > 0; due -= 1) cluster.changePod();
+}, TICK_MS);
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { pathname, searchParams } = new URL(request.url ?? "/", "https://localhost");
+  response.setHeader("content-type", "application/json");
+  if (request.method !== "GET") await write(request, response, pathname);
+  else if (written.has(pathname)) response.end(JSON.stringify(written.get(pathname)));
+  else if (/\/namespaces\/[^/]+\/[a-z]+\/[^/]+$/.test(pathname)) missing(response);
+  else {
+    const plural = COLLECTION.exec(pathname)?.[1] ?? "";
+    if (searchParams.get("watch") === "1") watch(plural, response);
+    else response.end(cluster.page(plural, searchParams));
+  }
+}
+
+async function write(request: IncomingMessage, response: ServerResponse, pathname: string): Promise<void> {
+  const object = JSON.parse(await text(request)) as { metadata: Record<string, unknown> };
+  const [, node] = NODE.exec(pathname) ?? [];
+  if (node !== undefined) {
+    response.end(
+      cluster.annotateNode(node, (object.metadata["annotations"] ?? {}) as Record<string, string>),
+    );
+    return;
+  }
+  const path = request.method === "POST" ? `${pathname}/${String(object.metadata["name"])}` : pathname;
+  const { metadata: before = {} } = (written.get(path) ?? {}) as { metadata?: Record<string, unknown> };
+  const resourceVersion = String(Number(before["resourceVersion"] ?? 0) + 1);
+  const stored = {
+    ...written.get(path),
+    ...object,
+    metadata: { uid: path, ...object.metadata, resourceVersion },
+  };
+  written.set(path, stored);
+  response.statusCode = request.method === "POST" ? 201 : 200;
+  response.end(JSON.stringify(stored));
+}
+
+function missing(response: ServerResponse): void {
+  response.statusCode = 404;
+  response.end(
+    JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", reason: "NotFound", code: 404 }),
+  );
+}
+
+function watch(plural: string, response: ServerResponse): void {
+  response.flushHeaders();
+  if (isFlood) void flood(response);
+  else
+    response.on(
+      "close",
+      cluster.watch(plural, (line) => response.write(line)),
+    );
+}
+
+/** Changes as fast as they are taken, then silence. */
+async function flood(response: ServerResponse): Promise<void> {
+  for (let i = 0; i < WATCHED_CHANGES && !response.destroyed; i += 1) {
+    if (response.write(`{"type":"MODIFIED","object":${cluster.pod(i)}}\n`)) continue;
+    await new Promise((resolve) => response.once("drain", resolve));
+  }
+}

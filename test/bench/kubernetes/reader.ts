@@ -1,0 +1,85 @@
+// Reads from the server of a task and says what it cost: in a process of its own, whose memory is then that of the reading alone.
+import { KINDS, trimmedNode, trimmedPod } from "@isochrone/kubernetes";
+import { createApiServerStore } from "@isochrone/kubernetes/api-server";
+import type { ClusterStore } from "@isochrone/kubernetes";
+import { createLogger, systemClock, systemRandom } from "@isochrone/runtime";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { WATCHED_CHANGES, type Reading, type ReadingTask } from "./load.ts";
+
+/** Of the library only a tenth: it is slower, and keeps everything. */
+const LIBRARY_PODS = 10_000;
+const LIBRARY_PAGE = 500;
+
+process.once("message", (task: ReadingTask) => void run(task));
+
+async function run(task: ReadingTask): Promise<void> {
+  const startedMs = performance.now();
+  const read = task.what === "library" ? await readByLibrary(task) : await readByStore(task);
+  const seconds = (performance.now() - startedMs) / 1_000;
+  const { user, system } = process.cpuUsage();
+  const { maxRSS } = process.resourceUsage();
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  const reading: Reading = {
+    objects: read.length,
+    seconds,
+    cpuSeconds: (user + system) / 1e6,
+    peakResidentBytes: maxRSS * 1_024,
+    heapBytes: process.memoryUsage().heapUsed,
+  };
+  process.send!(reading, () => process.exit());
+}
+
+async function readByStore({ what, url, ca }: ReadingTask): Promise<unknown[]> {
+  const store = createApiServerStore({
+    credentials: {
+      login: () => Promise.resolve({ server: new URL(url), headers: {}, tls: { ca } }),
+      forget: () => undefined,
+    },
+    clock: systemClock,
+    random: systemRandom,
+    logger: createLogger({ service: "bench", level: "error" }),
+  });
+  if (what === "watch") return await watch(store);
+  if (what === "metadata") return (await store.list(KINDS.pod, { metadataOnly: true })).items;
+  const lists = await Promise.all([
+    store.list(KINDS.node, { trim: trimmedNode }),
+    store.list(KINDS.pod, { trim: trimmedPod }),
+  ]);
+  return lists.flatMap(({ items }) => items);
+}
+
+async function watch(store: ClusterStore): Promise<unknown[]> {
+  const end = new AbortController();
+  const seen: string[] = [];
+  const changes = store.watch(KINDS.pod, { resourceVersion: "1", signal: end.signal, trim: trimmedPod });
+  for await (const change of changes) {
+    if (change.type === "modified") seen.push(change.object.metadata.name);
+    if (seen.length === WATCHED_CHANGES) break;
+  }
+  end.abort();
+  return seen;
+}
+
+/** As the client library's own typed lists do it. */
+async function readByLibrary({ url, ca }: ReadingTask): Promise<unknown[]> {
+  const { KubeConfig, CoreV1Api } = await import("@kubernetes/client-node");
+  const config = new KubeConfig();
+  const caData = Buffer.from(ca).toString("base64");
+  config.loadFromClusterAndUser(
+    { name: "bench", server: url, caData, skipTLSVerify: false },
+    { name: "bench" },
+  );
+  const api = config.makeApiClient(CoreV1Api);
+  const items: unknown[] = [];
+  for (let next: string | undefined; items.length < LIBRARY_PODS;) {
+    const list = await api.listPodForAllNamespaces({
+      limit: LIBRARY_PAGE,
+      ...(next === undefined ? {} : { ["_continue"]: next }),
+    });
+    items.push(...list.items);
+    next = list.metadata?.["_continue"];
+  }
+  return items;
+}

@@ -1,0 +1,65 @@
+// The common fixture as kube-scheduler's extender is asked about it, and the sums that every implementation must find.
+import { commonFixture, fixtureWorkflow } from "@isochrone/placement/testing";
+import type { GraphSource } from "@isochrone/scheduler-plugin";
+import type { WorkflowGraph } from "@isochrone/topology";
+
+/** Milliseconds for filter, score and normalise; in process, and over HTTP with both verbs. */
+export const LIMITS = [
+  { nodes: 1_000, inProcessMs: 0.3, overHttpMs: 3 },
+  { nodes: 5_000, inProcessMs: 0.8, overHttpMs: 8 },
+  { nodes: 10_000, inProcessMs: 1.5, overHttpMs: 16 },
+] as const;
+
+export interface Fixture {
+  readonly problem: ReturnType<typeof commonFixture>;
+  /** A workflow graph that nothing has been worked out of yet. */
+  readonly freshWorkflow: () => WorkflowGraph;
+}
+
+export function fixtureOf(nodeCount: number): Fixture {
+  return { problem: commonFixture(nodeCount), freshWorkflow: () => fixtureWorkflow(nodeCount) };
+}
+
+/** Graphs of the fixture; the workflow is a new one for each pod, so that nothing kept by its identity serves again. */
+export function coldGraphs({ problem, freshWorkflow }: Fixture): GraphSource & { next(): void } {
+  let workflow = freshWorkflow();
+  return {
+    start: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+    cluster: () => problem.cluster.graph,
+    workflow: () => workflow,
+    ready: () => true,
+    next: () => {
+      workflow = freshWorkflow();
+    },
+  };
+}
+
+/** ExtenderArgs about pod number `pod` of the tested workload. */
+export function overheadBody(names: readonly string[], pod: number): Buffer {
+  return Buffer.from(
+    JSON.stringify({
+      Pod: {
+        metadata: {
+          name: `wt-${pod}`,
+          namespace: "default",
+          uid: "7c1f0f2e-0d7e-4b3c-9f0e-2d3a4b5c6d7e",
+          labels: {
+            "appgroup.diktyo.x-k8s.io": "fixture",
+            "appgroup.diktyo.x-k8s.io.workload": "wt",
+          },
+        },
+        spec: { containers: [{ name: "main", image: "registry.example/wt:1", resources: {} }] },
+        status: { phase: "Pending" },
+      },
+      Nodes: null,
+      NodeNames: names,
+    }),
+  );
+}
+
+/** The value that `share` of the times don't exceed. */
+export function quantile(times: readonly number[], share: number): number {
+  const sorted = Float64Array.from(times).sort();
+  return sorted[Math.ceil(sorted.length * share) - 1]!;
+}

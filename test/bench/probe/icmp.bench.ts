@@ -1,0 +1,268 @@
+// Accuracy and cost of ICMP on a bare veth pair between two network namespaces, idle and with the service's main thread busy 5 ms of
+// every 20: ours, and the fallbacks in the same run on the same wire. The wire itself takes a few microseconds.
+import { readFileSync, readdirSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import type { IcmpProberName, IcmpTask } from "@isochrone/probe";
+import { Ground, WIRE, canMakeGround, type FlowSums } from "../../contract/icmp/ground.ts";
+import type { BenchResult } from "../types.ts";
+
+const INTERVAL_MS = 10;
+const WARM_MS = 4000;
+const SETTLE_MS = 700;
+const ROUNDS = 3;
+/** A round has 400 samples: its 99th percentile is the fourth-largest. */
+const MEASURE_MS = 4000;
+const MAX_P50_US = 15;
+const MAX_P99_US = 50;
+/** Flows of the fast run, and of the wide one: 10,000 and 5,000 probes per second. */
+const FAST_FLOWS = 100;
+const WIDE_FLOWS = 5000;
+const WIDE_INTERVAL_MS = 1000;
+const FAST_MS = 8000;
+
+interface Measured {
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly sent: number;
+  readonly sentPerSecond: number;
+  readonly lost: number;
+  readonly kernelShare: number;
+  readonly cpuMsPer1000: number;
+  readonly cpuShare: number;
+}
+
+/** A prober on a wire of its own, running since long, as it would in a service. */
+interface Contender {
+  readonly prober: IcmpProberName;
+  readonly ground: Ground;
+}
+
+export async function run(): Promise<BenchResult[]> {
+  if (!canMakeGround()) {
+    console.error("icmp: network namespaces need root; skipped");
+    return [];
+  }
+  const contenders: Contender[] = [];
+  try {
+    for (const prober of ["fping", "kernel", "net_ping"] as const) {
+      const contender = await prepare(prober);
+      if (contender !== null) contenders.push(contender);
+    }
+    const ours = contenders.find(({ prober }) => prober === "kernel");
+    if (ours === undefined)
+      throw new Error("no ICMP socket can be opened, though network namespaces can be made");
+    return [
+      ...(await compare(contenders, false)),
+      ...(await compare(contenders, true)),
+      ...(await many(ours.ground, "10,000 probes/s", FAST_FLOWS, INTERVAL_MS)),
+      ...(await many(ours.ground, "5,000 flows, 1/s each", WIDE_FLOWS, WIDE_INTERVAL_MS)),
+    ];
+  } finally {
+    await Promise.all(contenders.map(({ ground }) => ground.close()));
+  }
+}
+
+/** Lets the compiler see everything often. Null: the prober can't run here. */
+async function prepare(prober: IcmpProberName): Promise<Contender | null> {
+  const ground = await Ground.open();
+  ground.rest();
+  ground.task(taskOf(prober, 4, 2));
+  await delay(WARM_MS);
+  await ground.look();
+  ground.task({ ...taskOf(prober, 0, INTERVAL_MS) });
+  if (ground.prober === prober) return { prober, ground };
+  await ground.close();
+  return null;
+}
+
+/** In rounds, taking turns: what else the machine does meets all of them. */
+async function compare(contenders: readonly Contender[], busy: boolean): Promise<BenchResult[]> {
+  const rounds = new Map<IcmpProberName, Measured[]>();
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const { prober, ground } of contenders) {
+      ground.busy(busy);
+      const measured = await measure(ground, taskOf(prober, 1, INTERVAL_MS), MEASURE_MS);
+      ground.busy(false);
+      rounds.set(prober, [...(rounds.get(prober) ?? []), measured]);
+    }
+  }
+  const medianOf = (prober: IcmpProberName): Measured | null => {
+    const measured = rounds.get(prober);
+    return measured === undefined ? null : middle(measured);
+  };
+  return report(busy, middle(rounds.get("kernel") ?? []), medianOf("fping"), medianOf("net_ping"));
+}
+
+/** The middle of each figure over the rounds; the kernel's share is the worst. */
+function middle(rounds: readonly Measured[]): Measured {
+  const median = (of: (one: Measured) => number): number =>
+    rounds.map(of).toSorted((a, b) => a - b)[rounds.length >> 1] ?? Number.NaN;
+  return {
+    p50: median(({ p50 }) => p50),
+    p90: median(({ p90 }) => p90),
+    p99: median(({ p99 }) => p99),
+    sent: median(({ sent }) => sent),
+    sentPerSecond: median(({ sentPerSecond }) => sentPerSecond),
+    lost: median(({ lost }) => lost),
+    kernelShare: Math.min(...rounds.map(({ kernelShare }) => kernelShare)),
+    cpuMsPer1000: median(({ cpuMsPer1000 }) => cpuMsPer1000),
+    cpuShare: median(({ cpuShare }) => cpuShare),
+  };
+}
+
+function report(
+  busy: boolean,
+  ours: Measured,
+  fping: Measured | null,
+  netPing: Measured | null,
+): BenchResult[] {
+  const state = busy ? "busy" : "idle";
+  const results: BenchResult[] = [];
+  for (const quantile of ["p50", "p90", "p99"] as const) {
+    const bound = { p50: MAX_P50_US, p90: null, p99: MAX_P99_US }[quantile];
+    const name = `icmp veth ${state} ${quantile}`;
+    const value = ours[quantile];
+    results.push({
+      name: `${name}, kernel stamps`,
+      value,
+      unit: "us",
+      ...(bound === null ? {} : { target: `<= ${bound} us`, met: value <= bound }),
+      ...(fping === null ? {} : { peer: "fping", ratio: value / fping[quantile] }),
+    });
+    if (fping !== null) results.push({ name: `${name}, fping child`, value: fping[quantile], unit: "us" });
+    if (netPing !== null)
+      results.push({ name: `${name}, net-ping child`, value: netPing[quantile], unit: "us" });
+  }
+  const share = ours.kernelShare;
+  results.push({
+    name: `icmp veth ${state}, timed by the kernel's stamps`,
+    value: share * 100,
+    unit: "%",
+    target: "100 %",
+    met: share === 1,
+  });
+  // The load is in the same process: what it costs can't be told from it.
+  return busy ? results : [...results, ...costs(ours, fping, netPing)];
+}
+
+function costs(ours: Measured, fping: Measured | null, netPing: Measured | null): BenchResult[] {
+  const row = (who: string, { cpuMsPer1000 }: Measured): BenchResult => ({
+    name: `icmp CPU per 1,000 probes at ${1000 / INTERVAL_MS}/s, ${who}`,
+    value: cpuMsPer1000,
+    unit: "ms",
+  });
+  return [
+    {
+      ...row("kernel", ours),
+      ...(fping === null ? {} : { peer: "fping child", ratio: ours.cpuMsPer1000 / fping.cpuMsPer1000 }),
+    },
+    ...(fping === null ? [] : [row("fping child", fping)]),
+    ...(netPing === null ? [] : [row("net-ping child", netPing)]),
+  ];
+}
+
+async function many(
+  ground: Ground,
+  title: string,
+  flows: number,
+  intervalMs: number,
+): Promise<BenchResult[]> {
+  const measured = await measure(ground, taskOf("kernel", flows, intervalMs), FAST_MS);
+  const { p50, p99, sent, sentPerSecond, lost, cpuShare, cpuMsPer1000, kernelShare } = measured;
+  const rate = (flows * 1000) / intervalMs;
+  const sentShare = sentPerSecond / rate;
+  return [
+    {
+      name: `icmp ${title}, sent`,
+      value: sentShare * 100,
+      unit: "% of planned",
+      target: ">= 95 %",
+      met: sentShare >= 0.95,
+    },
+    { name: `icmp ${title}, lost`, value: (100 * lost) / sent, unit: "%" },
+    { name: `icmp ${title}, timed by the kernel's stamps`, value: kernelShare * 100, unit: "%" },
+    { name: `icmp ${title}, p50`, value: p50, unit: "us" },
+    { name: `icmp ${title}, p99`, value: p99, unit: "us" },
+    { name: `icmp ${title}, CPU`, value: cpuShare * 100, unit: "% of a core" },
+    { name: `icmp ${title}, CPU per 1,000 probes`, value: cpuMsPer1000, unit: "ms" },
+  ];
+}
+
+async function measure(ground: Ground, task: IcmpTask, measureMs: number): Promise<Measured> {
+  ground.task(task);
+  await delay(SETTLE_MS + Math.min(task.intervalMs, 1000));
+  await ground.look();
+  // Reports come every half second, with many flows less often: what is measured is what is reported between two looks.
+  ground.flows.clear();
+  const cpuBefore = cpuMs(ground);
+  const packetsBefore = packetsOnWire(ground);
+  const startMs = performance.now();
+  await delay(measureMs);
+  await ground.look();
+  const flows = [...ground.flows.values()];
+  const usedMs = cpuMs(ground) - cpuBefore;
+  const tookMs = performance.now() - startMs;
+  const measured = summary(flows, usedMs, tookMs, packetsOnWire(ground) - packetsBefore);
+  ground.task({ ...task, peers: [] });
+  return measured;
+}
+
+function summary(flows: readonly FlowSums[], usedMs: number, tookMs: number, sent: number): Measured {
+  const rtt = flows[0]?.rtt;
+  if (rtt === undefined) throw new Error("nothing was measured");
+  for (const flow of flows.slice(1)) rtt.merge(flow.rtt);
+  const sum = (of: (flow: FlowSums) => number): number => flows.reduce((total, flow) => total + of(flow), 0);
+  const kernel = sum(({ stamps }) => stamps.kernel);
+  const us = (quantile: number): number => (rtt.quantile(quantile) ?? Number.NaN) * 1e6;
+  return {
+    p50: us(0.5),
+    p90: us(0.9),
+    p99: us(0.99),
+    sent,
+    sentPerSecond: (sent * 1000) / tookMs,
+    lost: sum(({ outcomes }) => outcomes.lost),
+    kernelShare: kernel / (kernel + sum(({ stamps }) => stamps.user)),
+    cpuMsPer1000: (usedMs / sent) * 1000,
+    cpuShare: usedMs / tookMs,
+  };
+}
+
+function taskOf(prober: IcmpProberName, flows: number, intervalMs: number): IcmpTask {
+  const peers = Array.from({ length: flows }, (_, i) => ({
+    node: `n${i}`,
+    address: WIRE.farIps[i % WIRE.farIps.length] as string,
+  }));
+  return {
+    engine: 1,
+    peers,
+    intervalMs,
+    timeoutMs: 1000,
+    warmupPackets: 0,
+    zeroCheckIntervalMs: 0,
+    dscp: 0,
+    payloadBytes: 56,
+    prober,
+  };
+}
+
+/** Packets that the near end has put on the wire. Reports of many flows come seldom; this is exact at every moment. */
+function packetsOnWire(ground: Ground): number {
+  const line = ground
+    .inNear("cat", "/proc/net/dev")
+    .split("\n")
+    .find((text) => text.includes("wire0:"));
+  // Bytes, packets and six more of what was received come first.
+  return Number(line?.trim().split(/\s+/)[10]);
+}
+
+/** CPU time of the near end and of what it started, milliseconds. */
+function cpuMs(ground: Ground): number {
+  const pids = [ground.nearPid, ...ground.children().map(({ pid }) => pid)];
+  const ns = pids.flatMap((pid) =>
+    readdirSync(`/proc/${pid}/task`).map((task) =>
+      Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]),
+    ),
+  );
+  return ns.reduce((sum, each) => sum + each, 0) / 1e6;
+}

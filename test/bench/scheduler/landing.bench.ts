@@ -1,0 +1,229 @@
+// Whether plans land, and what planning costs: gated workflows on a real kube-scheduler with KWOK nodes, judged by where the pods were bound;
+// beside it, in the same run and by turns, the same pods without gates, and with gates that are opened by who needs not plan (the floor).
+// `--quick`: 100 nodes only; `--nodes=N`: so many only; `--pods=N`, `--rounds=N`; `--landing=preferred-affinity`: the hit rate of the way for
+// schedulers that ignore nominations, which is held to nothing.
+import { loadavg } from "node:os";
+import { nodeNameOf, startControlPlane } from "../../harness/control-plane/index.ts";
+import type { ControlPlane } from "../../harness/control-plane/index.ts";
+import { BASE_CONFIG, sumOf } from "../../harness/extender.ts";
+import { PLACEMENT_GATE, startPlanner } from "../../harness/planner.ts";
+import type { RunningPlanner } from "../../harness/planner.ts";
+import type { BenchResult } from "../types.ts";
+import {
+  BenchGraphs,
+  createWorkflows,
+  NAMESPACE,
+  PODS_PER_WORKFLOW,
+  podNames,
+  regionOf,
+  zoneOf,
+} from "./landing/ground.ts";
+import { clear, measured, until } from "./landing/run.ts";
+import type { Run, Spender } from "./landing/run.ts";
+import { landAtOnce } from "./landing/trivial-planner.ts";
+import { median } from "./runs.ts";
+
+const LANDED_SHARE = 0.99;
+const OF_PLAIN = 0.9;
+const LANDING = textOf("--landing") ?? "nomination";
+const SIZES = [100, 1_000, 5_000];
+const ROUNDS = numberOf("--rounds") ?? 3;
+/** Bound before the clock runs: planner and kube-scheduler are long-running processes. */
+const WARM_UP = 5;
+
+type Way = "plain" | "trivial" | "planned";
+const WAYS: readonly Way[] = ["plain", "trivial", "planned"];
+
+interface Planned extends Run {
+  /** Of the pods that a plan gave a node. */
+  readonly share: number;
+  readonly searchMs: number;
+}
+
+interface Runs {
+  readonly plain: readonly Run[];
+  readonly trivial: readonly Run[];
+  readonly planned: readonly Planned[];
+}
+
+/** One cluster size under test. */
+interface Ground {
+  readonly cluster: ControlPlane;
+  readonly nodes: readonly string[];
+  /** The first {@link WARM_UP} of them warm up. */
+  readonly workflows: number;
+}
+
+export async function run(): Promise<BenchResult[]> {
+  const only = numberOf("--nodes");
+  const sizes = only !== null ? [only] : process.argv.includes("--quick") ? SIZES.slice(0, 1) : SIZES;
+  const results: BenchResult[] = [];
+  for (const size of sizes) results.push(...(await measure(size, numberOf("--pods") ?? 1_000)));
+  return results;
+}
+
+async function measure(size: number, pods: number): Promise<BenchResult[]> {
+  const workflows = WARM_UP + Math.ceil(pods / PODS_PER_WORKFLOW);
+  const cluster = await startControlPlane({
+    components: ["scheduler", "kwok"],
+    schedulerConfig: BASE_CONFIG,
+  });
+  try {
+    const nodes = Array.from({ length: size }, (_, index) => `node-${index}`);
+    await cluster.addNodes(size, (index) => ({
+      name: nodes[index]!,
+      region: regionOf(index),
+      zone: zoneOf(index),
+    }));
+    await cluster.createNamespace(NAMESPACE);
+    const ground = { cluster, nodes, workflows };
+    const runs = { plain: [] as Run[], trivial: [] as Run[], planned: [] as Planned[] };
+    // By turns: machines aren't equally busy all the time.
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const way of round % 2 === 0 ? WAYS : WAYS.toReversed()) {
+        if (way === "planned") runs.planned.push(await byPlan(ground));
+        else runs[way].push(await (way === "plain" ? plain(ground) : trivially(ground)));
+        const { rate, cpuMs } = runs[way].at(-1)!;
+        console.error(`${size} nodes, ${way}: ${rate.toFixed(1)} pods/s; ${cpuText(cpuMs)}; ${loadText()}`);
+      }
+    }
+    return report(size, runs);
+  } finally {
+    await cluster.close();
+  }
+}
+
+function report(size: number, { plain, trivial, planned }: Runs): BenchResult[] {
+  const where = `${size} nodes`;
+  const rate = (of: readonly Run[]): number => median(of.map((each) => each.rate));
+  // Neighbours in time share the machine's mood.
+  const ratio = (of: readonly Run[], to: readonly Run[]): number =>
+    median(of.map((each, round) => each.rate / to[round]!.rate));
+  const share = Math.min(...planned.map((each) => each.share));
+  const cpu = (of: readonly Run[], spender: Spender): number => median(of.map(({ cpuMs }) => cpuMs[spender]));
+  const ofPlain = ratio(planned, plain);
+  return [
+    {
+      name: `${where}: pods bound to their planned nodes`,
+      value: share,
+      unit: "share",
+      ...ruled(`>= ${LANDED_SHARE}`, share >= LANDED_SHARE),
+    },
+    {
+      name: `${where}: pods planned and bound`,
+      value: rate(planned),
+      unit: "pods/s",
+      ...ruled(`>= ${OF_PLAIN} x plain`, ofPlain >= OF_PLAIN),
+      peer: "plain kube-scheduler",
+      ratio: ofPlain,
+    },
+    {
+      name: `${where}: pods nominated and released without planning`,
+      value: rate(trivial),
+      unit: "pods/s",
+      peer: "plain kube-scheduler",
+      ratio: ratio(trivial, plain),
+    },
+    {
+      name: `${where}: pods planned and bound`,
+      value: rate(planned),
+      unit: "pods/s",
+      peer: "the same without planning",
+      ratio: ratio(planned, trivial),
+    },
+    { name: `${where}: plain kube-scheduler`, value: rate(plain), unit: "pods/s" },
+    ...(["scheduler", "api-server"] as const).map((spender): BenchResult => ({
+      name: `${where}: CPU of ${spender} per planned pod`,
+      value: cpu(planned, spender),
+      unit: "ms",
+      peer: "plain kube-scheduler",
+      ratio: cpu(planned, spender) / cpu(plain, spender),
+    })),
+    { name: `${where}: CPU of the planner's process per pod`, value: cpu(planned, "bench"), unit: "ms" },
+    {
+      name: `${where}: search of a plan of ${PODS_PER_WORKFLOW} pods, mean`,
+      value: median(planned.map(({ searchMs }) => searchMs)),
+      unit: "ms",
+    },
+  ];
+}
+
+function ruled(target: string, met: boolean): Pick<BenchResult, "target" | "met"> {
+  return LANDING === "nomination" ? { target, met } : {};
+}
+
+async function plain({ cluster, workflows }: Ground): Promise<Run> {
+  await cluster.stop("scheduler");
+  await createWorkflows(cluster, workflows, []);
+  await cluster.restartScheduler();
+  const run = await measured(cluster, WARM_UP * PODS_PER_WORKFLOW, workflows * PODS_PER_WORKFLOW);
+  await clear(cluster);
+  return run;
+}
+
+async function trivially({ cluster, nodes, workflows }: Ground): Promise<Run> {
+  await cluster.restartScheduler();
+  await createWorkflows(cluster, workflows, [PLACEMENT_GATE]);
+  const names = Array.from({ length: workflows }, (_, index) => podNames(`wf-${index}`)).flat();
+  const landing = landAtOnce(cluster, names, (index) => nodes[index % nodes.length]!);
+  const run = await measured(cluster, WARM_UP * PODS_PER_WORKFLOW, names.length);
+  await landing;
+  await clear(cluster);
+  return run;
+}
+
+async function byPlan({ cluster, nodes, workflows }: Ground): Promise<Planned> {
+  await cluster.restartScheduler();
+  await createWorkflows(cluster, workflows, [PLACEMENT_GATE]);
+  const graphs = new BenchGraphs(nodes, workflows);
+  graphs.show(WARM_UP);
+  const running = await startPlanner({
+    kubeconfig: cluster.kubeconfig,
+    graphs,
+    scheduler: { keptDecisions: 100_000, podEvents: false },
+    // Those that the graphs don't show yet wait for them.
+    planner: { deadlineMs: 600_000, graphWaitMs: 60_000, landing: LANDING },
+  });
+  try {
+    const warmUp = WARM_UP * PODS_PER_WORKFLOW;
+    await until(cluster, warmUp);
+    graphs.show(workflows);
+    const run = await measured(cluster, warmUp, workflows * PODS_PER_WORKFLOW);
+    const share = await landedShare(cluster, running);
+    const metrics = await running.metrics();
+    const seconds = sumOf(metrics, "isochrone_planner_plan_seconds_sum");
+    const searchMs = (seconds * 1_000) / sumOf(metrics, "isochrone_planner_plan_seconds_count");
+    return { ...run, share, searchMs };
+  } finally {
+    await running.stop();
+    await clear(cluster);
+  }
+}
+
+/** By the pods' own word, not the planner's. */
+async function landedShare(cluster: ControlPlane, running: RunningPlanner): Promise<number> {
+  const plans = (await running.plans(NAMESPACE)).flatMap((plan) => plan.pods);
+  const planned = new Map(plans.flatMap(({ name, node }) => (node === null ? [] : [[name, node] as const])));
+  const pods = await cluster.list("pods", { namespace: NAMESPACE });
+  const landed = pods.filter((pod) => planned.get(pod.metadata.name) === nodeNameOf(pod)).length;
+  return planned.size === 0 ? 0 : landed / planned.size;
+}
+
+function cpuText(cpuMs: Run["cpuMs"]): string {
+  const parts = Object.entries(cpuMs).map(([name, ms]) => `${name} ${ms.toFixed(2)}`);
+  return `CPU ms/pod: ${parts.join(", ")}`;
+}
+
+function loadText(): string {
+  return `load ${loadavg()[0]!.toFixed(1)}`;
+}
+
+function numberOf(flag: string): number | null {
+  const text = textOf(flag);
+  return text === null ? null : Number(text);
+}
+
+function textOf(flag: string): string | null {
+  const text = process.argv.find((argument) => argument.startsWith(`${flag}=`));
+  return text === undefined ? null : text.slice(flag.length + 1);
+}

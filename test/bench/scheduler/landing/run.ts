@@ -1,0 +1,84 @@
+// One run of kube-scheduler over a backlog: how fast it was bound, and what that cost whom.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Component, ControlPlane } from "../../../harness/control-plane/index.ts";
+import { sumOf } from "../../../harness/extender.ts";
+import { NAMESPACE } from "./ground.ts";
+
+const COMPONENTS = ["scheduler", "api-server", "etcd", "kwok"] as const satisfies readonly Component[];
+export type Spender = (typeof COMPONENTS)[number] | "bench";
+
+export interface Run {
+  /** Pods per second from the first that was bound after the warm-up to the last. */
+  readonly rate: number;
+  /** CPU by process, ms per pod; `bench` is this process, with the planner in it. */
+  readonly cpuMs: Readonly<Record<Spender, number>>;
+}
+
+interface Look {
+  readonly atMs: number;
+  readonly bound: number;
+  readonly cpuSeconds: Readonly<Record<Spender, number>>;
+}
+
+/** Each look costs kube-scheduler some 10 ms of CPU, of which a slow run has more per pod. */
+const POLL_MS = 500;
+const DEADLINE_MS = 300_000;
+
+/** From when more than `warmUp` pods are bound until `pods` are. kube-scheduler's count MUST begin at 0. */
+export async function measured(cluster: ControlPlane, warmUp: number, pods: number): Promise<Run> {
+  let first: Look | null = null;
+  const now = await until(cluster, pods, (look) => {
+    if (look.bound > warmUp) first ??= look;
+  });
+  const from = first ?? now;
+  const done = now.bound - from.bound;
+  const spent = (of: Spender): number => ((now.cpuSeconds[of] - from.cpuSeconds[of]) * 1_000) / done;
+  return {
+    rate: (done * 1_000) / (now.atMs - from.atMs),
+    cpuMs: {
+      scheduler: spent("scheduler"),
+      "api-server": spent("api-server"),
+      etcd: spent("etcd"),
+      kwok: spent("kwok"),
+      bench: spent("bench"),
+    },
+  };
+}
+
+/** Resolves when kube-scheduler has bound so many pods since it was started. */
+export async function until(
+  cluster: ControlPlane,
+  pods: number,
+  seen: (look: Look) => void = () => undefined,
+): Promise<Look> {
+  const deadline = performance.now() + DEADLINE_MS;
+  while (performance.now() < deadline) {
+    const look = await lookAt(cluster);
+    seen(look);
+    if (look.bound >= pods) return look;
+    await sleep(POLL_MS);
+  }
+  throw new Error(`kube-scheduler did not bind ${pods} pods within ${DEADLINE_MS} ms`);
+}
+
+async function lookAt(cluster: ControlPlane): Promise<Look> {
+  const metrics = await cluster.metrics("scheduler");
+  const cpuOf = (name: Component): number => cluster.usage(name).cpuSeconds;
+  const { user, system } = process.cpuUsage();
+  return {
+    atMs: performance.now(),
+    bound: sumOf(metrics, "scheduler_schedule_attempts_total", 'result="scheduled"'),
+    cpuSeconds: {
+      scheduler: cpuOf("scheduler"),
+      "api-server": cpuOf("api-server"),
+      etcd: cpuOf("etcd"),
+      kwok: cpuOf("kwok"),
+      bench: (user + system) / 1e6,
+    },
+  };
+}
+
+export async function clear(cluster: ControlPlane): Promise<void> {
+  await cluster.request("DELETE", `/api/v1/namespaces/${NAMESPACE}/pods?gracePeriodSeconds=0`);
+  await cluster.waitFor("pods", (all) => all.length === 0, { namespace: NAMESPACE, timeoutMs: DEADLINE_MS });
+}

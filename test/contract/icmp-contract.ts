@@ -1,0 +1,37 @@
+import { afterAll, afterEach, beforeAll, describe } from "vitest";
+import { Ground, canMakeGround } from "./icmp/ground.ts";
+import { describeReplies } from "./icmp/replies.ts";
+import { describeSending } from "./icmp/sending.ts";
+import { IcmpUnderTest, type IcmpContract } from "./icmp/under-test.ts";
+
+/**
+ * What whoever sends echoes must do, over a real wire between two network namespaces. Every prober passes it; what one can't do by
+ * its nature is a declared capability. `missing`: why this prober can't run here; null when it can.
+ */
+export function describeIcmpContract(
+  name: string,
+  contract: IcmpContract,
+  missing: string | null = null,
+): void {
+  const reason = missing ?? (canMakeGround() ? null : "network namespaces need root");
+  const title = reason === null ? "" : ` (skipped: ${reason})`;
+  describe.skipIf(reason !== null)(`ICMP contract: ${name}${title}`, () => {
+    const under = new IcmpUnderTest(contract);
+    beforeAll(async () => {
+      under.ground = await Ground.open(contract);
+    });
+    afterEach(async () => {
+      await under.ground.rule(null);
+      await under.ground.stop();
+    });
+    afterAll(async () => {
+      await under.ground.close();
+    });
+    describe("sending", () => {
+      describeSending(under);
+    });
+    describe("replies", () => {
+      describeReplies(under);
+    });
+  });
+}

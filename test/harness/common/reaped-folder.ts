@@ -1,0 +1,48 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync } from "node:fs";
+import type { Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const MARK = "ISOCHRONE_TEST_FOLDER";
+const REAPER = join(import.meta.dirname, "reaper.ts");
+
+/** A temporary folder with the processes that belong to it. Both go when it is removed, and when this process ends, SIGKILL included. */
+export class ReapedFolder {
+  readonly path: string;
+  readonly #reaper: ChildProcess;
+  #removing: Promise<void> | null = null;
+
+  constructor(prefix: string) {
+    this.path = mkdtempSync(join(tmpdir(), `${prefix}-`));
+    // Detached: a Ctrl-C for the terminal's group of processes must not reach it.
+    this.#reaper = spawn(process.execPath, [REAPER, MARK, this.path], {
+      detached: true,
+      stdio: ["pipe", "ignore", "ignore"],
+    });
+    this.#reaper.stdin?.on("error", () => undefined);
+    this.#reaper.unref();
+    (this.#reaper.stdin as Socket | null)?.unref();
+  }
+
+  /** Environment for every process that belongs to the folder: by it they are found. */
+  get environment(): NodeJS.ProcessEnv {
+    return { ...process.env, [MARK]: this.path };
+  }
+
+  /** Kills the processes and deletes the folder; the second call waits for the first. */
+  remove(): Promise<void> {
+    this.#removing ??= this.#remove();
+    return this.#removing;
+  }
+
+  async #remove(): Promise<void> {
+    this.#reaper.ref();
+    const exited = this.#reaper.exitCode === null ? once(this.#reaper, "exit") : null;
+    this.#reaper.stdin?.end();
+    await exited;
+    if (existsSync(this.path))
+      throw new Error(`${this.path} is still there: its reaper ended with ${this.#reaper.exitCode}`);
+  }
+}

@@ -1,0 +1,83 @@
+import { join } from "node:path";
+import { environmentName } from "@isochrone/runtime";
+import { RestartableProcess } from "../common/restartable-process.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+
+/** Where each service is, and which of its settings say where it serves its pages. */
+const COMPONENTS = {
+  probe: { folder: "probe", section: "probe", hostKey: "bindAddress", portKey: "httpPort" },
+  collector: { folder: "collector", section: "collector", hostKey: "host", portKey: "port" },
+  aggregator: { folder: "aggregator", section: "aggregator", hostKey: "host", portKey: "port" },
+  "scheduler-plugin": { folder: "scheduler-plugin", section: "scheduler", hostKey: "host", portKey: "port" },
+} as const;
+
+export type ComponentKind = keyof typeof COMPONENTS;
+
+/** Values by section and key, as docs/configuration.md has them. */
+export type ComponentSettings = Readonly<
+  Record<string, Readonly<Record<string, string | number | boolean | readonly string[]>>>
+>;
+
+export interface ComponentOptions {
+  readonly kind: ComponentKind;
+  /** For its log and for errors. */
+  readonly name: string;
+  /** Of its own pages; on 127.0.0.1, unless the settings name another address. */
+  readonly port: number;
+  readonly settings: ComponentSettings;
+  /** Beside its settings. */
+  readonly environment: NodeJS.ProcessEnv;
+  readonly folder: string;
+}
+
+const HOST = "127.0.0.1";
+const START_WITHIN_MS = 60_000;
+const REQUEST_TIMEOUT_MS = 5_000;
+
+/** A service as its image runs it: main.ts in a process of its own, told by its environment. Ready when /readyz says so. */
+export class ComponentProcess extends RestartableProcess {
+  readonly name: string;
+  readonly url: string;
+
+  constructor({ kind, name, port, settings, environment, folder }: ComponentOptions) {
+    const { folder: service, section, hostKey, portKey } = COMPONENTS[kind];
+    const own = { [hostKey]: HOST, [portKey]: port, ...settings[section] };
+    const url = `http://${String(own[hostKey])}:${port}`;
+    super({
+      name,
+      command: process.execPath,
+      args: [join(ROOT, service, "src/main.ts")],
+      cwd: ROOT,
+      environment: { ...environment, ...environmentOf({ ...settings, [section]: own }) },
+      logPath: join(folder, `${name}.log`),
+      isReady: () => isReady(url),
+      startWithinMs: START_WITHIN_MS,
+    });
+    this.name = name;
+    this.url = url;
+  }
+
+  /** Of its own pages. */
+  async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    return fetch(this.url + path, { headers, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
+  }
+}
+
+function environmentOf(settings: ComponentSettings): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(settings).flatMap(([section, values]) =>
+      Object.entries(values).map(([key, value]) => [environmentName(section, key), String(value)]),
+    ),
+  );
+}
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}

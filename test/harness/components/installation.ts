@@ -1,0 +1,87 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { freePort } from "../common/free-port.ts";
+import { ReapedFolder } from "../common/reaped-folder.ts";
+import type { ControlPlane } from "../control-plane/index.ts";
+import { ComponentProcess, type ComponentKind, type ComponentSettings } from "./component-process.ts";
+import { MANIFEST_VALUES } from "./manifests.ts";
+
+/** Of tokens for the graph API. */
+export const AUDIENCE = "isochrone";
+
+/**
+ * Services beside a control plane, each a process under its own service account, as rbac/ names it: nothing that they do has more rights
+ * than the chart gives. All end with the installation.
+ */
+export class Installation {
+  readonly #cluster: ControlPlane;
+  readonly #folder = new ReapedFolder("isochrone-components");
+  readonly #ports = new Set<number>();
+  readonly #components: ComponentProcess[] = [];
+
+  constructor(cluster: ControlPlane) {
+    this.#cluster = cluster;
+  }
+
+  get folder(): string {
+    return this.#folder.path;
+  }
+
+  /** On 127.0.0.1, given out once. */
+  port(): Promise<number> {
+    return freePort("127.0.0.1", this.#ports);
+  }
+
+  /**
+   * One that does not run yet.
+   * @param name of its process @param server the API server's URL; @default its own
+   */
+  async component(
+    kind: ComponentKind,
+    name: string,
+    settings: ComponentSettings,
+    server?: string,
+  ): Promise<ComponentProcess> {
+    // A probe asks no API server, and is told of none.
+    const kubernetes =
+      kind === "probe"
+        ? {}
+        : { kubernetes: { kubeconfig: await this.#kubeconfig(kind, server), ...settings["kubernetes"] } };
+    const component = new ComponentProcess({
+      kind,
+      name,
+      port: await this.port(),
+      settings: { service: { logFormat: "text" }, ...settings, ...kubernetes },
+      environment: this.#folder.environment,
+      folder: this.folder,
+    });
+    this.#components.push(component);
+    return component;
+  }
+
+  /** Path of a file with a token of the service's account. @param audience @default the graph API's; null: the API server's */
+  async tokenFile(kind: ComponentKind, audience: string | null = AUDIENCE): Promise<string> {
+    const options = audience === null ? {} : { audiences: [audience] };
+    const { token } = await this.#cluster.serviceAccountToken(accountOf(kind), options);
+    const path = join(this.folder, `token-${kind}-${audience ?? "api-server"}`);
+    writeFileSync(path, token, { mode: 0o600 });
+    return path;
+  }
+
+  /** In order, the last one first, and what they have logged is gone with them. */
+  async close(): Promise<void> {
+    await Promise.all(this.#components.map((component) => component.stop()));
+    await this.#folder.remove();
+  }
+
+  #kubeconfig(kind: ComponentKind, server: string | undefined): Promise<string> {
+    const identity = { serviceAccount: accountOf(kind) };
+    return server === undefined
+      ? this.#cluster.kubeconfigOf(identity)
+      : this.#cluster.kubeconfigOf(identity, server);
+  }
+}
+
+function accountOf(kind: ComponentKind): { readonly namespace: string; readonly name: string } {
+  return { namespace: MANIFEST_VALUES.NAMESPACE, name: `${MANIFEST_VALUES.NAME}-${kind}` };
+}

@@ -1,0 +1,315 @@
+import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { run } from "../common/commands.ts";
+import { freePort } from "../common/free-port.ts";
+import { ReapedFolder } from "../common/reaped-folder.ts";
+import { StartError } from "../common/restartable-process.ts";
+import { newPrivateKey } from "../common/x509.ts";
+import type { ApiClient, Credentials } from "./api-client.ts";
+import { auditPolicy, FILES, type Ports } from "./arguments.ts";
+import { readAuditLog, type AuditEvent } from "./audit.ts";
+import { ClusterObjects } from "./cluster-objects.ts";
+import { Components, type Component } from "./components.ts";
+import { CutProxy, type CutProxyOptions } from "./cut-proxy.ts";
+import { compact } from "./etcd.ts";
+import { Identities } from "./identities.ts";
+import type { Identity } from "./kubeconfig.ts";
+import { prepareControlPlane, type OptionalComponent, type Programs } from "./programs.ts";
+import { bindingObjects, type Rule } from "./access.ts";
+import { throttle } from "./throttle.ts";
+import {
+  requestToken,
+  type ServiceAccountRef,
+  type ServiceAccountToken,
+  type TokenOptions,
+} from "./tokens.ts";
+
+export interface ControlPlaneOptions {
+  /** Beside etcd and the API server. Without KWOK nodes are Ready at once and `bindAndRun` stands for the kubelet. @default [] */
+  readonly components?: readonly OptionalComponent[];
+  /** A KubeSchedulerConfiguration; @KUBECONFIG@ in it becomes the path of the scheduler's kubeconfig. */
+  readonly schedulerConfig?: string;
+  /** Keep what is asked of the API server: true says who asked for what (level Metadata), "RequestResponse" with the bodies. @default false */
+  readonly audit?: boolean | "RequestResponse";
+  /** Added to the command lines. */
+  readonly apiServerFlags?: readonly string[];
+  readonly controllerManagerFlags?: readonly string[];
+}
+
+const HOST = "127.0.0.1";
+const START_TRIES = 4;
+const KUBECTL_WITHIN_MS = 60_000;
+const AUDIT_WITHIN_MS = 5000;
+
+/** Resolves when all components are ready. The first call ever builds them, which takes minutes. */
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  return ControlPlane.start(await prepareControlPlane(options.components ?? []), options);
+}
+
+/** A control plane in a temporary folder, on loopback. It is gone when closed, and when the process that made it ends in any way. */
+export class ControlPlane extends ClusterObjects {
+  /** Of the API server. */
+  readonly url: string;
+  /** PEM of the authority of the servers' certificates, and of the clients'. */
+  readonly ca: string;
+  readonly caFile: string;
+  /** The administrator's file. */
+  readonly kubeconfig: string;
+  readonly #components: Components;
+  readonly #folder: ReapedFolder;
+  readonly #ports: Ports;
+  readonly #identities: Identities;
+  readonly #kubectl: string;
+
+  static async start(programs: Programs, options: ControlPlaneOptions): Promise<ControlPlane> {
+    for (let attempt = 1; ; attempt++) {
+      const folder = new ReapedFolder("isochrone-control-plane");
+      try {
+        const controlPlane = new ControlPlane(folder, programs, await freePorts(), options);
+        await controlPlane.#components.startAll();
+        if (controlPlane.#components.has("controller-manager"))
+          await controlPlane.#untilPodsAreWelcome("default");
+        return controlPlane;
+      } catch (error) {
+        await folder.remove();
+        // Between the look for a free port and a component's own use of it somebody else may take it.
+        if (!(error instanceof StartError && error.portTaken) || attempt === START_TRIES) throw error;
+      }
+    }
+  }
+
+  private constructor(folder: ReapedFolder, programs: Programs, ports: Ports, options: ControlPlaneOptions) {
+    const identities = new Identities(join(folder.path, "kubeconfigs"));
+    const url = `https://${HOST}:${ports.apiServer}`;
+    const admin = identities.certificateOf({ user: "admin", groups: ["system:masters"] });
+    super(identities.client(admin, url), options.components?.includes("kwok") ?? false);
+    this.url = url;
+    this.ca = identities.authority.certificate;
+    this.caFile = join(folder.path, FILES.ca);
+    this.kubeconfig = identities.kubeconfig(admin, url);
+    this.#folder = folder;
+    this.#ports = ports;
+    this.#identities = identities;
+    this.#kubectl = programs.kubectl;
+    this.#writeFiles(options);
+    const fileOf = (user: string, groups: readonly string[] = []): string =>
+      identities.kubeconfig(identities.certificateOf({ user, groups }), url);
+    const visitorOf = (port: number): ApiClient => identities.client({}, `https://${HOST}:${port}`);
+    const ground = {
+      programs,
+      folder: folder.path,
+      environment: folder.environment,
+      ports,
+      kubeconfigs: {
+        controllerManager: fileOf("system:kube-controller-manager"),
+        scheduler: fileOf("system:kube-scheduler"),
+        kwok: fileOf("kwok", ["system:masters"]),
+      },
+      clients: {
+        etcd: `http://${HOST}:${ports.etcd}`,
+        apiServer: this.api,
+        controllerManager: visitorOf(ports.controllerManager),
+        scheduler: visitorOf(ports.scheduler),
+        kwok: `http://${HOST}:${ports.kwok}`,
+      },
+    };
+    this.#components = new Components(ground, {
+      components: options.components ?? [],
+      audit: (options.audit ?? false) !== false,
+      apiServerFlags: options.apiServerFlags ?? [],
+      controllerManagerFlags: options.controllerManagerFlags ?? [],
+      schedulerConfig: options.schedulerConfig,
+    });
+  }
+
+  /** Where everything of it lies. */
+  get folder(): string {
+    return this.#folder.path;
+  }
+
+  /** Path of a new file for a client. @param server @default the API server's own URL; a proxy's, say */
+  async kubeconfigOf(identity: Identity, server = this.url): Promise<string> {
+    return this.#identities.kubeconfig(await this.#credentialsOf(identity), server);
+  }
+
+  /** To ask as somebody else. */
+  async clientOf(identity: Identity, server = this.url): Promise<ApiClient> {
+    return this.#identities.client(await this.#credentialsOf(identity), server);
+  }
+
+  /** A real one (TokenRequest). The account is made when it isn't there. */
+  async serviceAccountToken(
+    account: ServiceAccountRef,
+    options: TokenOptions = {},
+  ): Promise<ServiceAccountToken> {
+    await this.createNamespace(account.namespace);
+    await this.createUnlessThere({ apiVersion: "v1", kind: "ServiceAccount", metadata: { ...account } });
+    return requestToken(this, account, options);
+  }
+
+  /** By RBAC; in one namespace, or in all and for what has none. */
+  async grant(identity: Identity, rules: readonly Rule[], namespace?: string): Promise<void> {
+    await this.create(bindingObjects(`test-${randomUUID()}`, identity, rules, namespace));
+  }
+
+  /**
+   * The API server answers 429 (with Retry-After) to whatever somebody asks, by its own priority and fairness; watches that are open stay.
+   * Resolves when it does. Returns what ends it, which resolves when it has ended.
+   */
+  throttle(identity: Identity): Promise<() => Promise<void>> {
+    return throttle(this, identity);
+  }
+
+  /** When it is there, so are its default service account (with the controller-manager) and with that pods. */
+  override async createNamespace(name: string, labels: Readonly<Record<string, string>> = {}): Promise<void> {
+    await super.createNamespace(name, labels);
+    if (this.#components.has("controller-manager")) await this.#untilPodsAreWelcome(name);
+  }
+
+  /** Everything that was asked until now, in the order of the answers. @param keep others are left out, for large logs */
+  async auditEvents(keep: (event: AuditEvent) => boolean = () => true): Promise<AuditEvent[]> {
+    const path = join(this.folder, FILES.auditLog);
+    const wasStarting = (atMs: number): boolean => this.#components.of("api-server").wasStarting(atMs);
+    // What was answered before this is, is in the log before this is.
+    const mark = `/version?mark=${randomUUID()}`;
+    await this.request("GET", mark);
+    for (const deadline = performance.now() + AUDIT_WITHIN_MS; performance.now() < deadline;) {
+      let isMarked = false;
+      const events = await readAuditLog(path, wasStarting, (event) => {
+        if (event.path === mark) isMarked = true;
+        return !event.path.startsWith("/version?mark=") && keep(event);
+      });
+      if (isMarked) return events;
+    }
+    throw new Error(`no audit event for a request in ${path} within ${AUDIT_WITHIN_MS} ms`);
+  }
+
+  /**
+   * etcd forgets everything older than now, and so does the cache of the API server, which is started anew (that is seconds): a list or a
+   * watch that goes on from an older version gets 410. Returns etcd's revision.
+   */
+  async compact(): Promise<number> {
+    await this.kill("api-server");
+    const revision = await compact(`http://${HOST}:${this.#ports.etcd}`);
+    await this.startApiServer();
+    return revision;
+  }
+
+  /** A bad network in front of the API server: give its `url` to kubeconfigOf. */
+  startCutProxy(options: CutProxyOptions = {}): Promise<CutProxy> {
+    return CutProxy.start(this.#ports.apiServer, options);
+  }
+
+  /** In order, as for an update; its data and its port stay for the next start. */
+  stopApiServer(): Promise<void> {
+    return this.stop("api-server");
+  }
+
+  startApiServer(): Promise<void> {
+    return this.start("api-server");
+  }
+
+  restartApiServer(): Promise<void> {
+    return this.#components.restart("api-server");
+  }
+
+  /** @param schedulerConfig as in the options; @default the one that it has */
+  async restartScheduler(schedulerConfig?: string): Promise<void> {
+    if (schedulerConfig !== undefined) this.#components.writeSchedulerConfig(schedulerConfig);
+    await this.#components.restart("scheduler");
+  }
+
+  start(component: Component): Promise<void> {
+    return this.#components.of(component).start();
+  }
+
+  stop(component: Component): Promise<void> {
+    return this.#components.stop(component);
+  }
+
+  /** SIGKILL. Resolves when the process is gone. */
+  kill(component: Component): Promise<void> {
+    return this.#components.of(component).kill();
+  }
+
+  /** SIGSTOP: as a machine that hangs. */
+  pause(component: Component): void {
+    this.#components.of(component).pause();
+  }
+
+  /** SIGCONT */
+  resume(component: Component): void {
+    this.#components.of(component).resume();
+  }
+
+  /** Null when it doesn't run. */
+  pid(component: Component): number | null {
+    return this.#components.of(component).pid;
+  }
+
+  /** Everything that it has logged. */
+  log(component: Component): string {
+    return this.#components.of(component).log;
+  }
+
+  /** CPU since it was started, and memory now. */
+  usage(component: Component): { readonly cpuSeconds: number; readonly residentBytes: number } {
+    return this.#components.usage(component);
+  }
+
+  /** In Prometheus' text format. */
+  metrics(component: "api-server" | "controller-manager" | "scheduler"): Promise<string> {
+    return this.#components.metrics(component);
+  }
+
+  /** What kubectl prints, as the administrator. */
+  kubectl(...args: readonly string[]): Promise<string> {
+    const env = { ...this.#folder.environment, KUBECONFIG: this.kubeconfig, HOME: this.folder };
+    return run(this.#kubectl, args, { env, timeoutMs: KUBECTL_WITHIN_MS });
+  }
+
+  /** Kills what runs and deletes everything; the second call waits for the first. */
+  close(): Promise<void> {
+    this.#identities.close();
+    return this.#folder.remove();
+  }
+
+  async #credentialsOf(identity: Identity): Promise<Credentials> {
+    if ("user" in identity) return this.#identities.certificateOf(identity);
+    const { serviceAccount, validForSeconds } = identity;
+    const options = validForSeconds === undefined ? {} : { validForSeconds };
+    return { token: (await this.serviceAccountToken(serviceAccount, options)).token };
+  }
+
+  #writeFiles({ audit = false }: ControlPlaneOptions): void {
+    const write = (name: string, text: string): void =>
+      writeFileSync(join(this.folder, name), text, { mode: 0o600 });
+    const hosts = [HOST, "localhost", "kubernetes", "kubernetes.default.svc"];
+    const server = this.#identities.authority.issue({ commonName: "control-plane", hosts });
+    write(FILES.ca, this.ca);
+    write(FILES.serverCertificate, server.certificate);
+    write(FILES.serverKey, server.key);
+    write(FILES.serviceAccountKey, newPrivateKey());
+    write(FILES.auditPolicy, auditPolicy(audit === "RequestResponse" ? audit : "Metadata"));
+  }
+
+  async #untilPodsAreWelcome(namespace: string): Promise<void> {
+    await this.waitFor("serviceaccounts", (all) => all.some(({ metadata }) => metadata.name === "default"), {
+      namespace,
+    });
+  }
+}
+
+async function freePorts(): Promise<Ports> {
+  const taken = new Set<number>();
+  const next = (): Promise<number> => freePort(HOST, taken);
+  return {
+    etcd: await next(),
+    etcdPeer: await next(),
+    apiServer: await next(),
+    controllerManager: await next(),
+    scheduler: await next(),
+    kwok: await next(),
+  };
+}

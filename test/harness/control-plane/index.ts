@@ -1,0 +1,31 @@
+// A real Kubernetes control plane for tests: etcd, the API server with RBAC, and, when asked for, scheduler, controller-manager and KWOK.
+//
+//   const cluster = await startControlPlane({ components: ["controller-manager", "scheduler", "kwok"], audit: true });
+//   await cluster.addNodes(8, (i) => ({ region: `r${i % 2}`, zone: `z${i % 4}`, cpu: "8" }));
+//   await cluster.createWorkload("web", { replicas: 3, requests: { cpu: "100m" } });
+//   await cluster.waitFor("pods", (pods) => pods.filter(isRunning).length === 3, { labels: "app=web" });
+//   const file = await cluster.kubeconfigOf({ serviceAccount: { namespace: "isochrone", name: "aggregator" } });
+//   ... run something with that file ...
+//   const denied = await cluster.auditEvents(({ decision }) => decision === "forbid");
+//   await cluster.close();
+//
+// It starts in about 4 s (etcd and API server) to 6 s (all): share one among the tests of a file, with a namespace for each.
+// `describe.runIf(controlPlaneSupport().supported)` skips where it can't run. Faults: stop, kill, pause, compact, throttle, startCutProxy,
+// certificates that expire, tokens that are revoked. After the API server was away, the components back off for up to half a minute.
+export { ApiClient, ApiError } from "./api-client.ts";
+export type { Answer, RequestSettings } from "./api-client.ts";
+export type { Rule } from "./access.ts";
+export type { AuditEvent } from "./audit.ts";
+export type { WaitOptions } from "./cluster-objects.ts";
+export type { Component } from "./components.ts";
+export { ControlPlane, startControlPlane } from "./control-plane.ts";
+export type { ControlPlaneOptions } from "./control-plane.ts";
+export { CutProxy } from "./cut-proxy.ts";
+export type { CutProxyOptions } from "./cut-proxy.ts";
+export type { Identity } from "./kubeconfig.ts";
+export { isReady, isRunning, nodeNameOf, nodeObject, podObject, workloadObject } from "./objects.ts";
+export type { NodeOptions, PodOptions, WorkloadOptions } from "./objects.ts";
+export { controlPlaneSupport, prepareControlPlane } from "./programs.ts";
+export type { OptionalComponent } from "./programs.ts";
+export type { ServiceAccountRef, ServiceAccountToken, TokenOptions } from "./tokens.ts";
+export { KUBERNETES_VERSION, KWOK_VERSION } from "./versions.ts";

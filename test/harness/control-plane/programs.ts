@@ -1,0 +1,66 @@
+// Where the programs are: in KUBEBUILDER_ASSETS those that are there, the others in the user's cache, built by the first who needs them.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { versionOf } from "../common/commands.ts";
+import { supportFrom, type Support } from "../common/support.ts";
+import { buildKubernetes, buildKwok, kubernetesFolder, kwokFolder } from "./build.ts";
+import { KUBERNETES_VERSION } from "./versions.ts";
+
+/** Beside etcd and the API server, which always run. */
+export type OptionalComponent = "controller-manager" | "scheduler" | "kwok";
+export const OPTIONAL_COMPONENTS: readonly OptionalComponent[] = ["controller-manager", "scheduler", "kwok"];
+
+/** Paths. Of what wasn't asked for they may not be there. */
+export interface Programs {
+  readonly etcd: string;
+  readonly apiServer: string;
+  readonly kubectl: string;
+  readonly controllerManager: string;
+  readonly scheduler: string;
+  readonly kwok: string;
+  /** What KWOK does with nodes and pods. */
+  readonly stages: string;
+}
+
+/** Whether a control plane can run here: its programs are there, or Go is to build them. */
+export function controlPlaneSupport(components: readonly OptionalComponent[] = OPTIONAL_COMPONENTS): Support {
+  const there = isThere(components) || versionOf("go", "version") !== null;
+  const missing = there ? [] : ["there is no go on the path to build it, nor KUBEBUILDER_ASSETS"];
+  return supportFrom(`a control plane of Kubernetes ${KUBERNETES_VERSION}`, missing);
+}
+
+/** Builds what lacks, which takes minutes the first time. */
+export async function prepareControlPlane(
+  components: readonly OptionalComponent[] = OPTIONAL_COMPONENTS,
+): Promise<Programs> {
+  if (needed(components).some((name) => !inAssets(name))) await buildKubernetes();
+  if (components.includes("kwok")) await buildKwok();
+  return {
+    etcd: pathOf("etcd"),
+    apiServer: pathOf("kube-apiserver"),
+    kubectl: pathOf("kubectl"),
+    controllerManager: pathOf("kube-controller-manager"),
+    scheduler: pathOf("kube-scheduler"),
+    kwok: join(kwokFolder, "kwok"),
+    stages: join(kwokFolder, "stages.yaml"),
+  };
+}
+
+function isThere(components: readonly OptionalComponent[]): boolean {
+  const kubernetes = needed(components).every((name) => existsSync(pathOf(name)));
+  return kubernetes && (!components.includes("kwok") || existsSync(kwokFolder));
+}
+
+function needed(components: readonly OptionalComponent[]): string[] {
+  const optional = components.filter((name) => name !== "kwok").map((name) => `kube-${name}`);
+  return ["etcd", "kube-apiserver", "kubectl", ...optional];
+}
+
+function pathOf(name: string): string {
+  return inAssets(name) ? join(process.env["KUBEBUILDER_ASSETS"]!, name) : join(kubernetesFolder, name);
+}
+
+function inAssets(name: string): boolean {
+  const assets = process.env["KUBEBUILDER_ASSETS"];
+  return assets !== undefined && existsSync(join(assets, name));
+}

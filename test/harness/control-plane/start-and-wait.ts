@@ -1,0 +1,7 @@
+// Starts etcd and an API server, says who they are, and stays until it is killed: shows what is left then.
+import { startControlPlane } from "./index.ts";
+
+const cluster = await startControlPlane();
+const pids = [cluster.pid("etcd"), cluster.pid("api-server")];
+process.stdout.write(`${JSON.stringify({ pids, folder: cluster.folder })}\n`);
+setInterval(() => undefined, 1000);

@@ -1,0 +1,52 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
+import { throttleObjects, type Rule } from "./access.ts";
+import type { ApiClient } from "./api-client.ts";
+import { userNameOf, type Identity } from "./kubeconfig.ts";
+
+interface Cluster {
+  create(objects: readonly KubernetesObject[]): Promise<KubernetesObject[]>;
+  remove(ref: ObjectRef): Promise<void>;
+  grant(identity: Identity, rules: readonly Rule[]): Promise<void>;
+  clientOf(identity: Identity): Promise<ApiClient>;
+}
+
+const POLL_MS = 20;
+const WITHIN_MS = 20_000;
+const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
+
+/** The API server turns somebody away, other than an administrator, until the function that is returned has ended it. */
+export async function throttle(cluster: Cluster, identity: Identity): Promise<() => Promise<void>> {
+  const name = `throttle-${randomUUID()}`;
+  // A priority level without seats still has one while nobody sits on it. This user does, with a request whose body never comes.
+  const occupant = { user: name };
+  // Without rights it would be sent away; as an administrator it would be exempt.
+  await cluster.grant(occupant, [{ apiGroups: [""], resources: ["configmaps"], verbs: ["create"] }]);
+  const objects = throttleObjects(name, [userNameOf(identity), occupant.user]);
+  await cluster.create(objects);
+  const victim = await cluster.clientOf(identity);
+  const sitting = await cluster.clientOf(occupant);
+  const until = async (throttled: boolean): Promise<void> => {
+    for (const deadline = performance.now() + WITHIN_MS; ; await sleep(POLL_MS)) {
+      const { code } = await victim.answer("GET", "/version");
+      if ((code === 429) === throttled) return;
+      if (performance.now() > deadline)
+        throw new Error(
+          `${userNameOf(identity)} must ${throttled ? "" : "no longer "}be answered 429 within ${WITHIN_MS} ms, got ${code}`,
+        );
+    }
+  };
+  const ended = new AbortController();
+  const sat = (async () => {
+    while (!ended.signal.aborted) await sitting.linger(CONFIG_MAPS, ended.signal);
+  })();
+  await until(true);
+  return async () => {
+    ended.abort();
+    await sat;
+    for (const { apiVersion, kind, metadata } of objects.toReversed())
+      await cluster.remove({ apiVersion, kind, name: metadata.name });
+    await until(false);
+  };
+}

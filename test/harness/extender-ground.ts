@@ -1,0 +1,71 @@
+// For all tests of a describe: a kube-scheduler on a control plane, certificates for the way to extenders, and a graph API for these.
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
+import { nodeNameOf, startControlPlane } from "./control-plane/index.ts";
+import type { ControlPlane } from "./control-plane/index.ts";
+import { Certificates, startGraphApi, startReplica } from "./extender.ts";
+import type { GraphApi, Replica } from "./extender.ts";
+
+export interface ExtenderGround {
+  /** This and the following from the first test on. */
+  readonly cluster: ControlPlane;
+  readonly certificates: Certificates;
+  readonly graphs: GraphApi;
+  /** Ready, and stopped with the test. @param graphUrl whose graphs it reads. @default those of `graphs` */
+  readonly replica: (settings?: Readonly<Record<string, unknown>>, graphUrl?: string) => Promise<Replica>;
+  /** Where the pods are, once all have a node. @param namespace @default "default" */
+  readonly nodesOf: (names: readonly string[], namespace?: string) => Promise<string[]>;
+}
+
+const READY_WITHIN_MS = 20_000;
+
+/** To be called in the describe. @param prepare before the first test */
+export function extenderGround(prepare: (ground: ExtenderGround) => Promise<void>): ExtenderGround {
+  let cluster: ControlPlane;
+  let certificates: Certificates;
+  let graphs: GraphApi;
+  const ground: ExtenderGround = {
+    get cluster() {
+      return cluster;
+    },
+    get certificates() {
+      return certificates;
+    },
+    get graphs() {
+      return graphs;
+    },
+    replica: async (settings = {}, graphUrl = graphs.url) => {
+      const started = await startReplica({ cluster, certificates, graphUrl, settings });
+      onTestFinished(() => started.stop().catch(() => undefined));
+      await expect
+        .poll(async () => (await started.get("/readyz")).status, { timeout: READY_WITHIN_MS })
+        .toBe(200);
+      return started;
+    },
+    nodesOf: (names, namespace = "default") =>
+      cluster.waitFor("pods", (pods) => nodesOfAll(names, pods), { namespace, timeoutMs: 60_000 }),
+  };
+  beforeAll(async () => {
+    [cluster, certificates, graphs] = await Promise.all([
+      startControlPlane({ components: ["scheduler"] }),
+      Certificates.create(),
+      startGraphApi(),
+    ]);
+    await prepare(ground);
+  }, 120_000);
+  afterAll(async () => {
+    await graphs?.close();
+    await cluster?.close();
+    await certificates?.remove();
+  });
+  return ground;
+}
+
+/** null while one of them has none. */
+function nodesOfAll(names: readonly string[], pods: readonly KubernetesObject[]): string[] | null {
+  const nodes = names.map((name) => {
+    const pod = pods.find(({ metadata }) => metadata.name === name);
+    return pod === undefined ? null : nodeNameOf(pod);
+  });
+  return nodes.includes(null) ? null : (nodes as string[]);
+}

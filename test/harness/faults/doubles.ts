@@ -1,0 +1,70 @@
+// What was written, by the API server's own account, and whether any of it was said twice.
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { AuditEvent } from "../control-plane/index.ts";
+
+/** A change that the API server took. */
+export interface AcceptedWrite {
+  /** Resource and name. */
+  readonly object: string;
+  /** What of ours the object says after it, times left out. */
+  readonly says: string;
+  /** User agent of the process. */
+  readonly by: string;
+  readonly atMs: number;
+}
+
+const WRITES = new Set(["create", "update", "patch", "delete"]);
+/** Of each kind that we keep, what we keep of it. */
+const KEPT: Readonly<Record<string, (object: KubernetesObject) => unknown>> = {
+  nodes: ({ metadata }) => ourAnnotations(metadata.annotations),
+  networktopologies: ({ spec }) => spec?.["weights"],
+  configmaps: (object) => object["data"],
+  appgroups: ({ status }) => {
+    const { topologyOrder, runningWorkloads } = status ?? {};
+    return { topologyOrder, runningWorkloads };
+  },
+};
+
+/** Those of our accounts, oldest first; needs the bodies in the audit log. */
+export function acceptedWrites(events: readonly AuditEvent[], accountPrefix: string): AcceptedWrite[] {
+  return events
+    .filter(
+      ({ user, verb, code, resource }) =>
+        user.startsWith(accountPrefix) && WRITES.has(verb) && code < 300 && resource in KEPT,
+    )
+    .toSorted((a, b) => a.receivedMs - b.receivedMs)
+    .map(({ resource, namespace, name, userAgent, receivedMs, responseObject }) => ({
+      object: [resource, namespace, name].filter(Boolean).join("/"),
+      says: JSON.stringify(KEPT[resource]!(responseObject as KubernetesObject)),
+      by: userAgent,
+      atMs: receivedMs,
+    }));
+}
+
+/** Writes of which one says of an object what the one before has said: for nothing, or a second time. */
+export function saidTwice(writes: readonly AcceptedWrite[]): AcceptedWrite[] {
+  const last = new Map<string, string>();
+  return writes.filter(({ object, says }) => {
+    const isSame = last.get(object) === says;
+    last.set(object, says);
+    return isSame;
+  });
+}
+
+/** Events that tell the same of the same object, by one replica, in several objects instead of one series. */
+export function toldTwice(events: readonly KubernetesObject[]): string[] {
+  const keys = events
+    .filter(({ reportingController }) => String(reportingController).startsWith("isochrone.dev/"))
+    .map(({ regarding, reason, note, reportingInstance }) => {
+      const { kind, namespace = "", name } = regarding as { kind: string; namespace?: string; name: string };
+      return `${kind} ${namespace}/${name}: ${String(reason)} (${String(note)}) by ${String(reportingInstance)}`;
+    });
+  return keys.filter((key, index) => keys.indexOf(key) !== index);
+}
+
+function ourAnnotations(annotations: Readonly<Record<string, string>> = {}): object {
+  const ours = Object.entries(annotations).filter(
+    ([key]) => key.startsWith("isochrone.dev/") && !key.endsWith("observed-at"),
+  );
+  return Object.fromEntries(ours.sort(([a], [b]) => (a < b ? -1 : 1)));
+}

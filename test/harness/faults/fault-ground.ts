@@ -1,0 +1,383 @@
+// Isochrone beside a real control plane, so that things can go wrong: two aggregators, a scheduler-plugin, a publisher, and a truth to follow.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
+import { appGroup, indicesOf, OUR_CRDS } from "../appgroups.ts";
+import { freePort } from "../common/free-port.ts";
+import { ReapedFolder } from "../common/reaped-folder.ts";
+import {
+  ComponentProcess,
+  installRules,
+  MANIFEST_VALUES,
+  type ComponentKind,
+  type ComponentSettings,
+} from "../components/index.ts";
+import {
+  podObject,
+  startControlPlane,
+  type ControlPlane,
+  type CutProxy,
+  type OptionalComponent,
+  type ServiceAccountToken,
+} from "../control-plane/index.ts";
+import { writeKubeconfig } from "../control-plane/kubeconfig.ts";
+import { processUse } from "../../soak/proc.ts";
+import { acceptedWrites, saidTwice, toldTwice, type AcceptedWrite } from "./doubles.ts";
+import { areaCostsOf, farCostOf, sorted } from "./readings.ts";
+import type { StepAccount } from "./step-account.ts";
+import { TelemetrySource } from "./telemetry-source.ts";
+
+const { NAMESPACE, NAME, NETPERF_NAMESPACE, NETPERF_NAME } = MANIFEST_VALUES;
+export const SHOP = "shop";
+export const ACCOUNTS = `system:serviceaccount:${NAMESPACE}:${NAME}-`;
+/** Of aggregators and scheduler-plugins. */
+export const SERVICE_ACCOUNTS = ["aggregator", "scheduler-plugin"].map((kind) => ({
+  serviceAccount: { namespace: NAMESPACE, name: `${NAME}-${kind}` },
+}));
+export const NODES = Array.from({ length: 6 }, (_, index) => ({
+  name: `n${index}`,
+  region: index < 3 ? "r0" : "r1",
+  zone: index < 3 ? "z0" : "z1",
+}));
+const GROUP = { ...KINDS.appGroup, namespace: SHOP, name: "group" };
+const DEPENDENCIES = { P1: "P2", P2: "P3", P3: "" };
+const WORKFLOW = "flow";
+const LEASE_TIMES = { leaseDurationMs: 2_500, leaseRenewDeadlineMs: 1_800, leaseRetryPeriodMs: 400 };
+const ORDERS = {
+  KahnSort: { P1: 1, P2: 2, P3: 3 },
+  ReverseKahn: { P1: 3, P2: 2, P3: 1 },
+} as const;
+/** Between the regions, one after the other: further apart than what is taken for jitter, and away from the whole numbers that are written. */
+const FAR_MS = [8.5, 11.5, 15.5, 20.5, 27.5, 36.5, 48.5, 63.5, 82.5];
+
+/** What is so, and what the cluster's objects are to say. */
+export interface Truth {
+  readonly farMs: number;
+  readonly algorithm: keyof typeof ORDERS;
+}
+
+export class FaultGround {
+  readonly cluster: ControlPlane;
+  /** Between our services and the API server. */
+  readonly proxy: CutProxy;
+  aggregators: ComponentProcess[] = [];
+  plugin!: ComponentProcess;
+  source!: TelemetrySource;
+  truth: Truth = { farMs: FAR_MS[0]!, algorithm: "KahnSort" };
+  readonly #folder = new ReapedFolder("isochrone-faults");
+  readonly #ports = new Set<number>();
+  readonly #tokens: ServiceAccountToken[] = [];
+  readonly #started: { readonly process: ComponentProcess; readonly pid: number }[] = [];
+  readonly #telemetry = { nodes: NODES, namespace: SHOP, channel: ["p", "q"] as const };
+  readonly #listeners: TelemetrySource[] = [];
+  readonly #rssAtFirst = new Map<string, number>();
+  readonly #steps: { readonly name: string; readonly fromMs: number; changes: number; caughtUpMs: number }[] =
+    [];
+  #changes = 0;
+
+  static async start(components: readonly OptionalComponent[]): Promise<FaultGround> {
+    const cluster = await startControlPlane({
+      components: ["kwok", ...components],
+      audit: "RequestResponse",
+    });
+    const ground = new FaultGround(cluster, await cluster.startCutProxy());
+    try {
+      await ground.#prepare();
+      return ground;
+    } catch (error) {
+      await ground.close();
+      throw error;
+    }
+  }
+
+  private constructor(cluster: ControlPlane, proxy: CutProxy) {
+    this.cluster = cluster;
+    this.proxy = proxy;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.source, ...this.#listeners].map((source) => source?.close()));
+    await this.#folder.remove();
+    this.proxy.close();
+    await this.cluster.close();
+  }
+
+  /** Costs between the regions grow, and the AppGroup asks for the other order. */
+  async change(): Promise<void> {
+    const farMs = FAR_MS[++this.#changes];
+    if (farMs === undefined) throw new Error(`the truth changes at most ${FAR_MS.length - 1} times`);
+    this.truth = { farMs, algorithm: this.truth.algorithm === "KahnSort" ? "ReverseKahn" : "KahnSort" };
+    for (const source of [this.source, ...this.#listeners]) source.farMs = this.truth.farMs;
+    await this.cluster.patch(GROUP, { spec: { topologySortingAlgorithm: this.truth.algorithm } });
+  }
+
+  /** Until all objects say what is so. Returns how long that took, ms. @throws Error that says which doesn't */
+  async caughtUp(timeoutMs: number): Promise<number> {
+    const beganMs = performance.now();
+    const { farMs, algorithm } = this.truth;
+    const isFar = (text: unknown): boolean => Math.abs(Number(text) / farMs - 1) < 0.05;
+    const isFarRoundedUp = (text: unknown): boolean => Math.abs(Number(text) - Math.ceil(farMs)) <= 1;
+    const { cluster } = this;
+    await Promise.all([
+      cluster.waitFor("nodes", (nodes) => nodes.every((node) => isFar(farCostOf(node))), { timeoutMs }),
+      cluster.waitFor(
+        KINDS.networkTopology,
+        ([topology]) =>
+          topology !== undefined &&
+          areaCostsOf(topology).every(isFarRoundedUp) &&
+          areaCostsOf(topology).length > 0,
+        { timeoutMs },
+      ),
+      cluster.waitFor(
+        "configmaps",
+        (all) => {
+          const map = all.find(({ metadata }) => metadata.name === NETPERF_NAME);
+          const data = (map?.["data"] ?? {}) as Readonly<Record<string, string>>;
+          return isFarRoundedUp(data["netperf.p90.latency.milliseconds.origin.n0.destination.n5"]);
+        },
+        { namespace: NETPERF_NAMESPACE, timeoutMs },
+      ),
+      cluster.waitFor(
+        KINDS.appGroup,
+        ([group]) => JSON.stringify(sorted(indicesOf(group!))) === JSON.stringify(ORDERS[algorithm]),
+        { namespace: SHOP, timeoutMs },
+      ),
+    ]);
+    return Math.round(performance.now() - beganMs);
+  }
+
+  /** Something goes wrong while the truth changes, once or more often; soon after, everything is right again. Returns who ended or grew. */
+  async through(name: string, withinMs: number, fault: () => Promise<unknown>): Promise<string[]> {
+    const step = { name, fromMs: Date.now(), changes: this.#changes, caughtUpMs: Number.NaN };
+    this.#steps.push(step);
+    this.memory();
+    await fault();
+    step.caughtUpMs = await this.caughtUp(withinMs);
+    step.changes = this.#changes - step.changes;
+    return [...this.crashed(), ...this.grown()];
+  }
+
+  /** Of each fault: how often the truth changed, how long catching up took, and how many writes of each object were accepted. */
+  async account(): Promise<StepAccount[]> {
+    const writes = await this.writes();
+    return this.#steps.map(({ name, fromMs, changes, caughtUpMs }, index) => {
+      const untilMs = this.#steps[index + 1]?.fromMs ?? Number.POSITIVE_INFINITY;
+      const counts = new Map<string, number>();
+      for (const { object, atMs } of writes)
+        if (atMs >= fromMs && atMs < untilMs) counts.set(object, (counts.get(object) ?? 0) + 1);
+      const of = (resource: string): number =>
+        Math.max(
+          0,
+          ...[...counts].filter(([object]) => object.startsWith(`${resource}/`)).map(([, count]) => count),
+        );
+      return {
+        name,
+        fromMs,
+        changes,
+        caughtUpMs,
+        topology: of("networktopologies"),
+        netperf: of("configmaps"),
+        appGroup: of("appgroups"),
+        mostOfANode: of("nodes"),
+      };
+    });
+  }
+
+  /** What our services wrote since then. */
+  async writes(sinceMs = 0): Promise<AcceptedWrite[]> {
+    return acceptedWrites(
+      await this.cluster.auditEvents(({ receivedMs }) => receivedMs >= sinceMs),
+      ACCOUNTS,
+    );
+  }
+
+  /** Everything that was said or told more than once, from the beginning. */
+  async doubled(): Promise<{ readonly said: AcceptedWrite[]; readonly told: string[] }> {
+    return { said: saidTwice(await this.writes()), told: toldTwice(await this.cluster.list(KINDS.event)) };
+  }
+
+  /** Names of those that ended without being told to. */
+  crashed(): string[] {
+    return this.#started.filter(({ process, pid }) => process.pid !== pid).map(({ process }) => process.name);
+  }
+
+  /** Services that hold much more memory than when they were looked at first: by a quarter and 32 MiB, which a heap may breathe. */
+  grown(): string[] {
+    return Object.entries(this.memory())
+      .filter(([, { first, now }]) => now > 1.25 * first + 32)
+      .map(([name, { first, now }]) => `${name}: from ${first} to ${now} MiB`);
+  }
+
+  /** Mebibytes of each service: at the first call, and now. */
+  memory(): Record<string, { readonly first: number; readonly now: number }> {
+    return Object.fromEntries(
+      this.#started.map(({ process: { name }, pid }) => {
+        const now = Math.round((processUse(pid)?.rssBytes ?? 0) / 2 ** 20);
+        if (!this.#rssAtFirst.has(name)) this.#rssAtFirst.set(name, now);
+        return [name, { first: this.#rssAtFirst.get(name)!, now }];
+      }),
+    );
+  }
+
+  /** Name of the aggregator that leads; null while nobody does. */
+  async leader(): Promise<string | null> {
+    const lease = await this.cluster.get({
+      ...KINDS.lease,
+      namespace: NAMESPACE,
+      name: "isochrone-aggregator",
+    });
+    const holder = lease?.spec?.["holderIdentity"];
+    return typeof holder === "string" ? holder.split("_")[0] || null : null;
+  }
+
+  /** The tokens of all services are refused from within the next 10 s on. */
+  async revokeTokens(): Promise<readonly ServiceAccountToken[]> {
+    const revoked = this.#tokens.splice(0);
+    await Promise.all(revoked.map(({ revoke }) => revoke()));
+    return revoked;
+  }
+
+  /** As kubelet replaces them. */
+  async renewTokens(): Promise<void> {
+    for (const kind of ["aggregator", "scheduler-plugin"] as const) await this.#writeKubeconfig(kind);
+  }
+
+  /** Another aggregator, by itself. @param replicaName null: it takes itself for the only one, and so leads */
+  async startAggregator(name: string, replicaName: string | null, port?: number): Promise<ComponentProcess> {
+    return this.#start("aggregator", name, aggregatorSettings(replicaName), port ?? (await this.#port()));
+  }
+
+  async startPlugin(name: string, graphUrl: string, port?: number): Promise<ComponentProcess> {
+    const scheduler = {
+      ...LEASE_TIMES,
+      graphUrl,
+      refreshMs: 500,
+      replicaName: name,
+      replicaNamespace: NAMESPACE,
+      appGroupIntervalMs: 0,
+      // By the network alone: the nodes are alike otherwise.
+      gamma: 0,
+      delta: 1,
+    };
+    return this.#start("scheduler-plugin", name, { scheduler }, port ?? (await this.#port()));
+  }
+
+  /** Who is told the truth too, from now on until it is closed. */
+  addListener(url: string): TelemetrySource {
+    const listener = new TelemetrySource({ ...this.#telemetry, urls: [url] }, this.truth.farMs);
+    this.#listeners.push(listener);
+    return listener;
+  }
+
+  /** That it is gone is meant. */
+  async kill(process: ComponentProcess): Promise<void> {
+    this.#started.splice(
+      this.#started.findIndex((one) => one.process === process),
+      1,
+    );
+    await process.kill();
+  }
+
+  /** A pod of the workflow; it talks to `q`. @param nodeName where it is; without, kube-scheduler decides */
+  pod(name: string, workload: "p" | "q", nodeName?: string): KubernetesObject {
+    const owner = {
+      apiVersion: "apps/v1",
+      kind: "StatefulSet",
+      name: workload,
+      uid: workload,
+      controller: true,
+    };
+    const pod = podObject(name, {
+      namespace: SHOP,
+      labels: { app: workload, "isochrone.dev/workflow": WORKFLOW },
+      requests: { cpu: "10m", memory: "16Mi" },
+      ...(nodeName === undefined ? {} : { nodeName }),
+    });
+    return { ...pod, metadata: { ...pod.metadata, ownerReferences: [owner] } };
+  }
+
+  async #prepare(): Promise<void> {
+    const { cluster } = this;
+    for (const file of OUR_CRDS) await cluster.createYaml(readFileSync(file, "utf8"));
+    await installRules(cluster);
+    await cluster.createNamespace(SHOP);
+    await cluster.addNodes(NODES);
+    await cluster.create(appGroup(SHOP, GROUP.name, DEPENDENCIES, this.truth.algorithm));
+    await cluster.create([this.pod("q-0", "q", "n4"), this.pod("p-0", "p", "n4")]);
+    await this.renewTokens();
+    const names = ["aggregator-0", "aggregator-1"];
+    const ports = [await this.#port(), await this.#port()];
+    const urls = ports.map((port) => `http://127.0.0.1:${port}`);
+    this.source = new TelemetrySource({ ...this.#telemetry, urls }, this.truth.farMs);
+    const aggregators = names.map((name, index) => this.startAggregator(name, name, ports[index]));
+    const plugin = this.startPlugin("plugin-0", urls[0]!);
+    [this.plugin, ...this.aggregators] = await Promise.all([plugin, ...aggregators]);
+  }
+
+  async #start(
+    kind: ComponentKind,
+    name: string,
+    settings: ComponentSettings,
+    port: number,
+  ): Promise<ComponentProcess> {
+    const process = new ComponentProcess({
+      kind,
+      name,
+      port,
+      settings: {
+        ...settings,
+        service: { logFormat: "text" },
+        kubernetes: { kubeconfig: this.#kubeconfigOf(kind), userAgent: userAgentOf(name) },
+      },
+      environment: this.#folder.environment,
+      folder: this.#folder.path,
+    });
+    await process.start();
+    this.#started.push({ process, pid: process.pid! });
+    return process;
+  }
+
+  #port(): Promise<number> {
+    return freePort("127.0.0.1", this.#ports);
+  }
+
+  #kubeconfigOf(kind: ComponentKind): string {
+    return join(this.#folder.path, `${kind}.kubeconfig`);
+  }
+
+  async #writeKubeconfig(kind: "aggregator" | "scheduler-plugin"): Promise<void> {
+    const account = { namespace: NAMESPACE, name: `${NAME}-${kind}` };
+    const token = await this.cluster.serviceAccountToken(account);
+    this.#tokens.push(token);
+    writeKubeconfig(this.#kubeconfigOf(kind), this.proxy.url, this.cluster.ca, { token: token.token });
+  }
+}
+
+/** By which the API server tells processes of one account apart. */
+export function userAgentOf(name: string): string {
+  return `isochrone-${name}`;
+}
+
+function aggregatorSettings(replicaName: string | null): ComponentSettings {
+  return {
+    aggregator: {
+      windowMs: 4_000,
+      paneMs: 500,
+      maxFutureMs: 500,
+      buildIntervalMs: 500,
+      // Fitted once: each further fit would be another change.
+      coordinateIntervalMs: 3_600_000,
+      counterLagMs: 0,
+      ...LEASE_TIMES,
+      ...(replicaName === null ? {} : { replicaName, replicaNamespace: NAMESPACE }),
+    },
+    annotations: {
+      minIntervalMs: 1_000,
+      warmUpMs: 3_000,
+      netperfConfigMap: `${NETPERF_NAMESPACE}/${NETPERF_NAME}`,
+      netperfIntervalMs: 1_000,
+    },
+    // The object says when it was written, so that of two who lead none writes what it saw before the other did.
+    networkTopology: { checkIntervalMs: 500, minWriteIntervalMs: 2_000 },
+  };
+}

@@ -1,0 +1,261 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createTopic, grant, type AclOperation, type AclResource, type TopicOptions } from "./admin.ts";
+import { makeOnce } from "../common/cache.ts";
+import { makeCertificates } from "./certificates.ts";
+import { makeBroker, spawnHere, type SpawnBroker } from "./broker.ts";
+import { kafkaDistribution, type Distribution } from "./distribution.ts";
+import { freePort } from "../common/free-port.ts";
+import { javaArguments, LOG4J_PROPERTIES } from "./java.ts";
+import { serverProperties, type ClusterPlan, type NodeAddress, type Properties } from "./properties.ts";
+import { ReapedFolder } from "../common/reaped-folder.ts";
+import { StartError, type RestartableProcess } from "../common/restartable-process.ts";
+import { formatStorage, type User } from "./storage.ts";
+
+export interface KafkaOptions {
+  readonly brokers: 1 | 3;
+  /** Of the listener for clients. sasl_tls: SASL_SSL with SCRAM-SHA-512. @default "plaintext" */
+  readonly security?: "plaintext" | "sasl_tls";
+  /** Names of those who may log in with sasl_tls; each gets a password. @default ["isochrone"] */
+  readonly users?: readonly string[];
+  /** Whether the server's certificate is still good. @default "valid" */
+  readonly certificate?: "valid" | "expired";
+  /** Users may do only what `allow` gave them. Needs sasl_tls. @default false */
+  readonly authorizer?: boolean;
+  /** Of each broker. @default 256 */
+  readonly heapMegabytes?: number;
+  /** Added to server.properties. */
+  readonly properties?: Properties;
+  /** IP address of a broker (they are numbered from 1). @default "127.0.0.1" */
+  readonly host?: (nodeId: number) => string;
+  /** How a broker's process is started, e.g. on a node of a NamespaceLab. @default child_process.spawn */
+  readonly spawn?: SpawnBroker;
+}
+
+/** What a client needs to log in. */
+export interface KafkaAccess extends User {
+  /** PEM of the authority that signed the brokers' certificates. */
+  readonly ca: string;
+}
+
+const START_TRIES = 4;
+const DEFAULT_HEAP_MEGABYTES = 256;
+
+/** Starts brokers that are their own controllers. Resolves when all are ready. The first call ever fetches 43 MB. */
+export async function startKafka(options: KafkaOptions): Promise<KafkaCluster> {
+  return KafkaCluster.start(await prepareKafka(), options);
+}
+
+/** What every start needs, made by the first one: the jars, and an archive of the classes that a broker loads. */
+export async function prepareKafka(): Promise<Distribution> {
+  const distribution = await kafkaDistribution();
+  await makeOnce(distribution.archivePath, (partial) => archiveClasses(distribution, partial));
+  return distribution;
+}
+
+/** A broker's life from start to stop shows which classes the next ones will load. */
+async function archiveClasses(distribution: Distribution, path: string): Promise<void> {
+  const cluster = await KafkaCluster.start(distribution, { brokers: 1, security: "sasl_tls" }, path);
+  try {
+    await cluster.createTopic("any");
+    await cluster.stop(1);
+  } finally {
+    await cluster.close();
+  }
+}
+
+/** A cluster in a temporary folder. It is gone when closed, and when the process that made it ends in any way. */
+export class KafkaCluster {
+  /** host:port of every broker's listener for clients. */
+  readonly brokers: readonly string[];
+  /** The same without security, which the brokers use among themselves. */
+  readonly internalBrokers: readonly string[];
+  readonly #folder: ReapedFolder;
+  readonly #brokers: readonly RestartableProcess[];
+  readonly #ca: string;
+  readonly #users: readonly User[];
+
+  /** @param archiveTo see JavaProgram */
+  static async start(
+    distribution: Distribution,
+    options: KafkaOptions,
+    archiveTo?: string,
+  ): Promise<KafkaCluster> {
+    if (options.authorizer === true && options.security !== "sasl_tls")
+      throw new Error(`authorizer needs security "sasl_tls", got "${options.security ?? "plaintext"}"`);
+    for (let attempt = 1; ; attempt++) {
+      const folder = new ReapedFolder("isochrone-kafka");
+      try {
+        const cluster = await KafkaCluster.#make(distribution, options, folder, archiveTo);
+        await Promise.all(cluster.#brokers.map((broker) => broker.start()));
+        return cluster;
+      } catch (error) {
+        await folder.remove();
+        // Between the look for a free port and the broker's own use of it somebody else may take it.
+        if (!(error instanceof StartError && error.portTaken) || attempt === START_TRIES) throw error;
+      }
+    }
+  }
+
+  static async #make(
+    distribution: Distribution,
+    options: KafkaOptions,
+    folder: ReapedFolder,
+    archiveTo: string | undefined,
+  ): Promise<KafkaCluster> {
+    const nodes = await addresses(options);
+    const secure = options.security === "sasl_tls";
+    const validDays = options.certificate === "expired" ? -1 : 1;
+    const hosts = [...new Set(nodes.map(({ host }) => host))];
+    const certificates = secure ? await makeCertificates(folder.path, hosts, validDays) : null;
+    const plan: ClusterPlan = {
+      nodes,
+      security: options.security ?? "plaintext",
+      keystorePath: certificates?.keystorePath ?? null,
+      authorizer: options.authorizer ?? false,
+      properties: options.properties ?? {},
+    };
+    const users = secure ? (options.users ?? ["isochrone"]).map(newUser) : [];
+    const folders = nodes.map(({ nodeId }) => ({ nodeId, folder: join(folder.path, String(nodeId)) }));
+    for (const [i, node] of nodes.entries()) await writeNodeFolder(plan, node, folders[i]!.folder);
+    await formatStorage(distribution, folders, users, folder.environment);
+    const brokers = folders.map(({ nodeId, folder: brokerFolder }) =>
+      makeBroker({
+        nodeId,
+        folder: brokerFolder,
+        javaArguments: javaArguments({
+          distribution,
+          folder: brokerFolder,
+          main: "kafka.Kafka",
+          args: [join(brokerFolder, "server.properties")],
+          heapMegabytes: options.heapMegabytes ?? DEFAULT_HEAP_MEGABYTES,
+          archiveTo,
+        }),
+        environment: folder.environment,
+        spawn: options.spawn ?? spawnHere,
+      }),
+    );
+    return new KafkaCluster(folder, nodes, brokers, certificates?.ca ?? "", users);
+  }
+
+  private constructor(
+    folder: ReapedFolder,
+    nodes: readonly NodeAddress[],
+    brokers: readonly RestartableProcess[],
+    ca: string,
+    users: readonly User[],
+  ) {
+    this.#folder = folder;
+    this.#brokers = brokers;
+    this.#ca = ca;
+    this.#users = users;
+    this.brokers = nodes.map(({ host, port }) => `${host}:${port}`);
+    this.internalBrokers = nodes.map(({ host, internalPort }) => `${host}:${internalPort}`);
+  }
+
+  /** Where everything of it lies. */
+  get folder(): string {
+    return this.#folder.path;
+  }
+
+  /** With sasl_tls. @param username @default the first one */
+  access(username?: string): KafkaAccess {
+    const user = this.#users.find((one) => username === undefined || one.username === username);
+    if (user !== undefined) return { ...user, ca: this.#ca };
+    const names = this.#users.map((one) => one.username).join(", ");
+    throw new Error(
+      `no user "${username ?? ""}" of this cluster, it has ${names || "none (security is plaintext)"}`,
+    );
+  }
+
+  /** On every broker; those that run know it then. Like `allow` it needs a way from this process to the brokers: not for those in other network namespaces. */
+  createTopic(name: string, options: TopicOptions = {}): Promise<void> {
+    const running = this.internalBrokers.filter((_, i) => this.#brokers[i]?.pid !== null);
+    return createTopic(running, name, this.#brokers.length, options);
+  }
+
+  /** With the authorizer. `name` "*" is every one; the cluster's is "kafka-cluster". */
+  allow(
+    username: string,
+    resource: AclResource,
+    name: string,
+    operations: readonly AclOperation[],
+  ): Promise<void> {
+    return grant(this.internalBrokers, username, resource, name, operations);
+  }
+
+  /** Null when it doesn't run. */
+  pid(nodeId: number): number | null {
+    return this.#broker(nodeId).pid;
+  }
+
+  /** Everything that a broker has logged. */
+  log(nodeId: number): string {
+    return this.#broker(nodeId).log;
+  }
+
+  /** SIGKILL. Resolves when the process is gone. */
+  kill(nodeId: number): Promise<void> {
+    return this.#broker(nodeId).kill();
+  }
+
+  /** SIGTERM, an orderly end; SIGKILL when it can't, because too few others are there. */
+  stop(nodeId: number): Promise<void> {
+    return this.#broker(nodeId).stop();
+  }
+
+  /** Starts a broker again with its data and ports, in order if it runs. Resolves when the cluster has let it in, which needs a majority. */
+  async restart(nodeId: number): Promise<void> {
+    const broker = this.#broker(nodeId);
+    await broker.stop();
+    await broker.start();
+  }
+
+  /** SIGSTOP: as a machine that hangs. */
+  pause(nodeId: number): void {
+    this.#broker(nodeId).pause();
+  }
+
+  /** SIGCONT */
+  resume(nodeId: number): void {
+    this.#broker(nodeId).resume();
+  }
+
+  /** Kills what runs and deletes everything; the second call waits for the first. */
+  close(): Promise<void> {
+    return this.#folder.remove();
+  }
+
+  #broker(nodeId: number): RestartableProcess {
+    const broker = this.#brokers[nodeId - 1];
+    if (broker !== undefined) return broker;
+    throw new Error(`no broker ${nodeId}, they are numbered from 1 to ${this.#brokers.length}`);
+  }
+}
+
+async function addresses({ brokers, host }: KafkaOptions): Promise<NodeAddress[]> {
+  const taken = new Set<number>();
+  const nodes: NodeAddress[] = [];
+  for (let nodeId = 1; nodeId <= brokers; nodeId++) {
+    const address = host?.(nodeId) ?? "127.0.0.1";
+    nodes.push({
+      nodeId,
+      host: address,
+      port: await freePort(address, taken),
+      internalPort: await freePort(address, taken),
+      controllerPort: await freePort(address, taken),
+    });
+  }
+  return nodes;
+}
+
+async function writeNodeFolder(plan: ClusterPlan, node: NodeAddress, folder: string): Promise<void> {
+  await mkdir(folder);
+  await writeFile(join(folder, "server.properties"), serverProperties(plan, node, folder));
+  await writeFile(join(folder, "log4j2.properties"), LOG4J_PROPERTIES);
+}
+
+function newUser(username: string): User {
+  return { username, password: randomBytes(12).toString("hex") };
+}

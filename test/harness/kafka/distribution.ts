@@ -1,0 +1,73 @@
+// Apache Kafka as jars from Maven Central: no distribution has to be unpacked.
+import { existsSync } from "node:fs";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { cachePath, makeOnce } from "../common/cache.ts";
+import { run, versionOf } from "../common/commands.ts";
+import { supportFrom, type Support } from "../common/support.ts";
+
+export const KAFKA_VERSION = "4.4.0";
+const LOG4J_VERSION = "2.25.5";
+const LEAST_JAVA = 17;
+const DOWNLOAD_DEADLINE_MS = 600_000;
+
+// kafka-tools-api isn't in Maven Central at 4.4.0 and the broker doesn't need it; kafka_2.13 brings no binding of slf4j to log4j.
+const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>dev.isochrone</groupId><artifactId>kafka-for-tests</artifactId><version>1</version><packaging>pom</packaging>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${KAFKA_VERSION}</version>
+      <exclusions><exclusion><groupId>org.apache.kafka</groupId><artifactId>kafka-tools-api</artifactId></exclusion></exclusions>
+    </dependency>
+    <dependency>
+      <groupId>org.apache.logging.log4j</groupId><artifactId>log4j-slf4j-impl</artifactId><version>${LOG4J_VERSION}</version>
+    </dependency>
+  </dependencies>
+</project>
+`;
+
+export interface Distribution {
+  readonly classPath: string;
+  /** Of classes already parsed, which makes a broker start faster. It may not be there yet. */
+  readonly archivePath: string;
+}
+
+const folder = cachePath(`kafka-${KAFKA_VERSION}`);
+
+/** Whether a broker can run here: Java, openssl, and the jars or Maven to get them. */
+export function kafkaSupport(): Support {
+  const missing: string[] = [];
+  const java = javaVersion();
+  if (java === null) missing.push("there is no java on the path");
+  else if (Number.parseInt(java, 10) < LEAST_JAVA)
+    missing.push(`java must be at least ${LEAST_JAVA}, got ${java}`);
+  if (!existsSync(folder) && versionOf("mvn", "-v") === null)
+    missing.push("there is no mvn on the path to fetch the jars");
+  if (versionOf("openssl", "version") === null) missing.push("there is no openssl on the path");
+  return supportFrom(`Kafka ${KAFKA_VERSION}`, missing);
+}
+
+/** Fetches what isn't in the cache yet. */
+export async function kafkaDistribution(): Promise<Distribution> {
+  await makeOnce(folder, fetchJars);
+  const jars = (await readdir(folder)).filter((name) => name.endsWith(".jar")).toSorted();
+  return {
+    // An archive of classes is good for exactly the path, jar by jar, that it was made with.
+    classPath: jars.map((name) => join(folder, name)).join(":"),
+    archivePath: cachePath(`kafka-${KAFKA_VERSION}-java-${javaVersion() ?? "none"}.jsa`),
+  };
+}
+
+/** Maven keeps what it has got in its own repository, so that the next run goes on where one was interrupted. */
+async function fetchJars(target: string): Promise<void> {
+  await mkdir(target, { recursive: true });
+  const pom = join(target, "pom.xml");
+  await writeFile(pom, POM);
+  const copy = ["dependency:copy-dependencies", `-DoutputDirectory=${target}`, "-DincludeScope=runtime"];
+  await run("mvn", ["-B", "-q", "-f", pom, ...copy], { timeoutMs: DOWNLOAD_DEADLINE_MS });
+}
+
+function javaVersion(): string | null {
+  return /version "([^"]+)"/.exec(versionOf("java", "-version") ?? "")?.[1] ?? null;
+}

@@ -1,0 +1,57 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Distribution } from "./distribution.ts";
+
+export interface JavaProgram {
+  readonly distribution: Distribution;
+  /** Everything it writes goes there. */
+  readonly folder: string;
+  readonly main: "kafka.Kafka" | "kafka.tools.StorageTool";
+  readonly args: readonly string[];
+  readonly heapMegabytes: number;
+  /** Path to write an archive of the classes to at the end, instead of using the one that is there. */
+  readonly archiveTo?: string | undefined;
+}
+
+// A broker for tests starts often and lives shortly: the compiler's first tier and the simplest collector are the cheapest.
+const LEAN = [
+  "-XX:+UseSerialGC",
+  "-XX:TieredStopAtLevel=1",
+  "-Xss512k",
+  "-XX:MaxMetaspaceSize=160m",
+  "-XX:ReservedCodeCacheSize=64m",
+  // Else it leaves a file in /tmp when it is killed.
+  "-XX:-UsePerfData",
+  "-XX:+ExitOnOutOfMemoryError",
+];
+
+export function javaArguments(program: JavaProgram): string[] {
+  const { distribution, folder, main, args, heapMegabytes, archiveTo } = program;
+  return [
+    `-Xms${Math.min(64, heapMegabytes)}m`,
+    `-Xmx${heapMegabytes}m`,
+    ...LEAN,
+    ...archiveOption(distribution.archivePath, archiveTo),
+    "-Djava.awt.headless=true",
+    `-Djava.io.tmpdir=${folder}`,
+    `-Dlog4j2.configurationFile=${join(folder, "log4j2.properties")}`,
+    "-cp",
+    distribution.classPath,
+    main,
+    ...args,
+  ];
+}
+
+function archiveOption(archivePath: string, archiveTo: string | undefined): string[] {
+  if (archiveTo !== undefined) return [`-XX:ArchiveClassesAtExit=${archiveTo}`];
+  return existsSync(archivePath) ? [`-XX:SharedArchiveFile=${archivePath}`] : [];
+}
+
+export const LOG4J_PROPERTIES = `status = error
+appender.c.type = Console
+appender.c.name = C
+appender.c.layout.type = PatternLayout
+appender.c.layout.pattern = [%d] %p %m (%c{1})%n
+rootLogger.level = INFO
+rootLogger.appenderRef.c.ref = C
+`;

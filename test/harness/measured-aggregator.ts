@@ -1,0 +1,207 @@
+// A whole aggregator on a real API server, fed as probes and collectors feed it.
+import {
+  aggregatorSettings,
+  clusterControllerSections,
+  createAggregator,
+  type Aggregator,
+} from "@isochrone/aggregator";
+import { BufferedPublisher } from "@isochrone/bus";
+import { createMemoryBus, type MemoryBus } from "@isochrone/bus/memory";
+import { createApiServerStore, type ApiServerClusterStore } from "@isochrone/kubernetes/api-server";
+import { createRegistry, loadSettings, pause, systemClock, systemRandom } from "@isochrone/runtime";
+import { MemoryLogger } from "@isochrone/runtime/testing";
+import {
+  Distribution,
+  encodeMetrics,
+  PROBE_METRICS,
+  RESOURCE_ATTRIBUTES,
+  TOPICS,
+  type Metric,
+} from "@isochrone/telemetry";
+
+/** What the controllers ask of the API server, as RBAC says it; cluster-wide. */
+export const CONTROLLER_RULES = [
+  { apiGroups: [""], resources: ["pods", "services", "namespaces"], verbs: ["list", "watch"] },
+  // A refused patch is looked into: had the node changed, or is the patch wrong?
+  { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list", "watch"] },
+  {
+    apiGroups: ["apps"],
+    resources: ["deployments", "statefulsets", "daemonsets", "replicasets"],
+    verbs: ["list", "watch"],
+  },
+  {
+    apiGroups: ["appgroup.diktyo.x-k8s.io"],
+    resources: ["appgroups"],
+    verbs: ["list", "watch", "create", "patch", "delete"],
+  },
+  {
+    apiGroups: ["networktopology.diktyo.x-k8s.io"],
+    resources: ["networktopologies"],
+    verbs: ["get", "create", "patch"],
+  },
+  { apiGroups: [""], resources: ["nodes/status"], verbs: ["patch"] },
+  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
+];
+
+/** What is measured. Keys of pairs are "source target". */
+export interface Measurements {
+  /** Round-trip times, milliseconds. */
+  rttMs: Record<string, number>;
+  /** Bursts, bits per second. */
+  bursts: Record<string, number>;
+  /** TCP bytes per second between workloads of the namespace `shop`. */
+  bytesPerSecond: Record<string, number>;
+}
+
+/** Settings by section. */
+export type SettingsBySection = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+const PUBLISH_INTERVAL_MS = 1000;
+/** Enough for a p90 at once. */
+const SAMPLES_PER_RECORD = 30;
+
+/** Publishes the measurements every second until it is stopped. */
+export class MeasuredAggregator {
+  readonly logger = new MemoryLogger();
+  readonly measured: Measurements = { rttMs: {}, bursts: {}, bytesPerSecond: {} };
+  readonly #bus: MemoryBus = createMemoryBus({ clock: systemClock });
+  readonly #store: ApiServerClusterStore;
+  readonly #publisher: BufferedPublisher;
+  readonly #aggregator: Aggregator;
+  readonly #registry = createRegistry();
+  readonly #stopping = new AbortController();
+  readonly #beganMs = Date.now();
+  #publishing: Promise<void> = Promise.resolve();
+
+  static async start(
+    kubeconfig: string,
+    settings: SettingsBySection,
+    measured: Partial<Measurements> = {},
+  ): Promise<MeasuredAggregator> {
+    const one = new MeasuredAggregator(kubeconfig, settings);
+    Object.assign(one.measured, measured);
+    await one.#aggregator.start();
+    one.#publishing = one.#publish();
+    return one;
+  }
+
+  private constructor(kubeconfig: string, settings: SettingsBySection) {
+    const clock = systemClock;
+    const random = systemRandom;
+    const { logger } = this;
+    this.#store = createApiServerStore({ credentials: { kubeconfig }, clock, random, logger });
+    this.#publisher = new BufferedPublisher({ publisher: this.#bus, source: "test", clock, random });
+    const { aggregator, ...controllers } = load(settings);
+    this.#aggregator = createAggregator(aggregator, {
+      bus: this.#bus,
+      store: this.#store,
+      clock,
+      random,
+      logger,
+      registry: this.#registry,
+      controllers,
+    });
+  }
+
+  /** Of the graph API. */
+  get url(): string {
+    return this.#aggregator.address().url;
+  }
+
+  /** What the graph API answers. */
+  async graph(path: string): Promise<unknown> {
+    const response = await fetch(`${this.#aggregator.address().url}${path}`);
+    return response.json();
+  }
+
+  /** All metrics, in Prometheus' text format. */
+  metrics(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#publishing;
+    await this.#publisher.close(1000);
+    await this.#aggregator.stop();
+    await this.#bus.close();
+    this.#store.close();
+  }
+
+  async #publish(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      for (const [pair, rttMs] of Object.entries(this.measured.rttMs)) this.#offer(pair, rttOf(rttMs));
+      for (const [pair, bits] of Object.entries(this.measured.bursts)) this.#offer(pair, burstOf(bits));
+      for (const [pair, rate] of Object.entries(this.measured.bytesPerSecond)) this.#offerTraffic(pair, rate);
+      await pause(systemClock, PUBLISH_INTERVAL_MS, this.#stopping.signal);
+    }
+  }
+
+  #offer(pair: string, metricTo: (target: string, timeMs: number) => Metric): void {
+    const [source = "", target = ""] = pair.split(" ");
+    this.#publisher.offer(TOPICS.probe, source, encode(source, metricTo(target, Date.now())));
+  }
+
+  #offerTraffic(pair: string, bytesPerSecond: number): void {
+    const [source = "", target = ""] = pair.split(" ");
+    const timeMs = Date.now();
+    const attributes = {
+      reporter: "source",
+      source_workload: source,
+      source_workload_namespace: "shop",
+      destination_workload: target,
+      destination_workload_namespace: "shop",
+    };
+    const value = Math.round(((timeMs - this.#beganMs) / 1000) * bytesPerSecond);
+    const metric: Metric = {
+      kind: "sum",
+      name: "istio_tcp_sent_bytes_total",
+      temporality: "cumulative",
+      monotonic: true,
+      points: [{ attributes, startMs: this.#beganMs, timeMs, value }],
+    };
+    this.#publisher.offer(TOPICS.traffic, source, encode(source, metric));
+  }
+}
+
+function load(settings: SettingsBySection) {
+  const { networkTopology, appGroups, bandwidthResource, gates } = clusterControllerSections;
+  const usual = { host: "127.0.0.1", port: 0, windowMs: 30_000, paneMs: 2000, buildIntervalMs: 500 };
+  const file = { ...settings, aggregator: { ...usual, ...settings["aggregator"] } };
+  return loadSettings([aggregatorSettings, networkTopology, appGroups, bandwidthResource, gates], {
+    env: {},
+    file,
+  });
+}
+
+function encode(node: string, metric: Metric): Uint8Array {
+  const resource = { [RESOURCE_ATTRIBUTES.node]: node };
+  return encodeMetrics({ resource, scope: { name: "test" }, metrics: [metric] });
+}
+
+function rttOf(rttMs: number): (target: string, timeMs: number) => Metric {
+  const distribution = new Distribution();
+  for (let sample = 0; sample < SAMPLES_PER_RECORD; sample++) distribution.record(rttMs / 1000);
+  return (target, timeMs) => ({
+    kind: "exponentialHistogram",
+    name: PROBE_METRICS.rtt,
+    unit: "s",
+    temporality: "delta",
+    points: [
+      {
+        attributes: { destination_node: target, method: "udp_rr", ip_family: "4" },
+        startMs: timeMs - PUBLISH_INTERVAL_MS,
+        timeMs,
+        data: distribution.toData(),
+      },
+    ],
+  });
+}
+
+function burstOf(bitsPerSecond: number): (target: string, timeMs: number) => Metric {
+  return (target, timeMs) => ({
+    kind: "gauge",
+    name: PROBE_METRICS.bandwidth,
+    points: [{ attributes: { destination_node: target, transport: "tcp" }, timeMs, value: bitsPerSecond }],
+  });
+}

@@ -1,0 +1,8 @@
+export { startCollector } from "./collector.ts";
+export type { Collector, CollectorOptions } from "./collector.ts";
+export {
+  collectorBinary,
+  collectorSupport,
+  COLLECTOR_VERSION,
+  SERVICE_GRAPH_VERSION,
+} from "./distribution.ts";

@@ -1,0 +1,66 @@
+// What requests of the Collector say of times.
+import { exportRequest } from "@isochrone/telemetry/testing";
+
+interface Request {
+  readonly resourceMetrics: readonly {
+    readonly resource: {
+      readonly attributes: readonly {
+        readonly key: string;
+        readonly value: { readonly stringValue: string };
+      }[];
+    };
+    readonly scopeMetrics: readonly {
+      readonly metrics: readonly {
+        readonly name: string;
+        readonly gauge?: { readonly dataPoints: readonly { readonly timeUnixNano: number }[] };
+        readonly sum?: {
+          readonly dataPoints: readonly {
+            readonly startTimeUnixNano: number;
+            readonly timeUnixNano: number;
+          }[];
+        };
+      }[];
+    }[];
+  }[];
+}
+
+function decode(value: Uint8Array): Request["resourceMetrics"] {
+  const request = exportRequest.toObject(exportRequest.decode(value), { longs: Number });
+  return (request as unknown as Request).resourceMetrics;
+}
+
+function metricsOf(value: Uint8Array): Request["resourceMetrics"][number]["scopeMetrics"][number]["metrics"] {
+  return decode(value).flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics));
+}
+
+/** From the start to the newest point of the request's counters. */
+export function countedSeconds(value: Uint8Array): number {
+  const points = metricsOf(value).flatMap(({ sum }) => sum?.dataPoints ?? []);
+  const newest = Math.max(...points.map(({ timeUnixNano }) => timeUnixNano));
+  return (newest - Math.min(...points.map(({ startTimeUnixNano }) => startTimeUnixNano))) / 1e9;
+}
+
+export interface Scrape {
+  readonly job: string;
+  readonly atMs: number;
+}
+
+/** Of which page it is, and when the Collector scraped it: the time of the metric that it adds of its own. */
+export function scrapeOf(value: Uint8Array): Scrape {
+  const metrics = metricsOf(value);
+  const up = metrics.find(({ name }) => name === "up");
+  if (up?.gauge === undefined) throw new Error(`no "up" among ${metrics.map(({ name }) => name).join(", ")}`);
+  const job = decode(value)[0]!.resource.attributes.find(({ key }) => key === "service.name");
+  return { job: job!.value.stringValue, atMs: Math.round(up.gauge.dataPoints[0]!.timeUnixNano / 1e6) };
+}
+
+/** The first scrapes of each page, one for each step; those after them repeat the last step. */
+export function stepsOf<T extends Scrape>(scrapes: readonly T[], count: number): T[] {
+  const inOrder = scrapes.toSorted((a, b) => a.atMs - b.atMs);
+  return ["cadvisor", "istio"].flatMap((page) => inOrder.filter(({ job }) => job === page).slice(0, count));
+}
+
+/** When the Istio page, which has no times of its own, was scraped at every step. */
+export function timesOf(steps: readonly Scrape[]): number[] {
+  return steps.flatMap(({ job, atMs }) => (job === "istio" ? [atMs] : []));
+}

@@ -1,0 +1,22 @@
+// Fetches and builds, once, the programs that tests run and that no package brings: Apache Kafka, an OpenTelemetry Collector, and a control
+// plane of Kubernetes with KWOK. Before the suites, because a first build takes minutes, which no test's time allows for.
+import { controlPlaneSupport, prepareControlPlane } from "./control-plane/index.ts";
+import { collectorBinary, collectorSupport } from "./otelcol/index.ts";
+import { kafkaSupport, prepareKafka } from "./kafka/index.ts";
+
+const began = performance.now();
+const parts = [
+  { name: "Apache Kafka", support: kafkaSupport, prepare: prepareKafka },
+  { name: "OpenTelemetry Collector", support: collectorSupport, prepare: collectorBinary },
+  { name: "Kubernetes", support: () => controlPlaneSupport(), prepare: () => prepareControlPlane() },
+];
+for (const { name, support, prepare } of parts) {
+  const found = support();
+  if (!found.supported) {
+    console.log(`${name}: ${found.reason}; what needs it is skipped`);
+    continue;
+  }
+  console.log(`${name}: the first time takes minutes`);
+  await prepare();
+  console.log(`${name} is there, after ${Math.round((performance.now() - began) / 1000)} s`);
+}

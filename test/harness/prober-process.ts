@@ -1,0 +1,42 @@
+// One node's measuring engine in a process of its own, so that it can run inside a network namespace: the task comes as the first
+// argument, snapshots leave as lines of JSON, and the end of standard input stops it. Its main thread can be kept busy, as a
+// service's is by other work.
+import { createMeasuringThread } from "@isochrone/probe";
+import { createLogger, systemClock } from "@isochrone/runtime";
+import type { ProberLine, ProberTask } from "./prober.ts";
+
+const task = JSON.parse(process.argv[2] ?? "{}") as ProberTask;
+const secret = Buffer.from(task.secret, "hex");
+// Bucket counts are typed arrays, which JSON would make objects.
+const plain = (_key: string, value: unknown): unknown =>
+  ArrayBuffer.isView(value) ? Array.from(value as Float64Array) : value;
+const tell = (line: ProberLine): void => void process.stdout.write(`${JSON.stringify(line, plain)}\n`);
+
+const thread = createMeasuringThread({
+  clock: systemClock,
+  logger: createLogger({ service: "probe", level: "info", destination: process.stderr }),
+});
+const engine = await thread.createEngine(
+  { ...task.config, keys: secret.length === 0 ? [] : [{ id: task.config.signingKeyId, secret }] },
+  { onSnapshot: (snapshot) => tell({ kind: "snapshot", snapshot }) },
+);
+if (task.busyMs > 0) keepBusy(task.busyMs, task.busyEveryMs);
+engine.setPeers(task.peers);
+tell({ kind: "open", udpPort: engine.udpPort, tcpPort: engine.tcpPort });
+
+process.stdin.resume();
+process.stdin.on("end", () => void stop());
+
+async function stop(): Promise<void> {
+  await engine.stop();
+  await thread.close();
+  process.exit(0);
+}
+
+/** Blocks this thread for `ms` in every `everyMs`. */
+function keepBusy(ms: number, everyMs: number): void {
+  setInterval(() => {
+    const end = performance.now() + ms;
+    while (performance.now() < end);
+  }, everyMs);
+}

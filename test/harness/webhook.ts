@@ -1,0 +1,315 @@
+// What tests of the webhook and of the gates stand on: an installation with its rights and policies, replicas of the scheduler-plugin as
+// processes behind one address as a Service is one, and somebody who gives the planner's signs of life.
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { request as httpsRequest } from "node:https";
+import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { promisify } from "node:util";
+import {
+  gatesOf,
+  KINDS,
+  LABELS,
+  PLACEMENT_GATE,
+  PLACEMENT_LABEL,
+  PLANNER_LEASE,
+  WEBHOOK_CONFIGURATION,
+  type KubernetesObject,
+} from "@isochrone/kubernetes";
+import { vi } from "vitest";
+import { OUR_CRDS } from "./appgroups.ts";
+import {
+  Installation,
+  installPolicies,
+  installRules,
+  MANIFEST_VALUES,
+  type ComponentProcess,
+  type ComponentSettings,
+} from "./components/index.ts";
+import type { ControlPlane } from "./control-plane/index.ts";
+import { clusterGraph, COMMAND, startGraphApi, workflowGraph, type GraphApi } from "./extender.ts";
+
+const { NAMESPACE } = MANIFEST_VALUES;
+const HOST = "127.0.0.1";
+const BEAT_MS = 500;
+export const ENABLED = { [PLACEMENT_LABEL]: "enabled" };
+export const DISABLED = { [PLACEMENT_LABEL]: "disabled" };
+export const CONFIGURATION = { ...KINDS.mutatingWebhookConfiguration, name: WEBHOOK_CONFIGURATION };
+export const LEASE = { ...KINDS.lease, namespace: NAMESPACE, name: PLANNER_LEASE };
+/** Quick looks, so that tests needn't wait. */
+const QUICK = { heartbeatMaxAgeMs: 3_000, heartbeatCheckMs: 200, certificateCheckMs: 250 };
+const LEASE_TIMES = { leaseDurationMs: 3_000, leaseRenewDeadlineMs: 2_000, leaseRetryPeriodMs: 400 };
+const RULES = [
+  "scheduler-plugin",
+  "scheduler-plugin-pod-events",
+  "scheduler-plugin-appgroup-status",
+  "scheduler-plugin-replicas",
+  "scheduler-plugin-webhook",
+  "aggregator",
+  "aggregator-gates",
+  "aggregator-replicas",
+  "uninstall",
+];
+
+export class WebhookGround {
+  readonly cluster: ControlPlane;
+  readonly installation: Installation;
+  readonly balancer = new Balancer();
+  #graphs: GraphApi | null = null;
+  #beating: NodeJS.Timeout | null = null;
+
+  constructor(cluster: ControlPlane) {
+    this.cluster = cluster;
+    this.installation = new Installation(cluster);
+  }
+
+  async prepare(nodes = 2): Promise<void> {
+    const { cluster } = this;
+    for (const file of OUR_CRDS) await cluster.createYaml(readFileSync(file, "utf8"));
+    await installRules(cluster, RULES);
+    await installPolicies(cluster);
+    await cluster.addNodes(nodes, (index) => ({ name: `node-${index}` }));
+    this.#graphs = await startGraphApi();
+    const names = Array.from({ length: nodes }, (_, index) => ({ name: `node-${index}` }));
+    this.#graphs.say({ cluster: clusterGraph(names, () => 1), workflow: workflowGraph({}, []) });
+    await this.balancer.listen();
+  }
+
+  async close(): Promise<void> {
+    await this.stopBeating();
+    await this.installation.close();
+    await this.balancer.close();
+    await this.#graphs?.close();
+  }
+
+  /** A replica with the webhook on, not started. */
+  async plugin(name: string, webhook: ComponentSettings[string] = {}): Promise<ComponentProcess> {
+    const port = await this.installation.port();
+    this.balancer.add(port);
+    return this.installation.component("scheduler-plugin", name, {
+      scheduler: {
+        ...LEASE_TIMES,
+        graphUrl: this.#graphs!.url,
+        replicaName: name,
+        replicaNamespace: NAMESPACE,
+        podEvents: false,
+      },
+      webhook: { enabled: true, host: HOST, port, url: this.balancer.url, ...QUICK, ...webhook },
+    });
+  }
+
+  /** The one that opens gates. */
+  async aggregator(name: string, gates: ComponentSettings[string]): Promise<ComponentProcess> {
+    return this.installation.component("aggregator", name, {
+      aggregator: { ...LEASE_TIMES, replicaName: name, replicaNamespace: NAMESPACE },
+      annotations: { nodes: false },
+      networkTopology: { writer: "upstream" },
+      gates: { enabled: true, checkIntervalMs: 500, ...gates },
+    });
+  }
+
+  /** Signs of life of a planner that plans nothing. */
+  async beat(): Promise<void> {
+    await this.stopBeating();
+    await this.#renew();
+    this.#beating = setInterval(() => void this.#renew().catch(() => undefined), BEAT_MS);
+  }
+
+  async stopBeating(): Promise<void> {
+    if (this.#beating !== null) clearInterval(this.#beating);
+    this.#beating = null;
+  }
+
+  /** Until the webhook sets gates. */
+  async untilGating(): Promise<void> {
+    const look = async (): Promise<void> => {
+      if ((await this.admitted()).join() !== PLACEMENT_GATE) throw new Error("the webhook sets no gates yet");
+    };
+    await vi.waitFor(look, { timeout: 40_000, interval: 200 });
+  }
+
+  /** Gates that a pod which asks for ours would be created with now. */
+  async admitted(): Promise<string[]> {
+    const pod = this.pod("trial", { labels: ENABLED, isGenerated: true });
+    const path = "/api/v1/namespaces/default/pods?dryRun=All";
+    return gatesOf(await this.cluster.request("POST", path, pod));
+  }
+
+  pod(name: string, options: PodWishes = {}): KubernetesObject {
+    const { namespace = "default", labels = {}, annotations = {}, ownerReferences, spec = {} } = options;
+    const container = { name: "main", image: "none", resources: { requests: { cpu: "10m" } } };
+    return {
+      ...KINDS.pod,
+      metadata: {
+        ...(options.isGenerated === true ? { generateName: `${name}-` } : { name }),
+        namespace,
+        labels,
+        annotations,
+        ...(ownerReferences === undefined ? {} : { ownerReferences }),
+      } as KubernetesObject["metadata"],
+      spec: { containers: [container], terminationGracePeriodSeconds: 0, ...spec },
+    };
+  }
+
+  /** `isochrone gates ...` as its administrator, or as the account of the uninstallation. */
+  async gates(args: readonly string[], kubeconfig = this.cluster.kubeconfig): Promise<CommandResult> {
+    const all = [COMMAND, "gates", ...args, "--kubeconfig", kubeconfig];
+    try {
+      const { stdout } = await promisify(execFile)(process.execPath, all, { timeout: 60_000 });
+      return { code: 0, stdout, stderr: "" };
+    } catch (error) {
+      const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+      return { code, stdout, stderr };
+    }
+  }
+
+  async gatedPods(namespace?: string): Promise<string[]> {
+    const pods = await this.cluster.list("pods", namespace === undefined ? {} : { namespace });
+    return pods.filter((pod) => gatesOf(pod).includes(PLACEMENT_GATE)).map(({ metadata }) => metadata.name);
+  }
+
+  async #renew(): Promise<void> {
+    const spec = { holderIdentity: "planner-of-the-test", leaseDurationSeconds: 10, renewTime: microTime() };
+    const found = await this.cluster.get(LEASE);
+    if (found !== null) await this.cluster.patch(LEASE, { spec });
+    else
+      await this.cluster.create({
+        ...KINDS.lease,
+        metadata: { namespace: NAMESPACE, name: PLANNER_LEASE },
+        spec,
+      });
+  }
+}
+
+export interface PodWishes {
+  readonly namespace?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly ownerReferences?: readonly object[];
+  readonly spec?: Readonly<Record<string, unknown>>;
+  /** Named by the API server. */
+  readonly isGenerated?: boolean;
+}
+
+export interface CommandResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface HttpsAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Over a connection of its own. @param ca PEM; without it any certificate is taken */
+export function askWebhook(
+  url: string,
+  body: string,
+  options: { method?: string; ca?: string } = {},
+): Promise<HttpsAnswer> {
+  const { method = "POST", ca } = options;
+  const trust = ca === undefined ? { rejectUnauthorized: false } : { ca };
+  return new Promise((resolve, reject) => {
+    const request = httpsRequest(url, { method, agent: false, ...trust }, (response) => {
+      let text = "";
+      response.on("data", (chunk: Buffer) => (text += chunk.toString()));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    request.on("error", reject);
+    request.end(body);
+  });
+}
+
+/** An AppGroup in which `web` needs bandwidth to `db`. */
+export function appGroup(name: string, labels: Readonly<Record<string, string>>): KubernetesObject {
+  const workload = (selector: string): object => ({
+    kind: "Deployment",
+    name: selector,
+    selector,
+    apiVersion: "apps/v1",
+    namespace: "default",
+  });
+  return {
+    ...KINDS.appGroup,
+    metadata: { name, namespace: "default", labels: { ...labels } },
+    spec: {
+      numMembers: 2,
+      topologySortingAlgorithm: "KahnSort",
+      workloads: [
+        { workload: workload("web"), dependencies: [{ workload: workload("db"), minBandwidth: "1M" }] },
+        { workload: workload("db") },
+      ],
+    },
+  };
+}
+
+export function groupLabels(group: string, workload: string): Record<string, string> {
+  return { [LABELS.appGroup]: group, [LABELS.appGroupWorkload]: workload };
+}
+
+function microTime(): string {
+  return `${new Date().toISOString().slice(0, 23)}000Z`;
+}
+
+/** Stands for a Service: each connection goes to the next replica that listens. */
+export class Balancer {
+  readonly #ports: number[] = [];
+  readonly #sockets = new Set<Socket>();
+  #server: Server | null = null;
+  #next = 0;
+  /** While true connections are taken and nothing is ever said. */
+  isSilent = false;
+  /** Connections that were taken so. */
+  held = 0;
+
+  get url(): string {
+    return `https://${HOST}:${(this.#server!.address() as AddressInfo).port}`;
+  }
+
+  add(port: number): void {
+    this.#ports.push(port);
+  }
+
+  /** Ends connections that are open: the next request makes a new one. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async listen(): Promise<void> {
+    const server = createServer((client) => this.#take(client));
+    this.#server = server;
+    await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
+  }
+
+  async close(): Promise<void> {
+    this.cut();
+    await new Promise((resolve) => this.#server?.close(resolve) ?? resolve(undefined));
+  }
+
+  #take(client: Socket): void {
+    this.#keep(client);
+    if (this.isSilent) this.held += 1;
+    else this.#connect(client, this.#ports.length);
+  }
+
+  #connect(client: Socket, tries: number): void {
+    if (tries === 0) return void client.destroy();
+    const port = this.#ports[this.#next++ % this.#ports.length]!;
+    const upstream = connect(port, HOST);
+    const onRefused = (): void => this.#connect(client, tries - 1);
+    upstream.once("error", onRefused);
+    upstream.once("connect", () => {
+      upstream.off("error", onRefused);
+      this.#keep(upstream);
+      client.pipe(upstream).pipe(client);
+      client.once("close", () => upstream.destroy());
+      upstream.once("close", () => client.destroy());
+    });
+  }
+
+  #keep(socket: Socket): void {
+    socket.on("error", () => undefined);
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+  }
+}

@@ -1,0 +1,110 @@
+// What the API server and the network do to running services: nothing is lost, nothing is doubled, nobody ends, memory stays flat. The
+// services are processes of their own: two aggregators, fed over OTLP, and a scheduler-plugin, all behind a proxy that can cut.
+//
+// | fault                                     | all services at once, as processes      | one part at a time, in more depth                             |
+// | ----------------------------------------- | --------------------------------------- | ------------------------------------------------------------- |
+// | API server restarts                       | here, with the tokens; killed: with 410 | cluster-store-api-server-faults, network-topology, leadership |
+// | etcd compaction, 410                      | here                                    | cluster-store-api-server-faults, rbac                         |
+// | watches cut every 5 s                     | here                                    | cluster-store-api-server-faults                               |
+// | 429s                                      | here                                    | cluster-store-api-server-faults                               |
+// | tokens end, then fresh ones               | here                                    | cluster-store-api-server-reads; access (graph API)            |
+// | extender killed while pods are scheduling | control-plane-faults-services           | extender                                                      |
+// | graph API gone                            | control-plane-faults-services           | extender                                                      |
+// | all telemetry stale                       | control-plane-faults-services           | extender (old annotations too)                                |
+// | two replicas that both lead               | control-plane-faults-services           | leadership, appgroup-failover                                 |
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { controlPlaneSupport } from "../harness/control-plane/index.ts";
+import { FaultGround, SERVICE_ACCOUNTS, userAgentOf } from "../harness/faults/fault-ground.ts";
+import { isOncePerChange } from "../harness/faults/step-account.ts";
+
+/** From the end of a fault until every object says what is so. Without one it takes the window of 4 s and the intervals of 1 s, some 4 s. */
+const WITHIN_MS = 20_000;
+const TURNED_AWAY_MS = 4_000;
+/** Of all three processes together; Leases alone are asked for 2.5 times a second each. */
+const MAX_REQUESTS_PER_SECOND = 30;
+
+const support = controlPlaneSupport(["kwok"]);
+if (!support.supported) console.warn(`faults of the API server are not tested: ${support.reason}`);
+
+describe.runIf(support.supported)("when the API server", { timeout: 120_000 }, () => {
+  let ground: FaultGround;
+
+  beforeAll(async () => {
+    ground = await FaultGround.start([]);
+    await ground.caughtUp(60_000);
+  }, 900_000);
+  afterAll(() => ground?.close(), 60_000);
+
+  test("is killed and has then forgotten all versions (410): everything is listed anew", async () => {
+    const wrong = await ground.through("etcd compaction, 410", WITHIN_MS, async () => {
+      await ground.change();
+      await ground.cluster.compact();
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("loses every connection every 5 s, changes get through", async () => {
+    const wrong = await ground.through("watches cut every 5 s", WITHIN_MS, async () => {
+      ground.proxy.cutEvery(5_000);
+      for (let count = 0; count < 3; count++) {
+        await ground.change();
+        await sleep(7_000);
+      }
+      ground.proxy.cutEvery(null);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("turns everything away (429), nobody presses it, and what was held up follows", async () => {
+    const { cluster } = ground;
+    const wrong = await ground.through("429s", WITHIN_MS, async () => {
+      const ends = await Promise.all(SERVICE_ACCOUNTS.map((account) => cluster.throttle(account)));
+      const fromMs = Date.now();
+      await ground.change();
+      await sleep(TURNED_AWAY_MS);
+      // The harness asks as the same users, but is called otherwise.
+      const asked = await cluster.auditEvents(
+        ({ userAgent, receivedMs }) => userAgent.startsWith("isochrone-") && receivedMs >= fromMs,
+      );
+      const turnedAway = asked.filter(({ code }) => code === 429).length;
+      expect(turnedAway).toBeGreaterThan(0);
+      expect(asked.length).toBeLessThan((MAX_REQUESTS_PER_SECOND * TURNED_AWAY_MS) / 1_000);
+      await Promise.all(ends.map((end) => end()));
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("restarts, and refuses all tokens from then on: nothing is written, and with fresh ones everything is", async () => {
+    const wrong = await ground.through("restart, tokens ended", WITHIN_MS, async () => {
+      const fromMs = Date.now();
+      await ground.revokeTokens();
+      // It would remember for 10 s whom it has let in.
+      await ground.cluster.restartApiServer();
+      const refused = async (): Promise<string[]> => {
+        const events = await ground.cluster.auditEvents(
+          ({ code, receivedMs }) => code === 401 && receivedMs >= fromMs,
+        );
+        return [...new Set(events.map(({ userAgent }) => userAgent))].sort();
+      };
+      await expect
+        .poll(refused, { timeout: 30_000, interval: 250 })
+        .toEqual(["aggregator-0", "aggregator-1", "plugin-0"].map(userAgentOf));
+      const refusedMs = Date.now();
+      await ground.change();
+      await sleep(2_000);
+      expect(await ground.writes(refusedMs)).toEqual([]);
+      await ground.renewTokens();
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("has done all that, it has accepted each change once, and Events are merged", async () => {
+    const account = await ground.account();
+    console.table(account);
+    console.table(ground.memory());
+    expect(account.filter((step) => !isOncePerChange(step))).toEqual([]);
+    expect(account).toHaveLength(4);
+    expect(await ground.doubled()).toEqual({ said: [], told: [] });
+  });
+});

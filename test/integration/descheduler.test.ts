@@ -1,0 +1,247 @@
+// The descheduler on a real control plane: it evicts through the real eviction API, the real controller-manager makes the pods anew, the
+// planner sends them where the move record says, and the real kube-scheduler binds them.
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { plan, planProblem, replacementOf, SchedulingModel } from "@isochrone/placement";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { controlPlaneSupport, nodeNameOf, startControlPlane } from "../harness/control-plane/index.ts";
+import type { ControlPlane } from "../harness/control-plane/index.ts";
+import { FollowedGraphs, startDescheduler } from "../harness/descheduler/service.ts";
+import type { RunningDescheduler } from "../harness/descheduler/service.ts";
+import { PLACEMENT_GATE } from "../harness/planner.ts";
+
+const ZONES: Readonly<Record<string, string>> = {
+  n0: "za",
+  n1: "za",
+  n2: "zb",
+  n3: "zb",
+  n4: "zc",
+  n5: "zc",
+};
+const REPLICAS: Readonly<Record<string, number>> = { web: 2, api: 2, db: 1 };
+const CHANNELS = [
+  ["web", "api", 100_000],
+  ["api", "db", 300_000],
+] as const;
+const WAIT = { timeout: 45_000, interval: 250 };
+
+const support = controlPlaneSupport(["scheduler", "controller-manager", "kwok"]);
+if (!support.supported)
+  console.warn(`the descheduler on a real control plane is not tested: ${support.reason}`);
+
+/** 1 ms within a zone; `far` is 60 ms away from the others, which are 2 ms apart. */
+const farAway =
+  (far: string) =>
+  (a: string, b: string): number => {
+    const [x, y] = [ZONES[a]!, ZONES[b]!];
+    if (x === y) return 1;
+    return x === far || y === far ? 60 : 2;
+  };
+
+describe.runIf(support.supported)("the descheduler", () => {
+  let cluster: ControlPlane;
+
+  beforeAll(async () => {
+    cluster = await startControlPlane({ components: ["scheduler", "controller-manager", "kwok"] });
+    await cluster.addNodes(Object.entries(ZONES).map(([name, zone]) => ({ name, zone, cpu: "4" })));
+  }, 120_000);
+  afterAll(() => cluster?.close());
+
+  const followed = (namespace: string, far: string): FollowedGraphs => {
+    const workloads = Object.keys(REPLICAS);
+    const graphs = new FollowedGraphs({ cluster, namespace, zones: ZONES, workloads, channels: CHANNELS });
+    graphs.costMs = farAway(far);
+    return graphs;
+  };
+
+  const start = async (graphs: FollowedGraphs, settings: Record<string, unknown> = {}) => {
+    const started = await startDescheduler(cluster.kubeconfig, graphs, settings);
+    onTestFinished(() => started.stop().catch(() => undefined));
+    return started;
+  };
+
+  /** db stays on n0; all pods wait for the planner. Resolves when all run. */
+  const deploy = async (namespace: string): Promise<void> => {
+    await cluster.createNamespace(namespace);
+    for (const [name, replicas] of Object.entries(REPLICAS))
+      await cluster.createWorkload(name, {
+        namespace,
+        replicas,
+        requests: { cpu: "100m", memory: "64Mi" },
+        schedulingGates: [PLACEMENT_GATE],
+        spec: {
+          terminationGracePeriodSeconds: 0,
+          ...(name === "db" ? { nodeSelector: { "kubernetes.io/hostname": "n0" } } : {}),
+        },
+      });
+    await ready(namespace, 5);
+  };
+
+  const ready = (namespace: string, count: number): Promise<readonly KubernetesObject[]> =>
+    cluster.waitFor(
+      "pods",
+      (pods) => {
+        const all = pods.filter(({ status }) => JSON.stringify(status?.["conditions"]).includes('"Ready"'));
+        return all.length === count && pods.length === count ? all : null;
+      },
+      { namespace },
+    );
+
+  const zonesOf = (graphs: FollowedGraphs, workload: string): string[] =>
+    graphs.nodesOf(workload).map((node) => ZONES[node]!);
+
+  /** What the workflow costs, and what the best plan would, bytes/s x ms. */
+  const costs = async (graphs: FollowedGraphs, namespace: string): Promise<{ now: number; best: number }> => {
+    await graphs.refresh();
+    const [nodes, pods] = [await cluster.list("nodes"), await cluster.list("pods")];
+    const problem = planProblem({
+      model: SchedulingModel.of({ nodes, pods }),
+      pods: pods.filter((pod) => pod.metadata.namespace === namespace).map(replacementOf),
+      cluster: graphs.cluster()!,
+      workflow: graphs.workflow(namespace, namespace)!,
+    });
+    const found = plan(problem, {
+      seed: 1,
+      now: () => performance.now(),
+      deadlineMs: performance.now() + 1_000,
+    });
+    // While a pod is on its way there is nothing to compare.
+    if (Object.entries(REPLICAS).some(([name, count]) => graphs.nodesOf(name).length !== count))
+      return { now: Infinity, best: found.cost.network };
+    let now = 0;
+    for (const [source, target, rate] of CHANNELS) {
+      const pairs = graphs
+        .nodesOf(source)
+        .flatMap((a) => graphs.nodesOf(target).map((b) => (a === b ? 0 : graphs.costMs(a, b))));
+      now += (rate * pairs.reduce((sum, ms) => sum + ms, 0)) / pairs.length;
+    }
+    return { now, best: found.cost.network };
+  };
+
+  test("a zone goes far away: what is there moves to the recorded targets, and the cost returns to the plan's", async () => {
+    const namespace = "drift";
+    const graphs = followed(namespace, "zc");
+    const running = await start(graphs, { coolDownMs: 1_000 });
+    await deploy(namespace);
+    await graphs.refresh();
+    expect([...zonesOf(graphs, "web"), ...zonesOf(graphs, "api")]).not.toContain("zc");
+    const planned = await costs(graphs, namespace);
+    expect(planned.now).toBeLessThanOrEqual(planned.best * 1.05 + 1);
+    expect(await running.metric("isochrone_descheduler_evictions_total")).toBe(0);
+
+    graphs.costMs = farAway("zb");
+    await expect
+      .poll(async () => {
+        const { now, best } = await costs(graphs, namespace);
+        return now / best;
+      }, WAIT)
+      .toBeLessThanOrEqual(1.05);
+    await ready(namespace, 5);
+    for (const workload of ["web", "api"]) {
+      expect(zonesOf(graphs, workload)).not.toContain("zb");
+      expect(new Set(zonesOf(graphs, workload)).size).toBe(2);
+    }
+    await expect
+      .poll(async () => (await running.evictionDecisions()).map(({ outcome }) => outcome?.result), WAIT)
+      .toEqual(["on_target", "on_target"]);
+    const [decision] = await running.evictionDecisions();
+    expect(decision).toMatchObject({
+      kind: "eviction",
+      strategy: "descheduler",
+      best: decision!.outcome!.node,
+    });
+    expect(decision!.explanation.join(" ")).toMatch(/cost .* on n[23] and .* on n[45]/);
+    await expect.poll(() => recordsOf(namespace), WAIT).toEqual([]);
+    await expect.poll(() => running.metric("isochrone_descheduler_regret"), WAIT).toBeLessThan(0.1);
+    const events = await cluster.list("/apis/events.k8s.io/v1/namespaces/drift/events");
+    expect(events.map(({ reason }) => reason)).toContain("NetworkAwareMove");
+    // And then it is quiet.
+    const evictions = await running.metric("isochrone_descheduler_evictions_total");
+    const runs = await running.metric("isochrone_descheduler_runs_total");
+    await expect
+      .poll(() => running.metric("isochrone_descheduler_runs_total"), WAIT)
+      .toBeGreaterThan(runs + 3);
+    expect(await running.metric("isochrone_descheduler_evictions_total")).toBe(evictions);
+  });
+
+  /** Move records that are left. */
+  const recordsOf = async (namespace: string): Promise<unknown[]> =>
+    (await cluster.list("/apis/apps/v1/replicasets", {}))
+      .filter(({ metadata }) => metadata.namespace === namespace)
+      .flatMap(
+        ({ metadata }) => JSON.parse(metadata.annotations?.["isochrone.dev/moves"] ?? "[]") as unknown[],
+      );
+
+  test("a PodDisruptionBudget holds, dry-run evicts nobody, and both say what they would do", async () => {
+    const namespace = "budget";
+    const graphs = followed(namespace, "zc");
+    const first = await start(graphs, { mode: "dry-run" });
+    await deploy(namespace);
+    await cluster.create(budgetOf(namespace, "web"));
+    await cluster.create(budgetOf(namespace, "api"));
+    const before = await podsOf(namespace);
+    graphs.costMs = farAway("zb");
+    await expect.poll(() => movesOf(first), WAIT).toBeGreaterThan(0);
+    expect(await podsOf(namespace)).toEqual(before);
+    await first.stop();
+
+    const second = await start(graphs);
+    await expect
+      .poll(() => second.metric("isochrone_descheduler_eviction_failures_total", 'reason="pdb"'), WAIT)
+      .toBeGreaterThan(0);
+    expect(await podsOf(namespace)).toEqual(before);
+    expect(await second.metric("isochrone_descheduler_evictions_total")).toBe(0);
+    expect(await recordsOf(namespace)).toEqual([]);
+    // Asked again only after a while.
+    await expect.poll(async () => (await second.report()).skipped["backoff"] ?? 0, WAIT).toBeGreaterThan(0);
+  });
+
+  const movesOf = async (running: RunningDescheduler): Promise<number> =>
+    (await running.report()).pods.filter(({ decision }) => decision === "move").length;
+
+  const podsOf = async (namespace: string): Promise<string[]> =>
+    (await cluster.list("pods", { namespace }))
+      .map((pod) => `${pod.metadata.name} ${nodeNameOf(pod)}`)
+      .sort();
+
+  test("a network that worsens wherever pods go makes it stop by itself", async () => {
+    const namespace = "chased";
+    const graphs = followed(namespace, "zc");
+    await deployWith(graphs, namespace);
+    // What is beside za is far from it as soon as api is there.
+    graphs.costMs = (a, b) => {
+      const [x, y] = [ZONES[a]!, ZONES[b]!];
+      if (x === y) return 1;
+      const taken = ["zb", "zc"].filter((zone) => zonesOf(graphs, "api").includes(zone));
+      return taken.includes(x) || taken.includes(y) ? 60 : 2;
+    };
+    const running = await start(graphs, { coolDownMs: 0, regretMoves: 2, rounds: 1, judgeAfterMs: 0 });
+    await expect.poll(() => running.metric("isochrone_descheduler_stopped"), WAIT).toBe(1);
+    const report = await running.report();
+    expect(report.halt ?? { reason: "regret" }).toMatchObject({ reason: "regret" });
+    expect(report.stoppedUntil).not.toBeNull();
+    await ready(namespace, 5);
+    const evictions = await running.metric("isochrone_descheduler_evictions_total");
+    const runs = await running.metric("isochrone_descheduler_runs_total");
+    await expect
+      .poll(() => running.metric("isochrone_descheduler_runs_total"), WAIT)
+      .toBeGreaterThan(runs + 3);
+    expect(await running.metric("isochrone_descheduler_evictions_total")).toBe(evictions);
+  });
+
+  /** Planned as the network is at first. */
+  const deployWith = async (graphs: FollowedGraphs, namespace: string): Promise<void> => {
+    const planner = await start(graphs, { mode: "dry-run" });
+    await deploy(namespace);
+    await planner.stop();
+  };
+});
+
+/** All replicas must be there at all times. */
+function budgetOf(namespace: string, app: string): KubernetesObject {
+  return {
+    apiVersion: "policy/v1",
+    kind: "PodDisruptionBudget",
+    metadata: { name: app, namespace },
+    spec: { minAvailable: 2, selector: { matchLabels: { app } } },
+  };
+}

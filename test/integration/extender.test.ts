@@ -1,0 +1,253 @@
+// The scheduler-plugin as extender of a real kube-scheduler: over client certificates, on a real API server.
+import { DEFAULT_ANNOTATION_PREFIX, writeNodeAnnotations } from "@isochrone/topology";
+import { execFile } from "node:child_process";
+import { connect, createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { controlPlaneSupport } from "../harness/control-plane/index.ts";
+import { clusterGraph, COMMAND, schedulerConfig, workflowGraph, WORKFLOW } from "../harness/extender.ts";
+import { extenderGround } from "../harness/extender-ground.ts";
+
+const NODES = Array.from({ length: 8 }, (_, index) => `n${index}`);
+const support = controlPlaneSupport(["scheduler"]);
+if (!support.supported)
+  console.warn(`the extender on a real kube-scheduler is not tested: ${support.reason}`);
+
+/** Nodes 0 to 3 are near each other, and so are 4 to 7. */
+const twoRegionsMs = (a: string, b: string): number => {
+  const [first, second] = [Number(a.slice(1)), Number(b.slice(1))];
+  return first < 4 === second < 4 ? 1 + Math.abs(first - second) : 80;
+};
+const TRAFFIC = [["p", "q", 100_000]] as const;
+
+describe.runIf(support.supported)("the extender of a real kube-scheduler", () => {
+  const ground = extenderGround(async ({ cluster }) => {
+    await cluster.addNodes(NODES.length, (index) => ({ name: NODES[index]! }));
+  });
+  const { replica, nodesOf } = ground;
+
+  const nodes = (availableCpuMillicores: number | null = null) =>
+    NODES.map((name) => ({ name, availableCpuMillicores }));
+  /** q is on that node. */
+  const sayQOn = (node: string): void =>
+    ground.graphs.say({
+      cluster: clusterGraph(nodes(), twoRegionsMs),
+      workflow: workflowGraph({ p: [], q: [node] }, TRAFFIC),
+    });
+
+  const createPods = (
+    names: readonly string[],
+    workload = "p",
+    workflow: string | null = WORKFLOW,
+  ): Promise<unknown> =>
+    ground.cluster.createPods(names, {
+      labels: { app: workload, ...(workflow === null ? {} : { "isochrone.dev/workflow": workflow }) },
+      requests: { cpu: "500m", memory: "128Mi" },
+    });
+
+  /** What `isochrone explain` says, without the decisions: they are behind certificates. */
+  const explained = async (pod: string): Promise<string> => {
+    const args = ["explain", pod, "--kubeconfig", ground.cluster.kubeconfig, "--server", ground.graphs.url];
+    return (await promisify(execFile)(process.execPath, [COMMAND, ...args], { timeout: 30_000 })).stdout;
+  };
+
+  test("pods of a workflow land by score; each says why on itself and to the command", async () => {
+    sayQOn("n5");
+    const extender = await replica();
+    await ground.cluster.restartScheduler(await schedulerConfig(extender.url, ground.certificates));
+    await createPods(["by-score-1", "by-score-2"]);
+    expect(await nodesOf(["by-score-1", "by-score-2"])).toEqual(["n5", "n5"]);
+    const [decision] = await extender.decisions("by-score-1");
+    expect(decision).toMatchObject({ best: "n5", workload: "p", workflow: "default/flow" });
+    const events = await ground.cluster.waitFor("/apis/events.k8s.io/v1/namespaces/default/events", (all) => {
+      const ours = all.filter(
+        ({ reportingController }) => reportingController === "isochrone.dev/scheduler-plugin",
+      );
+      return ours.length === 2 ? ours : null;
+    });
+    expect(events.map(({ reason: why }) => why)).toEqual(["NetworkAwarePlacement", "NetworkAwarePlacement"]);
+    expect(String(events[0]!["note"])).toContain("on n5, scored by resource-network");
+    expect(await explained("by-score-1")).toContain("It is on n5, put there by default-scheduler.");
+    await ground.cluster.createPods(["nowhere"], { requests: { cpu: "1000" } });
+    await ground.cluster.waitFor("pods", (pods) =>
+      JSON.stringify(pods.find(({ metadata }) => metadata.name === "nowhere")?.status).includes(
+        "Unschedulable",
+      ),
+    );
+    const words = await explained("nowhere");
+    expect(words).toContain("default/nowhere: pending");
+    expect(words).toContain("- 8 Insufficient cpu");
+  });
+
+  test("a burst of 20 pods doesn't herd", async () => {
+    ground.graphs.say({
+      cluster: clusterGraph(nodes(16_000), twoRegionsMs),
+      workflow: workflowGraph({ p: [], q: [] }, TRAFFIC),
+    });
+    const extender = await replica({ gamma: 1, delta: 0 });
+    await ground.cluster.restartScheduler(
+      await schedulerConfig(extender.url, ground.certificates, { options: ["--weight", "50"] }),
+    );
+    const names = Array.from({ length: 20 }, (_, index) => `burst-${index}`);
+    await createPods(names);
+    const placed = await nodesOf(names);
+    const counts = NODES.map((node) => placed.filter((name) => name === node).length);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(4);
+    expect(await extender.requests('verb="prioritize"')).toBeGreaterThanOrEqual(20);
+  });
+
+  test("two replicas that get every other connection agree", async () => {
+    ground.graphs.say({
+      cluster: clusterGraph(nodes(16_000), twoRegionsMs),
+      workflow: workflowGraph({ p: [], q: ["n6"] }, TRAFFIC),
+    });
+    const replicas = [await replica(), await replica()];
+    const proxy = await alternating(replicas.map(({ port }) => port));
+    onTestFinished(() => proxy.close());
+    await ground.cluster.restartScheduler(
+      await schedulerConfig(`https://127.0.0.1:${proxy.port}/scheduler`, ground.certificates),
+    );
+    const names = Array.from({ length: 12 }, (_, index) => `agreed-${index}`);
+    for (const name of names) {
+      await createPods([name]);
+      await nodesOf([name]);
+      proxy.cut();
+    }
+    for (const each of replicas) expect(await each.requests('verb="prioritize"')).toBeGreaterThan(0);
+    const question = {
+      Pod: {
+        metadata: {
+          name: "asked",
+          namespace: "default",
+          labels: { app: "p", "isochrone.dev/workflow": WORKFLOW },
+        },
+      },
+      NodeNames: NODES,
+    };
+    await expect
+      .poll(async () => {
+        const [first, second] = await Promise.all(
+          replicas.map(async (each) => (await each.post("prioritize", question)).json),
+        );
+        return JSON.stringify(first) === JSON.stringify(second);
+      })
+      .toBe(true);
+    const entries = await Promise.all(
+      replicas.map(async (each) => (await each.decisions("asked"))[0]!.candidates),
+    );
+    expect(entries[0]).toEqual(entries[1]);
+  });
+
+  test("scheduling goes on when the extender is killed, and it takes over when it is back", async () => {
+    sayQOn("n2");
+    const first = await replica();
+    await ground.cluster.restartScheduler(await schedulerConfig(first.url, ground.certificates));
+    const names = Array.from({ length: 200 }, (_, index) => `outlasting-${index}`);
+    const creating = createPods(names);
+    await expect.poll(() => first.requests('verb="prioritize"'), { interval: 5 }).toBeGreaterThan(10);
+    await first.stop();
+    await creating;
+    await nodesOf(names);
+    const second = await replica({ port: first.port });
+    await createPods(["taken-over"]);
+    expect(await nodesOf(["taken-over"])).toEqual(["n2"]);
+    expect(await second.requests('outcome="scored"')).toBe(1);
+  });
+
+  test("without the graph API the nodes' annotations are used, and with those old too, nothing is, which decisions say", async () => {
+    // Fresh for three seconds.
+    ground.graphs.say({
+      cluster: clusterGraph(nodes(), twoRegionsMs, 1),
+      workflow: workflowGraph({ p: [], q: ["n1"] }, TRAFFIC),
+    });
+    const annotate = async (observedAtMs: number): Promise<void> => {
+      for (const name of NODES) {
+        const costs = NODES.filter((other) => other !== name).map((other): [string, number] => [
+          other,
+          twoRegionsMs(name, other),
+        ]);
+        const figures = {
+          availableCpuMillicores: 16_000,
+          availableMemoryBytes: 200e9,
+          networkCostsMs: new Map(costs),
+          coordinate: null,
+        };
+        const texts = [...writeNodeAnnotations(figures, observedAtMs)];
+        const annotations = Object.fromEntries(
+          texts.map(([key, text]) => [DEFAULT_ANNOTATION_PREFIX + key, text]),
+        );
+        await ground.cluster.request("PATCH", `/api/v1/nodes/${name}`, { metadata: { annotations } });
+      }
+    };
+    await annotate(Date.now());
+    // The pods of the tests before are still held against their nodes' CPU.
+    const extender = await replica({ gamma: 0, delta: 1 });
+    await ground.cluster.restartScheduler(await schedulerConfig(extender.url, ground.certificates));
+    ground.graphs.say(null);
+    const noteOf = async (name: string): Promise<string> => {
+      await createPods([name]);
+      await nodesOf([name]);
+      return (await extender.decisions(name))[0]!.explanation.join(" ");
+    };
+    let asked = 0;
+    await expect
+      .poll(() => noteOf(`annotated-${++asked}`), { timeout: 15_000, interval: 1_000 })
+      .toMatch(/graph API's cluster graph is \d+ s old: the annotations of the nodes are used instead/);
+    expect(await nodesOf([`annotated-${asked}`])).toEqual(["n1"]);
+    await annotate(Date.now() - 30 * 60_000);
+    await expect
+      .poll(() => noteOf(`stale-${++asked}`), { timeout: 25_000, interval: 2_000 })
+      .toMatch(/the cluster graph is \d+ s old, more than 3 s/);
+    const [decision] = await extender.decisions(`stale-${asked}`);
+    expect(new Set(decision!.candidates.map(({ score }) => score)).size).toBe(1);
+  });
+
+  test("a client certificate that another authority signed is refused, and pods are scheduled all the same", async () => {
+    sayQOn("n3");
+    const extender = await replica();
+    const wrong = await extender.post(
+      "prioritize",
+      { Pod: {}, NodeNames: NODES },
+      ground.certificates.stranger,
+    );
+    expect(wrong).toMatchObject({ status: 401, json: { code: "client_certificate" } });
+    const config = await schedulerConfig(extender.url, ground.certificates, {
+      client: ground.certificates.stranger,
+    });
+    await ground.cluster.restartScheduler(config);
+    await createPods(["refused"]);
+    await nodesOf(["refused"]);
+    expect(await extender.requests()).toBe(0);
+    expect(await extender.metrics()).toMatch(/http_requests_total\{[^}]*prioritize[^}]*code="401"\} [2-9]/);
+  });
+});
+
+/** Passes every other connection to the next port. `cut` ends those that are open, so that the client must come anew. */
+async function alternating(
+  ports: readonly number[],
+): Promise<{ port: number; cut: () => void; close: () => Promise<void> }> {
+  const open = new Set<Socket>();
+  let next = 0;
+  const server = createServer((client) => {
+    const target = connect(ports[next++ % ports.length]!, "127.0.0.1");
+    for (const socket of [client, target]) {
+      open.add(socket);
+      socket.on("error", () => undefined).on("close", () => open.delete(socket));
+    }
+    client.pipe(target).pipe(client);
+    client.on("close", () => target.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const cut = (): void => {
+    for (const socket of open) socket.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut,
+    close: async () => {
+      cut();
+      await new Promise<void>((resolve) => void server.close(() => resolve()));
+    },
+  };
+}

@@ -1,0 +1,70 @@
+// A plan lands on a real kube-scheduler, and on the model beside it.
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { QueueStep, Rejection, SchedulingModel } from "@isochrone/placement";
+import type { Ground } from "./ground.ts";
+import type { Judge } from "./judge.ts";
+
+export interface LandingOptions {
+  readonly ground: Ground;
+  readonly judge: Judge;
+  readonly model: SchedulingModel;
+  /** Gated, on the API server. */
+  readonly pods: readonly KubernetesObject[];
+  readonly steps: readonly QueueStep[];
+  /** All are nominated before the first is released, whatever their steps say. */
+  readonly atOnce: boolean;
+}
+
+export interface Fate {
+  readonly target: string;
+  /** What the model said just before. */
+  readonly foretold: Rejection | null;
+  /** The node that it got. */
+  readonly got: string | null;
+  /** For messages. */
+  readonly said: string;
+}
+
+export class Landing {
+  readonly #options: LandingOptions;
+  readonly #waiting: QueueStep[];
+
+  constructor(options: LandingOptions) {
+    this.#options = options;
+    this.#waiting = [...options.steps];
+  }
+
+  /** One pod after the other, in order. */
+  async *run(): AsyncGenerator<Fate> {
+    const { ground, judge, model, pods, atOnce } = this.#options;
+    for (const step of this.#options.steps) {
+      if (this.#waiting.includes(step)) await this.#nominate();
+      const pod = pods[step.pod]!;
+      const target = model.nodes[step.node]!.name;
+      const foretold = model.verdict(pod, target);
+      // As long as the order is kept, the steps say the same.
+      if (!atOnce && foretold?.message !== step.rejection?.message)
+        throw new Error(`step says ${step.rejection?.message}, model says ${foretold?.message}`);
+      judge.send(pod, target);
+      const got = await ground.release(pod);
+      if (foretold === null) model.place(pod, target);
+      else model.remove(`${pod.metadata.namespace}/${pod.metadata.name}`);
+      yield {
+        target,
+        foretold,
+        got,
+        said: `${pod.metadata.name}, ${foretold?.message ?? "yes"}`,
+      };
+    }
+  }
+
+  /** Up to the first that is to be bound before others are. */
+  async #nominate(): Promise<void> {
+    const { ground, model, pods, atOnce } = this.#options;
+    const end = atOnce ? -1 : this.#waiting.findIndex(({ before }) => before);
+    for (const { pod, node } of this.#waiting.splice(0, end < 0 ? this.#waiting.length : end + 1)) {
+      await ground.nominate(pods[pod]!, model.nodes[node]!.name);
+      model.nominate(pods[pod]!, model.nodes[node]!.name);
+    }
+  }
+}

@@ -1,0 +1,200 @@
+// How plans are carried out on a real control plane: in order, after a crash, without graphs, for pods that are moved.
+import { MOVES_ANNOTATION, PLANNER_LEASE } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { controlPlaneSupport, nodeNameOf } from "../harness/control-plane/index.ts";
+import { boundPods, gated, plannedNodes, SHOP_NODES, shopGraphs } from "../harness/planner.ts";
+import { PLANNER_COMPONENTS, plannerGround } from "../harness/planner-ground.ts";
+
+const MAIN = join(import.meta.dirname, "../../scheduler-plugin/src/main.ts");
+const support = controlPlaneSupport(PLANNER_COMPONENTS);
+if (!support.supported) console.warn(`landing on a real control plane is not tested: ${support.reason}`);
+
+describe.runIf(support.supported)("plans on a real control plane", () => {
+  const ground = plannerGround();
+  const { planner, begin } = ground;
+  const lease = (): Promise<KubernetesObject | null> =>
+    ground.cluster.get({
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      namespace: "default",
+      name: PLANNER_LEASE,
+    });
+
+  test("in ordered mode a workload is released when those before it are bound", async () => {
+    const namespace = "ordered";
+    await begin(namespace);
+    for (const workload of ["db", "api", "web"])
+      await ground.cluster.createPods([`${workload}-1`, `${workload}-2`], gated(namespace, workload));
+    const running = await planner({ planner: { release: "ordered" } });
+    const tooEarly: string[] = [];
+    const order = ["web", "api", "db"];
+    await ground.cluster.waitFor(
+      "pods",
+      (pods) => {
+        const of = (workload: string) => pods.filter(({ metadata }) => metadata.name.startsWith(workload));
+        for (const [index, workload] of order.entries()) {
+          const isReleased = of(workload).some(({ spec }) => spec?.["schedulingGates"] === undefined);
+          const waitsFor = order
+            .slice(0, index)
+            .flatMap(of)
+            .filter((pod) => nodeNameOf(pod) === null);
+          if (isReleased && waitsFor.length > 0) tooEarly.push(workload);
+        }
+        return pods.length === 6 && pods.every((pod) => nodeNameOf(pod) !== null);
+      },
+      { namespace },
+    );
+    expect(tooEarly).toEqual([]);
+    await expect
+      .poll(() => running.sum("isochrone_planner_landings_total", "landed"), { timeout: 10_000 })
+      .toBe(6);
+  });
+
+  test("a replacement of a moved pod lands on the recorded target", async () => {
+    const namespace = "moved";
+    await begin(namespace);
+    const running = await planner();
+    await ground.cluster.createWorkload("web", { ...gated(namespace, "web"), replicas: 3 });
+    const before = await boundPods(ground.cluster, namespace, 3);
+    const [pod] = [...before.keys()];
+    const [replicaSet] = await ground.cluster.list(`/apis/apps/v1/namespaces/${namespace}/replicasets`);
+    const { uid } = (await ground.cluster.request("GET", `/api/v1/namespaces/${namespace}/pods/${pod!}`))
+      .metadata;
+    // In the same zone: a move that left one zone alone with all replicas would be refused.
+    const zoneOf = (node: string) => SHOP_NODES.find(({ name }) => name === node)!.zone;
+    const { name: to } = SHOP_NODES.find(
+      ({ name, zone }) => zone === zoneOf(before.get(pod!)!) && ![...before.values()].includes(name),
+    )!;
+    const deadline = new Date(Date.now() + 120_000).toISOString().replace(/\.\d+/, "");
+    await ground.cluster.request(
+      "PATCH",
+      `/apis/apps/v1/namespaces/${namespace}/replicasets/${replicaSet!.metadata.name}`,
+      {
+        metadata: {
+          annotations: {
+            [MOVES_ANNOTATION]: JSON.stringify([{ podUid: uid, from: before.get(pod!), to, deadline }]),
+          },
+        },
+      },
+    );
+    await ground.cluster.remove({ apiVersion: "v1", kind: "Pod", namespace, name: pod! });
+    const landed = await ground.cluster.waitFor(
+      "pods",
+      (pods) => {
+        const fresh = pods.find((each) => !before.has(each.metadata.name));
+        return fresh === undefined ? null : nodeNameOf(fresh) === null ? null : fresh;
+      },
+      { namespace },
+    );
+    expect(nodeNameOf(landed)).toBe(to);
+    const [decision] = await running.decisions(namespace, landed.metadata.name);
+    expect(decision!.explanation.join(" ")).toContain(`moved away from ${before.get(pod!)}`);
+    expect(await running.sum("isochrone_planner_moves_total", "redeemed")).toBe(1);
+  });
+
+  test("without graphs pods are released unplanned, and the heartbeat pauses until there are some", async () => {
+    const namespace = "blind";
+    await begin(namespace);
+    ground.graphs.say(null);
+    const running = await planner({ planner: { graphWaitMs: 500 } });
+    await ground.cluster.createPods(["early"], gated(namespace, "web"));
+    await boundPods(ground.cluster, namespace, 1);
+    expect((await running.decisions(namespace, "early"))[0]!.explanation[0]).toContain("(no_graph)");
+    expect(await running.sum("isochrone_planner_heartbeat ")).toBe(0);
+    ground.graphs.say(shopGraphs(namespace));
+    await expect.poll(() => running.sum("isochrone_planner_heartbeat "), { timeout: 15_000 }).toBe(1);
+    const renewed = Date.parse(String((await lease())?.spec?.["renewTime"]));
+    expect(Date.now() - renewed).toBeLessThan(30_000);
+    await ground.cluster.createPods(["late"], gated(namespace, "web"));
+    const bound = await boundPods(ground.cluster, namespace, 2);
+    expect((await plannedNodes(running, namespace)).get("late")).toBe(bound.get("late"));
+    await running.stop();
+    expect((await lease())?.spec?.["renewTime"] ?? null).toBeNull();
+  });
+
+  test("a preference is written for schedulers that ignore nominations, beside those that the pod has", async () => {
+    const namespace = "preferred";
+    await begin(namespace);
+    const own = { weight: 1, preference: { matchExpressions: [{ key: "disk", operator: "Exists" }] } };
+    await ground.cluster.createPods(["bare"], gated(namespace, "web"));
+    await ground.cluster.createPods(
+      ["choosy"],
+      gated(namespace, "api", "100m", undefined, {
+        affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [own] } },
+      }),
+    );
+    const running = await planner({ planner: { landing: "preferred-affinity" } });
+    await boundPods(ground.cluster, namespace, 2);
+    const planned = await plannedNodes(running, namespace);
+    const pods = await ground.cluster.list("pods", { namespace });
+    for (const { metadata, spec } of pods) {
+      const terms = (spec as any).affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution; // oxlint-disable-line typescript/no-explicit-any
+      expect(terms.at(-1)).toEqual({
+        weight: 100,
+        preference: {
+          matchFields: [{ key: "metadata.name", operator: "In", values: [planned.get(metadata.name)] }],
+        },
+      });
+      expect(terms).toHaveLength(metadata.name === "choosy" ? 2 : 1);
+    }
+    // Whether it is followed depends on the scheduler's other scores; that is counted.
+    await expect.poll(() => running.sum("isochrone_planner_landings_total"), { timeout: 10_000 }).toBe(2);
+  });
+
+  test("a planner that is killed half-way loses no pod, and no pod is bound twice", async () => {
+    const namespace = "killed";
+    await begin(namespace);
+    const first = startProcess();
+    const names = ["web", "api", "db"].flatMap((workload) =>
+      Array.from({ length: 30 }, (_, index) => [workload, `${workload}-${index}`] as const),
+    );
+    for (const [workload, name] of names)
+      await ground.cluster.createPods([name], gated(namespace, workload, "10m"));
+    await boundPods(ground.cluster, namespace, 5);
+    first.kill("SIGKILL");
+    await once(first, "exit");
+    const left = await ground.cluster.list("pods", { namespace });
+    expect(left.some(({ spec }) => spec?.["schedulingGates"] !== undefined)).toBe(true);
+    startProcess();
+    const bound = await boundPods(ground.cluster, namespace, names.length);
+    expect(bound.size).toBe(names.length);
+    const uids = new Map(left.map(({ metadata }) => [metadata.name, metadata.uid]));
+    const pods = await ground.cluster.list("pods", { namespace });
+    for (const pod of pods) {
+      expect(pod.metadata.uid).toBe(uids.get(pod.metadata.name));
+      expect(pod.spec?.["schedulingGates"]).toBeUndefined();
+    }
+    // What the first had placed stays where it is.
+    const stood = left.filter((pod) => nodeNameOf(pod) !== null);
+    expect(stood.map(({ metadata }) => bound.get(metadata.name))).toEqual(stood.map(nodeNameOf));
+  });
+
+  function startProcess(): ChildProcess {
+    const child = spawn(process.execPath, [MAIN], {
+      env: {
+        PATH: process.env["PATH"],
+        ISOCHRONE_KUBERNETES_KUBECONFIG: ground.cluster.kubeconfig,
+        ISOCHRONE_SCHEDULER_PORT: "0",
+        ISOCHRONE_SCHEDULER_GRAPH_URL: ground.graphs.url,
+        ISOCHRONE_SCHEDULER_REFRESH_MS: "100",
+        ISOCHRONE_SCHEDULER_REPLICA_NAMESPACE: "default",
+        ISOCHRONE_SCHEDULER_POD_EVENTS: "false",
+        ISOCHRONE_PLANNER_ENABLED: "true",
+        ISOCHRONE_PLANNER_MAX_PODS: "10",
+        ISOCHRONE_PLANNER_SETTLE_MS: "0",
+      },
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    onTestFinished(async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    });
+    return child;
+  }
+});

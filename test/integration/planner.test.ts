@@ -1,0 +1,180 @@
+// The planner on a real control plane: gated pods are planned, nominated, released, and bound by a real kube-scheduler.
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { Decision } from "@isochrone/topology";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { controlPlaneSupport } from "../harness/control-plane/index.ts";
+import { COMMAND } from "../harness/extender.ts";
+import { boundPods, gated, PLACEMENT_GATE, plannedNodes, shopGraphs } from "../harness/planner.ts";
+import type { RunningPlanner } from "../harness/planner.ts";
+import { PLANNER_COMPONENTS, plannerGround } from "../harness/planner-ground.ts";
+
+const support = controlPlaneSupport(PLANNER_COMPONENTS);
+if (!support.supported) console.warn(`the planner on a real control plane is not tested: ${support.reason}`);
+
+describe.runIf(support.supported)("the planner", () => {
+  const ground = plannerGround();
+  const { planner, begin } = ground;
+  const podOf = (namespace: string, name: string): Promise<KubernetesObject> =>
+    ground.cluster.request("GET", `/api/v1/namespaces/${namespace}/pods/${name}`);
+
+  const decisionOf = async (running: RunningPlanner, namespace: string, pod: string): Promise<Decision> => {
+    await expect.poll(() => running.decisions(namespace, pod), { timeout: 20_000 }).not.toEqual([]);
+    return (await running.decisions(namespace, pod))[0]!;
+  };
+
+  test("a workflow that is created at once lands on the plan, and so does a late replica", async () => {
+    const namespace = "at-once";
+    await begin(namespace);
+    const running = await planner();
+    for (const [name, replicas] of [
+      ["web", 3],
+      ["api", 2],
+      ["db", 1],
+    ] as const)
+      await ground.cluster.createWorkload(name, { ...gated(namespace, name), replicas });
+    const bound = await boundPods(ground.cluster, namespace, 6);
+    expect(await plannedNodes(running, namespace)).toEqual(bound);
+    await expect
+      .poll(() => running.sum("isochrone_planner_landings_total", "landed"), { timeout: 10_000 })
+      .toBe(6);
+    const plans = await running.plans(namespace);
+    expect(plans.reduce((sum, { pods }) => sum + pods.length, 0)).toBe(6);
+    // Replicas span two zones, and db stands with the api that it talks to most.
+    const zones = [...bound.values()].map((node) => Number(node.slice(1)) < 4);
+    expect(new Set(zones).size).toBe(2);
+    await ground.cluster.request("PATCH", `/apis/apps/v1/namespaces/${namespace}/deployments/web`, {
+      spec: { replicas: 4 },
+    });
+    const all = await boundPods(ground.cluster, namespace, 7);
+    const [late] = [...all.keys()].filter((name) => !bound.has(name));
+    expect((await plannedNodes(running, namespace)).get(late!)).toBe(all.get(late!));
+    await expect
+      .poll(async () => (await running.decisions(namespace, late))[0]?.outcome?.result, { timeout: 10_000 })
+      .toBe("landed");
+    const decision = (await running.decisions(namespace, late))[0]!;
+    expect(decision).toMatchObject({
+      kind: "plan",
+      strategy: "joint-plan",
+      mode: "nomination",
+      workload: "web",
+    });
+    expect(decision.explanation.join(" ")).toMatch(/Planned to n\d\. .*The plan of at-once\/at-once costs/);
+    expect(decision.candidates.length).toBeGreaterThan(1);
+  });
+
+  test("pods that fit nowhere, and pods that can't be planned, are released at once and say why", async () => {
+    const namespace = "released";
+    await begin(namespace);
+    const running = await planner();
+    await ground.cluster.createPods(["huge"], gated(namespace, "api", "1000"));
+    await ground.cluster.createPods(
+      ["claims"],
+      gated(namespace, "api", "100m", [PLACEMENT_GATE], {
+        resourceClaims: [{ name: "gpu", resourceClaimName: "gpu" }],
+      }),
+    );
+    await ground.cluster.createPods(["web"], gated(namespace, "web"));
+    await boundPods(ground.cluster, namespace, 1);
+    for (const name of ["huge", "claims"])
+      await expect
+        .poll(async () => (await podOf(namespace, name)).spec?.["schedulingGates"], { timeout: 20_000 })
+        .toBeUndefined();
+    expect((await podOf(namespace, "huge")).status?.["nominatedNodeName"]).toBeUndefined();
+    expect((await decisionOf(running, namespace, "huge")).explanation[0]).toMatch(
+      /Released without a plan \(infeasible\): 0\/8 nodes are available/,
+    );
+    expect((await decisionOf(running, namespace, "claims")).explanation[0]).toMatch(
+      /\(unsupported\): it has resourceClaims/,
+    );
+    const events = await ground.cluster.waitFor(
+      `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,
+      (all) => {
+        const ours = all.filter(({ reason }) => reason === "ReleasedUnplanned");
+        return ours.length >= 2 ? ours : null;
+      },
+    );
+    expect(events.map(({ note }) => String(note)).join()).toContain("0/8 nodes are available");
+  });
+
+  test("a pod with another's gate waits until that is open, and keeps it meanwhile", async () => {
+    const namespace = "others";
+    await begin(namespace);
+    const running = await planner();
+    await ground.cluster.createPods(
+      ["both"],
+      gated(namespace, "web", "100m", ["example.com/quota", PLACEMENT_GATE]),
+    );
+    await ground.cluster.createPods(["ours"], gated(namespace, "api"));
+    await boundPods(ground.cluster, namespace, 1);
+    expect((await podOf(namespace, "both")).spec?.["schedulingGates"]).toHaveLength(2);
+    await ground.cluster.request(
+      "PATCH",
+      `/api/v1/namespaces/${namespace}/pods/both`,
+      [{ op: "remove", path: "/spec/schedulingGates/0" }],
+      "application/json-patch+json",
+    );
+    const bound = await boundPods(ground.cluster, namespace, 2);
+    expect((await plannedNodes(running, namespace)).get("both")).toBe(bound.get("both"));
+  });
+
+  test("a nomination of somebody else is kept", async () => {
+    const namespace = "nominated";
+    await begin(namespace, { api: ["n0"] });
+    await ground.cluster.createPods(["taken"], gated(namespace, "web"));
+    await ground.cluster.request("PATCH", `/api/v1/namespaces/${namespace}/pods/taken/status`, {
+      status: { nominatedNodeName: "n7" },
+    });
+    const running = await planner();
+    const bound = await boundPods(ground.cluster, namespace, 1);
+    expect(bound.get("taken")).toBe("n7");
+    await expect
+      .poll(() => running.sum("isochrone_planner_unplanned_total", "nominated_by_other"), { timeout: 10_000 })
+      .toBe(1);
+  });
+
+  test("the command explains a planned pod, and says what moving would save", async () => {
+    const namespace = "told";
+    await begin(namespace);
+    const running = await planner();
+    await ground.cluster.createPods(["api-1"], gated(namespace, "api"));
+    await ground.cluster.createPods(["db-1"], gated(namespace, "db"));
+    const bound = await boundPods(ground.cluster, namespace, 2);
+    const node = bound.get("api-1")!;
+    expect(bound.get("db-1")).toBe(node);
+    const command = async (...args: string[]): Promise<string> =>
+      (
+        await promisify(execFile)(
+          process.execPath,
+          [COMMAND, ...args, "--kubeconfig", ground.cluster.kubeconfig],
+          {
+            timeout: 60_000,
+          },
+        )
+      ).stdout;
+    await expect
+      .poll(async () => (await running.decisions(namespace, "db-1"))[0]?.outcome?.result, { timeout: 10_000 })
+      .toBe("landed");
+    const explained = await command("explain", "db-1", "-n", namespace, "--server", running.url);
+    expect(explained).toContain(`It is on ${node}, put there by default-scheduler.`);
+    expect(explained).toMatch(/That is where the plan \S+ of its workflow wanted it/);
+    expect(explained).toContain(`outcome: landed on ${node}`);
+    const far = node < "n4" ? "n7" : "n0";
+    await ground.cluster.createPods(["web-1"], { ...gated(namespace, "web", "100m", []), nodeName: far });
+    const places = { web: [["web-1", far]], api: [["api-1", node]], db: [["db-1", node]] };
+    const shop = shopGraphs(namespace);
+    const workloads = shop.workflow.workloads.map((workload) => ({
+      ...workload,
+      pods: places[workload.name as keyof typeof places].map(([name, at]) => ({ name: name!, node: at! })),
+    }));
+    ground.graphs.say({ ...shop, workflow: { ...shop.workflow, workloads } });
+    const planned = await command("plan", namespace, "--server", ground.graphs.url);
+    expect(planned).toContain("1 of 3 pods would move");
+    expect(planned).toMatch(new RegExp(`web-1 +web +${far} +${node}`));
+    const [report] = JSON.parse(
+      await command("plan", namespace, "--server", ground.graphs.url, "-o", "json"),
+    ) as [{ today: { total: number }; best: { total: number } }];
+    expect(report.best.total).toBeLessThan(report.today.total / 10);
+  });
+});

@@ -1,0 +1,113 @@
+// The rights of the descheduler, and of the planner that redeems its moves, on a cluster in which pods really move: nothing that it asks is
+// denied, and nothing of its own file is left unused. What other parts may do: rbac.test.ts.
+import { readFileSync } from "node:fs";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { OUR_CRDS } from "../harness/appgroups.ts";
+import {
+  grantsOf,
+  installPolicies,
+  installRules,
+  manifest,
+  MANIFEST_VALUES,
+  usesOf,
+  verdictOf,
+  type Verdict,
+} from "../harness/components/index.ts";
+import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
+import { FollowedGraphs, startDescheduler } from "../harness/descheduler/service.ts";
+import { PLACEMENT_GATE } from "../harness/planner.ts";
+
+const { NAMESPACE: INSTALLATION, NAME } = MANIFEST_VALUES;
+const DESCHEDULER = "scheduler-plugin-descheduler";
+const RULES = [
+  "scheduler-plugin",
+  "scheduler-plugin-pod-events",
+  "scheduler-plugin-appgroup-status",
+  "scheduler-plugin-planner",
+  DESCHEDULER,
+];
+const NAMESPACE = "drift";
+const ZONES = { n0: "za", n1: "za", n2: "zb", n3: "zb", n4: "zc", n5: "zc" } as const;
+/** Each end of the channel has a replica in two zones; in the one that goes far away only both together gain by leaving. */
+const WORKLOADS = { front: "Deployment", back: "StatefulSet" } as const;
+const CHANNELS = [["front", "back", 300_000]] as const;
+const WAIT = { timeout: 90_000, interval: 500 };
+
+const support = controlPlaneSupport(["scheduler", "controller-manager", "kwok"]);
+if (!support.supported) console.warn(`the rights of the descheduler are not tested: ${support.reason}`);
+
+const farAway =
+  (far: string) =>
+  (a: string, b: string): number => {
+    const [x, y] = [ZONES[a as keyof typeof ZONES], ZONES[b as keyof typeof ZONES]];
+    if (x === y) return 1;
+    return x === far || y === far ? 60 : 2;
+  };
+
+describe.runIf(support.supported)("the rights of the descheduler", { timeout: 150_000 }, () => {
+  let cluster: ControlPlane;
+  let kubeconfig: string;
+
+  beforeAll(async () => {
+    cluster = await startControlPlane({
+      components: ["scheduler", "controller-manager", "kwok"],
+      audit: "RequestResponse",
+    });
+    for (const file of OUR_CRDS) await cluster.createYaml(readFileSync(file, "utf8"));
+    await installRules(cluster, RULES);
+    await installPolicies(cluster);
+    await cluster.addNodes(Object.entries(ZONES).map(([name, zone]) => ({ name, zone, cpu: "4" })));
+    const serviceAccount = { namespace: INSTALLATION, name: `${NAME}-scheduler-plugin` };
+    kubeconfig = await cluster.kubeconfigOf({ serviceAccount });
+  }, 900_000);
+
+  afterAll(() => cluster?.close());
+
+  const verdict = async (): Promise<Verdict> => {
+    const isOurs = (user: string): boolean =>
+      user.startsWith(`system:serviceaccount:${INSTALLATION}:${NAME}-`);
+    const events = await cluster.auditEvents(({ user }) => isOurs(user));
+    const uses = events.flatMap((event) => usesOf(event, isOurs));
+    const grants = grantsOf(manifest("rbac", DESCHEDULER));
+    return verdictOf({ grants, uses, scenarios: [], faultsOnly: {} });
+  };
+
+  test("are what it uses when two pods that only together gain move from a zone that went far away", async () => {
+    const workloads = Object.keys(WORKLOADS);
+    const graphs = new FollowedGraphs({
+      cluster,
+      namespace: NAMESPACE,
+      zones: ZONES,
+      workloads,
+      channels: CHANNELS,
+    });
+    graphs.costMs = farAway("zc");
+    const settings = { allowStatefulSets: true, coolDownMs: 1_000 };
+    const running = await startDescheduler(kubeconfig, graphs, settings, { replicaNamespace: INSTALLATION });
+    onTestFinished(() => running.stop().catch(() => undefined));
+    await cluster.createNamespace(NAMESPACE);
+    for (const [name, kind] of Object.entries(WORKLOADS))
+      await cluster.createWorkload(name, {
+        kind,
+        namespace: NAMESPACE,
+        replicas: 2,
+        schedulingGates: [PLACEMENT_GATE],
+        spec: { terminationGracePeriodSeconds: 0 },
+      });
+    await cluster.waitFor("pods", (pods) => pods.filter(isReady).length === 4, { namespace: NAMESPACE });
+    const zones = (): Set<string> =>
+      new Set(
+        workloads.flatMap((name) => graphs.nodesOf(name)).map((node) => ZONES[node as keyof typeof ZONES]),
+      );
+    await expect.poll(() => [...zones()].sort(), WAIT).toEqual(["za", "zb"]);
+    graphs.costMs = farAway("zb");
+    await expect.poll(() => [...zones()].sort(), WAIT).toEqual(["za", "zc"]);
+    await expect.poll(async () => (await verdict()).unused, WAIT).toEqual([]);
+    expect((await verdict()).denied).toEqual([]);
+  });
+});
+
+function isReady({ status }: KubernetesObject): boolean {
+  return JSON.stringify(status?.["conditions"] ?? []).includes('"Ready"');
+}

@@ -1,0 +1,30 @@
+// Of the test of the rights: its faults, and the grants that nobody needs without them.
+
+export const RACES = "objects change while they are written";
+export const OTHERS = "somebody else changes what is written";
+export const UNASKED = "an AppGroup is no longer asked for";
+export const LEAVING = "a replica leaves";
+export const UNPLANNED = "a pod waits and nobody plans";
+export const UNINSTALLED = "Isochrone is uninstalled";
+export const SUBRESOURCE = "a definition with the subresource status";
+
+/** Grants that only these scenarios need. */
+export const FAULTS_ONLY: Readonly<Record<string, string>> = {
+  "isochrone-aggregator get deployments.apps": RACES,
+  "isochrone-aggregator get statefulsets.apps": RACES,
+  "isochrone-aggregator get daemonsets.apps": RACES,
+  "isochrone-aggregator create events.events.k8s.io": OTHERS,
+  "isochrone-aggregator patch events.events.k8s.io": OTHERS,
+  "isochrone-scheduler-plugin patch events.events.k8s.io": OTHERS,
+  "isochrone-aggregator delete appgroups.appgroup.diktyo.x-k8s.io": UNASKED,
+  "isochrone-aggregator delete leases.coordination.k8s.io in isochrone": LEAVING,
+  "isochrone-aggregator patch pods": UNPLANNED,
+  "isochrone-uninstall list pods": UNINSTALLED,
+  "isochrone-uninstall patch pods": UNINSTALLED,
+  "isochrone-uninstall delete mutatingwebhookconfigurations.admissionregistration.k8s.io isochrone-placement":
+    UNINSTALLED,
+  "isochrone-uninstall delete secrets isochrone-webhook in isochrone": UNINSTALLED,
+  "isochrone-uninstall patch leases.coordination.k8s.io isochrone-planner in isochrone": UNINSTALLED,
+  "isochrone-uninstall create leases.coordination.k8s.io in isochrone": UNINSTALLED,
+  "isochrone-scheduler-plugin patch appgroups/status.appgroup.diktyo.x-k8s.io": SUBRESOURCE,
+};

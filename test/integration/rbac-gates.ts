@@ -1,0 +1,33 @@
+// Of the test of the rights: pods that wait, and what the chart does before it goes.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { KINDS, PLACEMENT_GATE, type ObjectRef } from "@isochrone/kubernetes";
+import { MANIFEST_VALUES } from "../harness/components/index.ts";
+import { podObject, type ControlPlane } from "../harness/control-plane/index.ts";
+import { COMMAND } from "../harness/extender.ts";
+
+const WITHIN_MS = 60_000;
+
+/** A pod that waits for the planner, as a person's manifest may have it. */
+export async function addGatedPod(
+  cluster: ControlPlane,
+  name: string,
+  otherGates: readonly string[] = [],
+): Promise<ObjectRef> {
+  const namespace = "default";
+  await cluster.create(podObject(name, { namespace, schedulingGates: [...otherGates, PLACEMENT_GATE] }));
+  return { ...KINDS.pod, namespace, name };
+}
+
+/** `isochrone gates open --all --remove-webhook` under the account of the uninstallation; what it printed. */
+export async function uninstall(cluster: ControlPlane): Promise<string> {
+  const { NAMESPACE: namespace, NAME } = MANIFEST_VALUES;
+  const kubeconfig = await cluster.kubeconfigOf({
+    serviceAccount: { namespace, name: `${NAME}-uninstall` },
+  });
+  const command = ["gates", "open", "--all", "--remove-webhook", "--kubeconfig", kubeconfig];
+  const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, ...command], {
+    timeout: WITHIN_MS,
+  });
+  return stdout;
+}

@@ -1,0 +1,292 @@
+// Runs a simulated cluster against a real broker and one aggregator, and looks at what the aggregator says and costs.
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
+import type { KafkaBusOptions } from "@isochrone/bus/kafka";
+import type { WorkflowGraphSnapshot } from "@isochrone/topology";
+import { startKafka } from "../../harness/kafka/index.ts";
+import { processUse } from "../proc.ts";
+import type { SoakAggregatorTask, SoakProducerLine, SoakProducerTask } from "./processes.ts";
+import { hash, World, type WorldShape } from "./world.ts";
+
+export interface SimulationOptions {
+  readonly nodes: number;
+  readonly podsPerNode: number;
+  /** Also what counters may lag behind each other; at most a quarter of the window. */
+  readonly scrapePeriodMs: number;
+  readonly durationMs: number;
+  readonly windowMs: number;
+  readonly producers: number;
+  readonly client: KafkaBusOptions["client"];
+  /** How many channels are compared with the truth. */
+  readonly sampledChannels: number;
+  readonly log: (line: string) => void;
+}
+
+/** What one look found. */
+export interface ClusterSample {
+  readonly atMs: number;
+  readonly points: number;
+  readonly rssBytes: number;
+  readonly cpuSeconds: number;
+  readonly series: number;
+  /** Of all input partitions together; null: not told. */
+  readonly lagRecords: number | null;
+  readonly missing: number;
+  readonly duplicates: number;
+}
+
+/** Relative errors of channels' rates. */
+export interface ChannelErrors {
+  readonly compared: number;
+  readonly absent: number;
+  /** Channels with a pod that was replaced in the window: what it did after its last scrape nobody knows. */
+  readonly churned: number;
+  readonly churnedLargest: number;
+  readonly median: number;
+  readonly largest: number;
+  /** Of those whose pods all lived through the window. */
+  readonly steadyLargest: number;
+  readonly above1Percent: number;
+}
+
+export interface SimulationResult {
+  readonly samples: readonly ClusterSample[];
+  /** Points that were published and that the aggregator counts. */
+  readonly published: number;
+  readonly counted: number;
+  readonly channels: ChannelErrors;
+  readonly links: number;
+  readonly pointsPerSecond: number;
+}
+
+const MAX_LOG = 100_000;
+const SAMPLE_MS = 5000;
+const PEERS_PER_NODE = 12;
+const REPLICAS = 10;
+const START_MS = 180_000;
+const SETTLE_MS = 30_000;
+/** Between a scrape and its record's arrival. */
+const LAG_MARGIN_MS = 2000;
+
+export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
+  const { nodes, podsPerNode, scrapePeriodMs, client, producers, windowMs, durationMs, log } = options;
+  const shape: WorldShape = {
+    nodes,
+    podsPerNode,
+    peersPerNode: PEERS_PER_NODE,
+    replicas: REPLICAS,
+    churnPerMinute: 0.01,
+    scrapePeriodMs,
+    beginMs: Date.now(),
+  };
+  const world = new World(shape);
+  // As brokers have it by default; the harness' own is short.
+  const kafka = await startKafka({ brokers: 1, properties: { "group.consumer.session.timeout.ms": 45_000 } });
+  const children: Child[] = [];
+  try {
+    const settings = {
+      windowMs,
+      paneMs: 10_000,
+      buildIntervalMs: 10_000,
+      flushIntervalMs: 2000,
+      counterLagMs: scrapePeriodMs + LAG_MARGIN_MS,
+    };
+    const task: SoakAggregatorTask = { client, brokers: kafka.brokers, shape, settings };
+    const aggregator = new Child("aggregator-process.ts", task);
+    children.push(aggregator);
+    const url = await aggregator.firstLine(START_MS);
+    log(`aggregator with ${nodes} nodes and ${nodes * podsPerNode} pods listens on ${url}`);
+    const share = Math.ceil(nodes / producers);
+    const senders = Array.from({ length: producers }, (_, i) => {
+      const firstNode = i * share;
+      const part: SoakProducerTask = {
+        client,
+        brokers: kafka.brokers,
+        shape,
+        firstNode,
+        nodes: Math.min(share, nodes - firstNode),
+      };
+      return new Child("producer-process.ts", part);
+    });
+    children.push(...senders);
+    const published = (): SoakProducerLine[] => senders.map(({ latest }) => latest as SoakProducerLine);
+    const samples: ClusterSample[] = [];
+    const beganMs = Date.now();
+    while (Date.now() - beganMs < durationMs) {
+      await delay(SAMPLE_MS);
+      const sample = await look(url, aggregator.pid, Date.now() - beganMs);
+      samples.push(sample);
+      const sent = total(published(), "points");
+      log(
+        `${Math.round(sample.atMs / 1000)} s  published ${sent}, counted ${sample.points}, lag ${sample.lagRecords ?? "?"} records, ` +
+          `${Math.round(sample.rssBytes / 2 ** 20)} MiB, ${sample.series} series, missing ${sample.missing}, duplicates ${sample.duplicates}`,
+      );
+    }
+    // While everything still flows: at its end the truth of a window would be half silence.
+    const channels = await compareChannels(url, world, options);
+    for (const sender of senders) await sender.finish();
+    const sent = total(published(), "points");
+    const counted = await settled(url, aggregator.pid, sent);
+    if (counted !== sent) log(`the aggregator's log ends with:\n${aggregator.log.slice(-4000)}`);
+    const links = (await json<{ links: unknown[] }>(`${url}/api/v1/graph/cluster`)).links.length;
+    const pointsPerSecond = sent / ((Date.now() - beganMs) / 1000);
+    return { samples, published: sent, counted, channels, links, pointsPerSecond };
+  } finally {
+    await Promise.all(children.map((child) => child.finish()));
+    await kafka.close();
+  }
+}
+
+/** Least-squares slope of the second half's memory, as a part of its mean over that half. */
+export function memorySlope(samples: readonly ClusterSample[]): number {
+  const half = samples.slice(Math.floor(samples.length / 2));
+  const meanAt = half.reduce((sum, { atMs }) => sum + atMs, 0) / half.length;
+  const mean = half.reduce((sum, { rssBytes }) => sum + rssBytes, 0) / half.length;
+  const covariance = half.reduce((sum, { atMs, rssBytes }) => sum + (atMs - meanAt) * (rssBytes - mean), 0);
+  const variance = half.reduce((sum, { atMs }) => sum + (atMs - meanAt) ** 2, 0);
+  return ((covariance / variance) * (half.at(-1)!.atMs - half[0]!.atMs)) / mean;
+}
+
+/** A window's rates against the generator's. */
+async function compareChannels(
+  url: string,
+  world: World,
+  { sampledChannels, scrapePeriodMs, windowMs, durationMs }: SimulationOptions,
+): Promise<ChannelErrors> {
+  const { workflows } = await json<{ workflows: { namespace: string; name: string }[] }>(
+    `${url}/api/v1/graph/workflows`,
+  );
+  const rates = new Map<string, number>();
+  let observedMs = Date.now();
+  for (const { namespace, name } of workflows) {
+    const path = `${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+    const graph = await json<WorkflowGraphSnapshot>(`${url}/api/v1/graph/workflows/${path}`);
+    observedMs = Date.parse(graph.observedAt);
+    for (const { source, requestsPerSecond } of graph.channels)
+      if (requestsPerSecond !== null) rates.set(source, requestsPerSecond);
+  }
+  // The newest scrape of a channel's pods is half a period old on average.
+  const toMs = observedMs - scrapePeriodMs / 2;
+  const fromMs = toMs - Math.min(windowMs, durationMs);
+  const steady: number[] = [];
+  const churned: number[] = [];
+  let absent = 0;
+  for (let i = 0; i < sampledChannels; i++) {
+    const workload = hash(i) % world.workloads;
+    const rate = rates.get(world.workloadName(workload));
+    const isSteady = world.isSteady(workload, fromMs - scrapePeriodMs, observedMs);
+    if (rate === undefined) absent++;
+    else (isSteady ? steady : churned).push(Math.abs(rate / world.channelRate(workload, fromMs, toMs) - 1));
+  }
+  const errors = [...steady, ...churned].toSorted((a, b) => a - b);
+  return {
+    compared: errors.length,
+    absent,
+    churned: churned.length,
+    churnedLargest: Math.max(0, ...churned),
+    median: errors[errors.length >> 1] ?? Number.NaN,
+    largest: errors.at(-1) ?? Number.NaN,
+    steadyLargest: Math.max(0, ...steady),
+    above1Percent: errors.filter((error) => error > 0.01).length,
+  };
+}
+
+/** Points that the aggregator counts once it has caught up, or stops changing. */
+async function settled(url: string, pid: number, published: number): Promise<number> {
+  const deadlineMs = Date.now() + SETTLE_MS;
+  for (;;) {
+    const { points } = await look(url, pid, 0);
+    if (points >= published || Date.now() > deadlineMs) return points;
+    await delay(500);
+  }
+}
+
+async function look(url: string, pid: number, atMs: number): Promise<ClusterSample> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const use = processUse(pid);
+  if (use === null) throw new Error("the aggregator has gone");
+  return {
+    atMs,
+    points: sumOf(text, "isochrone_aggregator_points_total") ?? 0,
+    rssBytes: use.rssBytes,
+    cpuSeconds: use.cpuSeconds,
+    series: sumOf(text, "isochrone_aggregator_series") ?? 0,
+    lagRecords: sumOf(text, "isochrone_consumer_lag_records"),
+    missing: sumOf(text, "isochrone_records_missing_total") ?? 0,
+    duplicates: sumOf(text, "isochrone_aggregator_duplicate_records_total") ?? 0,
+  };
+}
+
+/** Of all series of a family in the text format; null without any. */
+function sumOf(text: string, family: string): number | null {
+  const rows = [...text.matchAll(new RegExp(`^${family}(?:\\{[^}]*\\})? (\\S+)`, "gm"))];
+  return rows.length === 0 ? null : rows.reduce((sum, [, value]) => sum + Number(value), 0);
+}
+
+function total(lines: readonly SoakProducerLine[], field: "points" | "records" | "failures"): number {
+  return lines.reduce((sum, line) => sum + (line?.[field] ?? 0), 0);
+}
+
+async function json<T>(url: string): Promise<T> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
+  return (await response.json()) as T;
+}
+
+/** A process of the simulation: told by its first argument, heard line by line, ended by closing its input. */
+class Child {
+  readonly #process: ChildProcess;
+  readonly #exit: Promise<unknown>;
+  readonly #first = Promise.withResolvers<string>();
+  #log = "";
+  /** The newest line, if it was JSON. */
+  latest: unknown;
+
+  constructor(script: string, task: unknown) {
+    this.#process = spawn(process.execPath, [join(import.meta.dirname, script), JSON.stringify(task)], {
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    this.#exit = once(this.#process, "exit").then(() =>
+      this.#first.reject(new Error(`${script} ended: ${this.#log.slice(-2000)}`)),
+    );
+    this.#first.promise.catch(() => undefined);
+    createInterface({ input: this.#process.stdout! }).on("line", (line) => {
+      this.#first.resolve(line);
+      if (line.startsWith("{")) this.latest = JSON.parse(line);
+    });
+    this.#process.stderr!.on("data", (chunk: Buffer) => {
+      this.#log = (this.#log + chunk.toString()).slice(-MAX_LOG);
+    });
+  }
+
+  /** The end of what it wrote to standard error. */
+  get log(): string {
+    return this.#log;
+  }
+
+  get pid(): number {
+    return this.#process.pid!;
+  }
+
+  async firstLine(timeoutMs: number): Promise<string> {
+    const timer = setTimeout(
+      () => this.#first.reject(new Error(`no line in ${timeoutMs} ms: ${this.#log.slice(-2000)}`)),
+      timeoutMs,
+    );
+    try {
+      return await this.#first.promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async finish(): Promise<void> {
+    this.#process.stdin!.end();
+    const timer = setTimeout(() => this.#process.kill("SIGKILL"), 20_000);
+    await this.#exit;
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,60 @@
+// Order of test files: the longest first, of all projects of a run together, so that no worker is left with a long one at the end. How long they
+// took is kept in the user's cache, with what else a first run makes; vitest's own memory is gone with a fresh clone.
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** File, from the root of the repository -> seconds. */
+export type Durations = Readonly<Record<string, number>>;
+
+const FILE = join(
+  process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"),
+  "isochrone",
+  "test-durations.json",
+);
+/** Of files that never ran here: what is seen of them is their size, which tells little of those that mostly wait. */
+const MOSTLY_WAITING: Durations = {
+  "test/integration/kafka-delivery.test.ts": 150,
+  "test/integration/probing-outage.test.ts": 100,
+  "test/integration/kafka-rebalance.test.ts": 75,
+};
+const BYTES_PER_SECOND = 500;
+
+export default class LongestFirst extends BaseSequencer {
+  override async sort(specs: TestSpecification[]): Promise<TestSpecification[]> {
+    const known = { ...MOSTLY_WAITING, ...rememberedDurations() };
+    const seconds = new Map(
+      specs.map((spec) => [
+        spec,
+        known[nameOf(spec.moduleId)] ?? statSync(spec.moduleId).size / BYTES_PER_SECOND,
+      ]),
+    );
+    return specs.toSorted((a, b) => seconds.get(b)! - seconds.get(a)!);
+  }
+}
+
+/** Those of files that aren't in `durations` stay as they are. Best effort: without them only the order is another. */
+export function rememberDurations(durations: Durations): void {
+  try {
+    mkdirSync(dirname(FILE), { recursive: true });
+    const partial = `${FILE}.${process.pid}`;
+    writeFileSync(partial, JSON.stringify({ ...rememberedDurations(), ...durations }, null, 1));
+    renameSync(partial, FILE);
+  } catch (error) {
+    console.warn(`durations of test files are not kept: ${(error as Error).message}`);
+  }
+}
+
+function rememberedDurations(): Durations {
+  try {
+    const values = Object.entries(JSON.parse(readFileSync(FILE, "utf8")) as Record<string, unknown>);
+    return Object.fromEntries(values.filter((entry): entry is [string, number] => Number.isFinite(entry[1])));
+  } catch {
+    return {};
+  }
+}
+
+function nameOf(moduleId: string): string {
+  return relative(process.cwd(), moduleId);
+}
