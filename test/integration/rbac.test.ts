@@ -24,7 +24,12 @@ import {
   type Scenario,
   type Verdict,
 } from "../harness/components/index.ts";
-import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
+import {
+  controlPlaneSupport,
+  startControlPlane,
+  type ControlPlane,
+  type CutProxy,
+} from "../harness/control-plane/index.ts";
 import {
   FAULTS_ONLY,
   LEAVING,
@@ -60,6 +65,8 @@ const NETPERF: ObjectRef = { ...KINDS.configMap, namespace: NETPERF_NAMESPACE, n
 const GENERATED: ObjectRef = { ...KINDS.appGroup, namespace: SHOP, name: "flow" };
 const LEASE: ObjectRef = { ...KINDS.lease, namespace: NAMESPACE, name: "isochrone-aggregator" };
 const WITHIN = { timeout: 45_000, interval: 500 };
+/** Of what the API server tells the aggregators: whatever changes more often than this has changed again when they write it. */
+const STALE_BY_MS = 200;
 
 const support = controlPlaneSupport([]);
 if (!support.supported) console.warn(`RBAC is not tested: ${support.reason}`);
@@ -67,6 +74,8 @@ if (!support.supported) console.warn(`RBAC is not tested: ${support.reason}`);
 describe.runIf(support.supported)("the rights of each service account", { timeout: 90_000 }, () => {
   let cluster: ControlPlane;
   let ground: Ground;
+  /** Between the aggregators and the API server. */
+  let proxy: CutProxy;
   let aggregator: ComponentProcess;
   let second: ComponentProcess;
   let plugin: ComponentProcess;
@@ -74,6 +83,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
 
   beforeAll(async () => {
     cluster = await startControlPlane({ audit: "RequestResponse" });
+    proxy = await cluster.startCutProxy();
     ground = new Ground(cluster);
     for (const file of OUR_CRDS) await cluster.createYaml(readFileSync(file, "utf8"));
     await installRules(cluster, BASE);
@@ -83,6 +93,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
 
   afterAll(async () => {
     await ground?.close();
+    proxy?.close();
     await cluster?.close();
   });
 
@@ -140,9 +151,9 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
       cluster,
       RULE_FILES.filter((name) => !BASE.includes(name) && name !== DESCHEDULER),
     );
-    aggregator = await ground.aggregator("aggregator-0");
+    aggregator = await ground.aggregator("aggregator-0", {}, proxy.url);
     await aggregator.start();
-    second = await ground.aggregator("aggregator-1");
+    second = await ground.aggregator("aggregator-1", {}, proxy.url);
     await second.start();
     await exists(KEYS);
     const { url } = aggregator;
@@ -161,6 +172,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
 
   test(`${RACES}: they are read anew`, async () => {
     await during(RACES, async () => {
+      proxy.delayMs = STALE_BY_MS;
       const stop = new AbortController();
       const touching = [
         ...NODES.map((node) => `/api/v1/nodes/${node}`),
@@ -178,7 +190,10 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
       await expect
         .poll(() => unusedIn(RACES), WITHIN)
         .toEqual([])
-        .finally(() => stop.abort());
+        .finally(() => {
+          stop.abort();
+          proxy.delayMs = 0;
+        });
       await Promise.all(touching);
     });
   });

@@ -14,8 +14,8 @@ interface SuiteResult {
   readonly skipped: number;
   /** A line each: file, test, reason. */
   readonly failures: readonly string[];
-  /** What passed, but not at once, and why not. */
-  readonly flaky: readonly string[];
+  /** What did not pass at once, and why not. */
+  readonly notes: readonly string[];
 }
 
 const root = join(import.meta.dirname, "../..");
@@ -51,9 +51,10 @@ const WORKERS: Readonly<Record<string, number>> = {
 const TOGETHER = ["contract", "integration"];
 
 /**
- * Tests measure real packets, kill real processes and wait for real timers on a machine that others use. A file that failed is run once more, by
+ * Tests measure real packets, kill real processes and wait for real timers on a machine that others use. A file that failed is run again, by
  * itself and with everything it starts made anew, before it counts; that is said. More of a suite than these are no accident.
  */
+const TRIES = 3;
 const ONCE_MORE_FILES = 6;
 
 const SEPARATOR = ", ";
@@ -116,7 +117,7 @@ async function runChecks(): Promise<SuiteResult> {
     skipped: 0,
     seconds: (performance.now() - started) / 1000,
     failures,
-    flaky: [],
+    notes: [],
   };
 }
 
@@ -125,18 +126,20 @@ async function runVitest(suites: readonly string[]): Promise<SuiteResult> {
   const started = performance.now();
   const name = nameOf(suites);
   let reports = await reportsOf(suites, Math.max(...suites.map((suite) => WORKERS[suite] ?? 1)));
-  const bad = reports.filter(({ failures }) => failures.length > 0);
-  const flaky = reports.flatMap((report) => report.flaky);
-  if (bad.length > 0 && bad.length <= ONCE_MORE_FILES * suites.length) {
+  const notes = reports.flatMap(({ flaky }) => flaky.map((test) => `passed at a second try: ${test}`));
+  for (let attempt = 2; attempt <= TRIES; attempt++) {
+    const bad = reports.filter(({ failures }) => failures.length > 0);
+    if (bad.length === 0 || bad.length > ONCE_MORE_FILES * suites.length) break;
     const paths = new Set(bad.map(({ path }) => path));
-    console.log(`\n== ${name}, once more: ${[...paths].join(" ")}`);
-    const again = await reportsOf(suites, 1, [...paths]);
-    const good = new Set(again.filter(({ failures }) => failures.length === 0).map(({ path }) => path));
-    flaky.push(...bad.filter(({ path }) => good.has(path)).flatMap(({ failures }) => failures));
-    // What failed twice keeps the reasons of the first time: it ran as it does for everybody.
-    reports = reports.map((report) =>
-      good.has(report.path) ? again.find(({ path }) => path === report.path)! : report,
-    );
+    console.log(`\n== ${name}, try ${attempt}: ${[...paths].join(" ")}`);
+    const again = new Map((await reportsOf(suites, 1, [...paths])).map((report) => [report.path, report]));
+    for (const { path, failures } of bad) {
+      const isGood = again.get(path)?.failures.length === 0;
+      notes.push(
+        ...failures.map((failure) => `${isGood ? "passed at" : "failed before"} try ${attempt}: ${failure}`),
+      );
+    }
+    reports = reports.map((report) => again.get(report.path) ?? report);
   }
   const failures = reports.flatMap((report) => report.failures);
   const sum = (key: "passed" | "skipped"): number => reports.reduce((total, each) => total + each[key], 0);
@@ -147,7 +150,7 @@ async function runVitest(suites: readonly string[]): Promise<SuiteResult> {
     failed: failures.length,
     skipped: sum("skipped"),
     failures,
-    flaky,
+    notes,
   };
 }
 
@@ -193,14 +196,14 @@ function printSummary(results: readonly SuiteResult[]): void {
   console.log(
     `\n${"suite".padEnd(NAME_WIDTH)}  passed  failed  skipped      time   budget   (${availableParallelism()} cores)`,
   );
-  for (const { name, passed, failed, skipped, seconds, failures, flaky } of results) {
+  for (const { name, passed, failed, skipped, seconds, failures, notes } of results) {
     const budget = 60 * name.split(SEPARATOR).reduce((sum, suite) => sum + (BUDGETS[suite] ?? 1), 0);
     const warning = seconds > budget ? `  WARNING: over budget by ${(seconds - budget).toFixed(0)} s` : "";
     const cells = [passed, failed, skipped].map((value) => String(value).padStart(8)).join("");
     console.log(
       `${name.padEnd(NAME_WIDTH)}${cells}${seconds.toFixed(1).padStart(9)}s${String(budget).padStart(8)}s${warning}`,
     );
-    for (const test of flaky) console.log(`    passed at the second try: ${test}`);
+    for (const note of notes) console.log(`    ${note}`);
     for (const failure of failures) console.log(`    failed: ${failure}`);
   }
 }
