@@ -8,6 +8,8 @@ export interface GraphSource {
   cluster(): ClusterGraph | null;
   /** The newest graph of that workflow; null when there is no such workflow, or none was ever read. */
   workflow(namespace: string, name: string): WorkflowGraph | null;
+  /** All that are followed. */
+  workflows?(): Iterable<WorkflowGraph>;
   /** True once all graphs were read at least once. */
   ready(): boolean;
   /** Why the graphs aren't those of the graph API, in words for whoever reads a decision; null when they are. */

@@ -1,6 +1,6 @@
 import { electionTiming } from "@isochrone/kubernetes";
 import type { ClusterStore } from "@isochrone/kubernetes";
-import { createStrategy } from "@isochrone/placement";
+import { createStrategy, DEFAULT_SPREAD } from "@isochrone/placement";
 import { authorizedFetch, periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtime";
 import { createHttpApp, listen, serverTlsOf } from "@isochrone/runtime/http";
@@ -34,7 +34,9 @@ import { plannerPod } from "./planner/adapters/planner-pods.ts";
 import { createPlanner } from "./planner/planner.ts";
 import type { Planner, PlannerDeps } from "./planner/planner.ts";
 import type { PlannerConfig } from "./planner/settings.ts";
+import { spreadLimits } from "./planner/spread.ts";
 import type { GraphSource } from "./ports.ts";
+import { registerWorkflowMetrics } from "./workflow-metrics.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 import type { WebhookConfig } from "./webhook/settings.ts";
 import { createWebhook } from "./webhook/webhook.ts";
@@ -120,6 +122,7 @@ class SchedulerService implements SchedulerPlugin {
         ? null
         : new ClusterPart(config, { ...ofCluster, ledger: this.#ledger, graphs, metrics });
     this.#graphs = this.#cluster?.graphs ?? graphs;
+    registerWorkflowMetrics(deps.registry, this.#graphs, config.bytesPerRequest);
     const leadership = ofCluster === null ? null : leadershipOf(config, ofCluster);
     const ofLeader = ofCluster === null || leadership === null ? null : { ...ofCluster, leadership };
     this.#appGroups = ofLeader === null ? null : createAppGroupController(config, ofLeader);
@@ -252,6 +255,8 @@ class SchedulerService implements SchedulerPlugin {
       namespace: replicaNamespace,
       replica,
       bytesPerRequest,
+      // Without a planner nothing is moved, and what is shown as worth moving is by its defaults.
+      spread: deps.planner === undefined ? DEFAULT_SPREAD : spreadLimits(deps.planner),
       podEvents,
     });
   }

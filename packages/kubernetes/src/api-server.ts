@@ -3,7 +3,7 @@ export type { ApiServerObserver } from "./adapters/api-server/client.ts";
 export { createApiServerStore } from "./adapters/api-server/create-store.ts";
 export type { ApiServerClusterStore, ApiServerStoreOptions } from "./adapters/api-server/create-store.ts";
 export type { ConnectionTls, Credentials, Login } from "./adapters/api-server/credentials.ts";
-export { inClusterNamespace, isInCluster } from "./adapters/api-server/in-cluster.ts";
+export { InClusterCredentials, inClusterNamespace, isInCluster } from "./adapters/api-server/in-cluster.ts";
 export { KubeconfigCredentials } from "./adapters/api-server/kubeconfig.ts";
 export { openStore } from "./open-store.ts";
 export type { OpenedStore, StoreSurroundings } from "./open-store.ts";

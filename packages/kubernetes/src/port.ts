@@ -201,6 +201,8 @@ export const KINDS = {
   /** Answered, never stored: what is created comes back with its status. */
   tokenReview: { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview" },
   subjectAccessReview: { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview" },
+  /** Of whoever asks. */
+  selfSubjectAccessReview: { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview" },
   lease: { apiVersion: "coordination.k8s.io/v1", kind: "Lease" },
   appGroup: { apiVersion: "appgroup.diktyo.x-k8s.io/v1alpha1", kind: "AppGroup" },
   destinationRule: { apiVersion: "networking.istio.io/v1", kind: "DestinationRule" },

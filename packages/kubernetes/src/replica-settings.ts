@@ -14,7 +14,8 @@ export const REPLICA_SETTINGS = {
   }),
   replicaNamespace: text({
     default: "isochrone",
-    description: "Namespace of the Leases by which replicas elect one and know each other.",
+    description:
+      "Own namespace: of the Leases by which replicas elect one and know each other, and of the probes.",
   }),
   leaseDurationMs: duration({
     default: 15_000,

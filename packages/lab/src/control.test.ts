@@ -1,18 +1,20 @@
 import { createRegistry } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { createLabControl, type ClusterReport, type LabControl } from "./control.ts";
+import { createLabControl, type ClusterReport, type LabControl, type MetricsPage } from "./control.ts";
 import { LabClient, LabClientError } from "./lab-client.ts";
 import { startNetwork, udpClient, udpResponder, until } from "./network/testing/rig.ts";
 
 async function startControl(
   cluster?: ClusterReport,
+  pages: readonly MetricsPage[] = [],
 ): Promise<{ control: LabControl; client: LabClient; network: Awaited<ReturnType<typeof startNetwork>> }> {
   const network = await startNetwork({ rttMs: 6 });
   const control = await createLabControl({
     network,
     logger: new MemoryLogger(),
     registry: createRegistry(),
+    pages,
     ...(cluster === undefined ? {} : { cluster }),
   });
   const { url } = await control.start(0);
@@ -126,5 +128,23 @@ test("a client without a lab says where it looked", async () => {
   await control.stop();
   const error = await client.matrix().catch((error: unknown) => error);
   expect(error).toBeInstanceOf(LabClientError);
-  expect((error as Error).message).toMatch(/no lab answers at http:\/\/127\.0\.0\.1:\d+: ECONNREFUSED/);
+  expect((error as Error).message).toMatch(
+    /no lab answers at http:\/\/127\.0\.0\.1:\d+: fetch failed: connect ECONNREFUSED/,
+  );
+});
+
+test("the pages of metrics are listed for Prometheus, and each can be read", async () => {
+  const registry = { metrics: () => Promise.resolve("isochrone_peers 3\n") };
+  const { control } = await startControl(undefined, [
+    { job: "isochrone-probe", instance: "a/1 b", registry },
+  ]);
+  const get = (url: string) => control.app.inject({ url, headers: { host: "127.0.0.1:9" } });
+  const targets = (await get("/lab/v1/metrics-targets")).json<{ labels: Record<string, string> }[]>();
+  const path = "/lab/v1/metrics/isochrone-probe/a%2F1%20b";
+  const labels = { job: "isochrone-probe", instance: "a/1 b", __metrics_path__: path };
+  expect(targets).toEqual([{ targets: ["127.0.0.1:9"], labels }]);
+  const page = await get(path);
+  expect([page.statusCode, page.body]).toEqual([200, "isochrone_peers 3\n"]);
+  expect(page.headers["content-type"]).toMatch(/^text\/plain; version=0\.0\.4/);
+  expect((await get("/lab/v1/metrics/isochrone-probe/c")).statusCode).toBe(404);
 });

@@ -47,10 +47,21 @@ export interface ClusterReport {
   processes(): unknown;
 }
 
+/** A page of metrics of one of the services that the embedded cluster is made of. */
+export interface MetricsPage {
+  /** As a scrape configuration calls its targets. */
+  readonly job: string;
+  /** One of several of a job: mostly a node. */
+  readonly instance: string;
+  readonly registry: { metrics(): Promise<string> };
+}
+
 export interface LabControlOptions {
   readonly network: Pick<EmulatedNetwork, "matrix" | "setLink" | "link" | "record">;
   /** Without it, the cluster's paths answer 404. */
   readonly cluster?: ClusterReport;
+  /** Of the services that listen nowhere themselves; read when they are asked for. @default none */
+  readonly pages?: readonly MetricsPage[];
   readonly logger: Logger;
   readonly registry: HttpAppOptions["registry"];
 }
@@ -65,6 +76,8 @@ export interface LabControl {
 
 const BODY_LIMIT_BYTES = 4096;
 const DEFAULT_LAST = "30s";
+const TARGETS_PATH = "/lab/v1/metrics-targets";
+const PAGES_PATH = "/lab/v1/metrics";
 
 const LINK_REQUEST = {
   type: "object",
@@ -97,7 +110,7 @@ const STATUS: Readonly<Record<NetworkErrorCode, number>> = {
 
 /** Commands of a person for the network under a running cluster. It is not part of what Isochrone measures with. */
 export async function createLabControl(options: LabControlOptions): Promise<LabControl> {
-  const { network, cluster, logger, registry } = options;
+  const { network, cluster, pages = [], logger, registry } = options;
   const app = await createHttpApp({
     name: "lab",
     logger,
@@ -129,6 +142,20 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
   app.get("/lab/v1/workflow", () => needCluster(cluster).endToEnd());
   app.get("/lab/v1/processes", () => needCluster(cluster).processes());
 
+  // What Prometheus' http_sd_configs takes.
+  app.get(TARGETS_PATH, (request) =>
+    pages.map(({ job, instance }) => ({
+      targets: [request.headers.host],
+      labels: { job, instance, __metrics_path__: pagePath(job, instance) },
+    })),
+  );
+  app.get(`${PAGES_PATH}/:job/:instance`, async (request, reply) => {
+    const { job, instance } = request.params as { job: string; instance: string };
+    const page = pages.find((each) => each.job === job && each.instance === instance);
+    if (page === undefined) throw new HttpError(404, "no_page", `there is no page of ${job} ${instance}`);
+    return reply.type("text/plain; version=0.0.4; charset=utf-8").send(await page.registry.metrics());
+  });
+
   return {
     app,
     start: (port) => listen(app, { host: "127.0.0.1", port }),
@@ -152,4 +179,8 @@ async function asHttp<T>(work: () => Promise<T>): Promise<T> {
     if (error instanceof NetworkError) throw new HttpError(STATUS[error.code], error.code, error.message);
     throw error;
   }
+}
+
+function pagePath(job: string, instance: string): string {
+  return [PAGES_PATH, encodeURIComponent(job), encodeURIComponent(instance)].join("/");
 }

@@ -20,6 +20,7 @@ export type {
   LabControlOptions,
   LinkAnswer,
   LinkRequest,
+  MetricsPage,
   RecordAnswer,
 } from "./control.ts";
 export { LabClient, LabClientError } from "./lab-client.ts";

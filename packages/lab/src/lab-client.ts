@@ -1,4 +1,4 @@
-import { CodedError } from "@isochrone/runtime";
+import { CodedError, reasonOf } from "@isochrone/runtime";
 import type { LinkAnswer, RecordAnswer } from "./control.ts";
 import type { NetworkTruth } from "./network/emulated-network.ts";
 import type { LinkChange } from "./network/links.ts";
@@ -92,9 +92,4 @@ export class LabClient {
       response.status,
     );
   }
-}
-
-function reasonOf(error: unknown): string {
-  const { message, cause } = error as { message?: string; cause?: { code?: string; message?: string } };
-  return cause?.code ?? cause?.message ?? message ?? String(error);
 }

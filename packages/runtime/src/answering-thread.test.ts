@@ -46,6 +46,14 @@ test("one thread answers all that it is asked, each with its own answer", async 
   expect(await thread.ask({ text: "b" }, LONG_MS)).toMatchObject({ kind: "answer", answer: { text: "b2" } });
 });
 
+test("what is transferred goes over, and isn't here any more", async () => {
+  const text = new Uint8Array([1, 2]) as unknown as string;
+  const thread = threadOf(`${ON_MESSAGE} ({ id, text }) => port.postMessage({ id, text: text.length }));`);
+  const { buffer } = text as unknown as Uint8Array<ArrayBuffer>;
+  expect(await thread.ask({ text }, LONG_MS, [buffer])).toMatchObject({ answer: { text: 2 } });
+  expect(buffer.byteLength).toBe(0);
+});
+
 test("one thing at a time", async () => {
   const thread = threadOf(COUNTING);
   const first = thread.ask({ text: "a" }, LONG_MS);

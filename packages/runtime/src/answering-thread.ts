@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import type { Transferable } from "node:worker_threads";
 import type { Clock } from "./clock.ts";
 
 export interface AnsweringThreadOptions {
@@ -46,8 +47,15 @@ export class AnsweringThread<
     return this.#worker !== null;
   }
 
-  /** Rejects only with what can't be posted. */
-  async ask(request: Omit<Request, "id">, timeoutMs: number): Promise<ThreadOutcome<Answer>> {
+  /**
+   * Rejects only with what can't be posted.
+   * @param transfer what of the request goes over instead of being copied, and is of no use here afterwards
+   */
+  async ask(
+    request: Omit<Request, "id">,
+    timeoutMs: number,
+    transfer: readonly Transferable[] = [],
+  ): Promise<ThreadOutcome<Answer>> {
     if (this.#pending !== null) return { kind: "busy" };
     this.#worker ??= this.#start();
     const pending: Pending<Answer> = { id: this.#nextId++, outcome: Promise.withResolvers() };
@@ -55,7 +63,7 @@ export class AnsweringThread<
     const answered = new AbortController();
     void this.#endAfter(timeoutMs, pending, answered.signal);
     try {
-      this.#worker?.postMessage({ ...request, id: pending.id });
+      this.#worker?.postMessage({ ...request, id: pending.id }, transfer);
       return await pending.outcome.promise;
     } finally {
       answered.abort();

@@ -182,6 +182,38 @@ test("the other documents have their addresses, with names escaped", async () =>
   expect((await client.probePlan("a b")).value.node).toBe("a b");
 });
 
+test("how an aggregator is, is validated", async () => {
+  const health = {
+    observedAt: "2026-01-01T00:00:00.000Z",
+    ready: true,
+    reasons: [],
+    version: 1,
+    graphAgeSeconds: 0.5,
+    buildFailures: 0,
+    intake: {
+      records: 1,
+      points: 1,
+      missing: 0,
+      publisherDropped: 0,
+      tooLate: 0,
+      duplicates: 0,
+      deadLetters: 0,
+      refused: { malformed: 2 },
+      unused: {},
+    },
+    sizes: { series: 1, links: 1, channels: 0, pods: 0, eventClients: 0 },
+    probing: { plannedPairs: null, uncoveredZones: null },
+    sampleAgeSeconds: null,
+    replicas: { replica: null, live: null, isLeader: null, ownedPartitions: null, lag: [] },
+    clocks: [{ source: "probe/a", skewSeconds: 0.1 }],
+  };
+  let body: object = health;
+  const { client } = await clientOf((_, response) => json(response, body));
+  expect((await client.health()).value).toEqual(health);
+  body = { ...health, clocks: [{ source: "probe/a" }] };
+  await expect(client.health()).rejects.toThrow("skewSeconds");
+});
+
 describe("what can go wrong", () => {
   test("a problem's status and words are passed on, with whether it may pass", async () => {
     let status = 404;

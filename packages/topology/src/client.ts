@@ -3,6 +3,8 @@ import { Compile } from "typebox/compile";
 import { GraphClientError } from "./errors.ts";
 import { DecisionListSchema } from "./decision-schema.ts";
 import type { DecisionList } from "./decision-schema.ts";
+import { HealthSchema } from "./operation-schema.ts";
+import type { Health } from "./operation-schema.ts";
 import { ProbePlanSchema, WorkflowListSchema } from "./schema.ts";
 import type { ClusterGraphSnapshot, Link, ProbePlan, WorkflowGraphSnapshot, WorkflowList } from "./schema.ts";
 import { checkSchema, checkWorkflowRules, parseClusterGraph, parseWorkflowGraph } from "./validation.ts";
@@ -70,6 +72,7 @@ const MAX_RESTARTS = 3;
 const MAX_CACHED = 1_000;
 
 const decisionList = Compile(DecisionListSchema);
+const health = Compile(HealthSchema);
 const probePlan = Compile(ProbePlanSchema);
 const workflowList = Compile(WorkflowListSchema);
 
@@ -172,6 +175,11 @@ export class GraphClient {
     for (const [key, value] of Object.entries(query)) search.set(key, String(value));
     const path = search.size === 0 ? "/api/v1/decisions" : `/api/v1/decisions?${search.toString()}`;
     return this.#read(path, (json) => checked("decision list", decisionList, json) as DecisionList, signal);
+  }
+
+  /** How the aggregator that answers is. An earlier release's has no such page: GraphClientError of status 404. */
+  async health(signal?: AbortSignal): Promise<Fetched<Health>> {
+    return this.#read("/api/v1/health", (json) => checked("health", health, json) as Health, signal);
   }
 
   async probePlan(node: string, signal?: AbortSignal): Promise<Fetched<ProbePlan>> {
@@ -320,7 +328,9 @@ function parseJson(url: string, text: string): unknown {
 /** fetch hides the system's reason (ECONNREFUSED) in its cause. */
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+  const { message, cause } = error;
+  // That of a host with several addresses has no message, only one for each of them.
+  return cause instanceof Error && cause.message !== "" ? `${message}: ${cause.message}` : message;
 }
 
 function checked(document: string, validator: Validator, json: unknown): unknown {

@@ -30,7 +30,14 @@ export type {
   UnknownReason,
 } from "./cost.ts";
 export { declaredAreaCosts, readNetworkTopology } from "./declared-costs.ts";
-export type { DeclarationFault, ReadNetworkTopology } from "./declared-costs.ts";
+export type { ReadNetworkTopology } from "./declared-costs.ts";
+export { NETWORK_TOPOLOGY_KEYS, networkTopologyWeights } from "./network-topology.ts";
+export type {
+  DeclarationFault,
+  NetworkTopologyArea,
+  NetworkTopologyEntry,
+  NetworkTopologyWeights,
+} from "./network-topology.ts";
 export {
   CandidateSchema,
   DecisionKindSchema,
@@ -38,6 +45,8 @@ export {
   DecisionSchema,
 } from "./decision-schema.ts";
 export type { Candidate, Decision, DecisionKind, DecisionList } from "./decision-schema.ts";
+export { GraphHistorySchema, HealthSchema, LinkHistorySchema } from "./operation-schema.ts";
+export type { GraphHistory, Health, LinkHistory } from "./operation-schema.ts";
 export { GraphClientError, SnapshotError, TOPOLOGY_ERROR_CODES, TopologyError } from "./errors.ts";
 export type { TopologyErrorCode } from "./errors.ts";
 export {

@@ -43,6 +43,10 @@ export class FallbackGraphs implements GraphSource {
     return this.#primary.workflow(namespace, name);
   }
 
+  workflows(): Iterable<WorkflowGraph> {
+    return this.#primary.workflows?.() ?? [];
+  }
+
   ready(): boolean {
     return this.#primary.ready() || this.#annotated.graph() !== null;
   }

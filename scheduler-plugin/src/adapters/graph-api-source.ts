@@ -65,6 +65,10 @@ export class GraphApiSource implements GraphSource {
     return this.#workflows.get(keyOf(namespace, name)) ?? null;
   }
 
+  workflows(): Iterable<WorkflowGraph> {
+    return this.#workflows.values();
+  }
+
   ready(): boolean {
     return this.#ready;
   }

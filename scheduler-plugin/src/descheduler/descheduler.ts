@@ -1,5 +1,6 @@
 import { KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, EventRecorder, KubernetesObject } from "@isochrone/kubernetes";
+import type { SpreadLimits } from "@isochrone/placement";
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
@@ -41,6 +42,8 @@ export interface DeschedulerDeps {
   /** Name of this replica; null: it is the only one. */
   readonly replica: string | null;
   readonly bytesPerRequest: number;
+  /** The planner's. */
+  readonly spread: SpreadLimits;
   /** Whether Events are written. */
   readonly podEvents: boolean;
   readonly clock: Clock;

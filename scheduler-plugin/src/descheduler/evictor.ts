@@ -68,9 +68,12 @@ export class Evictor {
     }
   }
 
-  /** The move is over: its record goes. With `last`, the cool-down is another one from now on. */
+  /** The move is over: its record goes. With `last`, the cool-down is another one from now on; it counts from the newest move all the same. */
   async done(owner: ObjectRef, podUid: string, nowMs: number, last: LastMove | null): Promise<void> {
-    await this.#change(owner, (object) => movesDonePatch(object, [podUid], nowMs, last));
+    await this.#change(owner, (object) => {
+      const atMs = Math.max(last?.atMs ?? 0, readLastMove(object)?.atMs ?? 0);
+      return movesDonePatch(object, [podUid], nowMs, last === null ? null : { ...last, atMs });
+    });
   }
 
   async #evict(move: WantedMove): Promise<EvictionResult> {

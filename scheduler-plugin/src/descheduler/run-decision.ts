@@ -1,6 +1,13 @@
 // What one run decides, whatever the mode. Pure but for the turns that others get in between.
 import { setImmediate } from "node:timers/promises";
-import { createStrategy, decideInSteps, NO_MEMORY, paperMoves, replacementOf } from "@isochrone/placement";
+import {
+  createStrategy,
+  decideInSteps,
+  DEFAULT_PLAN_SETTINGS,
+  NO_MEMORY,
+  paperMoves,
+  replacementOf,
+} from "@isochrone/placement";
 import type {
   ClusterCheck,
   DescheduleDecision,
@@ -63,12 +70,9 @@ export function moveRules(config: DeschedulerConfig, bytesPerRequest: number): M
     maxGroup,
     maxUnreadyRatio,
     bytesPerRequest,
-    pressureShare: PRESSURE_SHARE,
+    pressureShare: DEFAULT_PLAN_SETTINGS.pressureShare,
   };
 }
-
-/** The planner's default. */
-const PRESSURE_SHARE = 0.1;
 
 /** The cluster as kube-scheduler's filters see it. A pod that is moved holds its old place too, until it is gone. */
 class ModelCheck implements ClusterCheck {

@@ -38,7 +38,7 @@ const table = {
     description: "In so many runs in a row the same move must have paid.",
   }),
   coolDownMs: duration({
-    default: 30 * 60_000,
+    default: 15 * 60_000,
     min: 0,
     max: DAY_MS,
     description:

@@ -15,6 +15,7 @@ import type {
   ClusterHealth,
   ExclusionRules,
   MovablePod,
+  SpreadLimits,
   WorkflowToImprove,
 } from "@isochrone/placement";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
@@ -52,6 +53,8 @@ export interface SurveyInput {
   /** By workload, nodes that it left a while ago: none of its pods goes back yet. */
   readonly left: ReadonlyMap<string, ReadonlySet<string>>;
   readonly rules: ExclusionRules;
+  /** The planner's: it places the replacements. */
+  readonly spread: SpreadLimits;
   readonly nowMs: number;
 }
 
@@ -172,7 +175,7 @@ class Surveyor {
   }
 
   #workflow(key: string, all: readonly SurveyedPod[]): WorkflowToImprove | null {
-    const { cluster } = this.#input;
+    const { cluster, spread } = this.#input;
     const [{ identity }] = all as [SurveyedPod];
     const graph = this.#input.workflowGraph(identity.namespace, identity.workflow)!;
     const unsettled = unsettledBy(graph, all);
@@ -189,6 +192,7 @@ class Surveyor {
       cluster,
       workflow: graph,
       assumed: assumedOf(graph, all),
+      spread,
       workloadOf: ({ metadata: { name } }) =>
         pods.find((pod) => pod.identity.name === name)?.workload ?? null,
     });

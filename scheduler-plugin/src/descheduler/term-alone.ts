@@ -1,3 +1,5 @@
+import { DEFAULT_SPREAD } from "@isochrone/placement";
+import type { SpreadLimits } from "@isochrone/placement";
 import { createRegistry } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { ClusterStore } from "@isochrone/kubernetes";
@@ -21,6 +23,8 @@ export interface DeschedulerAloneOptions {
   /** @default null */
   readonly keeper?: MemoryKeeper | null;
   readonly bytesPerRequest: number;
+  /** The planner's. @default DEFAULT_SPREAD */
+  readonly spread?: SpreadLimits;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly registry?: Registry;
@@ -49,6 +53,7 @@ export function createDeschedulerTerm(options: DeschedulerAloneOptions): Desched
     gates: ({ namespaces }) => gatedTemplates({ webhook: null, namespaces, appGroups: [] }),
     plannerTrouble: () => null,
     keeper: options.keeper ?? null,
+    spread: options.spread ?? DEFAULT_SPREAD,
     reports,
     metrics: createDeschedulerMetrics(registry),
   });

@@ -1,4 +1,4 @@
-import { KINDS, readLastMove, readMoveRecords, StoreError } from "@isochrone/kubernetes";
+import { KINDS, moveRecordPatch, readLastMove, readMoveRecords, StoreError } from "@isochrone/kubernetes";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { describe, expect, test } from "vitest";
 import { memberOf } from "../testing/appgroup-rig.ts";
@@ -40,6 +40,20 @@ describe("a run of the descheduler", () => {
     expect(rig.decisions()).toMatchObject({ "web-0": "cool_down" });
     expect(await rig.metric("isochrone_descheduler_pods_skipped", '{reason="not_opted_in"}')).toBe(2);
     expect(deschedulerTable(rig.term.report)).toMatch(/^POD +NODE +TARGET/);
+  });
+
+  test.each([
+    [{}, "move"],
+    [{ minZones: 3 }, "no_gain"],
+    [{ minNodes: 3, minZones: 1 }, "move"],
+    [{ hostnameMaxSkew: 0, zoneMaxSkew: 1, minZones: 1 }, "no_gain"],
+  ])("keeps replicas as far apart as the planner does, by its settings: %o", async (planner, decision) => {
+    const rig = new DeschedulerRig({ mode: "dry-run" }, undefined, planner);
+    await rig.begin();
+    await rig.addPod("web", "c1");
+    await rig.clock.advance(60 * MINUTE);
+    await rig.run();
+    expect(rig.decisions()).toMatchObject({ "web-1": decision });
   });
 
   test("in dry-run says the same, and does nothing", async () => {
@@ -147,6 +161,27 @@ describe("a run of the descheduler", () => {
     expect(rig.term.report.halt).toMatchObject({ reason });
     expect(await rig.nodesOf("web")).toEqual(["a1", "b1"]);
     expect(await rig.metric("isochrone_descheduler_runs_total", `{outcome="${reason}"}`)).toBe(1);
+  });
+
+  test("what is learnt of a move doesn't shorten the rest after a later one of the workload", async () => {
+    const rig = await rigWith({ judgeAfterMs: MINUTE, regretMoves: 10, coolDownMs: 10 * MINUTE });
+    await rig.run();
+    const [record] = await records(rig);
+    await rig.addPod("web", record!.to);
+    rig.farMs = { zb: 50, zc: 500 };
+    await rig.clock.advance(MINUTE);
+    await rig.run();
+    // As another replica of a larger move.
+    const owner = (await rig.replicaSet("web"))!;
+    const later = { atMs: rig.clock.now(), coolDownMs: 10 * MINUTE };
+    const other = { podUid: "other", from: "a1", to: "a2", deadlineMs: rig.clock.now() + MINUTE };
+    await rig.store.jsonPatch(
+      { ...KINDS.replicaSet, namespace: "shop", name: "web-1" },
+      moveRecordPatch(owner, other, later, rig.clock.now()),
+    );
+    await rig.clock.advance(MINUTE);
+    await rig.run();
+    expect(readLastMove((await rig.replicaSet("web"))!)).toEqual({ ...later, coolDownMs: 20 * MINUTE });
   });
 
   test("a move in vain doubles the workload's rest, and enough of them stop it all", async () => {

@@ -29,9 +29,9 @@ import type { DeschedulerConfig } from "./settings.ts";
 import { StartedMoves } from "./started-moves.ts";
 import type { ReplacedMove } from "./started-moves.ts";
 import { survey } from "./survey.ts";
-import type { ClusterLists, Survey } from "./survey.ts";
+import type { ClusterLists, Survey, SurveyInput } from "./survey.ts";
 
-export interface TermOptions {
+export interface TermOptions extends Pick<SurveyInput, "spread"> {
   readonly config: DeschedulerConfig;
   readonly store: ClusterStore;
   readonly follower: { readonly isSynced: boolean; lists(): ClusterLists };
@@ -52,8 +52,8 @@ export interface TermOptions {
 const MAX_REPORTED = 2_000;
 const MAX_COOL_DOWN_MS = 24 * 3_600_000;
 const MAX_JUDGED = 10;
-/** A workload goes back to a node that it left after so many cool-downs at the earliest. */
-const RETURN_COOL_DOWNS = 2;
+/** A workload goes back to a node that it left after two cool-downs at the earliest, and not within the hour. */
+const LEAST_RETURN_MS = 3_600_000;
 /** Before an eviction that was refused is tried again. */
 const BACK_OFF_MS = 60_000;
 
@@ -78,7 +78,7 @@ export class DeschedulerTerm {
     this.#options = options;
     this.#evictor = new Evictor(options.store);
     this.#closing = new Closing(options.config);
-    this.#left = new LeftNodes(RETURN_COOL_DOWNS * options.config.coolDownMs);
+    this.#left = new LeftNodes(Math.max(2 * options.config.coolDownMs, LEAST_RETURN_MS));
     const { config, keeper, logger } = options;
     // Others evict nobody, or ask nothing of what was.
     this.#kept =
@@ -230,7 +230,7 @@ export class DeschedulerTerm {
   }
 
   #survey(lists: ClusterLists, graphs: Graphs, nowMs: number): Survey {
-    const { config, gates } = this.#options;
+    const { config, gates, spread } = this.#options;
     return survey({
       lists,
       cluster: graphs.cluster,
@@ -244,6 +244,7 @@ export class DeschedulerTerm {
       // Seed 000's rule knows nothing of it.
       left: config.mode === "paper" ? new Map() : this.#left.current(nowMs),
       rules: config,
+      spread,
       nowMs,
     });
   }

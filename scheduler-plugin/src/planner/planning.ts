@@ -1,6 +1,6 @@
 // From the gated pods of a workflow to their nodes: graphs and cluster are put together, searched, and the plan is put into words.
 import { inQueueOrder, planProblem } from "@isochrone/placement";
-import type { FeasiblePlanProblem, QueueStep, SpreadLimits } from "@isochrone/placement";
+import type { FeasiblePlanProblem, QueueStep } from "@isochrone/placement";
 import type { Clock } from "@isochrone/runtime";
 import type { Decision, WorkflowGraph } from "@isochrone/topology";
 import type { Ledger } from "../domain/ledger.ts";
@@ -21,6 +21,7 @@ import type { Moves } from "./moves.ts";
 import { costText } from "./reports.ts";
 import type { PlannerReports, ReportedPod } from "./reports.ts";
 import type { PlannerConfig } from "./settings.ts";
+import { spreadLimits } from "./spread.ts";
 
 /** Pods that get no plan. */
 export interface Unplanned {
@@ -240,11 +241,6 @@ export class WorkflowPlanning {
       }),
     });
   }
-}
-
-function spreadLimits({ hostnameMaxSkew, zoneMaxSkew, minNodes, minZones }: PlannerConfig): SpreadLimits {
-  const limit = (skew: number): number | null => (skew === 0 ? null : skew);
-  return { hostnameMaxSkew: limit(hostnameMaxSkew), zoneMaxSkew: limit(zoneMaxSkew), minNodes, minZones };
 }
 
 /**

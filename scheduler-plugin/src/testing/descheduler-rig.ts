@@ -10,6 +10,8 @@ import { deschedulerSettings } from "../descheduler/settings.ts";
 import type { ClusterLists } from "../descheduler/survey.ts";
 import { createDeschedulerTerm } from "../descheduler/term-alone.ts";
 import type { DeschedulerAlone } from "../descheduler/term-alone.ts";
+import { plannerSettings } from "../planner/settings.ts";
+import { spreadLimits } from "../planner/spread.ts";
 
 const START = Date.parse("2026-01-01T00:00:00Z");
 export const MINUTE = 60_000;
@@ -57,15 +59,17 @@ export class DeschedulerRig {
   constructor(
     settings: Readonly<Record<string, unknown>> = {},
     through?: (store: ClusterStore) => ClusterStore,
+    planner: Readonly<Record<string, unknown>> = {},
   ) {
-    const config = loadSettings([deschedulerSettings], {
+    const loaded = loadSettings([deschedulerSettings, plannerSettings], {
       env: {},
-      overrides: { descheduler: { mode: "evict", rounds: 1, ...settings } },
-    }).descheduler;
+      overrides: { descheduler: { mode: "evict", rounds: 1, ...settings }, planner },
+    });
     const { clock, logger } = this;
     this.#begin = () =>
       createDeschedulerTerm({
-        config,
+        config: loaded.descheduler,
+        spread: spreadLimits(loaded.planner),
         store: through === undefined ? this.store : through(this.store),
         lists: () => this.#lists,
         graphs: { cluster: () => this.#cluster(), workflow: () => this.#workflow() },

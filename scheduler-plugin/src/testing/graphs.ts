@@ -102,6 +102,10 @@ export class MemoryGraphs implements GraphSource {
     return workflow?.namespace === namespace && workflow.name === name ? workflow : null;
   }
 
+  workflows(): Iterable<WorkflowGraph> {
+    return this.#workflow === null ? [] : [this.#workflow];
+  }
+
   ready(): boolean {
     return this.#cluster !== null;
   }

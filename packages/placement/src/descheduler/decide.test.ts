@@ -171,6 +171,38 @@ describe("the descheduler", () => {
       expect(first.memory.campaigns.get("shop/flow")!.moves).toHaveLength(6);
     });
 
+    describe("that gains more than one of fewer pods", () => {
+      const store = { ...options.pods, side: ["n1", "n3"], store: ["n5", "n6"] };
+      const alone: ShopOptions = {
+        ...options,
+        pods: store,
+        channels: [["side", "store", 500]],
+        fixed: ["store"],
+      };
+      const both = shop({ ...alone, channels: [...alone.channels, ...options.channels] });
+      const twice = { ...rules, rounds: 2 };
+      const { memory } = decide(shop(alone), twice);
+      const second = decide(both, twice, { memory });
+
+      test("comes first: workloads that were moved would be missing in it", () => {
+        expect(second.moves).toEqual([]);
+        expect(rowOf(second, "side-1")).toMatchObject({ decision: "rounds" });
+        const third = decide(both, twice, { memory: second.memory });
+        expect(third.moves.filter(({ pod }) => pod.name.startsWith("t")).length).toBeGreaterThanOrEqual(6);
+      });
+
+      test("isn't waited for when it is another one in each run", () => {
+        let last = second;
+        for (let run = 3; run <= 4; run++) {
+          expect(last.moves).toEqual([]);
+          const streaks = [...last.memory.streaks].filter(([, { moves }]) => moves.length === 1);
+          last = decide(both, twice, { memory: { ...last.memory, streaks: new Map(streaks) } });
+        }
+        expect(last.moves.map(({ pod }) => pod.name)).toContain("side-1");
+        expect(last.memory.campaigns.size).toBe(0);
+      });
+    });
+
     /** The shop with these pods moved. */
     const after = ({ moves }: DescheduleDecision): Shop => {
       const pods = Object.fromEntries(

@@ -48,6 +48,9 @@ export function haltOf({ health, rules, closed }: DescheduleInput): Halt | null 
 /** Groups begin with one of so many pods of a workflow. */
 const GROUPED_PODS = 64;
 
+/** A move waits for a larger one that gains more, for so many times its rounds at most: what is found in each run anew may never come about. */
+const PATIENCE = 2;
+
 /** The unit of a plan's seed: runs are farther apart. */
 const SEED_MS = 1_000;
 
@@ -86,7 +89,13 @@ class Run {
     for (const one of workflows) this.#continue(one, halt);
     // The most gain for one eviction first.
     candidates.sort((a, b) => perMove(b) - perMove(a) || (a.key < b.key ? -1 : 1));
-    for (const candidate of candidates) this.#consider(candidate, halt);
+    const awaited = this.#largest(candidates);
+    for (const candidate of candidates) {
+      const larger = awaited.get(candidate.in) ?? null;
+      // First of all moves of its workflow, as soon as it has paid often enough.
+      if (larger !== null) this.#consider(larger, halt, larger);
+      this.#consider(candidate, halt, larger);
+    }
     return { halt, moves: this.#moves, rows: [...this.#rows.values()], memory };
   }
 
@@ -209,7 +218,18 @@ class Run {
     return { in: workflow, proposal, key, runs };
   }
 
-  #consider(candidate: Candidate, halt: Halt | null): void {
+  /** By workflow, the larger move that gains most. */
+  #largest(candidates: readonly Candidate[]): Map<WorkflowMoves, Candidate> {
+    const largest = new Map<WorkflowMoves, Candidate>();
+    for (const candidate of candidates) {
+      const { in: workflow, proposal } = candidate;
+      const gains = proposal.gain > (largest.get(workflow)?.proposal.gain ?? 0);
+      if (gains && this.#isLarge(proposal.moves)) largest.set(workflow, candidate);
+    }
+    return largest;
+  }
+
+  #consider(candidate: Candidate, halt: Halt | null, larger: Candidate | null): void {
     const { in: workflow, runs, proposal } = candidate;
     const { rules } = this.#input;
     const { key } = workflow.workflow;
@@ -218,7 +238,16 @@ class Run {
     if (runs < rules.rounds)
       return this.#stay(candidate, "rounds", `it paid in ${runs} of ${rules.rounds} runs in a row`);
     if (halt !== null) return this.#stay(candidate, "halted", halt.detail);
-    if (!this.#isLarge(proposal.moves)) return this.#accepted(candidate, "");
+    if (!this.#isLarge(proposal.moves)) {
+      // Its workloads would rest afterwards, and be missing when the larger one is made.
+      if (larger !== null && larger.proposal.gain > proposal.gain && runs < PATIENCE * rules.rounds)
+        return this.#stay(
+          candidate,
+          "rounds",
+          `a larger move of ${larger.proposal.moves.length} pods gains more`,
+        );
+      return this.#accepted(candidate, "");
+    }
     this.#campaigns.set(key, begunCampaign(movesOf(workflow, proposal)));
     this.#advance(workflow, proposal, { halt, runs });
   }

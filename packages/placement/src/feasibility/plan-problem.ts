@@ -1,6 +1,7 @@
 import type { WorkflowGraph } from "@isochrone/topology";
 import type { PlanNode, PlanPod } from "../planner/plan-problem.ts";
 import type { Amounts } from "./amounts.ts";
+import { withAttachLimits } from "./attach-limits.ts";
 import { availabilityRules } from "./availability.ts";
 import { keyOf, record, type ApiObject } from "./json.ts";
 import type { JudgedTemplate } from "./judged-template.ts";
@@ -49,10 +50,14 @@ function compile(input: PlanInput, running: readonly (Running | null)[]): Feasib
     return { index, raw, pod: model.schedulingPod(asked), template: model.template(asked) };
   });
   const amounts = planned.map(({ pod, index }) => running[index]?.requests ?? pod.requests);
-  const resources = [...new Set([PODS, ...amounts.flatMap((demand) => [...demand.keys()])])].sort();
-  const demands = amounts.map((demand) => vector(demand, 1, resources));
+  const names = [...new Set([PODS, ...amounts.flatMap((demand) => [...demand.keys()])])].sort();
   const lowest = planned.reduce((least, { pod }) => Math.min(least, pod.priority), Infinity);
-  const nodes = model.planNodes.of(resources, lowest);
+  const current = running.map((where) => where?.node ?? null);
+  const { resources, demands, nodes } = withAttachLimits(model, planned, current, {
+    resources: names,
+    demands: amounts.map((demand) => vector(demand, 1, names)),
+    nodes: model.planNodes.of(names, lowest),
+  });
   for (const [index, where] of running.entries())
     if (where !== null) nodes[where.node.index] = lessFree(nodes[where.node.index]!, demands[index]!);
 

@@ -69,7 +69,7 @@ const GA_LABELS: Readonly<Record<string, string>> = {
 };
 const ZONE_LABELS = [...Object.keys(GA_LABELS), ...Object.values(GA_LABELS)];
 
-interface Volume {
+export interface Volume {
   readonly labels: readonly (readonly [key: string, values: ReadonlySet<string>])[];
   readonly onNode: NodeTest | null;
   /** Of a CSI driver, else null. */
@@ -136,17 +136,31 @@ export class Storage {
     const limits = this.#limits?.get(node.name);
     if (limits === undefined || limits.size === 0 || volumes.every(({ driver }) => driver === null))
       return false;
-    const used = driversOf([...node.pods.values(), ...others].flatMap((pod) => this.#knownVolumes(pod)));
-    const names = (this.#attached.get(node.name) ?? []).filter((name) => this.#volumes.has(name));
+    const { used, attached } = this.attachedTo(node, others);
     // A volume that is attached already, but used by no pod there, counts again as one that is added: kube-scheduler does the same.
-    const attached = driversOf(names.map((name) => this.#volume(name)));
-    for (const [handle, driver] of used) attached.set(handle, driver);
     const added = driversOf(volumes.filter(({ handle }) => !used.has(handle)));
     const count = (drivers: ReadonlyMap<string, string>, driver: string): number =>
       [...drivers.values()].filter((one) => one === driver).length;
     return [...new Set(added.values())].some(
       (driver) => count(attached, driver) + count(added, driver) > (limits.get(driver) ?? Infinity),
     );
+  }
+
+  /** How many volumes of the driver the node attaches; null: nobody said. */
+  limitOf(node: string, driver: string): number | null {
+    return this.#limits?.get(node)?.get(driver) ?? null;
+  }
+
+  /** CSI volumes, drivers by handle: those that pods on the node and these others use, and with them those attached without a pod. */
+  attachedTo(
+    node: NodeState,
+    others: readonly SchedulingPod[],
+  ): { readonly used: ReadonlyMap<string, string>; readonly attached: Map<string, string> } {
+    const used = driversOf([...node.pods.values(), ...others].flatMap((pod) => this.#knownVolumes(pod)));
+    const names = (this.#attached.get(node.name) ?? []).filter((name) => this.#volumes.has(name));
+    const attached = driversOf(names.map((name) => this.#volume(name)));
+    for (const [handle, driver] of used) attached.set(handle, driver);
+    return { used, attached };
   }
 
   #faultOf(namespace: string, name: string): string | null {
@@ -187,7 +201,7 @@ export class Storage {
 }
 
 /** Of CSI volumes: their drivers, by handle. */
-function driversOf(volumes: readonly Volume[]): Map<string, string> {
+export function driversOf(volumes: readonly Volume[]): Map<string, string> {
   return new Map(
     volumes.flatMap(({ driver, handle }) => (driver === null ? [] : [[handle, driver] as const])),
   );

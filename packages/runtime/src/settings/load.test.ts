@@ -54,6 +54,23 @@ describe("sources", () => {
     expect(values).toEqual({ intervalMs: 1000, timeoutMs: 500, targets: [], mode: "udp" });
   });
 
+  test("what Kubernetes tells of Services is no setting", () => {
+    const port = section("probe", { port: integer({ default: 1, description: "Port." }) });
+    const links = {
+      ISOCHRONE_PROBE_SERVICE_HOST: "10.0.0.1",
+      ISOCHRONE_PROBE_SERVICE_PORT: "8080",
+      ISOCHRONE_PROBE_SERVICE_PORT_HTTP: "8080",
+      ISOCHRONE_PROBE_PORT: "tcp://10.0.0.1:8080",
+      ISOCHRONE_PROBE_PORT_8080_TCP: "tcp://10.0.0.1:8080",
+      ISOCHRONE_PROBE_PORT_8080_TCP_ADDR: "10.0.0.1",
+    };
+    expect(loadSettings([port], { env: links }).probe).toEqual({ port: 1 });
+    expect(loadSettings([port], { env: { ...links, ISOCHRONE_PROBE_PORT: "7" } }).probe).toEqual({ port: 7 });
+    // Without the Service nothing tells a link from a mistake.
+    const { ISOCHRONE_PROBE_PORT } = links;
+    expect(mistakesOf([port], { env: { ISOCHRONE_PROBE_PORT } })).toHaveLength(1);
+  });
+
   test("overrides win over the environment, the environment over the file, the file over the default", () => {
     const file = { probe: { intervalMs: 2000 } };
     const env = { ISOCHRONE_PROBE_INTERVAL_MS: "3s" };

@@ -31,16 +31,17 @@ export function loadSettings<const S extends readonly Section[]>(
   sources: SettingsSources,
 ): LoadedSettings<S> {
   const mistakes: string[] = [];
+  const env = withoutServiceLinks(sources.env);
   const file = typeof sources.file === "string" ? readSettingsFile(sources.file) : (sources.file ?? {});
   const overrides = sources.overrides ?? {};
   mistakes.push(
     ...unknownKeys("file", sections, file, sources.ignoreSections ?? []),
     ...unknownKeys("override", sections, overrides, []),
-    ...unknownVariables(sections, sources.env),
+    ...unknownVariables(sections, env),
   );
   const loaded: Record<string, unknown> = {};
   for (const section of sections) {
-    const layers = { env: sources.env, file: file[section.name], overrides: overrides[section.name] };
+    const layers = { env, file: file[section.name], overrides: overrides[section.name] };
     loaded[section.name] = loadSection(section, layers, mistakes);
   }
   if (mistakes.length > 0) throw new SettingsError(mistakes);
@@ -121,6 +122,28 @@ function unknownKeys(
     }
   }
   return mistakes;
+}
+
+const LINK_MARK = "_SERVICE_HOST";
+/** Behind a Service's name: what Kubernetes (and Docker before it) tells of its address. */
+const LINK = /^_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT_\d+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?)$/;
+
+/**
+ * Kubernetes puts variables for every Service of the namespace into each container unless enableServiceLinks is off. Those of a Service
+ * called isochrone-aggregator look like settings, and ISOCHRONE_AGGREGATOR_PORT=tcp://10.0.0.1:8080 like a wrong one.
+ */
+function withoutServiceLinks(env: SettingsSources["env"]): SettingsSources["env"] {
+  const services = Object.keys(env)
+    .filter((name) => name.startsWith("ISOCHRONE_") && name.endsWith(LINK_MARK))
+    .map((name) => name.slice(0, -LINK_MARK.length));
+  if (services.length === 0) return env;
+  const isLink = ([name, value]: [string, string | undefined]): boolean =>
+    services.some((service) => {
+      if (!name.startsWith(service)) return false;
+      const rest = name.slice(service.length);
+      return LINK.test(rest) || (rest === "_PORT" && value?.includes("://") === true);
+    });
+  return Object.fromEntries(Object.entries(env).filter((entry) => !isLink(entry)));
 }
 
 function unknownVariables(sections: readonly Section[], env: SettingsSources["env"]): string[] {

@@ -24,12 +24,14 @@ export interface PackedProblem {
   readonly assumed: PlanProblem["assumed"];
 }
 
-/** The thread has loaded its code. */
-export const READY = "ready";
-
 /** To the thread. */
 export interface PlanRequest {
   readonly id: number;
+  /** null: it is to say that it has loaded its code. */
+  readonly task: PlanTask | null;
+}
+
+export interface PlanTask {
   /** null: that of the request before is still in force. */
   readonly cluster: ClusterGraphSnapshot | null;
   readonly problem: PackedProblem;
@@ -38,6 +40,7 @@ export interface PlanRequest {
 
 /** From the thread. */
 export type PlanAnswer =
+  | { readonly id: number }
   | { readonly id: number; readonly result: SearchResult }
   | { readonly id: number; readonly failure: string };
 

@@ -42,8 +42,14 @@ function searchBy(options: Partial<PlanSearchOptions> = {}): PlanSearch {
 /** A thread of this text. */
 const threadOf = (text: string): URL => new URL(`data:text/javascript,${encodeURIComponent(text)}`);
 
-const SAYS_READY = 'import { parentPort } from "node:worker_threads"; parentPort.postMessage("ready")';
-const HANGS = `${SAYS_READY}; setInterval(() => 0, 1000)`;
+/** Loads, and then does this when it is asked for a plan. */
+const thatThen = (text: string): URL =>
+  threadOf(`import { parentPort } from "node:worker_threads"; parentPort.on("message", ({ id, task }) => {
+    if (task === null) parentPort.postMessage({ id });
+    else { ${text} }
+  })`);
+
+const HANGS = thatThen("while (true);");
 
 describe("the search for a plan", () => {
   test("finds in a thread what it finds here, twice by the same graph", async () => {
@@ -109,7 +115,7 @@ describe("the search for a plan", () => {
 
   test("says that a thread died, and goes on with the next", async () => {
     const search = searchBy({
-      threadUrl: threadOf(`${SAYS_READY}; parentPort.on("message", () => process.exit(3))`),
+      threadUrl: thatThen("process.exit(3)"),
     });
     for (let time = 0; time < 2; time++) {
       await search.start();
@@ -121,7 +127,7 @@ describe("the search for a plan", () => {
 
   test("ends a thread that hangs", async () => {
     const clock = new ManualClock();
-    const search = searchBy({ clock, threadUrl: threadOf(HANGS) });
+    const search = searchBy({ clock, threadUrl: HANGS });
     await search.start();
     const failed = search.run(problemOf(), clusterSnapshot(), OPTIONS).catch((error: unknown) => error);
     await clock.advance(10_000);
@@ -129,7 +135,7 @@ describe("the search for a plan", () => {
   });
 
   test("is given up when the planner stops", async () => {
-    const search = searchBy({ threadUrl: threadOf(HANGS) });
+    const search = searchBy({ threadUrl: HANGS });
     await search.start();
     const failed = search.run(problemOf(), clusterSnapshot(), OPTIONS).catch((error: unknown) => error);
     await search.close();

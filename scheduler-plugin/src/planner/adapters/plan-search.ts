@@ -1,13 +1,13 @@
-import { Worker } from "node:worker_threads";
 import { EXACT_PAIRS, exactPlan } from "@isochrone/placement";
 import type { LinearSolver, PlanProblem } from "@isochrone/placement";
-import type { Clock } from "@isochrone/runtime";
+import { AnsweringThread } from "@isochrone/runtime";
+import type { Clock, ThreadOutcome } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import { PlannerError } from "../errors.ts";
 import { provenResult, searchPlan } from "../domain/search.ts";
 import type { SearchOptions, SearchResult } from "../domain/search.ts";
-import { columnsOf, packed, READY } from "./plan-messages.ts";
-import type { NodeColumns, PlanAnswer, PlanRequest } from "./plan-messages.ts";
+import { columnsOf, packed } from "./plan-messages.ts";
+import type { NodeColumns, PlanAnswer, PlanRequest, PlanTask } from "./plan-messages.ts";
 
 export interface PlanSearchOptions {
   readonly clock: Clock;
@@ -19,11 +19,6 @@ export interface PlanSearchOptions {
   readonly threadUrl?: URL;
 }
 
-interface Pending {
-  readonly id: number;
-  readonly answer: PromiseWithResolvers<SearchResult>;
-}
-
 const INLINE_PAIRS = 2_000;
 /** A small plan may hold the event loop for so long. */
 const INLINE_MS = 20;
@@ -31,6 +26,8 @@ const INLINE_MS = 20;
 const EXACT_MS = 100;
 /** For the way there and back beside the search itself. */
 const GRACE_MS = 4_000;
+/** A thread that hasn't loaded its code by then is replaced. */
+const LOAD_MS = 60_000;
 /** More than any plan needs; beyond it the thread ends instead of the process. */
 const MAX_HEAP_MB = 2_048;
 
@@ -40,26 +37,32 @@ const MAX_HEAP_MB = 2_048;
  */
 export class PlanSearch {
   readonly #options: PlanSearchOptions;
-  #worker: Worker | null = null;
-  #isReady = false;
-  #pending: Pending | null = null;
-  #nextId = 1;
+  readonly #thread: AnsweringThread<PlanRequest, PlanAnswer>;
+  /** Ends when the thread has loaded its code, or died; null: nobody waits for that. */
+  #loading: Promise<void> | null = null;
+  #hasLoaded = false;
   /** The cluster graph that the thread has. */
   #sent: ClusterGraphSnapshot | null = null;
   #sentNodes: NodeColumns | null = null;
 
   constructor(options: PlanSearchOptions) {
     this.#options = options;
+    const { clock, threadUrl = new URL("./plan-thread.ts", import.meta.url) } = options;
+    this.#thread = new AnsweringThread({
+      url: threadUrl,
+      name: "isochrone-planner",
+      maxHeapMb: MAX_HEAP_MB,
+      clock,
+    });
   }
 
   /** Starts the thread, so that it is there when it is needed; resolves when it can be used, or has died. */
   async start(): Promise<void> {
-    const worker = this.#begin();
     if (this.#isReady) return;
-    await new Promise<void>((resolve) => {
-      worker.once("message", () => resolve());
-      worker.once("exit", () => resolve());
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = null;
     });
+    await this.#loading;
   }
 
   /** @param cluster the snapshot of the problem's cluster graph; null: nobody has it, so the search is done here. Rejects with PlannerError. */
@@ -70,8 +73,9 @@ export class PlanSearch {
   ): Promise<SearchResult> {
     const { clock, inlinePairs = INLINE_PAIRS } = this.#options;
     const isSmall = problem.pods.length * problem.nodes.length <= inlinePairs;
-    if (cluster !== null && !isSmall) this.#begin();
-    if (cluster === null || isSmall || !this.#isReady) {
+    const isReady = this.#isReady;
+    if (cluster !== null && !isSmall && !isReady) void this.start();
+    if (cluster === null || isSmall || !isReady) {
       const budgetMs = isSmall ? Math.min(INLINE_MS, options.budgetMs) : options.budgetMs;
       const here = { ...options, budgetMs, now: () => clock.monotonic() };
       return await this.#proven(problem, searchPlan(problem, here), { ...here, budgetMs: options.budgetMs });
@@ -80,12 +84,21 @@ export class PlanSearch {
   }
 
   async close(): Promise<void> {
-    const worker = this.#worker;
-    this.#worker = null;
-    this.#pending?.answer.reject(
-      new PlannerError("plan_aborted", "the planner was stopped while it searched"),
-    );
-    await worker?.terminate();
+    await this.#thread.close();
+  }
+
+  /** Whether there is a thread that has loaded its code: one that died since is not there. */
+  get #isReady(): boolean {
+    return this.#hasLoaded && this.#thread.isRunning;
+  }
+
+  /** Never rejects: there is nothing in the request that can't be posted. */
+  async #load(): Promise<void> {
+    this.#hasLoaded = false;
+    this.#sent = null;
+    this.#sentNodes = null;
+    const { kind } = await this.#thread.ask({ task: null }, LOAD_MS);
+    this.#hasLoaded = kind === "answer";
   }
 
   /** What was found, or what a solver proves to be cheaper in time. */
@@ -112,90 +125,37 @@ export class PlanSearch {
     cluster: ClusterGraphSnapshot,
     options: Omit<SearchOptions, "now">,
   ): Promise<SearchResult> {
-    if (this.#pending !== null) throw new PlannerError("plan_busy", "one plan is searched at a time");
-    const pending: Pending = { id: this.#nextId++, answer: Promise.withResolvers() };
-    this.#pending = pending;
-    const answered = new AbortController();
-    void this.#endAfter(options.budgetMs + GRACE_MS, pending, answered.signal);
-    try {
-      const nodes = columnsOf(problem.nodes, this.#sentNodes);
-      this.#post({
-        id: pending.id,
-        cluster: this.#sent === cluster ? null : cluster,
-        problem: packed(problem, this.#sentNodes === nodes ? null : nodes),
-        options,
-      });
-      this.#sent = cluster;
-      this.#sentNodes = nodes;
-      return await pending.answer.promise;
-    } finally {
-      answered.abort();
-      this.#pending = null;
-    }
-  }
-
-  #begin(): Worker {
-    this.#worker ??= this.#create();
-    return this.#worker;
-  }
-
-  #create(): Worker {
-    this.#isReady = false;
+    const nodes = columnsOf(problem.nodes, this.#sentNodes);
+    const task: PlanTask = {
+      cluster: this.#sent === cluster ? null : cluster,
+      problem: packed(problem, this.#sentNodes === nodes ? null : nodes),
+      options,
+    };
+    const { free, allocatable } = task.problem;
+    const timeoutMs = options.budgetMs + GRACE_MS;
+    // Without a result nobody knows what the thread has: it is sent all anew then.
     this.#sent = null;
     this.#sentNodes = null;
-    const { threadUrl = new URL("./plan-thread.ts", import.meta.url) } = this.#options;
-    const worker = new Worker(threadUrl, {
-      name: "isochrone-planner",
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
+    const outcome = await this.#thread.ask({ task }, timeoutMs, [free.buffer, allocatable.buffer]);
+    const result = resultOf(outcome, timeoutMs);
+    this.#sent = cluster;
+    this.#sentNodes = nodes;
+    return result;
+  }
+}
+
+function resultOf(outcome: ThreadOutcome<PlanAnswer>, timeoutMs: number): SearchResult {
+  const { kind } = outcome;
+  if (kind === "busy") throw new PlannerError("plan_busy", "one plan is searched at a time");
+  if (kind === "closed") throw new PlannerError("plan_aborted", "the planner was stopped while it searched");
+  if (kind === "timeout")
+    throw new PlannerError("plan_timeout", `a plan must take at most ${timeoutMs} ms; the thread was ended`);
+  if (kind === "died")
+    throw new PlannerError("plan_thread_died", "the thread that searches plans died", {
+      cause: outcome.cause,
     });
-    worker.unref();
-    worker.on("message", (message: PlanAnswer | typeof READY) => {
-      if (this.#worker !== worker) return;
-      if (message === READY) this.#isReady = true;
-      else this.#take(message);
-    });
-    worker.on("error", (error) => this.#died(worker, error));
-    worker.on("exit", (code) => this.#died(worker, new Error(`it ended with code ${code}`)));
-    return worker;
-  }
-
-  #post(request: PlanRequest): void {
-    this.#worker?.postMessage(request, [request.problem.free.buffer, request.problem.allocatable.buffer]);
-  }
-
-  #take(answer: PlanAnswer): void {
-    const pending = this.#pending;
-    if (pending === null || pending.id !== answer.id) return;
-    if ("result" in answer) pending.answer.resolve(answer.result);
-    else
-      pending.answer.reject(
-        new PlannerError("plan_failed", `the search for a plan failed: ${answer.failure}`),
-      );
-  }
-
-  #died(worker: Worker, cause: unknown): void {
-    if (this.#worker !== worker) return;
-    this.#drop();
-    this.#pending?.answer.reject(
-      new PlannerError("plan_thread_died", "the thread that searches plans died", { cause }),
-    );
-  }
-
-  #drop(): void {
-    this.#worker = null;
-    this.#isReady = false;
-  }
-
-  /** Never rejects: the sleep ends early only when there is an answer. */
-  async #endAfter(timeoutMs: number, pending: Pending, signal: AbortSignal): Promise<void> {
-    await this.#options.clock.sleep(timeoutMs, signal).catch(() => undefined);
-    if (signal.aborted || this.#pending !== pending) return;
-    const worker = this.#worker;
-    this.#drop();
-    pending.answer.reject(
-      new PlannerError("plan_timeout", `a plan must take at most ${timeoutMs} ms; the thread was ended`),
-    );
-    await worker?.terminate();
-  }
+  const { answer } = outcome;
+  if ("result" in answer) return answer.result;
+  const failure = "failure" in answer ? answer.failure : "it found nothing";
+  throw new PlannerError("plan_failed", `the search for a plan failed: ${failure}`);
 }

@@ -2,28 +2,32 @@
 import { parentPort } from "node:worker_threads";
 import { ClusterGraph } from "@isochrone/topology";
 import { searchPlan } from "../domain/search.ts";
-import { READY, unpacked } from "./plan-messages.ts";
-import type { NodeColumns, PlanAnswer, PlanRequest } from "./plan-messages.ts";
+import type { SearchResult } from "../domain/search.ts";
+import { unpacked } from "./plan-messages.ts";
+import type { NodeColumns, PlanAnswer, PlanRequest, PlanTask } from "./plan-messages.ts";
 
 const port = parentPort!;
 
 let graph: ClusterGraph | null = null;
 let nodes: NodeColumns | null = null;
 
-port.on("message", (request: PlanRequest) => port.postMessage(answer(request)));
-port.postMessage(READY);
+port.on("message", ({ id, task }: PlanRequest) => port.postMessage(answer(id, task)));
 
-function answer({ id, cluster, problem, options }: PlanRequest): PlanAnswer {
+function answer(id: number, task: PlanTask | null): PlanAnswer {
   try {
-    if (cluster !== null) {
-      graph = new ClusterGraph(cluster);
-      graph.prepare();
-    }
-    nodes = problem.nodes ?? nodes;
-    if (graph === null || nodes === null) throw new Error("the thread has no cluster graph or no nodes");
-    const now = (): number => performance.now();
-    return { id, result: searchPlan(unpacked(problem, nodes, graph), { ...options, now }) };
+    return task === null ? { id } : { id, result: resultOf(task) };
   } catch (error) {
     return { id, failure: error instanceof Error ? error.message : String(error) };
   }
+}
+
+function resultOf({ cluster, problem, options }: PlanTask): SearchResult {
+  if (cluster !== null) {
+    graph = new ClusterGraph(cluster);
+    graph.prepare();
+  }
+  nodes = problem.nodes ?? nodes;
+  if (graph === null || nodes === null) throw new Error("the thread has no cluster graph or no nodes");
+  const now = (): number => performance.now();
+  return searchPlan(unpacked(problem, nodes, graph), { ...options, now });
 }

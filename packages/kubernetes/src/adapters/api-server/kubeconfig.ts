@@ -13,20 +13,22 @@ const KEPT_MS = 10_000;
 const PLUGIN_DEADLINE_MS = 30_000;
 
 /**
- * Credentials of a kubeconfig's current context. The client library reads it: exec plugins, OIDC, client certificates, proxies,
+ * Credentials of a kubeconfig's current context, or of another one of it. The client library reads it: exec plugins, OIDC, client certificates, proxies,
  * impersonation. It is loaded only here, for it is large.
  */
 export class KubeconfigCredentials implements Credentials {
   readonly #clock: Clock;
   readonly #file: string;
+  readonly #context: string | undefined;
   #config: KubeConfig | null = null;
   #changedAtMs = 0;
   #login: Login | null = null;
   #readAtMs = 0;
   #reading: Promise<Login> | null = null;
 
-  constructor(file: string, clock: Clock) {
+  constructor(file: string, clock: Clock, context?: string) {
     this.#file = file;
+    this.#context = context;
     this.#clock = clock;
   }
 
@@ -76,10 +78,19 @@ export class KubeconfigCredentials implements Credentials {
     const { KubeConfig } = await import("@kubernetes/client-node");
     const config = new KubeConfig();
     config.loadFromFile(this.#file);
+    if (this.#context !== undefined) useContext(config, this.#context);
     this.#changedAtMs = mtimeMs;
     this.#config = config;
     return config;
   }
+}
+
+function useContext(config: KubeConfig, context: string): void {
+  if (config.getContextObject(context) === null) {
+    const names = config.getContexts().map(({ name }) => name);
+    throw new Error(`it has no context ${JSON.stringify(context)}, but ${names.join(", ") || "none"}`);
+  }
+  config.setCurrentContext(context);
 }
 
 function loginOf(config: KubeConfig, options: RequestOptions): Login {

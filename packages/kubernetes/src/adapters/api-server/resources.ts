@@ -28,6 +28,7 @@ const KNOWN: Readonly<Record<string, readonly [string, boolean]>> = {
   "batch/v1/Job": ["jobs", true],
   "apiextensions.k8s.io/v1/CustomResourceDefinition": ["customresourcedefinitions", false],
   "authentication.k8s.io/v1/TokenReview": ["tokenreviews", false],
+  "authorization.k8s.io/v1/SelfSubjectAccessReview": ["selfsubjectaccessreviews", false],
   "authorization.k8s.io/v1/SubjectAccessReview": ["subjectaccessreviews", false],
   "coordination.k8s.io/v1/Lease": ["leases", true],
   "events.k8s.io/v1/Event": ["events", true],

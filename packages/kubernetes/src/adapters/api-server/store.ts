@@ -34,7 +34,11 @@ export interface ApiServerStoreParts extends WatchDependencies {
 /** All that the API server says of a JSON patch that it could not do. */
 const UNEXPLAINED = "the server rejected our request due to an error in our request";
 const MAX_UPDATE_RACES = 5;
-const NO_GET: ReadonlySet<string> = new Set(["TokenReview", "SubjectAccessReview"]);
+const NO_GET: ReadonlySet<string> = new Set([
+  "TokenReview",
+  "SelfSubjectAccessReview",
+  "SubjectAccessReview",
+]);
 
 type NamedPod = { readonly namespace: string; readonly name: string };
 

@@ -1,0 +1,85 @@
+// Where the workflows' traffic goes, as gauges: the heaviest workflows by name, and how many have none.
+import { workflowLatency, type WorkflowLatency } from "@isochrone/placement";
+import { Gauge, type Registry } from "prom-client";
+import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import type { GraphSource } from "./ports.ts";
+
+/** Workflows with series of their own, at most: a label per workflow is only bearable while they are few. */
+export const MAX_WORKFLOW_SERIES = 200;
+
+interface Known {
+  readonly latency: WorkflowLatency;
+  readonly cluster: ClusterGraph;
+  readonly workflow: WorkflowGraph;
+}
+
+/** Figures are made when they are scraped, and only of what has changed. */
+export function registerWorkflowMetrics(
+  registry: Registry,
+  graphs: GraphSource,
+  bytesPerRequest: number,
+): void {
+  const labelNames = ["namespace", "workflow"] as const;
+  const registers = [registry];
+  let known = new Map<string, Known>();
+  const followed: Gauge<"shown"> = new Gauge({
+    name: "isochrone_workflows",
+    help: "Workflows that are followed, with and without series of their own.",
+    labelNames: ["shown"],
+    registers,
+    // It is registered first, and so asked first: it makes the figures of all.
+    collect(): void {
+      const cluster = graphs.cluster();
+      const workflows = [...(graphs.workflows?.() ?? [])];
+      const next = new Map<string, Known>();
+      for (const workflow of cluster === null ? [] : workflows) {
+        const key = `${workflow.namespace}/${workflow.name}`;
+        const before = known.get(key);
+        next.set(
+          key,
+          before !== undefined && before.cluster === cluster && before.workflow === workflow
+            ? before
+            : { cluster: cluster!, workflow, latency: workflowLatency(cluster!, workflow, bytesPerRequest) },
+        );
+      }
+      known = next;
+      for (const gauge of [bytes, unknown, latency]) gauge.reset();
+      const shown = heaviest([...known.values()]);
+      for (const { workflow, latency: figures } of shown) {
+        const labels = { namespace: workflow.namespace, workflow: workflow.name };
+        bytes.set(labels, figures.bytesPerSecond);
+        unknown.set(labels, figures.unknownBytesPerSecond);
+        if (figures.ms !== null) latency.set(labels, figures.ms / 1000);
+      }
+      followed.set({ shown: "true" }, shown.length);
+      followed.set({ shown: "false" }, workflows.length - shown.length);
+    },
+  });
+  const bytes = new Gauge({
+    name: "isochrone_workflow_traffic_bytes_per_second",
+    help: `Traffic between the placed pods of a workflow, the ${MAX_WORKFLOW_SERIES} heaviest workflows.`,
+    labelNames,
+    registers,
+  });
+  const unknown = new Gauge({
+    name: "isochrone_workflow_unknown_traffic_bytes_per_second",
+    help: "Traffic of a workflow whose cost isn't known, or whose ends aren't both placed.",
+    labelNames,
+    registers,
+  });
+  const latency = new Gauge({
+    name: "isochrone_workflow_network_latency_seconds",
+    help: "Mean round trip over a workflow's traffic, between the nodes that its pods are on.",
+    labelNames,
+    registers,
+  });
+}
+
+/** Those with any traffic, most of it first. */
+function heaviest(all: readonly Known[]): Known[] {
+  const total = ({ latency }: Known): number => latency.bytesPerSecond + latency.unknownBytesPerSecond;
+  return all
+    .filter((one) => total(one) > 0)
+    .sort((a, b) => total(b) - total(a))
+    .slice(0, MAX_WORKFLOW_SERIES);
+}
