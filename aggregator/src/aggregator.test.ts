@@ -234,9 +234,8 @@ describe("graph API", () => {
   });
 
   test.each([
-    ["/api/v1/graph/cluster?at=2026-01-01T00:00:00Z", "at"],
     ["/api/v1/graph/cluster?nodes=a,b&included=estimated", "included"],
-    ["/api/v1/graph/workflows?at=1", "at"],
+    ["/api/v1/graph/workflows?when=1", "when"],
     ["/api/v1/graph/workflows/shop/checkout?limit=5", "limit"],
     ["/api/v1/probe-plan/a?window=full", "window"],
     ["/api/v1/events?since=5", "since"],
@@ -303,6 +302,9 @@ describe("graph API", () => {
         "/api/v1/graph/workflows/{namespace}/{name}",
         "/api/v1/events",
         "/api/v1/probe-plan/{node}",
+        "/api/v1/graph/history",
+        "/api/v1/graph/history/link",
+        "/api/v1/health",
         "/api/v1/decisions",
         "/api/v1/plans",
       ]),

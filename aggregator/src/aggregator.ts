@@ -21,6 +21,7 @@ import { CoordinateKeeper } from "./coordinate-keeper.ts";
 import { registerCoordinateMetrics } from "./coordinate-metrics.ts";
 import { EventHistory } from "./domain/event-history.ts";
 import { Tables } from "./domain/tables.ts";
+import { GraphHistory } from "./graph-history.ts";
 import { GraphKeeper } from "./graph-keeper.ts";
 import { createGraphApi } from "./http/app.ts";
 import { EventStream } from "./http/event-stream.ts";
@@ -51,6 +52,9 @@ const MAX_BLOCK_MS = 10;
 /** What of a window may be left out for counters that lag behind. */
 const MAX_LAG_SHARE = 0.25;
 
+/** Graphs of former moments are no closer together, ms. */
+const HISTORY_GAP_MS = 10_000;
+
 /** How much larger than its compressed form a body may be. */
 const MAX_INFLATION = 4;
 
@@ -66,6 +70,7 @@ class RunningAggregator implements Aggregator {
   readonly #tables: Tables;
   readonly #intake: Intake;
   readonly #keeper: GraphKeeper;
+  readonly #former: GraphHistory;
   readonly #coordinates: CoordinateKeeper;
   readonly #events: EventStream;
   readonly #metrics: AggregatorMetrics;
@@ -92,6 +97,11 @@ class RunningAggregator implements Aggregator {
     this.#intake = createIntake(config, deps, this.#tables, this.#epoch);
     const rule = { methods: costMethodsOf(config), quantile: config.costQuantile ?? "p50" } as const;
     this.#keeper = new GraphKeeper(this.#tables, rule, new EventHistory(this.#epoch, config.eventHistory));
+    this.#former = new GraphHistory({
+      horizonMs: config.historyMs,
+      minGapMs: HISTORY_GAP_MS,
+      maxBytes: config.historyBytes,
+    });
     this.#replication = Replication.of(config, {
       ...deps,
       store: deps.leaseStore ?? deps.store,
@@ -175,6 +185,9 @@ class RunningAggregator implements Aggregator {
       maxEventClients: config.maxEventClients,
       epoch: this.#epoch,
       keeper: this.#keeper,
+      former: this.#former,
+      replica: config.replicaName,
+      nowMs: () => clock.now(),
       events: this.#events,
       plan: this.#probing.planSources,
       leases: this.#probing.leaseDesk,
@@ -260,6 +273,7 @@ class RunningAggregator implements Aggregator {
     const graphs = await this.#keeper.buildInTurns(inputs, turnsOf(clock));
     this.#metrics.buildSeconds.observe((clock.monotonic() - beganMs) / 1000);
     this.#coordinates.offer(graphs.cluster("full"));
+    this.#former.keep(graphs);
   }
 
   /** A new leader begins where the one before ended: which pairs were tested, and what that took of the nodes' budgets. */
@@ -308,9 +322,14 @@ class RunningAggregator implements Aggregator {
   }
 
   #podAddresses(): ProbeAddresses {
-    const { probeUdpPort: udpPort, probeTcpPort: tcpPort, probeBandwidthPort } = this.#config;
+    const {
+      probeUdpPort: udpPort,
+      probeTcpPort: tcpPort,
+      probeBandwidthPort,
+      replicaNamespace,
+    } = this.#config;
     const bandwidthPort = probeBandwidthPort === 0 ? null : probeBandwidthPort;
-    const addresses = new PodProbeAddresses({ udpPort, tcpPort, bandwidthPort });
+    const addresses = new PodProbeAddresses({ udpPort, tcpPort, bandwidthPort }, replicaNamespace);
     this.#watch.onPodChange((change) => addresses.take(change));
     return addresses;
   }

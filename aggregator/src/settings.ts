@@ -122,6 +122,19 @@ export const aggregatorSettings = section(
       max: 100_000,
       description: "Events that a client of the event stream can catch up on after a break.",
     }),
+    historyMs: duration({
+      default: 3_600_000,
+      min: 0,
+      max: 86_400_000,
+      description:
+        "How far back ?at= reaches: graphs of former moments, one every 10 s at most. 0: none are kept.",
+    }),
+    historyBytes: bytes({
+      default: 64 * 1024 * 1024,
+      min: 1024 * 1024,
+      max: 8 * 1024 ** 3,
+      description: "What they may take in memory; in large clusters they are thinned out to fit.",
+    }),
     maxEventClients: integer({
       default: 256,
       min: 1,

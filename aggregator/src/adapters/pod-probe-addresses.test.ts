@@ -9,7 +9,7 @@ const LABELS = { "app.kubernetes.io/name": "isochrone-probe" };
 let addresses: PodProbeAddresses;
 
 beforeEach(() => {
-  addresses = new PodProbeAddresses(PORTS);
+  addresses = new PodProbeAddresses(PORTS, "isochrone");
 });
 
 const probe = (name: string, node: string, ip?: string): KubernetesObject =>
@@ -31,6 +31,9 @@ describe("PodProbeAddresses", () => {
 
   test("other pods are none of its business", () => {
     tell("added", podObject("shop", "web", "a", { ip: "10.0.0.9" }));
+    expect(addresses.self("a")).toBeNull();
+    // Whoever may make pods somewhere could call them so.
+    tell("added", podObject("shop", "impostor", "a", { labels: LABELS, ip: "10.0.0.9" }));
     expect(addresses.self("a")).toBeNull();
   });
 

@@ -21,18 +21,22 @@ interface ProbePod {
 /** Addresses of the probe pods as their status has them. A change of a pod costs the same however many others there are. */
 export class PodProbeAddresses implements ProbeAddresses {
   readonly #ports: ProbePorts;
+  readonly #namespace: string;
   /** Live probe pods by namespace and name. */
   readonly #pods = new Map<string, ProbePod>();
   /** Keys of each node's pods: while a probe is replaced there may be two, and the newer one counts. */
   readonly #byNode = new Map<string, Set<string>>();
 
-  constructor(ports: ProbePorts) {
+  /** @param namespace of the probes: a label alone is what anybody may give a pod of theirs, and would draw a node's probes to it */
+  constructor(ports: ProbePorts, namespace: string) {
     this.#ports = ports;
+    this.#namespace = namespace;
   }
 
   /** To be told every change of every pod, in order. */
   take({ type, object }: InformerChange): void {
-    if (object.metadata.labels?.[PROBE_LABEL] !== PROBE_NAME) return;
+    const { namespace, labels } = object.metadata;
+    if (namespace !== this.#namespace || labels?.[PROBE_LABEL] !== PROBE_NAME) return;
     const key = keyOf(object);
     const { node, ip, finished, terminating } = podView(object);
     const isLive = type !== "deleted" && !finished && !terminating;

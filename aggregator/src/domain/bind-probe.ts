@@ -10,7 +10,7 @@ import {
   type Series,
 } from "@isochrone/telemetry";
 import { TRANSPORTS, type Transport } from "./bandwidth.ts";
-import type { PacketCount } from "./links.ts";
+import type { PacketCount } from "./link-counts.ts";
 import type { PointTime } from "./point-time.ts";
 import type { LinkTarget, PairTarget, SinkTables } from "./sink-tables.ts";
 import { UNUSED_SINKS, type Sink } from "./sink.ts";

@@ -1,6 +1,7 @@
 import { spreadOverPanes, type Increment } from "@isochrone/telemetry";
 import { legsThroughWaypoints } from "./channels-legs.ts";
 import { Coverage } from "./coverage.ts";
+import { PaneRows } from "./pane-rows.ts";
 import { SumPanes } from "./sum-panes.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "./window-shape.ts";
 
@@ -55,30 +56,38 @@ export interface ChannelRates {
 /** What one end's reporters counted. */
 export class ChannelSide {
   readonly #shape: WindowShape;
+  readonly #rows: PaneRows;
   readonly coverage = new Coverage();
   readonly #sums: Partial<Record<Flow, SumPanes>> = {};
-  #into: SumPanes | null = null;
-  readonly #add: (paneStartMs: number, part: number) => void;
 
-  constructor(shape: WindowShape) {
+  constructor(shape: WindowShape, rows: PaneRows) {
     this.#shape = shape;
-    this.#add = (paneStartMs, part) => this.#into!.add(paneStartMs, part);
+    this.#rows = rows;
   }
 
   take(flow: Flow, increment: Increment): void {
     this.coverage.extend(increment.fromMs, increment.toMs, this.#shape.windowMs);
-    this.#into = this.#sums[flow] ??= new SumPanes(this.#shape);
-    if (increment.delta > 0) spreadOverPanes(increment, this.#shape.paneMs, this.#add);
+    const sums = this.#sumsOf(flow);
+    if (increment.delta > 0) spreadOverPanes(increment, this.#shape.paneMs, sums);
   }
 
   /** A part of an increment whose time `coverage` was told of. */
   addPart(flow: Flow, paneStartMs: number, part: number): void {
-    (this.#sums[flow] ??= new SumPanes(this.#shape)).add(paneStartMs, part);
+    this.#sumsOf(flow).add(paneStartMs, part);
   }
 
   /** Null when the flow was never reported. */
   total(flow: Flow, nowMs: number, panes: number, beforeMs?: number): number | null {
     return this.#sums[flow]?.total(nowMs, panes, beforeMs) ?? null;
+  }
+
+  /** Gives its memory back. */
+  release(): void {
+    for (const flow of FLOWS) this.#sums[flow]?.release();
+  }
+
+  #sumsOf(flow: Flow): SumPanes {
+    return (this.#sums[flow] ??= new SumPanes(this.#rows));
   }
 }
 
@@ -96,20 +105,27 @@ const ALONE: Neighbourhood = { isLeg: () => false, sawWaypoint: () => undefined 
 export class ChannelState {
   readonly key: ChannelKey;
   readonly #shape: WindowShape;
+  readonly #rows: PaneRows;
   readonly #sides = new Map<Reporter, ChannelSide>();
   readonly #others: Neighbourhood;
   live = true;
 
-  constructor(key: ChannelKey, shape: WindowShape, others: Neighbourhood = ALONE) {
+  constructor(
+    key: ChannelKey,
+    shape: WindowShape,
+    rows: PaneRows = new PaneRows(shape),
+    others: Neighbourhood = ALONE,
+  ) {
     this.key = key;
     this.#shape = shape;
+    this.#rows = rows;
     this.#others = others;
   }
 
   side(reporter: Reporter): ChannelSide {
     let side = this.#sides.get(reporter);
     if (side !== undefined) return side;
-    this.#sides.set(reporter, (side = new ChannelSide(this.#shape)));
+    this.#sides.set(reporter, (side = new ChannelSide(this.#shape, this.#rows)));
     if (reporter === "waypoint") this.#others.sawWaypoint(this);
     return side;
   }
@@ -137,6 +153,12 @@ export class ChannelState {
 
   get newestMs(): number {
     return Math.max(...[...this.#sides.values()].map((side) => side.coverage.newestMs));
+  }
+
+  /** It is forgotten: its memory is given back. */
+  release(): void {
+    this.live = false;
+    for (const side of this.#sides.values()) side.release();
   }
 }
 
@@ -166,6 +188,7 @@ function ratesOf(
 /** All channels that were seen within the window. */
 export class ChannelTable {
   readonly #shape: WindowShape;
+  readonly #rows: PaneRows;
   readonly #maxChannels: number;
   readonly #channels = new Map<string, ChannelState>();
   readonly #throughWaypoints = new Set<ChannelState>();
@@ -180,8 +203,9 @@ export class ChannelTable {
   #legsWindow: WindowName = "full";
   #legsAmong = 0;
 
-  constructor(shape: WindowShape, maxChannels: number) {
+  constructor(shape: WindowShape, maxChannels: number, rows: PaneRows = new PaneRows(shape)) {
     this.#shape = shape;
+    this.#rows = rows;
     this.#maxChannels = maxChannels;
   }
 
@@ -195,7 +219,7 @@ export class ChannelTable {
     const known = this.#channels.get(id);
     if (known !== undefined) return known;
     if (this.#channels.size >= this.#maxChannels) return null;
-    const channel = new ChannelState(key, this.#shape, this.#neighbourhood);
+    const channel = new ChannelState(key, this.#shape, this.#rows, this.#neighbourhood);
     this.#channels.set(id, channel);
     return channel;
   }
@@ -210,7 +234,7 @@ export class ChannelTable {
     for (const [id, channel] of this.#channels) {
       const { newestMs } = channel;
       if (newestMs >= startMs || newestMs === Number.NEGATIVE_INFINITY) continue;
-      channel.live = false;
+      channel.release();
       this.#channels.delete(id);
       this.#throughWaypoints.delete(channel);
     }

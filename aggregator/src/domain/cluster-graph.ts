@@ -4,7 +4,8 @@ import { BandwidthWalk, type LinkBandwidth, type NodeNetwork } from "./bandwidth
 import type { Pair, PairBandwidth } from "./bandwidth.ts";
 import type { ClusterState, NodeState } from "./cluster-state.ts";
 import type { Coordinates } from "./coordinates.ts";
-import type { LinkPane, LinkState } from "./links.ts";
+import type { LinkPane } from "./link-counts.ts";
+import type { LinkState } from "./links.ts";
 import { allSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "./window-shape.ts";

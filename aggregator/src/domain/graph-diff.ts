@@ -93,6 +93,8 @@ function changedWorkflows(
   for (const graph of after) {
     const former = known.get(key(graph));
     if (former === undefined || comparable(former) !== comparable(graph)) changed.push(graph);
+    // Somebody may keep the graph for an hour; its text isn't needed any more, and is as large.
+    if (former !== undefined && former !== graph) comparableTexts.delete(former);
     known.delete(key(graph));
   }
   return [...changed, ...known.values()].map(({ namespace, name }) => ({ namespace, name }));

@@ -75,6 +75,9 @@ interface Binding {
 /** Series of sources that have spent their budget: theirs alone are forgotten for the lack of room. */
 const QUARANTINED_SERIES = 4096;
 
+/** A series that had no point for so many whole windows is forgotten, as what it fed is by then. */
+const SERIES_WINDOWS = 2;
+
 /** Takes records off the bus and spreads their points over the tables. Nothing a record holds makes it throw. */
 export class Ingest implements MetricsVisitor {
   readonly counts: IngestCounts;
@@ -102,6 +105,8 @@ export class Ingest implements MetricsVisitor {
   /** Cumulative series that began before may have been counted by somebody else, up to a sample that isn't known here. */
   #countersSinceMs = Number.NEGATIVE_INFINITY;
   #newestEventMs = Number.NEGATIVE_INFINITY;
+  /** When series were last looked for that had no point. */
+  #sweptMs = Number.NaN;
 
   constructor(tables: SinkTables, options: IngestOptions, parts: IngestParts = {}) {
     this.#tables = tables;
@@ -235,9 +240,18 @@ export class Ingest implements MetricsVisitor {
     this.#point.nowMs = nowMs;
     this.#oldestMs = windowStartMs(this.#tables.shape, nowMs);
     this.#latestMs = nowMs + this.#options.maxFutureMs;
+    this.#sweep(nowMs);
     if (identity !== null && !this.#identify(identity, record, isReplay)) return false;
     this.#budget = this.#budgets.of(this.#source, nowMs);
     return true;
+  }
+
+  /** Once per window: pods come and go, and nothing else ends their series. */
+  #sweep(nowMs: number): void {
+    if (nowMs - this.#sweptMs < this.#tables.shape.windowMs) return;
+    this.#sweptMs = nowMs;
+    this.#decoder.forgetUnused(SERIES_WINDOWS);
+    this.#quarantine?.forgetUnused(SERIES_WINDOWS);
   }
 
   #identify(identity: RecordIdentity, { headers, appendedAtMs }: IncomingRecord, isReplay: boolean): boolean {

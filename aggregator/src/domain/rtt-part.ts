@@ -19,6 +19,29 @@ export class RttPart {
   #at = 0;
   #merged: Distribution | null = null;
 
+  /** What lies packed in a chunk. */
+  static packed(chunk: HistogramChunk, at: number): RttPart {
+    const part = new RttPart();
+    part.#chunk = chunk;
+    part.#at = at;
+    return part;
+  }
+
+  /** The chunk that the part's one histogram lies packed in; null when it is empty or was added to. */
+  get chunk(): HistogramChunk | null {
+    return this.#chunk;
+  }
+
+  /** Where in the chunk. */
+  get at(): number {
+    return this.#at;
+  }
+
+  /** True when it was added to: what it holds takes the memory of an object until it is packed. */
+  get isMerged(): boolean {
+    return this.#merged !== null;
+  }
+
   /** False, and nothing is taken, for what no Distribution takes. */
   add(data: ExponentialHistogramData): boolean {
     if (this.#chunk !== null || this.#merged !== null) return this.#merge(data);
@@ -61,6 +84,14 @@ export class RttPart {
     const distribution = new Distribution();
     distribution.mergeData(this.toData());
     return distribution;
+  }
+
+  /** Packs what was merged. */
+  pack(): void {
+    const data = this.#merged?.toData();
+    this.#merged = null;
+    if (data !== undefined && data.count > 0)
+      this.#pack(data, { low: data.offset, high: data.offset + data.bucketCounts.length - 1 });
   }
 
   #pack(

@@ -1,27 +1,29 @@
-import type { WindowShape } from "./window-shape.ts";
+import type { PaneSums } from "@isochrone/telemetry";
+import { NO_ROW, type PaneRows } from "./pane-rows.ts";
 
 /**
  * Sums by pane in a ring. One pane more than the window has, because event times may lie one pane ahead.
- * About 8 bytes a pane: for counters, where the sparse Window of objects would cost ten times that.
+ * About 8 bytes a pane, in a row that is given back by `release`.
  */
-export class SumPanes {
-  readonly #paneMs: number;
-  readonly #sums: Float64Array;
+export class SumPanes implements PaneSums {
+  readonly #rows: PaneRows;
+  #row = NO_ROW;
   /** Index (time / paneMs) of the newest pane in the ring. */
   #newest = -1;
 
-  constructor(shape: WindowShape) {
-    this.#paneMs = shape.paneMs;
-    this.#sums = new Float64Array(shape.panes + 2);
+  constructor(rows: PaneRows) {
+    this.#rows = rows;
   }
 
   /** What lies before the ring is left out. */
   add(paneStartMs: number, part: number): void {
-    const pane = Math.round(paneStartMs / this.#paneMs);
-    const length = this.#sums.length;
+    const { paneMs, length } = this.#rows;
+    const pane = Math.round(paneStartMs / paneMs);
+    if (!(pane >= 0)) return;
+    if (this.#row === NO_ROW) this.#row = this.#rows.take();
     if (pane > this.#newest) this.#advance(pane);
     else if (pane <= this.#newest - length) return;
-    this.#sums[pane % length]! += part;
+    this.#rows.add(this.#row, pane, part);
   }
 
   /**
@@ -29,20 +31,24 @@ export class SumPanes {
    * @param beforeMs panes that begin there or later are left out
    */
   total(nowMs: number, panes: number, beforeMs: number = Number.POSITIVE_INFINITY): number {
-    const last = Math.min(this.#newest, Math.ceil(beforeMs / this.#paneMs) - 1);
-    const first = Math.max(
-      Math.floor(nowMs / this.#paneMs) - panes + 1,
-      this.#newest - this.#sums.length + 1,
-    );
-    let sum = 0;
-    for (let pane = first; pane <= last; pane++) sum += this.#sums[pane % this.#sums.length]!;
-    return sum;
+    if (this.#row === NO_ROW) return 0;
+    const { paneMs, length } = this.#rows;
+    const last = Math.min(this.#newest, Math.ceil(beforeMs / paneMs) - 1);
+    const first = Math.max(0, Math.floor(nowMs / paneMs) - panes + 1, this.#newest - length + 1);
+    return this.#rows.sum(this.#row, first, last);
+  }
+
+  /** Gives the memory back: nothing is in it any more. */
+  release(): void {
+    if (this.#row !== NO_ROW) this.#rows.release(this.#row);
+    this.#row = NO_ROW;
+    this.#newest = -1;
   }
 
   #advance(pane: number): void {
-    const length = this.#sums.length;
-    if (this.#newest < 0 || pane - this.#newest >= length) this.#sums.fill(0);
-    else for (let next = this.#newest + 1; next <= pane; next++) this.#sums[next % length] = 0;
+    const rows = this.#rows;
+    if (this.#newest < 0 || pane - this.#newest >= rows.length) rows.clear(this.#row);
+    else for (let next = this.#newest + 1; next <= pane; next++) rows.set(this.#row, next, 0);
     this.#newest = pane;
   }
 }

@@ -3,6 +3,7 @@ import { BandwidthTable, DEFAULT_BANDWIDTH_AGES, type BandwidthAges } from "./ba
 import { ChannelTable } from "./channels.ts";
 import { linkOrder, type LinkOrder } from "./compare.ts";
 import { LinkTable, type LinkKey } from "./links.ts";
+import { PaneRows } from "./pane-rows.ts";
 import { UsageTable } from "./usage.ts";
 import type { WindowShape } from "./window-shape.ts";
 
@@ -28,11 +29,12 @@ export class Tables {
   constructor(shape: WindowShape, limits: TableLimits, costMethods: readonly Method[] = METHODS) {
     this.shape = shape;
     this.linkOrder = linkOrder(costMethods);
-    this.links = new LinkTable(shape, limits.maxLinks, this.linkOrder);
+    const rows = new PaneRows(shape);
+    this.links = new LinkTable(shape, limits.maxLinks, this.linkOrder, rows);
     this.bandwidth = new BandwidthTable({ ...DEFAULT_BANDWIDTH_AGES, ...limits }, limits.maxLinks);
-    this.channels = new ChannelTable(shape, limits.maxChannels);
-    this.pods = new UsageTable(shape, limits.maxPods);
-    this.nodes = new UsageTable(shape, limits.maxPods);
+    this.channels = new ChannelTable(shape, limits.maxChannels, rows);
+    this.pods = new UsageTable(shape, limits.maxPods, rows);
+    this.nodes = new UsageTable(shape, limits.maxPods, rows);
   }
 
   /** Frees what has left the window. */

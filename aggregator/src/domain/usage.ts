@@ -8,6 +8,7 @@ import {
   type UsageCounter,
   type UsageSource,
 } from "./sink-tables.ts";
+import { PaneRows } from "./pane-rows.ts";
 import { SumPanes } from "./sum-panes.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "./window-shape.ts";
 
@@ -16,17 +17,15 @@ export class CounterRate {
   readonly #shape: WindowShape;
   readonly #sums: SumPanes;
   readonly coverage = new Coverage();
-  readonly #add: (paneStartMs: number, part: number) => void;
 
-  constructor(shape: WindowShape) {
+  constructor(shape: WindowShape, rows: PaneRows) {
     this.#shape = shape;
-    this.#sums = new SumPanes(shape);
-    this.#add = (paneStartMs, part) => this.#sums.add(paneStartMs, part);
+    this.#sums = new SumPanes(rows);
   }
 
   take(increment: Increment): void {
     this.coverage.extend(increment.fromMs, increment.toMs, this.#shape.windowMs);
-    spreadOverPanes(increment, this.#shape.paneMs, this.#add);
+    spreadOverPanes(increment, this.#shape.paneMs, this.#sums);
   }
 
   /** A part of an increment whose time `coverage` was told of. */
@@ -40,6 +39,11 @@ export class CounterRate {
     const seconds = this.coverage.seconds(this.#shape, nowMs, panes);
     return seconds > 0 ? this.#sums.total(nowMs, panes) / seconds : null;
   }
+
+  /** Gives its memory back. */
+  release(): void {
+    this.#sums.release();
+  }
 }
 
 /** Mean over the window of samples that are levels, not counts. */
@@ -49,10 +53,10 @@ export class LevelMean {
   readonly #counts: SumPanes;
   newestMs = Number.NEGATIVE_INFINITY;
 
-  constructor(shape: WindowShape) {
+  constructor(shape: WindowShape, rows: PaneRows) {
     this.#shape = shape;
-    this.#sums = new SumPanes(shape);
-    this.#counts = new SumPanes(shape);
+    this.#sums = new SumPanes(rows);
+    this.#counts = new SumPanes(rows);
   }
 
   take(eventMs: number, value: number): void {
@@ -71,6 +75,12 @@ export class LevelMean {
     const panes = panesOf(this.#shape, window);
     const count = this.#counts.total(nowMs, panes);
     return count > 0 ? this.#sums.total(nowMs, panes) / count : null;
+  }
+
+  /** Gives its memory back. */
+  release(): void {
+    this.#sums.release();
+    this.#counts.release();
   }
 }
 
@@ -100,23 +110,51 @@ const NETWORK_COUNTERS: Readonly<Record<Direction, readonly UsageCounter[]>> = {
   transmit: ["cgroupTransmit", "kubeletTransmit"],
 };
 
+/** Of one container: a restarted one follows its predecessor, they don't add up. */
+class ContainerLevel extends LastLevel {
+  readonly container: string;
+
+  constructor(container: string) {
+    super();
+    this.container = container;
+  }
+}
+
+/** Up to so many containers are looked for one by one: pods have a few, and a map costs each of them 200 bytes. */
+const FEW_CONTAINERS = 8;
+const NO_CONTAINERS: ContainerLevel[] = [];
+
 /** Working sets as one source tells them. */
 class MemoryLevels {
-  /** By container name: a restarted container follows its predecessor, they don't add up. */
-  readonly #containers = new Map<string, LastLevel>();
+  #containers: ContainerLevel[] = NO_CONTAINERS;
+  /** Null while there are few. */
+  #byName: Map<string, ContainerLevel> | null = null;
   #whole: LastLevel | null = null;
 
   level(container: string | null): LastLevel {
     if (container === null) return (this.#whole ??= new LastLevel());
-    let level = this.#containers.get(container);
-    if (level === undefined) this.#containers.set(container, (level = new LastLevel()));
+    const known =
+      this.#byName === null
+        ? this.#containers.find((level) => level.container === container)
+        : this.#byName.get(container);
+    return known ?? this.#open(container);
+  }
+
+  #open(container: string): ContainerLevel {
+    const level = new ContainerLevel(container);
+    // An array of one is made as such: one that grows by a push has room for 17.
+    if (this.#containers.length === 0) this.#containers = [level];
+    else this.#containers.push(level);
+    if (this.#byName !== null) this.#byName.set(container, level);
+    else if (this.#containers.length > FEW_CONTAINERS)
+      this.#byName = new Map(this.#containers.map((each) => [each.container, each]));
     return level;
   }
 
   /** Bytes; what is told of the containers goes before what is told of the whole. */
   since(startMs: number): number | null {
     let sum: number | null = null;
-    for (const level of this.#containers.values()) {
+    for (const level of this.#containers) {
       const bytes = level.since(startMs);
       if (bytes !== null) sum = (sum ?? 0) + bytes;
     }
@@ -125,7 +163,7 @@ class MemoryLevels {
 
   get newestMs(): number {
     let newestMs = this.#whole?.newestMs ?? Number.NEGATIVE_INFINITY;
-    for (const level of this.#containers.values()) newestMs = Math.max(newestMs, level.newestMs);
+    for (const level of this.#containers) newestMs = Math.max(newestMs, level.newestMs);
     return newestMs;
   }
 }
@@ -136,17 +174,19 @@ class MemoryLevels {
  */
 export class UsageState {
   readonly #shape: WindowShape;
+  readonly #rows: PaneRows;
   readonly #counters: Partial<Record<UsageCounter, CounterRate>> = {};
   readonly #memory: Partial<Record<UsageSource, MemoryLevels>> = {};
   #cpuLevel: LevelMean | null = null;
   live = true;
 
-  constructor(shape: WindowShape) {
+  constructor(shape: WindowShape, rows: PaneRows = new PaneRows(shape)) {
     this.#shape = shape;
+    this.#rows = rows;
   }
 
   counter(counter: UsageCounter): CounterRate {
-    return (this.#counters[counter] ??= new CounterRate(this.#shape));
+    return (this.#counters[counter] ??= new CounterRate(this.#shape, this.#rows));
   }
 
   /** Null when nobody has fed it. */
@@ -155,7 +195,7 @@ export class UsageState {
   }
 
   cpuLevel(): LevelMean {
-    return (this.#cpuLevel ??= new LevelMean(this.#shape));
+    return (this.#cpuLevel ??= new LevelMean(this.#shape, this.#rows));
   }
 
   memoryLevel({ source, container }: MemoryOwner): LastLevel {
@@ -193,6 +233,13 @@ export class UsageState {
     return newestMs;
   }
 
+  /** It is forgotten: its memory is given back. */
+  release(): void {
+    this.live = false;
+    for (const counter of USAGE_COUNTERS) this.#counters[counter]?.release();
+    this.#cpuLevel?.release();
+  }
+
   /** Of the first of these counters that speaks of the window. */
   #rate(counters: readonly UsageCounter[], nowMs: number, window: WindowName): number | null {
     for (const counter of counters) {
@@ -206,11 +253,13 @@ export class UsageState {
 /** Usage by pod (namespace/name) or by node. */
 export class UsageTable {
   readonly #shape: WindowShape;
+  readonly #rows: PaneRows;
   readonly #maxEntries: number;
   readonly #entries = new Map<string, UsageState>();
 
-  constructor(shape: WindowShape, maxEntries: number) {
+  constructor(shape: WindowShape, maxEntries: number, rows: PaneRows = new PaneRows(shape)) {
     this.#shape = shape;
+    this.#rows = rows;
     this.#maxEntries = maxEntries;
   }
 
@@ -227,7 +276,7 @@ export class UsageTable {
     const known = this.#entries.get(name);
     if (known !== undefined) return known;
     if (this.#entries.size >= this.#maxEntries) return null;
-    const usage = new UsageState(this.#shape);
+    const usage = new UsageState(this.#shape, this.#rows);
     this.#entries.set(name, usage);
     return usage;
   }
@@ -237,7 +286,7 @@ export class UsageTable {
     const startMs = windowStartMs(this.#shape, nowMs);
     for (const [name, usage] of this.#entries) {
       if (usage.newestMs >= startMs || usage.newestMs === Number.NEGATIVE_INFINITY) continue;
-      usage.live = false;
+      usage.release();
       this.#entries.delete(name);
     }
   }

@@ -11,6 +11,7 @@ import type { Logger } from "@isochrone/runtime";
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import { AggregatorError } from "../errors.ts";
+import type { GraphHistory } from "../graph-history.ts";
 import type { GraphKeeper } from "../graph-keeper.ts";
 import type { PageAssets } from "../ports.ts";
 import { registerBandwidthLeaseRoutes, type LeaseDesk } from "./bandwidth-lease-routes.ts";
@@ -19,6 +20,8 @@ import type { EventStream } from "./event-stream.ts";
 import type { ReportRelay } from "./forward-reports.ts";
 import type { LeaderForward } from "./forward.ts";
 import { registerGraphRoutes } from "./graph-routes.ts";
+import { registerHealthRoute } from "./health-route.ts";
+import { registerHistoryRoutes } from "./history-routes.ts";
 import { registerPage } from "./page-routes.ts";
 import { registerProbePlanRoute, type PlanSources } from "./probe-plan-route.ts";
 
@@ -34,6 +37,10 @@ export interface GraphApiParts {
   /** Tells lives of replicas apart. */
   readonly epoch: string;
   readonly keeper: GraphKeeper;
+  readonly former: GraphHistory;
+  /** Name among several replicas. */
+  readonly replica: string | null;
+  readonly nowMs: () => number;
   readonly events: EventStream;
   readonly plan: PlanSources;
   readonly leases: LeaseDesk;
@@ -65,7 +72,9 @@ export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
     // The routes state their types themselves: with a type provider, 304 without a body has none.
     const api = scope as unknown as FastifyInstance;
     answerKnownErrors(api);
-    registerGraphRoutes(api, parts.keeper, parts.epoch);
+    registerGraphRoutes(api, parts.keeper, parts.former, parts.epoch);
+    registerHistoryRoutes(api, parts.former, parts.keeper);
+    registerHealthRoute(api, parts);
     registerProbePlanRoute(api, parts.plan, parts.replication);
     registerBandwidthLeaseRoutes(api, parts.leases, parts.replication?.forward);
     registerDecisionsRoutes(api, parts.decisions);

@@ -15,7 +15,9 @@ import type { Coordinates } from "../domain/coordinates.ts";
 import type { WindowName } from "../domain/window-shape.ts";
 import { AggregatorError } from "../errors.ts";
 import type { GraphKeeper, PublishedGraphs } from "../graph-keeper.ts";
+import type { GraphHistory } from "../graph-history.ts";
 import { isUnchanged } from "./etag.ts";
+import { AtQuery, momentOf } from "./history-routes.ts";
 import { NOTHING_ELSE } from "./query.ts";
 import { listWorkflows, listWithGraphs, WorkflowListQuery } from "./workflow-list.ts";
 
@@ -32,6 +34,7 @@ const WindowQuery = Type.Optional(
 const ClusterQuery = Type.Object(
   {
     window: WindowQuery,
+    at: AtQuery,
     nodes: Type.Optional(
       Type.String({
         maxLength: 65_536,
@@ -52,7 +55,7 @@ const ClusterQuery = Type.Object(
 );
 type ClusterQuery = Static<typeof ClusterQuery>;
 
-const WorkflowQuery = Type.Object({ window: WindowQuery }, NOTHING_ELSE);
+const WorkflowQuery = Type.Object({ window: WindowQuery, at: AtQuery }, NOTHING_ELSE);
 type WorkflowQuery = Static<typeof WorkflowQuery>;
 
 const WorkflowParams = Type.Object({
@@ -64,13 +67,14 @@ type WorkflowParams = Static<typeof WorkflowParams>;
 const Unchanged = Type.Null({ description: "The client has this version" });
 
 /** `GET /api/v1/graph/...`. `epoch` tells lives of replicas apart: a restarted one counts versions from 1 again. */
-export function registerGraphRoutes(app: FastifyInstance, keeper: GraphKeeper, epoch: string): void {
-  const fresh = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    window: WindowName,
-  ): PublishedGraphs | null => {
-    const graphs = keeper.newest;
+export function registerGraphRoutes(
+  app: FastifyInstance,
+  keeper: GraphKeeper,
+  former: GraphHistory,
+  epoch: string,
+): void {
+  const fresh: Fresh = (request, reply, { window = "full", at }) => {
+    const graphs = at === undefined ? keeper.newest : former.at(momentOf(at));
     if (graphs === null) throw new AggregatorError("no_graph_yet", "the first graph is still being built");
     return isUnchanged(request, reply, `"${epoch}-${graphs.version}-${window}"`) ? null : graphs;
   };
@@ -79,7 +83,13 @@ export function registerGraphRoutes(app: FastifyInstance, keeper: GraphKeeper, e
   registerWorkflow(app, fresh);
 }
 
-type Fresh = (request: FastifyRequest, reply: FastifyReply, window: WindowName) => PublishedGraphs | null;
+/** Null: the client has them. */
+type Fresh = (request: FastifyRequest, reply: FastifyReply, wanted: Wanted) => PublishedGraphs | null;
+
+interface Wanted {
+  readonly window?: WindowName;
+  readonly at?: string;
+}
 
 function registerCluster(app: FastifyInstance, keeper: GraphKeeper, fresh: Fresh): void {
   app.get<{ Querystring: ClusterQuery }>(
@@ -93,7 +103,7 @@ function registerCluster(app: FastifyInstance, keeper: GraphKeeper, fresh: Fresh
     },
     (request, reply) => {
       const window = request.query.window ?? "full";
-      const graphs = fresh(request, reply, window);
+      const graphs = fresh(request, reply, request.query);
       return graphs === null
         ? reply.send()
         : sendJson(reply, clusterJson(graphs, window, request.query, keeper));
@@ -224,7 +234,7 @@ function registerWorkflowList(app: FastifyInstance, keeper: GraphKeeper, fresh: 
     },
     (request, reply) => {
       const window = request.query.window ?? "full";
-      const graphs = fresh(request, reply, window);
+      const graphs = fresh(request, reply, request.query);
       if (graphs === null) return reply.send();
       const list = listWorkflows(graphs, window);
       return sendJson(
@@ -256,7 +266,7 @@ function registerWorkflow(app: FastifyInstance, fresh: Fresh): void {
     },
     (request, reply) => {
       const window = request.query.window ?? "full";
-      const graphs = fresh(request, reply, window);
+      const graphs = fresh(request, reply, request.query);
       if (graphs === null) return reply.send();
       const key = `${request.params.namespace}/${request.params.name}`;
       const graph = graphs.workflows(window).get(key);

@@ -5,6 +5,7 @@ import type { NamespacedName } from "../domain/cluster-state.ts";
 import type { WindowName } from "../domain/window-shape.ts";
 import { AggregatorError } from "../errors.ts";
 import type { GraphKeeper, PublishedGraphs } from "../graph-keeper.ts";
+import { AtQuery } from "./history-routes.ts";
 import { NOTHING_ELSE } from "./query.ts";
 
 const MAX_GRAPHS_PER_PAGE = 1_000;
@@ -18,6 +19,7 @@ export const WorkflowListQuery = Type.Object(
         description: "fast: the newest panes only, for alerts. Default: full",
       }),
     ),
+    at: AtQuery,
     include: Type.Optional(
       Type.Literal("graphs", { description: "Also the graphs, of the full window, page by page" }),
     ),
@@ -62,10 +64,11 @@ export function listWorkflows(graphs: PublishedGraphs, window: WindowName): Work
  */
 export function listWithGraphs(
   list: WorkflowList,
-  { window = "full", since, limit = DEFAULT_GRAPHS_PER_PAGE, cursor }: WorkflowListQuery,
+  { window = "full", at, since, limit = DEFAULT_GRAPHS_PER_PAGE, cursor }: WorkflowListQuery,
   keeper: GraphKeeper,
   epoch: string,
 ): WorkflowList {
+  if (at !== undefined) throw new AggregatorError("bad_query", "include=graphs is of the newest graphs");
   if (window !== "full") throw new AggregatorError("bad_query", "include=graphs is of the full window");
   const changed = keeper.workflowsSince(since === undefined ? null : versionOf(since, epoch));
   const rest = cursor === undefined ? changed : after(changed, readCursor(cursor));

@@ -2,14 +2,13 @@ import { createHash } from "node:crypto";
 import {
   amountOrNull,
   KINDS,
-  LABELS,
-  looseList,
   parseMemoryBytes,
   type JsonPatchOperation,
   type KubernetesObject,
   type LooseFields,
 } from "@isochrone/kubernetes";
-import { AREA_KINDS, areaKey, areaPairOf, type AreaKind } from "../domain/network-topology/areas.ts";
+import { NETWORK_TOPOLOGY_KEYS, networkTopologyWeights } from "@isochrone/topology";
+import { AREA_KINDS, areaKey, areaPairOf } from "../domain/network-topology/areas.ts";
 import { compareAreaPairs, figuresText, type AreaFigures } from "../domain/network-topology/figures.ts";
 
 // The NetworkTopology as diktyo's API has it (v1alpha1): KEP-260's text names some fields otherwise. Its status is no subresource.
@@ -20,12 +19,6 @@ export const NETPERF_COSTS = "NetperfCosts";
 export const SCALE_ANNOTATION = "isochrone.dev/network-cost-scale";
 /** Hash of the figures as they were written here, and the scale then; other figures than these come from somebody else. */
 export const WRITTEN_ANNOTATION = "isochrone.dev/network-costs-written";
-
-const TOPOLOGY_KEYS: Readonly<Record<AreaKind, string>> = {
-  region: LABELS.region,
-  zone: LABELS.zone,
-  segment: LABELS.segment,
-};
 
 type Figures = ReadonlyMap<string, AreaFigures>;
 
@@ -44,32 +37,20 @@ export interface WrittenCosts {
 
 /** What the object holds of {@link NETPERF_COSTS}; entries that can't be read are left out. */
 export function writtenCosts(object: KubernetesObject): WrittenCosts {
-  const weights = looseList(object.spec?.["weights"]);
-  const index = weights.findIndex(({ name }) => name === NETPERF_COSTS);
+  const weights = networkTopologyWeights(object, NETPERF_COSTS);
+  const index = weights?.index ?? -1;
   const figures = new Map<string, AreaFigures>();
-  for (const topology of looseList(weights[index]?.["topologyList"])) {
-    const kind = AREA_KINDS.find((candidate) => TOPOLOGY_KEYS[candidate] === topology["topologyKey"]);
-    if (kind === undefined) continue;
-    for (const { origin, costList } of looseList(topology["originList"])) {
-      for (const cost of looseList(costList)) read(figures, kind, origin, cost);
-    }
-  }
+  for (const { area: kind, origin, destination, networkCost, ...bandwidth } of weights?.entries ?? [])
+    figures.set(areaKey({ kind, origin, destination }), {
+      networkCost,
+      capacity: amountOrNull(bandwidth.bandwidthCapacity, parseMemoryBytes),
+      allocated: wholeQuantity(bandwidth.bandwidthAllocated),
+    });
   const mark = object.metadata.annotations?.[WRITTEN_ANNOTATION];
   if (mark === undefined) return { index, figures, isOurs: false, isChanged: false, unitMs: null };
   const [hash, unit] = mark.split("/");
   const isOurs = hash === hashOf(figures);
   return { index, figures, isOurs, isChanged: !isOurs, unitMs: isOurs ? Number(unit) : null };
-}
-
-function read(figures: Map<string, AreaFigures>, kind: AreaKind, origin: unknown, cost: LooseFields): void {
-  const { destination, networkCost, bandwidthCapacity, bandwidthAllocated } = cost;
-  if (typeof origin !== "string" || typeof destination !== "string" || typeof networkCost !== "number")
-    return;
-  figures.set(areaKey({ kind, origin, destination }), {
-    networkCost,
-    capacity: amountOrNull(bandwidthCapacity, parseMemoryBytes),
-    allocated: wholeQuantity(bandwidthAllocated),
-  });
 }
 
 /** Milliseconds per unit of cost: the annotation's, else the default. Null: the annotation is no such number. */
@@ -148,7 +129,7 @@ function weightsOf(figures: Figures): Record<string, unknown> {
       origin,
       costList: entries.map(({ pair, value }) => costEntry(pair.destination, value)),
     }));
-    return originList.length === 0 ? [] : [{ topologyKey: TOPOLOGY_KEYS[kind], originList }];
+    return originList.length === 0 ? [] : [{ topologyKey: NETWORK_TOPOLOGY_KEYS[kind], originList }];
   });
   return { name: NETPERF_COSTS, topologyList };
 }

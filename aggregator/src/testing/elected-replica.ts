@@ -17,6 +17,8 @@ import { Probing } from "../probing.ts";
 import { aggregatorSettings } from "../settings.ts";
 import { fill, nodeObject, podObject } from "./cluster.ts";
 
+const NAMESPACE = "isochrone";
+
 export const BANDWIDTH_LEASE_MS = 30_000;
 export const NODES: readonly string[] = ["n0", "n1", "n2", "n3"];
 
@@ -101,11 +103,11 @@ export class TestReplica {
       },
     });
     this.#watch = new StoreClusterWatch(surroundings);
-    const addresses = new PodProbeAddresses({ udpPort: 1, tcpPort: 1, bandwidthPort: 2 });
+    const addresses = new PodProbeAddresses({ udpPort: 1, tcpPort: 1, bandwidthPort: 2 }, NAMESPACE);
     this.#watch.onPodChange((change) => addresses.take(change));
     this.leadership = new LeaseLeadership({
       ...surroundings,
-      namespace: "isochrone",
+      namespace: NAMESPACE,
       replica: name,
       url: () => this.#url,
     });

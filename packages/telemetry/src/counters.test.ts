@@ -140,7 +140,7 @@ describe("CounterTrack", () => {
 
 function parts(increment: Omit<Increment, "reset">, paneMs: number): [number, number][] {
   const out: [number, number][] = [];
-  spreadOverPanes({ ...increment, reset: false }, paneMs, (startMs, part) => out.push([startMs, part]));
+  spreadOverPanes({ ...increment, reset: false }, paneMs, { add: (...part) => out.push(part) });
   return out;
 }
 

@@ -73,6 +73,11 @@ export class CounterTrack {
   }
 }
 
+/** What increments are shared among: an object and not a function, because there is one for each of a hundred thousand counters. */
+export interface PaneSums {
+  add(paneStartMs: number, part: number): void;
+}
+
 /** An increment over a longer time than this many panes only reaches the newest ones: no window is longer. */
 const MAX_PANES = 1_024;
 
@@ -81,21 +86,17 @@ const MAX_PANES = 1_024;
  * Panes more than 1,023 before the last get no call (their share is not moved to the others), so that a counter which
  * claims to be as old as the epoch costs no more than a young one. Increments of no length go to the pane of `toMs`.
  */
-export function spreadOverPanes(
-  increment: Increment,
-  paneMs: number,
-  add: (paneStartMs: number, part: number) => void,
-): void {
+export function spreadOverPanes(increment: Increment, paneMs: number, into: PaneSums): void {
   const { fromMs, toMs, delta } = increment;
   const spanMs = toMs - fromMs;
   if (!(spanMs > 0)) {
-    add(Math.floor(toMs / paneMs) * paneMs, delta);
+    into.add(Math.floor(toMs / paneMs) * paneMs, delta);
     return;
   }
   const firstPane = Math.floor(fromMs / paneMs);
   const lastPane = Math.ceil(toMs / paneMs) - 1;
   for (let pane = Math.max(firstPane, lastPane - MAX_PANES + 1); pane <= lastPane; pane++) {
     const coveredMs = Math.min(toMs, (pane + 1) * paneMs) - Math.max(fromMs, pane * paneMs);
-    add(pane * paneMs, delta * (coveredMs / spanMs));
+    into.add(pane * paneMs, delta * (coveredMs / spanMs));
   }
 }

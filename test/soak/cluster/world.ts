@@ -99,11 +99,22 @@ export class World {
 
   /** The pod in a slot at a time. Each slot's pods follow each other, the slots' changes are spread evenly. */
   pod(slot: number, timeMs: number): PodIdentity {
-    const offsetMs = (hash(slot) / 2 ** 32) * this.#lifeMs;
-    const life = Math.floor((timeMs - this.shape.beginMs + offsetMs) / this.#lifeMs);
+    const { life, offsetMs } = this.#lifeOf(slot, timeMs);
     const startMs = Math.max(life * this.#lifeMs - offsetMs, -3_600_000) + this.shape.beginMs;
     const suffix = hash(slot * 64 + life).toString(36);
     return { slot, name: `${this.workloadName(this.workloadOfSlot(slot))}-${suffix}`, startMs };
+  }
+
+  /** When the slot's pod of a time is replaced by the next, ms since the epoch. */
+  endOfPod(slot: number, timeMs: number): number {
+    const { life, offsetMs } = this.#lifeOf(slot, timeMs);
+    return (life + 1) * this.#lifeMs - offsetMs + this.shape.beginMs;
+  }
+
+  #lifeOf(slot: number, timeMs: number): { readonly life: number; readonly offsetMs: number } {
+    const offsetMs = (hash(slot) / 2 ** 32) * this.#lifeMs;
+    const life = Math.floor((timeMs - this.shape.beginMs + offsetMs) / this.#lifeMs);
+    return { life, offsetMs };
   }
 
   /** Whether a workload's pods are the same at both times. */

@@ -37,21 +37,16 @@ const NO_SIDES: SideContribution[] = [];
 
 class SideDelta implements ChannelSideTarget {
   readonly reporter: Reporter;
-  readonly #key: ChannelKey;
   readonly #shape: WindowShape;
-  readonly #onFirst: () => void;
+  readonly #channel: ChannelDelta;
   #wire: WireAttributes | null = null;
   #cover: CoverageDelta | null = null;
   #flows: FlowDelta[] = NO_FLOWS;
-  #into: PaneParts | null = null;
-  readonly #add: (paneStartMs: number, part: number) => void;
 
-  constructor(key: ChannelKey, reporter: Reporter, shape: WindowShape, onFirst: () => void) {
-    this.#key = key;
+  constructor(channel: ChannelDelta, reporter: Reporter, shape: WindowShape) {
+    this.#channel = channel;
     this.reporter = reporter;
     this.#shape = shape;
-    this.#onFirst = onFirst;
-    this.#add = (paneStartMs, part) => this.#into!.add(paneStartMs, part);
   }
 
   get isEmpty(): boolean {
@@ -60,17 +55,17 @@ class SideDelta implements ChannelSideTarget {
 
   take(flow: Flow, increment: Increment): void {
     if (this.#cover === null) {
-      this.#onFirst();
+      this.#channel.touch();
       this.#cover = new CoverageDelta(this.#shape.windowMs);
     }
     this.#cover.extend(increment.fromMs, increment.toMs);
-    this.#into = this.#flow(flow);
-    if (increment.delta > 0) spreadOverPanes(increment, this.#shape.paneMs, this.#add);
+    const parts = this.#flow(flow);
+    if (increment.delta > 0) spreadOverPanes(increment, this.#shape.paneMs, parts);
   }
 
   drain(): SideContribution {
     const { reporter } = this;
-    this.#wire ??= new WireAttributes(sideAttributes(this.#key, reporter));
+    this.#wire ??= new WireAttributes(sideAttributes(this.#channel.key, reporter));
     const contribution = {
       reporter,
       wire: this.#wire,
@@ -101,12 +96,15 @@ function sideAttributes(key: ChannelKey, reporter: Reporter): Record<string, str
   };
 }
 
+const NO_SIDES_YET: SideDelta[] = [];
+
 /** Collects what is added to one channel. */
 export class ChannelDelta implements ChannelTarget {
   readonly key: ChannelKey;
   readonly #shape: WindowShape;
   readonly #touched: Touched<ChannelDelta>;
-  readonly #sides = new Map<Reporter, SideDelta>();
+  /** One, mostly: a map would cost each of them 200 bytes. */
+  #sides: SideDelta[] = NO_SIDES_YET;
   #isTouched = false;
   /** What this replica's own deltas are applied to, once it was looked up. */
   applied: ChannelState | null = null;
@@ -120,11 +118,10 @@ export class ChannelDelta implements ChannelTarget {
   }
 
   side(reporter: Reporter): ChannelSideTarget {
-    let side = this.#sides.get(reporter);
-    if (side === undefined) {
-      side = new SideDelta(this.key, reporter, this.#shape, () => this.#touch());
-      this.#sides.set(reporter, side);
-    }
+    for (const known of this.#sides) if (known.reporter === reporter) return known;
+    const side = new SideDelta(this, reporter, this.#shape);
+    if (this.#sides.length === 0) this.#sides = [side];
+    else this.#sides.push(side);
     return side;
   }
 
@@ -134,7 +131,8 @@ export class ChannelDelta implements ChannelTarget {
     return { channel: this, sides: drained(this.#sides) };
   }
 
-  #touch(): void {
+  /** Something is added to it, the first thing since the last drain perhaps. */
+  touch(): void {
     if (this.#isTouched) return;
     this.#isTouched = true;
     this.#touched.add(this);
@@ -142,9 +140,9 @@ export class ChannelDelta implements ChannelTarget {
 }
 
 /** Mostly one of one. */
-function drained(sides: ReadonlyMap<Reporter, SideDelta>): SideContribution[] {
+function drained(sides: readonly SideDelta[]): SideContribution[] {
   let all: SideContribution[] = NO_SIDES;
-  for (const side of sides.values()) {
+  for (const side of sides) {
     if (side.isEmpty) continue;
     if (all.length === 0) all = [side.drain()];
     else all.push(side.drain());

@@ -9,6 +9,9 @@ import { UNUSED_SINKS, type Sink } from "../sink.ts";
 import type { Tables } from "../tables.ts";
 import { bindPane } from "./bind-pane.ts";
 
+/** As in Ingest. */
+const SERIES_WINDOWS = 2;
+
 /** Reads deltas of other replicas into the windows. */
 export class DeltaReader implements MetricsVisitor {
   readonly #tables: Tables;
@@ -16,6 +19,8 @@ export class DeltaReader implements MetricsVisitor {
   /** The point in hand; its object is reused. */
   readonly #point = { startMs: 0, timeMs: 0, eventMs: 0, offsetMs: 0, clockGeneration: 0, nowMs: 0 };
   #refused = 0;
+  /** When series were last looked for that had no point. */
+  #sweptMs = Number.NaN;
 
   constructor(tables: Tables, maxSeries: number) {
     this.#tables = tables;
@@ -35,6 +40,10 @@ export class DeltaReader implements MetricsVisitor {
   /** @throws OtlpError when the bytes make no sense */
   read(bytes: Uint8Array, nowMs: number): void {
     this.#point.nowMs = nowMs;
+    if (!(nowMs - this.#sweptMs < this.#tables.shape.windowMs)) {
+      this.#decoder.forgetUnused(SERIES_WINDOWS);
+      this.#sweptMs = nowMs;
+    }
     this.#decoder.decode(bytes, this);
   }
 

@@ -12,7 +12,7 @@ import {
   type Outcome,
 } from "@isochrone/telemetry";
 import { FLOWS } from "../channels.ts";
-import type { PacketCount } from "../links.ts";
+import type { PacketCount } from "../link-counts.ts";
 import { USAGE_COUNTERS } from "../sink-tables.ts";
 import type { WindowShape } from "../window-shape.ts";
 import { isOnlyPresent, PACKET_COUNTS, paneOf } from "./apply-delta.ts";

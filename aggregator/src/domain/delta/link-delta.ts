@@ -1,5 +1,6 @@
 import { PROBE_ATTRIBUTES, type ExponentialHistogramData } from "@isochrone/telemetry";
-import type { LinkKey, LinkState, PacketCount, PaneOfLink } from "../links.ts";
+import type { PacketCount, PaneOfLink } from "../link-counts.ts";
+import type { LinkKey, LinkState } from "../links.ts";
 import type { PointTime } from "../point-time.ts";
 import { RttPart } from "../rtt-part.ts";
 import type { LinkTarget } from "../sink-tables.ts";

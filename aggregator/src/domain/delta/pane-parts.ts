@@ -1,3 +1,5 @@
+import type { PaneSums } from "@isochrone/telemetry";
+
 /** What was added to one pane. */
 export interface PanePart {
   readonly paneStartMs: number;
@@ -7,11 +9,18 @@ export interface PanePart {
 const NOTHING: PanePart[] = [];
 
 /** Sums by pane, of as many panes as were touched: a few. */
-export class PaneParts {
+export class PaneParts implements PaneSums {
   #parts: PanePart[] = NOTHING;
 
   get parts(): readonly PanePart[] {
     return this.#parts;
+  }
+
+  /** The parts, which are not kept any longer. */
+  drain(): readonly PanePart[] {
+    const parts = this.#parts;
+    this.#parts = NOTHING;
+    return parts;
   }
 
   add(paneStartMs: number, part: number): void {

@@ -49,16 +49,16 @@ const NO_LEVELS: LevelPart[] = [];
 const NO_SAMPLES: LastSample[] = [];
 
 class CounterDelta implements CounterTarget {
+  readonly counter: UsageCounter;
   readonly #shape: WindowShape;
-  readonly #onFirst: () => void;
+  readonly #usage: UsageDelta;
   #cover: CoverageDelta | null = null;
-  #parts = new PaneParts();
-  readonly #add: (paneStartMs: number, part: number) => void;
+  readonly #parts = new PaneParts();
 
-  constructor(shape: WindowShape, onFirst: () => void) {
+  constructor(counter: UsageCounter, shape: WindowShape, usage: UsageDelta) {
+    this.counter = counter;
     this.#shape = shape;
-    this.#onFirst = onFirst;
-    this.#add = (paneStartMs, part) => this.#parts.add(paneStartMs, part);
+    this.#usage = usage;
   }
 
   get isEmpty(): boolean {
@@ -67,33 +67,32 @@ class CounterDelta implements CounterTarget {
 
   take(increment: Increment): void {
     if (this.#cover === null) {
-      this.#onFirst();
+      this.#usage.touch();
       this.#cover = new CoverageDelta(this.#shape.windowMs);
     }
     this.#cover.extend(increment.fromMs, increment.toMs);
-    spreadOverPanes(increment, this.#shape.paneMs, this.#add);
+    spreadOverPanes(increment, this.#shape.paneMs, this.#parts);
   }
 
-  drain(counter: UsageCounter): CounterContribution {
-    const contribution = { counter, cover: this.#cover?.times() ?? [], parts: this.#parts.parts };
+  drain(): CounterContribution {
+    const cover = this.#cover?.times() ?? [];
     this.#cover = null;
-    this.#parts = new PaneParts();
-    return contribution;
+    return { counter: this.counter, cover, parts: this.#parts.drain() };
   }
 }
 
 class LevelDelta implements LevelTarget {
   readonly #paneMs: number;
-  readonly #onFirst: () => void;
+  readonly #usage: UsageDelta;
   #parts: LevelPart[] = NO_LEVELS;
 
-  constructor(paneMs: number, onFirst: () => void) {
+  constructor(paneMs: number, usage: UsageDelta) {
     this.#paneMs = paneMs;
-    this.#onFirst = onFirst;
+    this.#usage = usage;
   }
 
   take(eventMs: number, value: number): void {
-    if (this.#parts.length === 0) this.#onFirst();
+    if (this.#parts.length === 0) this.#usage.touch();
     const paneStartMs = Math.floor(eventMs / this.#paneMs) * this.#paneMs;
     const known = this.#parts.findLast((part) => part.paneStartMs === paneStartMs);
     if (known === undefined) {
@@ -116,21 +115,20 @@ class LevelDelta implements LevelTarget {
 
 class LastDelta implements LevelTarget {
   readonly owner: MemoryOwner;
-  readonly #wire: WireAttributes;
-  readonly #onFirst: () => void;
+  readonly #usage: UsageDelta;
+  #wire: WireAttributes | null = null;
   #timeMs = Number.NEGATIVE_INFINITY;
   #value = 0;
   isEmpty = true;
 
-  constructor(owner: MemoryOwner, wire: WireAttributes, onFirst: () => void) {
+  constructor(owner: MemoryOwner, usage: UsageDelta) {
     this.owner = owner;
-    this.#wire = wire;
-    this.#onFirst = onFirst;
+    this.#usage = usage;
   }
 
   take(eventMs: number, value: number): void {
     if (this.isEmpty) {
-      this.#onFirst();
+      this.#usage.touch();
       this.isEmpty = false;
     } else if (eventMs < this.#timeMs) return;
     this.#timeMs = eventMs;
@@ -139,9 +137,15 @@ class LastDelta implements LevelTarget {
 
   drain(): LastSample {
     this.isEmpty = true;
+    this.#wire ??= new WireAttributes({ ...this.#usage.attributes(), ...ownerAttributes(this.owner) });
     return { owner: this.owner, wire: this.#wire, timeMs: this.#timeMs, value: this.#value };
   }
 }
+
+/** Up to so many are looked for one by one. */
+const FEW_OWNERS = 8;
+const NO_COUNTERS_YET: CounterDelta[] = [];
+const NO_MEMORY_YET: LastDelta[] = [];
 
 /** Collects what is added to one pod or node. */
 export class UsageDelta implements UsageTarget {
@@ -149,10 +153,12 @@ export class UsageDelta implements UsageTarget {
   readonly name: string;
   readonly #shape: WindowShape;
   readonly #touched: Touched<UsageDelta>;
-  readonly #onFirst = (): void => this.#touch();
-  readonly #counters = new Map<UsageCounter, CounterDelta>();
+  /** Of these and those there are one or two, mostly: a map would cost each pod 200 bytes. */
+  #counters: CounterDelta[] = NO_COUNTERS_YET;
+  #memory: LastDelta[] = NO_MEMORY_YET;
+  /** By source and container; null while there are few. */
+  #memoryByOwner: Map<string, LastDelta> | null = null;
   #cpuLevel: LevelDelta | null = null;
-  readonly #memory = new Map<string, LastDelta>();
   #isTouched = false;
   #wire: WireAttributes | null = null;
   /** What this replica's own deltas are applied to, once it was looked up. */
@@ -169,27 +175,37 @@ export class UsageDelta implements UsageTarget {
 
   /** Of its points, beside whose they are. */
   get wire(): WireAttributes {
-    return (this.#wire ??= new WireAttributes(this.#attributes()));
+    return (this.#wire ??= new WireAttributes(this.attributes()));
   }
 
   counter(counter: UsageCounter): CounterTarget {
-    let delta = this.#counters.get(counter);
-    if (delta === undefined)
-      this.#counters.set(counter, (delta = new CounterDelta(this.#shape, this.#onFirst)));
+    for (const known of this.#counters) if (known.counter === counter) return known;
+    const delta = new CounterDelta(counter, this.#shape, this);
+    if (this.#counters.length === 0) this.#counters = [delta];
+    else this.#counters.push(delta);
     return delta;
   }
 
   cpuLevel(): LevelTarget {
-    return (this.#cpuLevel ??= new LevelDelta(this.#shape.paneMs, this.#onFirst));
+    return (this.#cpuLevel ??= new LevelDelta(this.#shape.paneMs, this));
   }
 
   memoryLevel(owner: MemoryOwner): LevelTarget {
-    const id = owner.container === null ? owner.source : `${owner.source} ${owner.container}`;
-    let last = this.#memory.get(id);
-    if (last === undefined) {
-      const wire = new WireAttributes({ ...this.#attributes(), ...ownerAttributes(owner) });
-      this.#memory.set(id, (last = new LastDelta(owner, wire, this.#onFirst)));
-    }
+    const byOwner = this.#memoryByOwner;
+    const known =
+      byOwner === null
+        ? this.#memory.find((last) => isSameOwner(last.owner, owner))
+        : byOwner.get(ownerId(owner));
+    return known ?? this.#openMemory(owner);
+  }
+
+  #openMemory(owner: MemoryOwner): LastDelta {
+    const last = new LastDelta(owner, this);
+    if (this.#memory.length === 0) this.#memory = [last];
+    else this.#memory.push(last);
+    if (this.#memoryByOwner !== null) this.#memoryByOwner.set(ownerId(owner), last);
+    else if (this.#memory.length > FEW_OWNERS)
+      this.#memoryByOwner = new Map(this.#memory.map((each) => [ownerId(each.owner), each]));
     return last;
   }
 
@@ -197,13 +213,13 @@ export class UsageDelta implements UsageTarget {
   drain(): UsageContribution {
     this.#isTouched = false;
     let counters: CounterContribution[] = NO_COUNTERS;
-    for (const [name, delta] of this.#counters) {
+    for (const delta of this.#counters) {
       if (delta.isEmpty) continue;
-      if (counters.length === 0) counters = [delta.drain(name)];
-      else counters.push(delta.drain(name));
+      if (counters.length === 0) counters = [delta.drain()];
+      else counters.push(delta.drain());
     }
     let memory: LastSample[] = NO_SAMPLES;
-    for (const last of this.#memory.values()) {
+    for (const last of this.#memory) {
       if (last.isEmpty) continue;
       if (memory.length === 0) memory = [last.drain()];
       else memory.push(last.drain());
@@ -211,15 +227,25 @@ export class UsageDelta implements UsageTarget {
     return { usage: this, counters, cpuLevels: this.#cpuLevel?.drain() ?? NO_LEVELS, memory };
   }
 
-  #attributes(): Record<string, string> {
+  /** Of all its points. */
+  attributes(): Record<string, string> {
     return { [PANE_ATTRIBUTES.scope]: this.scope, [PANE_ATTRIBUTES.name]: this.name };
   }
 
-  #touch(): void {
+  /** Something is added to it, the first thing since the last drain perhaps. */
+  touch(): void {
     if (this.#isTouched) return;
     this.#isTouched = true;
     this.#touched.add(this);
   }
+}
+
+function isSameOwner(a: MemoryOwner, b: MemoryOwner): boolean {
+  return a.source === b.source && a.container === b.container;
+}
+
+function ownerId({ source, container }: MemoryOwner): string {
+  return container === null ? source : `${source} ${container}`;
 }
 
 function ownerAttributes({ source, container }: MemoryOwner): Record<string, string> {

@@ -93,4 +93,35 @@ describe("ByteTable", () => {
       }),
     );
   });
+
+  it("forgets what nobody asked for over as many generations as are kept, and gives its slot away", () => {
+    const table = new ByteTable<string>(1000, 1);
+    intern(table, "a");
+    intern(table, "b");
+    table.endGeneration(2);
+    table.find(0, 0, key("a"));
+    table.endGeneration(2);
+    expect(table.size).toBe(2);
+    table.endGeneration(2);
+    expect(table.find(0, 0, key("b"))).toBeUndefined();
+    expect(table.find(0, 0, key("a"))).toBe("0/a");
+    intern(table, "c");
+    expect([table.size, table.evictions]).toEqual([2, 0]);
+    expect(table.find(0, 0, key("c"))).toBe("0/c");
+  });
+
+  it("finds all that stay, and copies that say the same, after many others have gone", () => {
+    const table = new ByteTable<() => string>(100_000, 1);
+    const add = (text: string): (() => string) =>
+      table.add(0, 0, key(text), (copy) => () => copy.bytes.toString("latin1", copy.start, copy.end));
+    for (let generation = 0; generation < 20; generation++) {
+      for (let i = 0; i < 1000; i++) add(`passing-${generation}-${i}`.padEnd(60, "."));
+      for (let i = 0; i < 50; i++)
+        if (table.find(0, 0, key(`staying-${i}`)) === undefined) add(`staying-${i}`);
+      table.endGeneration(1);
+      expect(table.size).toBe(1050);
+    }
+    for (let i = 0; i < 50; i++) expect(table.find(0, 0, key(`staying-${i}`))?.()).toBe(`staying-${i}`);
+    expect(table.evictions).toBe(0);
+  });
 });

@@ -20,15 +20,20 @@ export interface KeyRange {
 const sought = new FieldSet();
 const stored = new FieldSet();
 
-/** Where a stored copy of a key lies. */
+/** Where a stored copy of a key lies. It may be moved while the key is in the table. */
 export interface KeyCopy {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
 }
 
+type Movable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** Copies are put together again when more than this part of their chunks is of keys that are gone. */
+const MAX_WASTE = 1 / 8;
+
 /**
- * Values by (owner, part, range of bytes), least recently used evicted. Slots are numbers, and their links are typed arrays:
+ * Values by (owner, part, range of bytes), least recently used evicted, and those forgotten that nobody asks for any more. Slots are numbers, and their links are typed arrays:
  * a touch moves no object, so that the garbage collector has nothing to trace. Owner and part are 32-bit integers that
  * distinguish keys of equal bytes.
  *
@@ -41,9 +46,12 @@ export class ByteTable<T> {
   #evictions = 0;
   #size = 0;
 
-  #values: T[] = [];
-  #copies: KeyCopy[] = [];
-  #views: DataView[] = [];
+  /** Slots that were ever given out; those of #free are without a key. */
+  #slots = 0;
+  readonly #free: number[] = [];
+  #values: (T | undefined)[] = [];
+  #copies: (Movable<KeyCopy> | undefined)[] = [];
+  #views: (DataView | undefined)[] = [];
   #owners = new Int32Array(FIRST_SLOTS);
   #parts = new Int32Array(FIRST_SLOTS);
   readonly #index = new SlotIndex();
@@ -52,10 +60,16 @@ export class ByteTable<T> {
   #newer = new Int32Array(FIRST_SLOTS);
   #newest = NO_SLOT;
   #oldest = NO_SLOT;
+  /** By slot, the generation that its key was used in last. */
+  #uses = new Int32Array(FIRST_SLOTS);
+  #generation = 0;
 
   #chunk = Buffer.alloc(0);
   #chunkView = viewOf(this.#chunk);
   #chunkUsed = 0;
+  /** Bytes of keys, and of all chunks that any of them is in. */
+  #keyBytes = 0;
+  #chunkBytes = 0;
 
   /**
    * @param seed makes collisions unpredictable for who doesn't know it
@@ -85,6 +99,7 @@ export class ByteTable<T> {
       const length = key.end - key.start;
       if (end - start !== length) continue;
       if (!equalBytes(key.view, key.start, this.#views[slot]!, start, length)) continue;
+      this.#uses[slot] = this.#generation;
       if (slot !== this.#newest) this.#touch(slot);
       return this.#values[slot]!;
     }
@@ -113,8 +128,17 @@ export class ByteTable<T> {
     bytes.set(key.bytes.subarray(key.start, key.end), start);
     this.#index.unlink(slot);
     this.#index.link(slot, hashKey(key, this.#owners[slot]!, this.#parts[slot]!, this.#seed));
+    this.#uses[slot] = this.#generation;
     if (slot !== this.#newest) this.#touch(slot);
     return this.#values[slot]!;
+  }
+
+  /** Ends a generation: keys that were not used in the newest `kept` ones, this one included, are forgotten. */
+  endGeneration(kept: number): void {
+    const before = this.#generation - kept;
+    while (this.#oldest !== NO_SLOT && this.#uses[this.#oldest]! <= before) this.#forget(this.#oldest);
+    this.#generation++;
+    if (this.#chunkBytes - this.#keyBytes > CHUNK_BYTES + this.#chunkBytes * MAX_WASTE) this.#moveTogether();
   }
 
   #findSought(sets: SlotIndex, hash: number, owner: number, part: number, length: number): number {
@@ -131,13 +155,16 @@ export class ByteTable<T> {
 
   /** Adds what `create` makes of the stored copy of a key that `find` did not find. When `create` throws, nothing changes. */
   add(owner: number, part: number, key: KeyRange, create: (copy: KeyCopy) => T): T {
-    const start = this.#reserve(key.end - key.start);
-    const copy: KeyCopy = { bytes: this.#chunk, start, end: start + key.end - key.start };
+    const length = key.end - key.start;
+    const start = this.#reserve(length);
+    const copy = { bytes: this.#chunk, start, end: start + length };
     copy.bytes.set(key.bytes.subarray(key.start, key.end), start);
     const view = this.#chunkView;
     const value = create(copy);
     const hash = hashKey(key, owner, part, this.#seed);
     const slot = this.#size < this.#capacity ? this.#freshSlot() : this.#evictOldest();
+    this.#keyBytes += length;
+    this.#uses[slot] = this.#generation;
     this.#values[slot] = value;
     this.#copies[slot] = copy;
     this.#views[slot] = view;
@@ -153,6 +180,7 @@ export class ByteTable<T> {
     if (this.#chunkUsed + length > this.#chunk.length) {
       this.#chunk = Buffer.allocUnsafeSlow(length > OWN_BUFFER_BYTES ? length : CHUNK_BYTES);
       this.#chunkView = viewOf(this.#chunk);
+      this.#chunkBytes += this.#chunk.length;
       this.#chunkUsed = 0;
     }
     const start = this.#chunkUsed;
@@ -161,17 +189,52 @@ export class ByteTable<T> {
   }
 
   #freshSlot(): number {
-    if (this.#size === this.#owners.length) this.#grow();
-    return this.#size++;
+    this.#size++;
+    const free = this.#free.pop();
+    if (free !== undefined) return free;
+    if (this.#slots === this.#owners.length) this.#grow();
+    return this.#slots++;
   }
 
   #evictOldest(): number {
     const slot = this.#oldest;
+    this.#remove(slot);
+    this.#evictions++;
+    return slot;
+  }
+
+  #forget(slot: number): void {
+    this.#remove(slot);
+    this.#values[slot] = undefined;
+    this.#copies[slot] = undefined;
+    this.#views[slot] = undefined;
+    this.#free.push(slot);
+    this.#size--;
+  }
+
+  #remove(slot: number): void {
+    const { start, end } = this.#copies[slot]!;
+    this.#keyBytes -= end - start;
     this.#unlink(slot);
     this.#index.unlink(slot);
     this.#sets?.unlink(slot);
-    this.#evictions++;
-    return slot;
+  }
+
+  /** Copies all keys into new chunks: one key that stays would keep a whole chunk of others that are gone. */
+  #moveTogether(): void {
+    this.#chunk = Buffer.alloc(0);
+    this.#chunkUsed = 0;
+    this.#chunkBytes = 0;
+    for (let slot = this.#oldest; slot !== NO_SLOT; slot = this.#newer[slot]!) {
+      const copy = this.#copies[slot]!;
+      const { bytes, start, end } = copy;
+      const at = this.#reserve(end - start);
+      this.#chunk.set(bytes.subarray(start, end), at);
+      copy.bytes = this.#chunk;
+      copy.start = at;
+      copy.end = at + end - start;
+      this.#views[slot] = this.#chunkView;
+    }
   }
 
   #touch(slot: number): void {
@@ -202,8 +265,10 @@ export class ByteTable<T> {
     this.#parts = resized(this.#parts, length);
     this.#older = resized(this.#older, length);
     this.#newer = resized(this.#newer, length);
-    this.#index.grow(length, this.#size);
-    this.#sets?.grow(length, this.#size);
+    this.#uses = resized(this.#uses, length);
+    // It grows only when no slot is free: each of them has a key.
+    this.#index.grow(length, this.#slots);
+    this.#sets?.grow(length, this.#slots);
   }
 }
 

@@ -83,6 +83,14 @@ export class MetricsDecoder {
   }
 
   /**
+   * Ends a generation: series that had no point in the newest `kept` ones, this one included, are forgotten, as if they had been evicted. Who
+   * never calls it remembers all until there is no more room.
+   */
+  forgetUnused(kept: number): void {
+    this.#cache.endGeneration(kept);
+  }
+
+  /**
    * Hands the points of a record to `visitor`, in the order of the bytes within each resource.
    * @throws OtlpError `too_large` before anything is read; `malformed` where the bytes stop making sense: points before
    *   that place have been handed over by then

@@ -15,44 +15,38 @@ export interface MetricHead {
 
 const RESOURCE_ATTRIBUTES_FIELD = 1;
 
-/** Bytes that are kept until somebody wants to know what they say. */
-class LazyAttributes {
-  #copy: KeyCopy | null;
-  readonly #field: number;
+export class ResourceEntry {
+  readonly id: number;
+  readonly #copy: KeyCopy;
   #attributes: Attributes | null = null;
 
-  constructor(copy: KeyCopy, field: number) {
-    this.#copy = copy;
-    this.#field = field;
-  }
-
-  get value(): Attributes {
-    const copy = this.#copy;
-    if (copy !== null) {
-      this.#attributes = readAttributes(copy.bytes, copy.start, copy.end, this.#field);
-      this.#copy = null;
-    }
-    return this.#attributes!;
-  }
-}
-
-export class ResourceEntry extends LazyAttributes {
-  readonly id: number;
-
   constructor(id: number, copy: KeyCopy) {
-    super(copy, RESOURCE_ATTRIBUTES_FIELD);
     this.id = id;
+    this.#copy = copy;
+  }
+
+  /** Read when they are first asked for, and kept: resources are few. */
+  get attributes(): Attributes {
+    const { bytes, start, end } = this.#copy;
+    return (this.#attributes ??= readAttributes(bytes, start, end, RESOURCE_ATTRIBUTES_FIELD));
   }
 }
 
-class SeriesEntry extends LazyAttributes implements Series {
+/** Of which series the attributes were read last, and what they are. */
+let lastRead: KeyCopy | null = null;
+let lastAttributes: Attributes = {};
+
+class SeriesEntry implements Series {
   readonly id: number;
   readonly #head: MetricHead;
   readonly #resource: ResourceEntry;
+  readonly #copy: KeyCopy;
+  readonly #field: number;
   state: unknown = undefined;
 
   constructor(id: number, head: MetricHead, resource: ResourceEntry, copy: KeyCopy, field: number) {
-    super(copy, field);
+    this.#copy = copy;
+    this.#field = field;
     this.id = id;
     this.#head = head;
     this.#resource = resource;
@@ -74,10 +68,19 @@ class SeriesEntry extends LazyAttributes implements Series {
     return this.#head.monotonic;
   }
   get resource(): Attributes {
-    return this.#resource.value;
+    return this.#resource.attributes;
   }
+  /**
+   * Who binds a series asks for them several times in a row, and then never again: the bytes stay, and what they say is kept of the last one
+   * only. Of all series it would be half a kilobyte each.
+   */
   get attributes(): Attributes {
-    return this.value;
+    if (lastRead !== this.#copy) {
+      const { bytes, start, end } = this.#copy;
+      lastAttributes = readAttributes(bytes, start, end, this.#field);
+      lastRead = this.#copy;
+    }
+    return lastAttributes;
   }
 }
 
@@ -109,6 +112,12 @@ export class SeriesCache {
   }
   get evictions(): number {
     return this.#series.evictions;
+  }
+
+  /** Ends a generation: what was not used in the newest `kept` ones, this one included, is forgotten. */
+  endGeneration(kept: number): void {
+    this.#series.endGeneration(kept);
+    this.#resources.endGeneration(kept);
   }
 
   /** @throws OtlpError `malformed`: a resource is checked when it is first seen */

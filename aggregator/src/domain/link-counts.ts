@@ -1,0 +1,42 @@
+import type { Distribution } from "@isochrone/telemetry";
+import type { RttPart } from "./rtt-part.ts";
+
+/** What a link's probes counted in one pane, or in a window of panes. */
+export interface LinkCounts {
+  sent: number;
+  received: number;
+  lost: number;
+  late: number;
+  /** Packets that the kernel didn't take; `lost` excludes them. */
+  sendErrors: number;
+  variationSeconds: number;
+  variationCount: number;
+}
+
+/** What a link's probes found in a window of panes. */
+export interface LinkPane extends LinkCounts {
+  /** Null without an answer. */
+  rtt: Distribution | null;
+}
+
+/** What they found in one pane. */
+export interface PaneOfLink extends LinkCounts {
+  rtt: RttPart | null;
+}
+
+/** Packet counts of a pane. */
+export type PacketCount = "sent" | "received" | "lost" | "late" | "sendErrors";
+
+/** Sum and number of the differences between successive round-trip times. */
+export type Variation = "variationSeconds" | "variationCount";
+
+/** All counts, in the order in which they are kept. */
+export const LINK_COUNTS = [
+  "sent",
+  "received",
+  "lost",
+  "late",
+  "sendErrors",
+  "variationSeconds",
+  "variationCount",
+] as const satisfies readonly (keyof LinkCounts)[];

@@ -1,0 +1,146 @@
+import type { FastifyInstance } from "fastify";
+import { HealthSchema, ProblemSchema, type Health } from "@isochrone/topology";
+import type { Readiness } from "@isochrone/runtime/http";
+import type { Registry } from "prom-client";
+import type { GraphKeeper } from "../graph-keeper.ts";
+import { NoQuery } from "./query.ts";
+
+/** What is told of the aggregator itself. */
+export interface HealthSources {
+  readonly registry: Registry;
+  readonly keeper: GraphKeeper;
+  readonly replica: string | null;
+  readonly nowMs: () => number;
+  ready(): Readiness;
+}
+
+const MAX_CLOCKS = 20;
+
+/** `GET /api/v1/health`: the figures that a person asks for first. All of them, and those that are told over time, are on /metrics. */
+export function registerHealthRoute(app: FastifyInstance, sources: HealthSources): void {
+  app.get(
+    "/api/v1/health",
+    {
+      schema: {
+        summary: "How this aggregator is: freshness, what was dropped, replicas and their lag",
+        querystring: NoQuery,
+        response: { 200: HealthSchema, 400: ProblemSchema },
+      },
+    },
+    async (_request, reply) => reply.header("cache-control", "no-store").send(await healthOf(sources)),
+  );
+}
+
+interface Reading {
+  readonly labels: Readonly<Record<string, string | number | undefined>>;
+  readonly value: number;
+  readonly metricName?: string;
+}
+
+/** Reads the registry by name: what isn't registered here, such as what only several replicas have, is null. */
+class Readings {
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  async all(name: string): Promise<readonly Reading[]> {
+    const metric = this.#registry.getSingleMetric(`isochrone_${name}`);
+    return metric === undefined ? [] : (await metric.get()).values;
+  }
+
+  async maybe(name: string): Promise<number | null> {
+    const values = await this.all(name);
+    const sum = values.reduce((total, { value }) => total + value, 0);
+    return values.length === 0 || !Number.isFinite(sum) ? null : sum;
+  }
+
+  async sum(name: string): Promise<number> {
+    return (await this.maybe(name)) ?? 0;
+  }
+
+  async by(name: string, label: string): Promise<Record<string, number>> {
+    return Object.fromEntries(
+      (await this.all(name)).map(({ labels, value }) => [String(labels[label]), value]),
+    );
+  }
+
+  /** Mean of a histogram; null while it is empty. */
+  async mean(name: string): Promise<number | null> {
+    const values = await this.all(name);
+    const of = (suffix: string): number =>
+      values.find(({ metricName }) => metricName === `isochrone_${name}_${suffix}`)?.value ?? 0;
+    return of("count") === 0 ? null : of("sum") / of("count");
+  }
+}
+
+async function healthOf(sources: HealthSources): Promise<Health> {
+  const { registry, keeper, replica } = sources;
+  const readings = new Readings(registry);
+  const { newest } = keeper;
+  const now = sources.nowMs();
+  const readiness = sources.ready();
+  return {
+    observedAt: new Date(now).toISOString(),
+    ready: readiness.ready,
+    reasons: [...readiness.reasons],
+    version: newest?.version ?? null,
+    graphAgeSeconds: newest === null ? null : (now - newest.builtAtMs) / 1000,
+    buildFailures: await readings.sum("aggregator_build_failures_total"),
+    intake: await intakeOf(readings),
+    sizes: {
+      series: await readings.sum("aggregator_series"),
+      links: await readings.sum("aggregator_links"),
+      channels: await readings.sum("aggregator_channels"),
+      pods: await readings.sum("aggregator_pods"),
+      eventClients: await readings.sum("aggregator_event_clients"),
+    },
+    probing: {
+      plannedPairs: await readings.maybe("aggregator_probe_pairs"),
+      uncoveredZones: await readings.maybe("aggregator_probe_uncovered_zones"),
+    },
+    sampleAgeSeconds: await readings.mean("aggregator_sample_age_seconds"),
+    replicas: await replicasOf(readings, replica),
+    clocks: await clocksOf(readings),
+  };
+}
+
+async function intakeOf(readings: Readings): Promise<Health["intake"]> {
+  return {
+    records: await readings.sum("aggregator_records_total"),
+    points: await readings.sum("aggregator_points_total"),
+    missing: await readings.sum("records_missing_total"),
+    publisherDropped: await readings.sum("aggregator_publisher_dropped_total"),
+    tooLate: await readings.sum("aggregator_too_late_total"),
+    duplicates:
+      (await readings.sum("aggregator_duplicate_records_total")) +
+      (await readings.sum("aggregator_duplicate_points_total")),
+    deadLetters: await readings.sum("aggregator_dead_letters_total"),
+    refused: await readings.by("aggregator_refused_total", "reason"),
+    unused: await readings.by("aggregator_unused_total", "reason"),
+  };
+}
+
+async function replicasOf(readings: Readings, replica: string | null): Promise<Health["replicas"]> {
+  const leader = await readings.maybe("aggregator_leader");
+  return {
+    replica,
+    live: await readings.maybe("aggregator_live_replicas"),
+    isLeader: leader === null ? null : leader > 0,
+    ownedPartitions: await readings.maybe("aggregator_owned_partitions"),
+    lag: (await readings.all("consumer_lag_records")).map(({ labels, value }) => ({
+      topic: String(labels["topic"]),
+      partition: String(labels["partition"]),
+      records: value,
+    })),
+  };
+}
+
+async function clocksOf(readings: Readings): Promise<Health["clocks"]> {
+  const clocks = (await readings.all("aggregator_source_clock_skew_seconds")).map(({ labels, value }) => ({
+    source: String(labels["source"]),
+    skewSeconds: value,
+  }));
+  return clocks.sort((a, b) => Math.abs(b.skewSeconds) - Math.abs(a.skewSeconds)).slice(0, MAX_CLOCKS);
+}

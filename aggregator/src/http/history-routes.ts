@@ -1,0 +1,67 @@
+import type { FastifyInstance } from "fastify";
+import { GraphHistorySchema, LinkHistorySchema, ProblemSchema } from "@isochrone/topology";
+import { Type, type Static } from "typebox";
+import { AggregatorError } from "../errors.ts";
+import type { GraphHistory } from "../graph-history.ts";
+import type { GraphKeeper } from "../graph-keeper.ts";
+import { NOTHING_ELSE, NoQuery } from "./query.ts";
+
+const LinkQuery = Type.Object(
+  {
+    source: Type.String({ minLength: 1, maxLength: 253 }),
+    target: Type.String({ minLength: 1, maxLength: 253 }),
+  },
+  NOTHING_ELSE,
+);
+type LinkQuery = Static<typeof LinkQuery>;
+
+/** Of the graph routes: the graphs of then. */
+export const AtQuery = Type.Optional(
+  Type.String({
+    maxLength: 64,
+    description:
+      "A moment, RFC 3339: the graphs as they were then, as far as kept (see /api/v1/graph/history). Only of the full window",
+  }),
+);
+
+/** Milliseconds since the epoch. Throws an AggregatorError. */
+export function momentOf(at: string): number {
+  const ms = /^\d{4}-\d\d-\d\dT/.test(at) ? Date.parse(at) : Number.NaN;
+  if (Number.isNaN(ms))
+    throw new AggregatorError("bad_query", "at must be a moment as 2026-01-31T12:00:00Z (RFC 3339)");
+  return ms;
+}
+
+/** `GET /api/v1/graph/history`, and the history of one pair. */
+export function registerHistoryRoutes(
+  app: FastifyInstance,
+  history: GraphHistory,
+  keeper: GraphKeeper,
+): void {
+  app.get(
+    "/api/v1/graph/history",
+    {
+      schema: {
+        summary: "Which moments ?at= reaches",
+        querystring: NoQuery,
+        response: { 200: GraphHistorySchema, 400: ProblemSchema },
+      },
+    },
+    (_request, reply) =>
+      reply
+        .header("cache-control", "no-store")
+        .send({ keptSeconds: history.keptSeconds, times: history.times() }),
+  );
+  app.get<{ Querystring: LinkQuery }>(
+    "/api/v1/graph/history/link",
+    {
+      schema: {
+        summary: "How one ordered pair of nodes was, over the kept history",
+        querystring: LinkQuery,
+        response: { 200: LinkHistorySchema, 400: ProblemSchema },
+      },
+    },
+    ({ query: { source, target } }, reply) =>
+      reply.header("cache-control", "no-store").send(history.link(source, target, keeper.rule.methods)),
+  );
+}
