@@ -1,38 +1,131 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { stripTypeScriptTypes } from "node:module";
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
 
 /** A file of the page as a server hands it out. */
 export interface Asset {
   readonly contentType: string;
-  readonly body: string;
+  readonly body: string | Buffer;
 }
 
 export interface Page {
   /** By URL path; "/" is the document. */
   readonly assets: ReadonlyMap<string, Asset>;
+  /** Why this is not the page but a note in its place; null: it is the page. */
+  readonly missing: string | null;
 }
+
+/** Where sources and builds are. */
+export interface PageFolders {
+  readonly sources: string;
+  readonly builds: string;
+  /** Builds into the folder that is its argument. */
+  readonly program: string;
+}
+
+const FOLDERS: PageFolders = {
+  sources: join(import.meta.dirname, "page"),
+  builds: join(import.meta.dirname, "../dist"),
+  program: join(import.meta.dirname, "build.ts"),
+};
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".css": "text/css; charset=utf-8",
   ".svg": "image/svg+xml",
-  ".ts": "text/javascript; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
 };
 
+const BUILD_TIMEOUT_MS = 60_000;
+
 /**
- * The web page. Its TypeScript runs in the browser as modules: the types are stripped here once, nothing is bundled, and paths keep
- * their `.ts` so that imports resolve the same in the editor and in the browser.
+ * The web page. It is built when its sources are newer than every build, which takes a second or two; an image carries the build and no
+ * sources. Where it can't be built, the servers start all the same, and their page says what is missing.
  */
-export function createPage(): Page {
-  const folder = join(import.meta.dirname, "../page");
-  const assets = new Map<string, Asset>();
-  for (const name of readdirSync(folder)) {
-    const contentType = CONTENT_TYPES[extname(name)];
-    if (contentType === undefined || name.endsWith(".test.ts")) continue;
-    const text = readFileSync(join(folder, name), "utf8");
-    const body = name.endsWith(".ts") ? stripTypeScriptTypes(text) : text;
-    assets.set(name === "index.html" ? "/" : `/assets/${name}`, { contentType, body });
+export function createPage(folders: PageFolders = FOLDERS): Page {
+  try {
+    return { assets: readAssets(builtFolder(folders)), missing: null };
+  } catch (error) {
+    const missing = error instanceof Error ? error.message : String(error);
+    return {
+      assets: new Map([["/", { contentType: CONTENT_TYPES[".html"]!, body: noteOf(missing) }]]),
+      missing,
+    };
   }
-  return { assets };
+}
+
+/** The folder of a build of these very sources. Throws where there is none and none can be made. */
+function builtFolder(folders: PageFolders): string {
+  if (!existsSync(folders.sources)) return newestBuild(folders.builds);
+  const folder = join(folders.builds, sourceHash(folders));
+  if (!existsSync(folder)) build(folders, folder);
+  return folder;
+}
+
+function newestBuild(builds: string): string {
+  const found = existsSync(builds) ? readdirSync(builds).filter((name) => !name.startsWith(".")) : [];
+  const [newest] = found
+    .map((name) => join(builds, name))
+    .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
+  if (newest === undefined) throw new Error(`the page has neither sources nor a build in ${builds}`);
+  return newest;
+}
+
+/** Of everything that a build is made from, but for what tests and locks hold fast anyway. */
+function sourceHash({ sources, program }: PageFolders): string {
+  const hash = createHash("sha256");
+  const files = readdirSync(sources, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !/\.test\.tsx?$/.test(entry.name))
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .sort();
+  const manifest = join(program, "../../package.json");
+  for (const file of [...files, program, ...(existsSync(manifest) ? [manifest] : [])])
+    hash.update(file.slice(sources.length)).update("\0").update(readFileSync(file)).update("\0");
+  return hash.digest("hex").slice(0, 16);
+}
+
+/** Beside the place and then into it at once: several processes may build at the same time. */
+function build({ builds, program }: PageFolders, folder: string): void {
+  mkdirSync(builds, { recursive: true });
+  const beside = join(builds, `.${process.pid}-${process.hrtime.bigint().toString(36)}`);
+  try {
+    const { status, error, stderr } = spawnSync(process.execPath, [program, beside], {
+      encoding: "utf8",
+      timeout: BUILD_TIMEOUT_MS,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    if (status !== 0) throw new Error(`the page could not be built: ${error?.message ?? firstLine(stderr)}`);
+    const older = readdirSync(builds).filter((name) => !name.startsWith("."));
+    if (!existsSync(folder)) renameSync(beside, folder);
+    for (const name of older) rmSync(join(builds, name), { recursive: true, force: true });
+  } catch (error) {
+    // Another process was quicker.
+    if (!existsSync(folder)) throw error;
+  } finally {
+    rmSync(beside, { recursive: true, force: true });
+  }
+}
+
+function firstLine(text: string): string {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return lines.find((line) => line.includes("Error")) ?? lines[0] ?? "the build said nothing";
+}
+
+function readAssets(folder: string): ReadonlyMap<string, Asset> {
+  const assets = new Map<string, Asset>();
+  for (const { parentPath, name } of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const contentType = CONTENT_TYPES[extname(name)];
+    if (contentType === undefined) continue;
+    const file = join(parentPath, name);
+    const path = file.slice(folder.length).replaceAll("\\", "/");
+    assets.set(path === "/index.html" ? "/" : path, { contentType, body: readFileSync(file, "utf8") });
+  }
+  return assets;
+}
+
+/** In place of the page. */
+function noteOf(missing: string): string {
+  const text = missing.replaceAll(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Isochrone</title></head><body><main><h1>The page is not here</h1><p>The graph API runs; its web page could not be made ready: ${text}.</p><p>A clone needs <code>npm install</code> (with the development packages); an image brings the page with it. The graphs are at <a href="api/v1/graph/cluster">api/v1/graph/cluster</a>.</p></main></body></html>\n`;
 }

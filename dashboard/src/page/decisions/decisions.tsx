@@ -1,0 +1,163 @@
+import type { DecisionList } from "@isochrone/topology";
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { PlanList } from "../model/plan.ts";
+import { Card, Empty, Loading, Name, Table, Trouble, When } from "../parts/common.tsx";
+import { useJson } from "../parts/ask.ts";
+import { linkTo } from "../store.ts";
+import { DecisionView, PlanView } from "./decision.tsx";
+import { FILTERS, streamOf, wordOf, type Entry, type Filter } from "./stream.ts";
+
+const MOST = 200;
+
+export function DecisionsPage(props: {
+  readonly kind: "decision" | "plan";
+  readonly id: string | null;
+}): VNode {
+  const decisions = useJson<DecisionList>(`api/v1/decisions?limit=${MOST}`, { isOfNow: true });
+  const plans = useJson<PlanList>("api/v1/plans?limit=50", { isOfNow: true });
+  const { id } = props;
+  if (id !== null)
+    return (
+      <Opened
+        {...props}
+        id={id}
+        decisions={decisions.data}
+        plans={plans.data}
+        fault={decisions.failure?.text ?? null}
+      />
+    );
+  return (
+    <>
+      <div class="page-head">
+        <h1>Decisions</h1>
+      </div>
+      <Card title="Placements, evictions and plans" id="stream">
+        {decisions.data === null ? (
+          decisions.failure === null ? (
+            <Loading lines={6} />
+          ) : (
+            <Trouble title="There are no decisions to show">
+              {decisions.status === 503
+                ? "No scheduler-plugin is connected to this aggregator (aggregator.decisionsUrl): graphs are drawn, and nobody scores by them."
+                : `The scheduler-plugin gives no answer: ${decisions.failure.text.replace(/^no graphs: /, "")}.`}
+            </Trouble>
+          )
+        ) : (
+          <Stream decisions={decisions.data.decisions} plans={plans.data?.plans ?? []} />
+        )}
+      </Card>
+    </>
+  );
+}
+
+function Stream(props: {
+  readonly decisions: DecisionList["decisions"];
+  readonly plans: PlanList["plans"];
+}): VNode {
+  const [filter, setFilter] = useState<Filter>("all");
+  const entries = streamOf(props.decisions, props.plans, filter);
+  return (
+    <>
+      <div class="controls" role="group" aria-label="Kinds of decisions">
+        {FILTERS.map((each) => (
+          <button key={each} type="button" aria-pressed={each === filter} onClick={() => setFilter(each)}>
+            {each[0]!.toUpperCase() + each.slice(1)}
+          </button>
+        ))}
+      </div>
+      {entries.length === 0 ? (
+        <Empty title={filter === "all" ? "Nothing was decided yet" : `No ${filter} yet`}>
+          A decision appears as soon as kube-scheduler asks for scores, the planner plans or the descheduler
+          moves a pod.
+        </Empty>
+      ) : (
+        <Table
+          id="decisions"
+          label="decisions, the newest first"
+          columns={[
+            { title: "When", isText: true },
+            { title: "What", isText: true },
+            { title: "Of", isText: true },
+            { title: "Node", isText: true },
+            { title: "Because", isText: true },
+          ]}
+          rows={entries.slice(0, MOST).map(rowOf)}
+        />
+      )}
+    </>
+  );
+}
+
+function rowOf(entry: Entry): { readonly key: string; readonly cells: readonly VNode[] } {
+  const link = linkTo({ page: "decisions", kind: entry.kind, id: entry.id });
+  if (entry.kind === "plan") {
+    const { plan } = entry;
+    const placed = plan.pods.filter(({ node }) => node !== null).length;
+    return {
+      key: `plan ${plan.id}`,
+      cells: [
+        <When at={plan.at} />,
+        <span class="badge plan">plan</span>,
+        <a href={link}>
+          <Name>{plan.workflow}</Name>
+        </a>,
+        <span>
+          {placed} of {plan.pods.length} pods
+        </span>,
+        <span class="because">{plan.explanation[0] ?? ""}</span>,
+      ],
+    };
+  }
+  const { decision } = entry;
+  return {
+    key: `decision ${decision.id}`,
+    cells: [
+      <When at={decision.at} />,
+      <span class={`badge ${wordOf(decision)}`}>{wordOf(decision)}</span>,
+      <a href={link}>
+        <Name>{decision.pod.name}</Name>
+      </a>,
+      decision.best === null ? <span class="soft">none</span> : <Name>{decision.best}</Name>,
+      <span class="because">{decision.explanation[0] ?? ""}</span>,
+    ],
+  };
+}
+
+interface OpenedProps {
+  readonly kind: "decision" | "plan";
+  readonly id: string;
+  readonly decisions: DecisionList | null;
+  readonly plans: PlanList | null;
+  readonly fault: string | null;
+}
+
+function Opened({ kind, id, decisions, plans, fault }: OpenedProps): VNode {
+  const back = (
+    <p class="crumbs">
+      <a href={linkTo({ page: "decisions", kind: "decision", id: null })}>Decisions</a>
+    </p>
+  );
+  const decision = kind === "decision" ? decisions?.decisions.find((each) => each.id === id) : undefined;
+  const plan = kind === "plan" ? plans?.plans.find((each) => each.id === id) : undefined;
+  if (decision !== undefined) return <DecisionView decision={decision} back={back} />;
+  if (plan !== undefined) return <PlanView plan={plan} back={back} />;
+  const isLoading = (kind === "decision" ? decisions : plans) === null;
+  return (
+    <>
+      <div class="page-head">
+        {back}
+        <h1>{kind === "plan" ? "Plan" : "Decision"}</h1>
+      </div>
+      {!isLoading ? (
+        <Empty title={`This ${kind} is no longer kept`}>
+          The scheduler-plugin keeps the newest ones only, and forgets them when it restarts.
+        </Empty>
+      ) : fault === null ? (
+        <Loading lines={6} />
+      ) : (
+        <Trouble title={`This ${kind} can't be shown`}>{fault.replace(/^no graphs: /, "")}</Trouble>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,65 @@
+// A decision's candidates as bars. Parts have units of their own, from bytes times milliseconds to points of a hundred: a bar can only say how
+// good a candidate is in each part among the others. Pure.
+import type { Candidate } from "@isochrone/topology";
+
+export interface Segment {
+  readonly part: string;
+  /** Of the whole width, 0 to 1. */
+  readonly share: number;
+  /** In the part's own unit. */
+  readonly value: number;
+}
+
+export interface Bar {
+  readonly candidate: Candidate;
+  readonly segments: readonly Segment[];
+}
+
+/** What another part sums up already. */
+const INNER: Readonly<Record<string, readonly string[]>> = { resource: ["cpu", "memory"] };
+
+/** The parts that are compared, in the order that they come in; parts of which nothing is known are left out. */
+export function partsOf(candidates: readonly Candidate[]): string[] {
+  const names = [...new Set(candidates.flatMap(({ parts }) => Object.keys(parts)))];
+  const hidden = new Set(names.flatMap((name) => INNER[name] ?? []));
+  return names.filter((name) => !hidden.has(name) && candidates.some(({ parts }) => isFigure(parts[name])));
+}
+
+/** The best first. In each part the best candidate has a full segment, the worst none; where all are as good as alike, all have a full one. */
+export function barsOf(candidates: readonly Candidate[]): Bar[] {
+  const names = partsOf(candidates);
+  const spans = new Map(names.map((name) => [name, spanOf(candidates, name)]));
+  return [...candidates]
+    .sort(
+      (a, b) => Number(b.feasible) - Number(a.feasible) || b.score - a.score || (a.name < b.name ? -1 : 1),
+    )
+    .map((candidate) => ({
+      candidate,
+      segments: names.flatMap((part) => {
+        const value = candidate.parts[part];
+        if (!isFigure(value) || !candidate.feasible) return [];
+        const { low, high } = spans.get(part)!;
+        const good = isAlike(low, high) ? 1 : (value - low) / (high - low);
+        return [{ part, share: good / names.length, value }];
+      }),
+    }));
+}
+
+/** Differences of less than a hundredth decide nothing, and a bar would make them look large. */
+const ALIKE = 0.01;
+const isAlike = (low: number, high: number): boolean =>
+  high - low <= ALIKE * Math.max(Math.abs(low), Math.abs(high));
+
+const isFigure = (value: number | null | undefined): value is number =>
+  value !== null && value !== undefined && Number.isFinite(value);
+
+function spanOf(
+  candidates: readonly Candidate[],
+  name: string,
+): { readonly low: number; readonly high: number } {
+  const values = candidates.flatMap(({ parts, feasible }) => {
+    const value = parts[name];
+    return feasible && isFigure(value) ? [value] : [];
+  });
+  return { low: Math.min(...values), high: Math.max(...values) };
+}

@@ -1,0 +1,98 @@
+import type { ClusterGraphSnapshot, Health } from "@isochrone/topology";
+import { describe, expect, test } from "vitest";
+import { clusterViewOf } from "../model/cluster-view.ts";
+import { findingsOf, instrumentsOf } from "./health-model.ts";
+
+const node = (name: string, usageAgeSeconds: number | null) => ({
+  name,
+  zone: null,
+  region: null,
+  coordinate: null,
+  usageAgeSeconds,
+});
+const link = (source: string, target: string, ageSeconds: number | null, lossRatio = 0) => ({
+  source,
+  target,
+  method: "udp_rr",
+  ipFamily: 4,
+  rttMs: { p50: lossRatio === 1 ? null : 1, p90: null, p99: null, mean: 1, count: 1 },
+  lossRatio,
+  costMs: null,
+  errorMs: null,
+  origin: "measured",
+  provisional: false,
+  ageSeconds,
+});
+const view = clusterViewOf({
+  version: 1,
+  observedAt: "2026-01-01T00:00:00Z",
+  windowSeconds: 30,
+  nodes: [
+    node("well", 1),
+    node("mute", 1),
+    node("old", 1),
+    node("alone", 1),
+    node("blind", null),
+    node("half", 1),
+  ],
+  links: [
+    link("well", "old", 1),
+    link("old", "well", 1000),
+    link("alone", "well", 1, 1),
+    link("blind", "well", 1),
+    link("half", "well", 1),
+    link("half", "old", 1, 1),
+  ],
+} as unknown as ClusterGraphSnapshot);
+
+const health: Health = {
+  observedAt: "2026-01-01T00:00:00Z",
+  ready: true,
+  reasons: [],
+  version: 1,
+  graphAgeSeconds: 1,
+  buildFailures: 0,
+  intake: {
+    records: 1,
+    points: 1,
+    missing: 0,
+    publisherDropped: 0,
+    tooLate: 0,
+    duplicates: 0,
+    deadLetters: 0,
+    refused: { malformed: 0 },
+    unused: {},
+  },
+  sizes: { series: 1, links: 1, channels: 1, pods: 1, eventClients: 1 },
+  probing: { plannedPairs: null, uncoveredZones: null },
+  sampleAgeSeconds: null,
+  replicas: { replica: null, live: null, isLeader: null, ownedPartitions: null, lag: [] },
+  clocks: [],
+};
+
+describe("health", () => {
+  test("tells which instruments are sick, and how", () => {
+    expect(Object.fromEntries(instrumentsOf(view).map((each) => [each.node, each.words]))).toEqual({
+      mute: "no probe reports",
+      old: "the probe is silent",
+      alone: "no peer answers",
+      blind: "no usage is known",
+      half: "1 of 2 peers don't answer",
+      well: "well",
+    });
+    expect(instrumentsOf(view).at(-1)!.node).toBe("well");
+  });
+
+  test("finds nothing where nothing is, and names the worst first", () => {
+    expect(findingsOf(health, [], 30)).toEqual([]);
+    const sick = {
+      ...health,
+      ready: false,
+      reasons: ["waiting"],
+      intake: { ...health.intake, missing: 3, refused: { malformed: 2 } },
+    };
+    const findings = findingsOf(sick, instrumentsOf(view), 30);
+    expect(findings.map(({ level }) => level)).toEqual(["bad", "bad", "warn", "warn", "warn"]);
+    expect(findings[0]!.remedy).toBe("waiting");
+  });
+});

@@ -1,0 +1,228 @@
+import type { Health } from "@isochrone/topology";
+import type { VNode } from "preact";
+import { useMemo } from "preact/hooks";
+import type { ClusterView } from "../model/cluster-view.ts";
+import { age, count, figure, percent } from "../model/format.ts";
+import { Card, Empty, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
+import { useJson } from "../parts/ask.ts";
+import { cluster } from "../store.ts";
+import { summaryOf } from "../network/summary.ts";
+import { findingsOf, instrumentsOf, total, type Finding, type Instrument } from "./health-model.ts";
+
+const MOST_NODES = 100;
+
+export function HealthPage(): VNode {
+  const view = cluster.value!;
+  const { data: health, failure } = useJson<Health>("api/v1/health", { isOfNow: true });
+  const instruments = useMemo(() => instrumentsOf(view), [view]);
+  return (
+    <>
+      <div class="page-head">
+        <h1>Health</h1>
+      </div>
+      {health === null ? (
+        failure === null ? (
+          <Loading lines={4} />
+        ) : (
+          <Trouble title="The aggregator says nothing of itself">{failure.text}</Trouble>
+        )
+      ) : (
+        <Aggregator health={health} view={view} instruments={instruments} />
+      )}
+      <Card title="Instruments by node" id="instruments">
+        <Instruments instruments={instruments} />
+      </Card>
+    </>
+  );
+}
+
+interface AggregatorProps {
+  readonly health: Health;
+  readonly view: ClusterView;
+  readonly instruments: readonly Instrument[];
+}
+
+function Aggregator({ health, view, instruments }: AggregatorProps): VNode {
+  const { intake, replicas, probing, sizes } = health;
+  const { coverage, pairs } = useMemo(() => summaryOf(view), [view]);
+  const lost = intake.missing + intake.publisherDropped;
+  const lag = replicas.lag.reduce((sum, { records }) => sum + records, 0);
+  return (
+    <>
+      <Findings findings={findingsOf(health, instruments, view.windowSeconds)} />
+      <dl class="tiles four">
+        <Tile
+          label="Newest graph"
+          value={age(health.graphAgeSeconds)}
+          note={`version ${health.version ?? "–"}`}
+        />
+        <Tile
+          label="Samples arrive after"
+          value={health.sampleAgeSeconds === null ? "–" : `${figure(health.sampleAgeSeconds)} s`}
+          note="mean since the start"
+        />
+        <Tile
+          label="Coverage"
+          value={percent(coverage)}
+          note={`${count(pairs)} pairs measured${probing.plannedPairs === null ? "" : ` of ${count(probing.plannedPairs)} planned`}`}
+        />
+        <Tile label="Records" value={count(intake.records)} note={`${count(intake.points)} points`} />
+        <Tile
+          label="Lost on the way"
+          value={count(lost)}
+          note={`${count(intake.missing)} missing, ${count(intake.publisherDropped)} dropped`}
+          {...(lost > 0 ? { state: "warn" as const } : {})}
+        />
+        <Tile label="Lag" value={count(lag)} note={`records over ${replicas.lag.length} partitions`} />
+        <Tile
+          label="Replicas"
+          value={count(replicas.live ?? 1)}
+          note={
+            replicas.isLeader === null
+              ? "one alone"
+              : `this one ${replicas.isLeader ? "leads" : "follows"}${replicas.ownedPartitions === null ? "" : `, ${replicas.ownedPartitions} partitions`}`
+          }
+        />
+        <Tile
+          label="In memory"
+          value={count(sizes.series)}
+          note={`series; ${count(sizes.links)} links, ${count(sizes.eventClients)} readers`}
+        />
+      </dl>
+      <div class="columns">
+        <Card title="What was not used">
+          <Reasons health={health} />
+        </Card>
+        <Card title="Partitions and clocks">
+          <Lag health={health} />
+        </Card>
+      </div>
+    </>
+  );
+}
+
+function Findings({ findings }: { readonly findings: readonly Finding[] }): VNode {
+  if (findings.length === 0)
+    return (
+      <p class="verdict good" id="verdict">
+        All is well: figures are fresh, nothing was lost, every probe answers.
+      </p>
+    );
+  return (
+    <ul class="findings" id="verdict">
+      {findings.map(({ level, title, remedy }) => (
+        <li key={title} class={level}>
+          <span class={`badge ${level}`}>{level === "bad" ? "broken" : "look"}</span>
+          <div>
+            <strong>{title}</strong>
+            <p>{remedy}</p>
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  tooLate: "older than the window",
+  duplicates: "came again",
+  deadLetters: "records that could not be used",
+};
+
+function Reasons({ health: { intake } }: { readonly health: Health }): VNode {
+  const rows = [
+    ["late and twice", "tooLate", intake.tooLate] as const,
+    ["late and twice", "duplicates", intake.duplicates] as const,
+    ["refused", "deadLetters", intake.deadLetters] as const,
+    ...Object.entries(intake.refused).map(([reason, value]) => ["refused", reason, value] as const),
+    ...Object.entries(intake.unused).map(([reason, value]) => ["of no use", reason, value] as const),
+  ].filter(([, , value]) => value > 0);
+  if (rows.length === 0)
+    return (
+      <Empty title="Nothing was refused">
+        {count(intake.points)} points came, and all were in time, new and right.
+      </Empty>
+    );
+  return (
+    <Table
+      label="what was not used, by reason"
+      columns={[{ title: "What", isText: true }, { title: "Reason", isText: true }, { title: "Points" }]}
+      rows={rows.map(([kind, reason, value]) => ({
+        key: `${kind} ${reason}`,
+        cells: [kind, WORDS[reason] ?? reason.replaceAll("_", " "), count(value)],
+      }))}
+    />
+  );
+}
+
+function Lag({ health: { replicas, clocks } }: { readonly health: Health }): VNode {
+  const topics = new Map<string, { partitions: number; records: number }>();
+  for (const { topic, records } of replicas.lag) {
+    const seen = topics.get(topic) ?? { partitions: 0, records: 0 };
+    topics.set(topic, { partitions: seen.partitions + 1, records: seen.records + records });
+  }
+  return (
+    <>
+      {topics.size === 0 ? (
+        <Empty title="No partitions are read here" />
+      ) : (
+        <Table
+          label="lag by topic"
+          columns={[{ title: "Topic", isText: true }, { title: "Partitions" }, { title: "Waiting" }]}
+          rows={[...topics].map(([topic, { partitions, records }]) => ({
+            key: topic,
+            cells: [<Name>{topic}</Name>, count(partitions), count(records)],
+          }))}
+        />
+      )}
+      {clocks.length === 0 ? null : (
+        <Table
+          label="clocks that are furthest off"
+          columns={[{ title: "Source", isText: true }, { title: "Clock off by" }]}
+          rows={clocks.slice(0, 5).map(({ source, skewSeconds }) => ({
+            key: source,
+            cells: [<Name>{source}</Name>, `${(skewSeconds * 1000).toFixed(0)} ms`],
+          }))}
+        />
+      )}
+    </>
+  );
+}
+
+function Instruments({ instruments }: { readonly instruments: readonly Instrument[] }): VNode {
+  if (instruments.length === 0)
+    return <Empty title="No node is known yet">The cluster's objects are still being read.</Empty>;
+  return (
+    <>
+      <Table
+        id="instruments"
+        label="instruments by node, the sick first"
+        columns={[
+          { title: "Node", isText: true },
+          { title: "State", isText: true },
+          { title: "Peers answering" },
+          { title: "Newest answer" },
+          { title: "Newest usage" },
+        ]}
+        rows={instruments
+          .slice(0, MOST_NODES)
+          .map(({ node, state, words, peers, answering, probeAgeSeconds, usageAgeSeconds }) => ({
+            key: node,
+            cells: [
+              <Name>{node}</Name>,
+              <span class={`badge ${state}`}>{words}</span>,
+              `${answering} of ${peers}`,
+              age(probeAgeSeconds),
+              age(usageAgeSeconds),
+            ],
+          }))}
+      />
+      {instruments.length > MOST_NODES ? (
+        <p class="soft">
+          The first {MOST_NODES} of {count(instruments.length)}, the sick first:{" "}
+          {count(total({ bad: instruments.filter(({ state }) => state !== "good").length }))}.
+        </p>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,8 @@
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { start } from "./store.ts";
+
+const place = document.getElementById("app")!;
+place.replaceChildren();
+render(<App />, place);
+start();

@@ -1,0 +1,165 @@
+import type { ClusterGraphSnapshot, Link } from "@isochrone/topology";
+import { describe, expect, test } from "vitest";
+import { CELL, gridOf, KIND_BITS, MARK } from "../network/grid.ts";
+import { pixelsOf } from "../network/pixels.ts";
+import { summaryOf, worstPairs } from "../network/summary.ts";
+import { clusterViewOf, costBetween, findPair, PAIR, rowOf } from "./cluster-view.ts";
+import { rgbSteps } from "./scale.ts";
+
+const node = (name: string, region: string | null, zone: string | null, coordinate: number[] | null = null) =>
+  ({ name, region, zone, coordinate }) as unknown as ClusterGraphSnapshot["nodes"][number];
+
+function link(source: string, target: string, p50: number | null, more: Partial<Link> = {}): Link {
+  return {
+    source,
+    target,
+    method: "udp_rr",
+    ipFamily: 4,
+    rttMs: { p50, p90: null, p99: null, mean: p50, count: 1 },
+    lossRatio: p50 === null ? 1 : 0,
+    jitterMs: null,
+    bandwidthBitsPerSecond: { capacity: null, achieved: null, available: null },
+    costMs: p50,
+    errorMs: null,
+    origin: "measured",
+    provisional: false,
+    ageSeconds: 1,
+    observedAt: null,
+    ...more,
+  };
+}
+
+const graph = (links: Link[]): ClusterGraphSnapshot => ({
+  version: 7,
+  observedAt: "2026-01-01T00:00:00Z",
+  windowSeconds: 30,
+  costMethods: ["icmp", "udp_rr"],
+  coordinates: {
+    fittedAt: "2026-01-01T00:00:00Z",
+    ageSeconds: 1,
+    pairs: 1,
+    medianRelativeError: null,
+    p90RelativeError: null,
+  },
+  nodes: [
+    node("b-10", "east", "z2", [3, 4, 1]),
+    node("b-2", "east", "z2"),
+    node("a-1", "east", "z1", [0, 0, 2]),
+    node("lost", null, null),
+  ],
+  links,
+});
+
+describe("the cluster as the page sees it", () => {
+  test("has its nodes by region, zone and number, and areas of those that belong together", () => {
+    const { nodes, areas } = clusterViewOf(graph([]));
+    expect(nodes.map(({ name }) => name)).toEqual(["a-1", "b-2", "b-10", "lost"]);
+    expect(areas.map(({ zone, begin, end }) => [zone, begin, end])).toEqual([
+      ["z1", 0, 1],
+      ["z2", 1, 3],
+      ["no zone", 3, 4],
+    ]);
+  });
+
+  test("believes one link per pair: the preferred method that has a figure", () => {
+    const { pairs } = clusterViewOf(
+      graph([
+        link("a-1", "b-2", 5),
+        link("a-1", "b-2", 6, { method: "icmp" }),
+        link("b-2", "a-1", null, { method: "icmp" }),
+        link("b-2", "a-1", 9),
+        link("a-1", "a-1", 1),
+        link("a-1", "stranger", 1),
+      ]),
+    );
+    expect(pairs.column).toHaveLength(2);
+    expect(pairs.figures.p50[findPair(pairs, 0, 1)]).toBe(6);
+    expect(pairs.figures.p50[findPair(pairs, 1, 0)]).toBe(9);
+    expect(findPair(pairs, 1, 2)).toBe(-1);
+    expect([rowOf(pairs, 0), rowOf(pairs, 1)]).toEqual([0, 1]);
+  });
+
+  test("knows what a way costs: measured, by coordinates, unreachable or unknown", () => {
+    const cost = costBetween(clusterViewOf(graph([link("a-1", "b-2", 5), link("b-2", "a-1", null)])));
+    expect([cost("a-1", "b-2"), cost("a-1", "b-10"), cost("b-2", "a-1"), cost("a-1", "a-1")]).toEqual([
+      5,
+      8,
+      Infinity,
+      0,
+    ]);
+    expect([cost("a-1", "lost"), cost("a-1", "stranger")]).toEqual([Number.NaN, Number.NaN]);
+  });
+});
+
+describe("the matrix", () => {
+  const links = [
+    link("a-1", "b-2", 400),
+    link("b-2", "a-1", null),
+    link("b-10", "b-2", 2, { lossRatio: 0.1, ageSeconds: 1000, provisional: true }),
+  ];
+  const view = clusterViewOf(graph(links));
+
+  test("tells measured from estimated, silent and unknown, and marks losses and age", () => {
+    const { size, cells, values } = gridOf(view, "p50", "nodes");
+    const at = (row: number, column: number): number => cells[row * size + column]!;
+    expect([at(0, 1), at(0, 2), at(1, 0) & KIND_BITS, at(0, 3), at(1, 1)]).toEqual([
+      CELL.measured,
+      CELL.estimated,
+      CELL.dead,
+      CELL.nothing,
+      CELL.self,
+    ]);
+    expect(values[2]).toBe(8);
+    expect(at(2, 1)).toBe(CELL.measured | MARK.lossy | MARK.stale | MARK.provisional);
+    expect(view.pairs.flags[findPair(view.pairs, 2, 1)]! & PAIR.stale).toBe(PAIR.stale);
+  });
+
+  test("of zones has the medians of their pairs", () => {
+    const { size, labels, cells, values, bands } = gridOf(view, "p50", "zones");
+    expect([size, labels, bands.map(({ label }) => label)]).toEqual([
+      3,
+      ["z1", "z2", "no zone"],
+      ["east", "no region"],
+    ]);
+    expect([values[1], values[4]]).toEqual([400, 2]);
+    expect([cells[1]! & KIND_BITS, cells[3]! & KIND_BITS]).toEqual([CELL.measured, CELL.dead]);
+    expect(gridOf(view, "loss", "regions").values[0]).toBeCloseTo(0.05);
+  });
+
+  test("is red where a link is slow", () => {
+    const pixels = pixelsOf(gridOf(view, "p50", "nodes"), "light");
+    expect([...pixels.subarray(4, 8)]).toEqual([...rgbSteps("light").at(-1)!, 255]);
+    expect(pixels).toHaveLength(4 * 4 * 4);
+  });
+
+  test("of nothing is empty", () => {
+    const none = clusterViewOf({ ...graph([]), nodes: [] });
+    expect(gridOf(none, "p50", "nodes").size).toBe(0);
+    expect(gridOf(none, "p50", "zones").size).toBe(0);
+  });
+});
+
+describe("the network as a whole", () => {
+  test("names the worst pairs, those without an answer first", () => {
+    const view = clusterViewOf(
+      graph([
+        link("a-1", "b-2", 5),
+        link("b-2", "a-1", 50),
+        link("b-2", "b-10", null),
+        link("lost", "a-1", 7),
+      ]),
+    );
+    const names = worstPairs(view, 3).map((at) =>
+      [view.nodes[rowOf(view.pairs, at)]!.name, view.nodes[view.pairs.column[at]!]!.name].join(" "),
+    );
+    expect(names).toEqual(["b-2 b-10", "b-2 a-1", "lost a-1"]);
+    expect(summaryOf(view)).toMatchObject({
+      medianMs: 7,
+      worstMs: 50,
+      pairs: 3,
+      coverage: 0.25,
+      dead: 1,
+      lossy: 0,
+    });
+  });
+});

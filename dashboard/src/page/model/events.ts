@@ -1,0 +1,132 @@
+// The event stream, read with fetch instead of EventSource, which can't send a token.
+
+/** An event as the server sent it. */
+export interface ServerEvent {
+  readonly type: string;
+  readonly id: string;
+  readonly data: string;
+}
+
+/** How the stream is followed. */
+export interface FollowOptions {
+  /** Opens it; `lastId` is empty at first. */
+  readonly open: (lastId: string, signal: AbortSignal) => Promise<Response>;
+  readonly onEvent: (event: ServerEvent) => void;
+  /** Told when a connection stands (again), and when it is lost or none could be made. */
+  readonly onState?: (isOpen: boolean) => void;
+  readonly signal: AbortSignal;
+  /** Between two tries, until the server says otherwise. @default 1000 */
+  readonly retryMs?: number;
+}
+
+const MAX_RETRY_MS = 30_000;
+/** The server's heartbeat comes every 15 s: what is silent for this long is dead. */
+const SILENCE_MS = 45_000;
+
+/** Follows the stream until the signal, over any number of connections, each from where the one before ended. Never rejects. */
+export async function followEvents(options: FollowOptions): Promise<void> {
+  const { open, onEvent, onState, signal } = options;
+  let retryMs = options.retryMs ?? 1_000;
+  let lastId = "";
+  while (!signal.aborted) {
+    const silence = new Silence(signal);
+    try {
+      const response = await open(lastId, silence.signal);
+      if (!response.ok || response.body === null) throw new Error(`answered ${response.status}`);
+      onState?.(true);
+      for await (const item of readEvents(response.body, () => silence.broken())) {
+        if (typeof item === "number") retryMs = Math.min(item, MAX_RETRY_MS);
+        else {
+          lastId = item.id;
+          onEvent(item);
+        }
+      }
+    } catch {
+      // Whatever it was, the next connection tells.
+    } finally {
+      silence.stop();
+    }
+    if (signal.aborted) return;
+    onState?.(false);
+    await pause(retryMs, signal);
+  }
+}
+
+/** Ends a connection over which nothing comes. */
+class Silence {
+  readonly signal: AbortSignal;
+  readonly #dead = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(outer: AbortSignal) {
+    this.signal = AbortSignal.any([outer, this.#dead.signal]);
+    this.broken();
+  }
+
+  /** Something came. */
+  broken(): void {
+    this.stop();
+    this.#timer = setTimeout(() => this.#dead.abort(), SILENCE_MS);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+/** Events, and for `retry` its milliseconds. As the HTML standard reads a stream, for servers that end lines with LF. */
+export async function* readEvents(
+  body: ReadableStream<Uint8Array>,
+  onChunk: () => void = () => undefined,
+): AsyncGenerator<ServerEvent | number> {
+  const reader = body
+    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+    .getReader();
+  let rest = "";
+  let event = { type: "", data: [] as string[] };
+  let id = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      onChunk();
+      const lines = (rest + value).split("\n");
+      rest = lines.pop()!;
+      for (const line of lines) {
+        if (line === "") {
+          if (event.data.length > 0) yield { type: event.type || "message", id, data: event.data.join("\n") };
+          event = { type: "", data: [] };
+          continue;
+        }
+        const [field, text] = fieldOf(line);
+        if (field === "event") event.type = text;
+        else if (field === "data") event.data.push(text);
+        else if (field === "id") id = text;
+        else if (field === "retry" && /^\d+$/.test(text)) yield Number(text);
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+function fieldOf(line: string): [field: string, text: string] {
+  const colon = line.indexOf(":");
+  if (colon === -1) return [line, ""];
+  const text = line.slice(colon + 1);
+  return [line.slice(0, colon), text.startsWith(" ") ? text.slice(1) : text];
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}

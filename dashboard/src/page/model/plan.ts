@@ -1,0 +1,24 @@
+// What the scheduler-plugin's plans API answers; its document describes it.
+
+export interface Plan {
+  readonly id: string;
+  readonly at: string;
+  /** namespace/name */
+  readonly workflow: string;
+  readonly durationMs: number;
+  /** Bytes per second times milliseconds. */
+  readonly cost: { readonly network: number; readonly pressure: number; readonly total: number } | null;
+  readonly lowerBound: number | null;
+  readonly pods: readonly {
+    readonly name: string;
+    readonly workload: string | null;
+    readonly node: string | null;
+    readonly reason: string | null;
+    readonly decision: string;
+  }[];
+  readonly explanation: readonly string[];
+}
+
+export interface PlanList {
+  readonly plans: readonly Plan[];
+}

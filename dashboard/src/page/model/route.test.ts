@@ -1,0 +1,41 @@
+import { describe, expect, test } from "vitest";
+import { formatRoute, parseRoute, type Route } from "./route.ts";
+
+const view = { quantity: "p50", level: null, at: null } as const;
+
+describe("routes", () => {
+  test.each<[string, Route]>([
+    ["#/network", { place: { page: "network", view: "matrix" }, view }],
+    ["#/network/map", { place: { page: "network", view: "map" }, view }],
+    ["#/pair/a%2Fb/%3Cb%3E%20%22c", { place: { page: "pair", source: "a/b", target: '<b> "c' }, view }],
+    [
+      "#/workflows/default/sample",
+      { place: { page: "workflows", workflow: { namespace: "default", name: "sample" } }, view },
+    ],
+    ["#/decisions/x-1", { place: { page: "decisions", kind: "decision", id: "x-1" }, view }],
+    ["#/plans/x-1", { place: { page: "decisions", kind: "plan", id: "x-1" }, view }],
+    [
+      "#/health?at=2026-01-01T00%3A00%3A00Z",
+      { place: { page: "health" }, view: { ...view, at: "2026-01-01T00:00:00Z" } },
+    ],
+    [
+      "#/network?show=loss&level=zones",
+      { place: { page: "network", view: "matrix" }, view: { ...view, quantity: "loss", level: "zones" } },
+    ],
+  ])("%s can be read and written", (fragment, route) => {
+    expect(parseRoute(fragment)).toEqual(route);
+    expect(formatRoute(route)).toBe(fragment);
+  });
+
+  test.each([
+    "",
+    "#",
+    "#/nowhere/else",
+    "#/pair/only-one",
+    "#/network/%E0%A4%A",
+    "#/network?show=<script>&level=9&at=yesterday",
+    "#///",
+  ])("%s leads to the matrix", (fragment) =>
+    expect(parseRoute(fragment)).toEqual({ place: { page: "network", view: "matrix" }, view }),
+  );
+});

@@ -1,0 +1,108 @@
+// Where in the page one is, as the part of the address behind the #: it can be sent to somebody, and nonsense in it leads somewhere sensible.
+
+export const QUANTITIES = ["p50", "p90", "p99", "loss", "age"] as const;
+export type Quantity = (typeof QUANTITIES)[number];
+
+export const LEVELS = ["nodes", "zones", "regions"] as const;
+export type Level = (typeof LEVELS)[number];
+
+export type Place =
+  | { readonly page: "network"; readonly view: "matrix" | "map" }
+  | { readonly page: "pair"; readonly source: string; readonly target: string }
+  | {
+      readonly page: "workflows";
+      readonly workflow: { readonly namespace: string; readonly name: string } | null;
+    }
+  | { readonly page: "decisions"; readonly kind: "decision" | "plan"; readonly id: string | null }
+  | { readonly page: "health" };
+
+/** How it is looked at; null: as the page thinks best. */
+export interface View {
+  readonly quantity: Quantity;
+  readonly level: Level | null;
+  /** A former moment, RFC 3339; null: now. */
+  readonly at: string | null;
+}
+
+export interface Route {
+  readonly place: Place;
+  readonly view: View;
+}
+
+const PLAIN: View = { quantity: "p50", level: null, at: null };
+
+/** Reads the fragment; what it can't make sense of it leaves out. */
+export function parseRoute(fragment: string): Route {
+  const [path = "", query = ""] = fragment.replace(/^#/, "").split("?", 2);
+  const parts = path
+    .split("/")
+    .filter((part) => part !== "")
+    .map(decoded);
+  return { place: placeOf(parts), view: viewOf(new URLSearchParams(query)) };
+}
+
+/** The fragment of a place; what is as usual stays out of it. */
+export function formatRoute({ place, view }: Route): string {
+  const query = new URLSearchParams();
+  if (view.quantity !== PLAIN.quantity) query.set("show", view.quantity);
+  if (view.level !== null) query.set("level", view.level);
+  if (view.at !== null) query.set("at", view.at);
+  const text = query.toString();
+  const path = segmentsOf(place).map(encodeURIComponent).join("/");
+  return `#/${path}${text === "" ? "" : `?${text}`}`;
+}
+
+function placeOf([page, ...rest]: readonly string[]): Place {
+  switch (page) {
+    case "pair":
+      return rest.length >= 2
+        ? { page, source: rest[0]!, target: rest[1]! }
+        : { page: "network", view: "matrix" };
+    case "workflows":
+      return { page, workflow: rest.length >= 2 ? { namespace: rest[0]!, name: rest[1]! } : null };
+    case "decisions":
+      return { page, kind: "decision", id: rest[0] ?? null };
+    case "plans":
+      return { page: "decisions", kind: "plan", id: rest[0] ?? null };
+    case "health":
+      return { page };
+    default:
+      return { page: "network", view: rest[0] === "map" ? "map" : "matrix" };
+  }
+}
+
+function segmentsOf(place: Place): readonly string[] {
+  switch (place.page) {
+    case "network":
+      return place.view === "map" ? ["network", "map"] : ["network"];
+    case "pair":
+      return ["pair", place.source, place.target];
+    case "workflows":
+      return place.workflow === null
+        ? ["workflows"]
+        : ["workflows", place.workflow.namespace, place.workflow.name];
+    case "decisions":
+      return place.id === null ? ["decisions"] : [place.kind === "plan" ? "plans" : "decisions", place.id];
+    default:
+      return [place.page];
+  }
+}
+
+function viewOf(query: URLSearchParams): View {
+  const show = query.get("show");
+  const level = query.get("level");
+  const at = query.get("at");
+  return {
+    quantity: QUANTITIES.find((known) => known === show) ?? PLAIN.quantity,
+    level: LEVELS.find((known) => known === level) ?? null,
+    at: at !== null && /^\d{4}-\d\d-\d\dT/.test(at) && !Number.isNaN(Date.parse(at)) ? at : null,
+  };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,217 @@
+// The matrix as numbers: of nodes, or of zones or regions, whose cells are the medians of their pairs.
+import { estimateMs, findPair, NO_REGION, PAIR, type ClusterView } from "../model/cluster-view.ts";
+import type { Level, Quantity } from "../model/route.ts";
+import type { Measure } from "../model/scale.ts";
+
+/** What a cell is. */
+export const CELL = { nothing: 0, measured: 1, estimated: 2, dead: 3, self: 4 } as const;
+/** What it is beside that. */
+export const MARK = { lossy: 16, stale: 32, provisional: 64 } as const;
+export const KIND_BITS = 15;
+
+/** Loss that is shown beside a latency. */
+const LOSSY = 0.001;
+
+/** Rows that belong together. */
+export interface Band {
+  readonly label: string;
+  readonly region: string;
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** A square of cells, row by row. */
+export interface Grid {
+  readonly level: Level;
+  readonly quantity: Quantity;
+  readonly size: number;
+  readonly labels: readonly string[];
+  readonly bands: readonly Band[];
+  readonly values: Float32Array;
+  readonly cells: Uint8Array;
+}
+
+export function measureOf(quantity: Quantity): Measure {
+  return quantity === "loss" ? "loss" : quantity === "age" ? "seconds" : "ms";
+}
+
+const COLUMN = { p50: "p50", p90: "p90", p99: "p99", loss: "lossRatio", age: "ageSeconds" } as const;
+
+/** More cells than this no canvas shows: larger clusters are shown by zone. */
+export const MAX_ROWS = 2_500;
+
+/** As which level a cluster of that many nodes is best seen at first. */
+export function usualLevel(nodes: number): Level {
+  return nodes > 1_200 ? "zones" : "nodes";
+}
+
+export function gridOf(view: ClusterView, quantity: Quantity, level: Level): Grid {
+  return level === "nodes" && view.nodes.length <= MAX_ROWS
+    ? nodeGrid(view, quantity)
+    : areaGrid(view, quantity, level === "regions" ? "regions" : "zones");
+}
+
+function nodeGrid(view: ClusterView, quantity: Quantity): Grid {
+  const { nodes, areas, pairs } = view;
+  const size = nodes.length;
+  const values = new Float32Array(size * size).fill(Number.NaN);
+  const cells = new Uint8Array(size * size);
+  if (measureOf(quantity) === "ms") estimateAll(view, values, cells);
+  const column = pairs.figures[COLUMN[quantity]];
+  for (let row = 0; row < size; row++) {
+    for (let at = pairs.rowStart[row]!; at < pairs.rowStart[row + 1]!; at++) {
+      const cell = row * size + pairs.column[at]!;
+      const value = figureAt(view, at, column[at]!, quantity);
+      const [kind, shown] = kindAt(view, at, value, quantity);
+      if (kind === CELL.nothing) continue;
+      cells[cell] = kind | marksAt(view, at, quantity);
+      values[cell] = shown;
+    }
+    cells[row * size + row] = CELL.self;
+    values[row * size + row] = Number.NaN;
+  }
+  return {
+    level: "nodes",
+    quantity,
+    size,
+    labels: nodes.map(({ name }) => name),
+    bands: areas.map(({ zone, region, begin, end }) => ({ label: zone, region, begin, end })),
+    values,
+    cells,
+  };
+}
+
+/** A link that was declared or estimated has a cost and no measured quantiles. */
+function figureAt({ pairs }: ClusterView, at: number, figure: number, quantity: Quantity): number {
+  const isMeasured = (pairs.flags[at]! & (PAIR.estimated | PAIR.declared)) === 0;
+  return isMeasured || measureOf(quantity) !== "ms" ? figure : pairs.figures.costMs[at]!;
+}
+
+function kindAt(
+  { pairs }: ClusterView,
+  at: number,
+  value: number,
+  quantity: Quantity,
+): readonly [kind: number, value: number] {
+  const flags = pairs.flags[at]!;
+  if ((flags & PAIR.dead) !== 0 && quantity !== "age") return [CELL.dead, Number.NaN];
+  if (Number.isNaN(value)) return [CELL.nothing, value];
+  const isGuess = (flags & (PAIR.estimated | PAIR.declared)) !== 0;
+  return [isGuess ? CELL.estimated : CELL.measured, value];
+}
+
+function marksAt({ pairs }: ClusterView, at: number, quantity: Quantity): number {
+  const flags = pairs.flags[at]!;
+  const loss = pairs.figures.lossRatio[at]!;
+  return (
+    (loss > LOSSY && quantity !== "loss" ? MARK.lossy : 0) |
+    ((flags & PAIR.stale) === 0 ? 0 : MARK.stale) |
+    ((flags & PAIR.provisional) === 0 ? 0 : MARK.provisional)
+  );
+}
+
+function estimateAll({ nodes, coordinates }: ClusterView, values: Float32Array, cells: Uint8Array): void {
+  if (coordinates === null || coordinates === undefined) return;
+  const size = nodes.length;
+  for (let row = 0; row < size; row++) {
+    const from = nodes[row]!.coordinate;
+    if (from === null) continue;
+    for (let column = row + 1; column < size; column++) {
+      const ms = estimateMs(from, nodes[column]!.coordinate);
+      if (Number.isNaN(ms)) continue;
+      values[row * size + column] = values[column * size + row] = ms;
+      cells[row * size + column] = cells[column * size + row] = CELL.estimated;
+    }
+  }
+}
+
+interface Group {
+  readonly label: string;
+  readonly region: string;
+  readonly members: readonly number[];
+}
+
+function areaGrid(view: ClusterView, quantity: Quantity, level: "zones" | "regions"): Grid {
+  const groups = groupsOf(view, level);
+  const size = groups.length;
+  const values = new Float32Array(size * size).fill(Number.NaN);
+  const cells = new Uint8Array(size * size);
+  const groupAt = new Int32Array(view.nodes.length);
+  for (const [index, { members }] of groups.entries()) for (const node of members) groupAt[node] = index;
+  const found = Array.from({ length: size * size }, () => ({ values: [] as number[], marks: 0, dead: 0 }));
+  const { pairs } = view;
+  const column = pairs.figures[COLUMN[quantity]];
+  for (let row = 0; row < view.nodes.length; row++)
+    for (let at = pairs.rowStart[row]!; at < pairs.rowStart[row + 1]!; at++) {
+      const cell = found[groupAt[row]! * size + groupAt[pairs.column[at]!]!]!;
+      const [kind, value] = kindAt(view, at, figureAt(view, at, column[at]!, quantity), quantity);
+      if (kind === CELL.dead) cell.dead++;
+      else if (kind !== CELL.nothing) cell.values.push(value);
+      cell.marks |= marksAt(view, at, quantity);
+    }
+  for (const [cell, { values: seen, marks, dead }] of found.entries()) {
+    if (seen.length > 0) {
+      values[cell] = median(seen);
+      cells[cell] = CELL.measured | marks | (dead > 0 ? MARK.lossy : 0);
+    } else if (dead > 0) cells[cell] = CELL.dead;
+  }
+  return {
+    level,
+    quantity,
+    size,
+    labels: groups.map(({ label }) => label),
+    bands: bandsOf(groups),
+    values,
+    cells,
+  };
+}
+
+function groupsOf({ areas }: ClusterView, level: "zones" | "regions"): Group[] {
+  const groups = new Map<string, { label: string; region: string; members: number[] }>();
+  for (const { region, zone, begin, end } of areas) {
+    const label = level === "regions" ? region : zone;
+    const key = `${region}\n${label}`;
+    const group = groups.get(key) ?? { label, region, members: [] };
+    for (let node = begin; node < end; node++) group.members.push(node);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+function bandsOf(groups: readonly Group[]): Band[] {
+  const bands: Band[] = [];
+  for (const [index, { region }] of groups.entries()) {
+    const last = bands.at(-1);
+    if (last?.region === region) bands[bands.length - 1] = { ...last, end: index + 1 };
+    else bands.push({ label: region, region, begin: index, end: index + 1 });
+  }
+  return bands;
+}
+
+/** Of an unsorted list that may be changed. */
+function median(values: number[]): number {
+  values.sort((a, b) => a - b);
+  const middle = values.length >> 1;
+  return values.length % 2 === 1 ? values[middle]! : (values[middle - 1]! + values[middle]!) / 2;
+}
+
+/** Figures of one pair of nodes by their rows, for a line of text. */
+export function pairAt(
+  view: ClusterView,
+  row: number,
+  column: number,
+): { readonly [name in "p50" | "p90" | "p99" | "lossRatio" | "ageSeconds" | "count"]: number } | null {
+  const at = findPair(view.pairs, row, column);
+  if (at < 0) return null;
+  const { p50, p90, p99, lossRatio, ageSeconds, count } = view.pairs.figures;
+  return {
+    p50: p50[at]!,
+    p90: p90[at]!,
+    p99: p99[at]!,
+    lossRatio: lossRatio[at]!,
+    ageSeconds: ageSeconds[at]!,
+    count: count[at]!,
+  };
+}
+
+export const regionLabel = (region: string): string => (region === NO_REGION ? "" : region);

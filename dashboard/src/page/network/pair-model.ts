@@ -1,0 +1,42 @@
+import type { Link } from "@isochrone/topology";
+
+const DEFAULT_ORDER = ["udp_rr", "tcp_rr", "icmp", "tcp_connect"];
+
+/** The link that costs come from: measured before declared before estimated, then by the order of methods. */
+export function believed(links: readonly Link[], order: readonly string[]): Link | null {
+  const methods = [...order, ...DEFAULT_ORDER];
+  const rank = (link: Link): number =>
+    (link.origin === "measured" ? 0 : link.origin === "declared" ? 200 : 400) +
+    (link.rttMs.p50 === null && link.costMs === null ? 100 : 0) +
+    methods.indexOf(link.method);
+  return links.reduce<Link | null>(
+    (best, link) => (best === null || rank(link) < rank(best) ? link : best),
+    null,
+  );
+}
+
+/** Where a value stands on a logarithmic axis, 0 to 1. */
+export function onAxis(value: number, low: number, high: number): number {
+  const share = Math.log(Math.max(value, low) / low) / Math.log(high / low);
+  return Math.min(Math.max(share, 0), 1);
+}
+
+/** An axis of whole decades, halves and fifths around the values, and its ticks. */
+export function axisOf(values: readonly number[]): {
+  readonly low: number;
+  readonly high: number;
+  readonly ticks: readonly number[];
+} {
+  const known = values.filter((value) => value > 0 && Number.isFinite(value));
+  if (known.length === 0) return { low: 0.1, high: 1000, ticks: [0.1, 1, 10, 100, 1000] };
+  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const steps = Array.from(
+    { length: 27 },
+    (_, index) => [1, 2, 5][index % 3]! * 10 ** (Math.floor(index / 3) - 4),
+  );
+  const low = steps.findLast((step) => step <= least * 0.9) ?? steps[0]!;
+  const high = steps.find((step) => step >= most * 1.1) ?? steps.at(-1)!;
+  const between = steps.filter((step) => step >= low && step <= high);
+  const every = Math.ceil(between.length / 7);
+  return { low, high, ticks: between.filter((_, index) => index % every === 0) };
+}

@@ -1,0 +1,86 @@
+// Which part of a square of cells is seen, and how large. Pure.
+
+export interface Viewport {
+  /** Pixels per cell. */
+  readonly scale: number;
+  /** Where the first cell begins, in pixels of the cells' field. */
+  readonly x: number;
+  readonly y: number;
+}
+
+/** The field that cells are drawn in. */
+export interface Field {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Larger cells than this make a small matrix no clearer. */
+const MAX_FIT = 46;
+const MAX_SCALE = 64;
+
+/** All of it, at the left. */
+export function fitted(size: number, { width, height }: Field): Viewport {
+  return { scale: Math.min(MAX_FIT, width / Math.max(size, 1), height / Math.max(size, 1)), x: 0, y: 0 };
+}
+
+/** Nearer by a factor; what is at that point stays there. */
+export function zoomed(
+  view: Viewport,
+  factor: number,
+  at: { readonly x: number; readonly y: number },
+  size: number,
+  field: Field,
+): Viewport {
+  const least = fitted(size, field).scale;
+  const scale = Math.min(Math.max(view.scale * factor, least), Math.max(MAX_SCALE, least));
+  const ratio = scale / view.scale;
+  return held({ scale, x: at.x - (at.x - view.x) * ratio, y: at.y - (at.y - view.y) * ratio }, size, field);
+}
+
+export function panned(view: Viewport, dx: number, dy: number, size: number, field: Field): Viewport {
+  return held({ ...view, x: view.x + dx, y: view.y + dy }, size, field);
+}
+
+/** Never beyond the edges. */
+export function held({ scale, x, y }: Viewport, size: number, { width, height }: Field): Viewport {
+  const least = (extent: number): number => Math.min(0, extent - size * scale);
+  const within = (value: number, extent: number): number => Math.min(0, Math.max(value, least(extent)));
+  return { scale, x: within(x, width), y: within(y, height) };
+}
+
+/** So that the cell is seen. */
+export function showing(
+  view: Viewport,
+  cell: { readonly row: number; readonly column: number },
+  size: number,
+  field: Field,
+): Viewport {
+  const { scale } = view;
+  return held(
+    {
+      scale,
+      x: nearest(view.x, cell.column, scale, field.width),
+      y: nearest(view.y, cell.row, scale, field.height),
+    },
+    size,
+    field,
+  );
+}
+
+function nearest(offset: number, index: number, scale: number, extent: number): number {
+  const begin = offset + index * scale;
+  if (begin < 0) return offset - begin;
+  const end = begin + scale;
+  return end > extent ? offset - (end - extent) : offset;
+}
+
+/** The cell at a point of the field; null beside the square. */
+export function cellAt(
+  { scale, x, y }: Viewport,
+  at: { readonly x: number; readonly y: number },
+  size: number,
+): { readonly row: number; readonly column: number } | null {
+  const column = Math.floor((at.x - x) / scale);
+  const row = Math.floor((at.y - y) / scale);
+  return row >= 0 && column >= 0 && row < size && column < size ? { row, column } : null;
+}

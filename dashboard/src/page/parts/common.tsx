@@ -1,0 +1,137 @@
+import type { ComponentChildren, VNode } from "preact";
+import { age, clockTime } from "../model/format.ts";
+import { nowMs } from "../store.ts";
+
+/** A framed part of a page with a heading. */
+export function Card(props: {
+  readonly title: string;
+  readonly id?: string;
+  readonly aside?: ComponentChildren;
+  readonly children: ComponentChildren;
+  readonly class?: string;
+}): VNode {
+  const id = `${props.id ?? props.title.toLowerCase().replaceAll(/[^a-z]+/g, "-")}-title`;
+  return (
+    <section class={`card ${props.class ?? ""}`} aria-labelledby={id}>
+      <header class="card-head">
+        <h2 id={id}>{props.title}</h2>
+        {props.aside}
+      </header>
+      {props.children}
+    </section>
+  );
+}
+
+/** What stands where there is nothing to show, and what makes it appear. */
+export function Empty(props: { readonly title: string; readonly children?: ComponentChildren }): VNode {
+  return (
+    <div class="empty">
+      <p class="empty-title">{props.title}</p>
+      {props.children === undefined ? null : <p>{props.children}</p>}
+    </div>
+  );
+}
+
+/** Something that can't be shown, and why. */
+export function Trouble(props: { readonly title: string; readonly children?: ComponentChildren }): VNode {
+  return (
+    <div class="empty trouble">
+      <p class="empty-title">{props.title}</p>
+      {props.children === undefined ? null : <p>{props.children}</p>}
+    </div>
+  );
+}
+
+/** Placeholders of about the size of what comes. */
+export function Loading(props: { readonly lines?: number }): VNode {
+  return (
+    <div class="loading" role="status">
+      <span class="unseen">Loading</span>
+      {Array.from({ length: props.lines ?? 3 }, (_, index) => (
+        <i key={index} />
+      ))}
+    </div>
+  );
+}
+
+/** A name from the cluster: in whatever direction it is written, it stays within its own place. */
+export function Name(props: { readonly children: string; readonly title?: string }): VNode {
+  return (
+    <bdi class="name" title={props.title ?? props.children}>
+      {props.children}
+    </bdi>
+  );
+}
+
+export interface Column {
+  readonly title: string;
+  /** Figures stand to the right. */
+  readonly isText?: boolean;
+}
+
+/** A table that scrolls in itself where it is wider than its place. */
+export function Table(props: {
+  readonly label: string;
+  readonly columns: readonly Column[];
+  readonly rows: readonly {
+    readonly key: string;
+    readonly cells: readonly ComponentChildren[];
+    readonly class?: string;
+  }[];
+  readonly id?: string;
+}): VNode {
+  return (
+    <div class="scroll" id={props.id} tabIndex={0} role="region" aria-label={props.label}>
+      <table>
+        <thead>
+          <tr>
+            {props.columns.map(({ title, isText }) => (
+              <th key={title} scope="col" class={isText === true ? "text" : ""}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {props.rows.map(({ key, cells, class: kind }) => (
+            <tr key={key} class={kind}>
+              {cells.map((cell, index) => (
+                <td key={index} class={props.columns[index]?.isText === true ? "text" : ""}>
+                  {cell}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** A figure with what it is, for rows of them. */
+export function Tile(props: {
+  readonly label: string;
+  readonly value: ComponentChildren;
+  readonly note?: ComponentChildren;
+  readonly state?: "good" | "warn" | "bad";
+}): VNode {
+  return (
+    <div class={`tile ${props.state ?? ""}`}>
+      <dt>{props.label}</dt>
+      <dd>
+        {props.value}
+        {props.note === undefined ? null : <small>{props.note}</small>}
+      </dd>
+    </div>
+  );
+}
+
+/** When something was, and how long ago. */
+export function When(props: { readonly at: string }): VNode {
+  const seconds = (nowMs.value - Date.parse(props.at)) / 1000;
+  return (
+    <time dateTime={props.at} title={props.at}>
+      {clockTime(props.at, nowMs.value)} <small>{seconds < 1 ? "just now" : `${age(seconds)} ago`}</small>
+    </time>
+  );
+}

@@ -1,0 +1,89 @@
+import type { VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import UPlot from "uplot";
+import { milliseconds } from "../model/format.ts";
+import { theme } from "../store.ts";
+
+export interface Line {
+  readonly label: string;
+  readonly values: readonly (number | null)[];
+}
+
+/** Colours of lines, in order: told apart by dashes too. */
+const LINES = {
+  light: ["#0b5fc2", "#8a5200", "#a8324a"],
+  dark: ["#7db8ff", "#eab464", "#f59aa8"],
+} as const;
+const DASHES = [[], [6, 3], [2, 3]] as const;
+const AXES = { light: ["#4d5a68", "#e3e8ed"], dark: ["#a9b4c1", "#2a323c"] } as const;
+
+/** Milliseconds over time; gaps where nothing is known. */
+export function TimePlot(props: {
+  readonly label: string;
+  /** Seconds since the epoch. */
+  readonly times: readonly number[];
+  readonly lines: readonly Line[];
+  readonly height?: number;
+}): VNode {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<UPlot | null>(null);
+  const current = theme.value;
+  const height = props.height ?? 220;
+  const labels = props.lines.map(({ label }) => label).join("\n");
+  const data = (): UPlot.AlignedData => [[...props.times], ...props.lines.map(({ values }) => [...values])];
+
+  useEffect(() => {
+    const holder = place.current!;
+    const [ink, grid] = AXES[current];
+    const axis: UPlot.Axis = {
+      stroke: ink,
+      grid: { stroke: grid, width: 1 },
+      ticks: { stroke: grid, width: 1 },
+      font: "12px system-ui",
+      size: 48,
+    };
+    const opened = new UPlot(
+      {
+        width: holder.clientWidth,
+        height,
+        padding: [12, 8, 0, 0],
+        cursor: { drag: { x: false, y: false }, points: { size: 6 } },
+        legend: { live: true },
+        scales: { y: { range: (_plot, _low, high) => [0, Math.max(high, 0.001) * 1.15] } },
+        axes: [
+          axis,
+          { ...axis, size: 64, values: (_plot, ticks) => ticks.map((tick) => milliseconds(tick)) },
+        ],
+        series: [
+          {
+            value: (_plot, seconds) =>
+              seconds === null ? "–" : new Date(seconds * 1000).toLocaleTimeString("en-GB"),
+            label: "Time",
+          },
+          ...props.lines.map(({ label }, index) => ({
+            label,
+            stroke: LINES[current][index % 3]!,
+            width: 1.75,
+            dash: [...DASHES[index % 3]!],
+            points: { show: props.times.length < 30, size: 4 },
+            value: (_plot: UPlot, value: number | null) => milliseconds(value),
+          })),
+        ],
+      },
+      data(),
+      holder,
+    );
+    plot.current = opened;
+    const observer = new ResizeObserver(() => opened.setSize({ width: holder.clientWidth, height }));
+    observer.observe(holder);
+    return () => {
+      observer.disconnect();
+      opened.destroy();
+      plot.current = null;
+    };
+  }, [current, labels, height]);
+
+  useEffect(() => plot.current?.setData(data()), [props.times, props.lines]);
+
+  return <div ref={place} class="plot" role="img" aria-label={props.label} />;
+}

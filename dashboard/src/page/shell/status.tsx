@@ -1,0 +1,75 @@
+import type { VNode } from "preact";
+import { age, plural } from "../model/format.ts";
+import { PAIR, type ClusterView } from "../model/cluster-view.ts";
+import { cluster, connection, failure, moment, nowMs } from "../store.ts";
+
+/** A graph that is older is said to be. */
+const OLD_SECONDS = 30;
+
+/** One line: whether what is shown is live, and how old it is. */
+export function Status(): VNode {
+  const { state, words, change } = statusOf();
+  return (
+    <div class={`status ${state}`}>
+      <i class="dot" aria-hidden="true" />
+      <p id="freshness">{words}</p>
+      {connection.value.news === null ? null : <p class="news">{connection.value.news}</p>}
+      <p id="change" class="unseen" role="status">
+        {connection.value.news ?? change}
+      </p>
+    </div>
+  );
+}
+
+interface Said {
+  readonly state: "good" | "warn" | "bad" | "past" | "quiet";
+  readonly words: string;
+  /** Said to who doesn't see the page: what has changed, and not each second how old the graph is. */
+  readonly change: string;
+}
+
+function statusOf(): Said {
+  const view = cluster.value;
+  const fault = failure.value;
+  if (view === null) {
+    const words = fault?.text ?? "loading …";
+    return { state: fault === null || fault.isSignedOut ? "quiet" : "bad", words, change: fault?.text ?? "" };
+  }
+  const ageSeconds = (nowMs.value - Date.parse(view.observedAt)) / 1000;
+  if (fault !== null) {
+    const words = `${fault.text}; showing what was known ${age(ageSeconds)} ago`;
+    return { state: "bad", words, change: fault.text };
+  }
+  return statusOfGraph(view, ageSeconds);
+}
+
+function statusOfGraph(view: ClusterView, ageSeconds: number): Said {
+  const size = `${plural(view.nodes.length, "node")}, ${plural(view.links, "link")}`;
+  const old = age(ageSeconds);
+  if (moment.value !== "")
+    return {
+      state: "past",
+      words: `the past: graph ${view.version}, ${old} ago, ${size}`,
+      change: "showing the past",
+    };
+  if (connection.value.state === "lost") {
+    const words = `the event stream is lost; asking every second instead, graph ${old} old, ${size}`;
+    return { state: "warn", words, change: "the event stream is lost; trying again" };
+  }
+  if (ageSeconds > OLD_SECONDS)
+    return {
+      state: "bad",
+      words: `graph ${view.version} is ${old} old, ${size}`,
+      change: "the graph is old",
+    };
+  const silent = silentPairs(view);
+  const without = silent > 0 ? `, ${plural(silent, "pair")} without an answer` : "";
+  const words = `live, ${size}${without}, window ${age(view.windowSeconds)}`;
+  return { state: silent > 0 ? "warn" : "good", words, change: "connected" };
+}
+
+function silentPairs({ pairs }: ClusterView): number {
+  let silent = 0;
+  for (const flags of pairs.flags) if ((flags & PAIR.dead) !== 0) silent++;
+  return silent;
+}

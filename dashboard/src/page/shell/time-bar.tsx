@@ -1,0 +1,47 @@
+import type { VNode } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { age, clockTime } from "../model/format.ts";
+import { history, look, moment, nowMs } from "../store.ts";
+import { indexOfMoment } from "./moments.ts";
+
+/** Travel over the kept history: left is the past, the right end is now. */
+export function TimeBar(): VNode | null {
+  const times = history.value?.times ?? [];
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const at = moment.value;
+  const slider = useRef<HTMLInputElement>(null);
+  const index = at === "" ? times.length : indexOfMoment(times, at);
+  // A value beyond the end that the slider has had so far would be cut off.
+  useLayoutEffect(() => {
+    if (slider.current !== null) slider.current.value = String(index);
+  }, [index, times.length]);
+  if (times.length < 2 && at === "") return null;
+  const shown =
+    at === "" ? "now" : `${clockTime(at, nowMs.value)}, ${age((nowMs.value - Date.parse(at)) / 1000)} ago`;
+  const choose = (wanted: number): void => {
+    clearTimeout(timer.current);
+    // Who drags sees where it is going; the graphs are asked for when the hand rests.
+    timer.current = setTimeout(() => look({ at: wanted >= times.length ? null : times[wanted]! }), 120);
+  };
+  return (
+    <div class={`time ${at === "" ? "" : "is-past"}`}>
+      <label for="moment">Time</label>
+      <input
+        id="moment"
+        ref={slider}
+        type="range"
+        min={0}
+        max={times.length}
+        value={index}
+        aria-valuetext={shown}
+        onInput={({ currentTarget }) => choose(Number(currentTarget.value))}
+      />
+      <output for="moment">{shown}</output>
+      {at === "" ? null : (
+        <button type="button" class="primary" onClick={() => look({ at: null })}>
+          Back to now
+        </button>
+      )}
+    </div>
+  );
+}

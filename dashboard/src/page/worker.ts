@@ -1,0 +1,80 @@
+// Reads graphs and draws grids beside the main thread.
+import type { ClusterGraphSnapshot } from "@isochrone/topology";
+import { clusterViewOf, type ClusterView } from "./model/cluster-view.ts";
+import type { Level, Quantity } from "./model/route.ts";
+import type { Theme } from "./model/scale.ts";
+import { gridOf, type Grid } from "./network/grid.ts";
+import { pixelsOf } from "./network/pixels.ts";
+
+export interface ViewRequest {
+  readonly kind: "view";
+  readonly id: number;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface PictureRequest {
+  readonly kind: "picture";
+  readonly id: number;
+  readonly quantity: Quantity;
+  readonly level: Level;
+  readonly theme: Theme;
+}
+
+/** A grid and its pixels, of one version of the graph. */
+export interface Picture {
+  readonly version: number;
+  readonly theme: Theme;
+  readonly grid: Grid;
+  /** A pixel per cell; null without cells. */
+  readonly bitmap: ImageBitmap | null;
+}
+
+export type WorkerAnswer =
+  | { readonly id: number; readonly view: ClusterView }
+  /** What the server said instead of a graph. */
+  | { readonly id: number; readonly status: number; readonly text: string }
+  | { readonly id: number; readonly picture: Picture | null }
+  | { readonly id: number; readonly fault: string; readonly isUnreachable: boolean };
+
+interface WorkerScope {
+  addEventListener(
+    type: "message",
+    listener: (event: MessageEvent<ViewRequest | PictureRequest>) => void,
+  ): void;
+  postMessage(message: WorkerAnswer, transfer: Transferable[]): void;
+}
+
+const scope = globalThis as unknown as WorkerScope;
+let view: ClusterView | null = null;
+
+scope.addEventListener("message", ({ data }) => {
+  const done = data.kind === "view" ? read(data) : draw(data);
+  done.catch((error: unknown) => {
+    const fault = error instanceof Error ? error.message : String(error);
+    scope.postMessage({ id: data.id, fault, isUnreachable: error instanceof TypeError }, []);
+  });
+});
+
+/** Tens of megabytes: the main thread sees none of them. */
+async function read({ id, url, headers }: ViewRequest): Promise<void> {
+  const response = await fetch(url, { headers });
+  if (!response.ok)
+    return scope.postMessage({ id, status: response.status, text: await response.text() }, []);
+  view = clusterViewOf((await response.json()) as ClusterGraphSnapshot);
+  // It is copied: pictures are drawn from the one here.
+  scope.postMessage({ id, view }, []);
+}
+
+async function draw({ id, quantity, level, theme }: PictureRequest): Promise<void> {
+  if (view === null) return scope.postMessage({ id, picture: null }, []);
+  const { version } = view;
+  const grid = gridOf(view, quantity, level);
+  const bitmap =
+    grid.size === 0 ? null : await createImageBitmap(new ImageData(pixelsOf(grid, theme), grid.size));
+  const moved = [grid.values.buffer, grid.cells.buffer] as ArrayBuffer[];
+  scope.postMessage(
+    { id, picture: { version, theme, grid, bitmap } },
+    bitmap === null ? moved : [...moved, bitmap],
+  );
+}

@@ -1,0 +1,96 @@
+// Where the boxes and lines of a workflow go.
+import { Graph, layout } from "@dagrejs/dagre";
+import type { Channel, WorkflowGraphSnapshot } from "@isochrone/topology";
+
+export const BOX = { width: 168, height: 58 } as const;
+
+export interface PlacedBox {
+  readonly name: string;
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface PlacedLine {
+  readonly channel: Channel;
+  /** An SVG path. */
+  readonly path: string;
+  /** The way back of a pair that calls each other. */
+  readonly middle: Point;
+}
+
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface Drawing {
+  readonly width: number;
+  readonly height: number;
+  readonly boxes: readonly PlacedBox[];
+  readonly lines: readonly PlacedLine[];
+}
+
+/** Callers left of callees, or above them. Channels of a workload to itself, or to one that isn't listed, are left out. */
+export function layoutOf(
+  { workloads, channels }: Pick<WorkflowGraphSnapshot, "workloads" | "channels">,
+  direction: "LR" | "TB",
+): Drawing {
+  const graph = new Graph({ multigraph: true });
+  graph.setGraph({
+    rankdir: direction,
+    nodesep: 18,
+    ranksep: direction === "LR" ? 84 : 56,
+    marginx: 12,
+    marginy: 12,
+  });
+  graph.setDefaultEdgeLabel(() => ({}));
+  // By numbers: the library keeps what it is given as keys of plain objects, where a workload called __proto__ does harm.
+  const ids = new Map(workloads.map(({ name }, index) => [name, `n${index}`]));
+  for (const id of ids.values()) graph.setNode(id, { width: BOX.width, height: BOX.height });
+  const drawn = channels.filter(
+    ({ source, target }) => source !== target && ids.has(source) && ids.has(target),
+  );
+  const ends = drawn.map(({ source, target }) => [ids.get(source)!, ids.get(target)!] as const);
+  for (const [index, [from, to]] of ends.entries()) graph.setEdge(from, to, {}, `e${index}`);
+  layout(graph);
+  const { width = 0, height = 0 } = graph.graph() as { readonly width?: number; readonly height?: number };
+  return {
+    width: Number.isFinite(width) ? width : 0,
+    height: Number.isFinite(height) ? height : 0,
+    boxes: workloads.map(({ name }) => {
+      const { x, y } = graph.node(ids.get(name)!) as Point;
+      return { name, x, y };
+    }),
+    lines: drawn.map((channel, index) => {
+      const { points } = graph.edge(...ends[index]!, `e${index}`) as {
+        readonly points: readonly Point[];
+      };
+      return { channel, path: curveOf(points, direction), middle: points[points.length >> 1]! };
+    }),
+  };
+}
+
+/** Through the points without corners: curves that leave and arrive in the direction of reading. */
+export function curveOf(points: readonly Point[], direction: "LR" | "TB"): string {
+  const [first, ...rest] = points;
+  if (first === undefined) return "";
+  let path = `M ${round(first.x)} ${round(first.y)}`;
+  let from = first;
+  for (const to of rest) {
+    const [a, b] =
+      direction === "LR"
+        ? [
+            { x: (from.x + to.x) / 2, y: from.y },
+            { x: (from.x + to.x) / 2, y: to.y },
+          ]
+        : [
+            { x: from.x, y: (from.y + to.y) / 2 },
+            { x: to.x, y: (from.y + to.y) / 2 },
+          ];
+    path += ` C ${round(a.x)} ${round(a.y)}, ${round(b.x)} ${round(b.y)}, ${round(to.x)} ${round(to.y)}`;
+    from = to;
+  }
+  return path;
+}
+
+const round = (value: number): number => Math.round(value * 10) / 10;

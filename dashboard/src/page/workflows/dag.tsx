@@ -1,0 +1,198 @@
+import type { Channel, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
+import type { VNode } from "preact";
+import { useMemo } from "preact/hooks";
+import { NO_ZONE, zoneOf, type ClusterView } from "../model/cluster-view.ts";
+import { bytesPerSecond, cpu, figure, memory, milliseconds } from "../model/format.ts";
+import { shorten, shortNames } from "../model/names.ts";
+import { colourOf, zoneColours } from "../model/scale.ts";
+import { Name } from "../parts/common.tsx";
+import { theme } from "../store.ts";
+import type { ChannelCost } from "./costs.ts";
+import { BOX, layoutOf, type PlacedLine } from "./dag-layout.ts";
+
+const MAX_CHARACTERS = 20;
+/** Lines and boxes beyond this can't be told apart, and laying them out takes too long. */
+export const MAX_WORKLOADS = 300;
+
+interface DagProps {
+  readonly workflow: WorkflowGraphSnapshot;
+  readonly view: ClusterView;
+  readonly costs: readonly ChannelCost[];
+}
+
+/** Workloads as boxes in their zone's colour, channels as lines: as thick as their traffic, in the colour of the round trip. */
+export function Dag({ workflow, view, costs }: DagProps): VNode {
+  const direction = innerWidth < 700 ? "TB" : "LR";
+  // The layout is of names alone: traffic changes every second, and boxes that move can't be watched.
+  const shape = `${direction}\n${workflow.workloads.map(({ name }) => name).join("\n")}\n\n${workflow.channels.map(({ source, target }) => `${source}\n${target}`).join("\n")}`;
+  const drawing = useMemo(() => layoutOf(workflow, direction), [shape]);
+  const zones = new Map(view.nodes.map((node) => [node.name, zoneOf(node)]));
+  const colours = zoneColours(view.nodes.map(zoneOf), theme.value);
+  const names = useMemo(
+    () =>
+      shortNames(
+        view.nodes.map(({ name }) => name),
+        MAX_CHARACTERS,
+      ),
+    [view],
+  );
+  const byName = new Map(workflow.workloads.map((workload) => [workload.name, workload]));
+  const now = new Map(costs.map((cost) => [`${cost.channel.source}\n${cost.channel.target}`, cost]));
+  const busiest = Math.max(1, ...workflow.channels.map(({ bytesPerSecond: rate }) => rate ?? 0));
+  const used = new Set(
+    workflow.workloads.flatMap(({ pods }) => pods.map(({ node }) => zones.get(node ?? "") ?? NO_ZONE)),
+  );
+  return (
+    <>
+      <div class="scroll dag" id="dag" tabIndex={0} role="region" aria-label={`graph of ${workflow.name}`}>
+        <svg
+          width={drawing.width}
+          height={drawing.height}
+          viewBox={`0 0 ${drawing.width} ${drawing.height}`}
+          role="img"
+          aria-label={`${workflow.workloads.length} workloads and ${workflow.channels.length} channels; the tables below say the same`}
+        >
+          <defs>
+            <marker
+              id="arrow"
+              viewBox="0 0 8 8"
+              refX="7"
+              refY="4"
+              markerWidth="7"
+              markerHeight="7"
+              markerUnits="userSpaceOnUse"
+              orient="auto"
+            >
+              <path d="M 0 0 L 8 4 L 0 8 z" class="arrow" />
+            </marker>
+          </defs>
+          {drawing.lines.map((line, index) => (
+            <ChannelLine
+              key={index}
+              line={line}
+              cost={now.get(`${line.channel.source}\n${line.channel.target}`)}
+              busiest={busiest}
+            />
+          ))}
+          {drawing.boxes.map(({ name, x, y }) => (
+            <Box
+              key={name}
+              workload={byName.get(name)!}
+              x={x}
+              y={y}
+              zones={zones}
+              colours={colours}
+              nodeNames={names}
+            />
+          ))}
+        </svg>
+      </div>
+      <ul class="keys" aria-label="Zones">
+        {[...colours]
+          .filter(([zone]) => used.has(zone))
+          .map(([zone, colour]) => (
+            <li key={zone}>
+              <i style={{ backgroundColor: colour }} /> <Name>{zone}</Name>
+            </li>
+          ))}
+        <li class="soft">
+          Lines: thicker is more traffic, redder is a longer round trip, dashes move where there is traffic.
+        </li>
+      </ul>
+    </>
+  );
+}
+
+function ChannelLine(props: {
+  readonly line: PlacedLine;
+  readonly cost: ChannelCost | undefined;
+  readonly busiest: number;
+}): VNode {
+  const { ms = Number.NaN, channel = props.line.channel } = props.cost ?? {};
+  const rate = channel.bytesPerSecond ?? 0;
+  const { isSilent, isBad } = conditionOf(channel, ms);
+  const colour = Number.isFinite(ms) ? colourOf(ms, "ms", theme.value) : null;
+  const width = 1.5 + 5 * Math.sqrt(rate / props.busiest);
+  const words = `${channel.source} → ${channel.target}: ${figure(channel.requestsPerSecond)} requests/s, ${bytesPerSecond(channel.bytesPerSecond)}, ${ms === Number.POSITIVE_INFINITY ? "unreachable" : milliseconds(ms)}`;
+  return (
+    <g class={`channel ${isSilent ? "silent" : ""} ${isBad ? "bad" : ""}`}>
+      <title>{words}</title>
+      <path class="under" d={props.line.path} stroke-width={width + 2.5} />
+      <path
+        class="line"
+        d={props.line.path}
+        stroke-width={width}
+        style={colour === null ? {} : { stroke: colour }}
+        marker-end="url(#arrow)"
+      />
+      {isSilent ? null : <path class="flow" d={props.line.path} stroke-width={Math.max(1, width * 0.35)} />}
+    </g>
+  );
+}
+
+function conditionOf(
+  { bytesPerSecond: rate, requestsPerSecond, errorRatio }: Channel,
+  ms: number,
+): { readonly isSilent: boolean; readonly isBad: boolean } {
+  return {
+    isSilent: (rate ?? 0) === 0 && (requestsPerSecond ?? 0) === 0,
+    isBad: (errorRatio ?? 0) > 0.01 || ms === Number.POSITIVE_INFINITY,
+  };
+}
+
+interface BoxProps {
+  readonly workload: Workload;
+  readonly x: number;
+  readonly y: number;
+  readonly zones: ReadonlyMap<string, string>;
+  readonly colours: ReadonlyMap<string, string>;
+  readonly nodeNames: ReadonlyMap<string, string>;
+}
+
+function Box({ workload, x, y, zones, colours, nodeNames }: BoxProps): VNode {
+  const { name, kind, pods, cpuMillicores, memoryBytes } = workload;
+  const counts = new Map<string, number>();
+  for (const { node } of pods) {
+    const zone = zones.get(node ?? "") ?? NO_ZONE;
+    counts.set(zone, (counts.get(zone) ?? 0) + 1);
+  }
+  const nodes = [...new Set(pods.map(({ node }) => node ?? "not placed"))];
+  const [first = "no pod"] = nodes;
+  const where =
+    nodes.length > 1
+      ? `${pods.length} pods on ${nodes.length} nodes`
+      : shorten(nodeNames.get(first) ?? first, MAX_CHARACTERS);
+  let left = 0;
+  return (
+    <g class="workload" transform={`translate(${x - BOX.width / 2} ${y - BOX.height / 2})`}>
+      <title>{`${name} (${kind}): ${pods.map((pod) => `${pod.name} on ${pod.node ?? "no node"}`).join(", ")}`}</title>
+      <rect class="back" width={BOX.width} height={BOX.height} rx={6} />
+      {[...counts]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([zone, number]) => {
+          const width = (BOX.width * number) / Math.max(pods.length, 1);
+          left += width;
+          return (
+            <rect
+              key={zone}
+              class="zone"
+              x={left - width}
+              width={width}
+              height={BOX.height}
+              rx={counts.size === 1 ? 6 : 0}
+              fill={colours.get(zone) ?? "transparent"}
+            />
+          );
+        })}
+      <text class="title" x={BOX.width / 2} y={19}>
+        {shorten(name, MAX_CHARACTERS)}
+      </text>
+      <text x={BOX.width / 2} y={35}>
+        {where}
+      </text>
+      <text class="small" x={BOX.width / 2} y={50}>
+        {cpu(cpuMillicores)} · {memory(memoryBytes)}
+      </text>
+    </g>
+  );
+}

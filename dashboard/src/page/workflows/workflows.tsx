@@ -1,0 +1,272 @@
+import type { WorkflowGraphSnapshot, WorkflowList } from "@isochrone/topology";
+import type { VNode } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { costBetween, type ClusterView } from "../model/cluster-view.ts";
+import { age, bytesPerSecond, count, cpu, figure, memory, milliseconds, percent } from "../model/format.ts";
+import type { Plan, PlanList } from "../model/plan.ts";
+import { Card, Empty, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
+import { useJson } from "../parts/ask.ts";
+import { cluster, goTo, linkTo, nowMs, workflows } from "../store.ts";
+import { channelCosts, onTheWay, totalCost, type ChannelCost } from "./costs.ts";
+import { Dag, MAX_WORKLOADS } from "./dag.tsx";
+import { matching } from "./filter.ts";
+
+export interface Chosen {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export function WorkflowsPage({ chosen }: { readonly chosen: Chosen | null }): VNode {
+  const list = workflows.value?.workflows ?? null;
+  const first = chosen ?? (list !== null && list.length > 0 ? list[0]! : null);
+  return (
+    <>
+      <div class="page-head">
+        <h1>Workflows</h1>
+        {list !== null && list.length > 0 ? <Chooser list={list} chosen={first} /> : null}
+      </div>
+      {list === null ? (
+        <Loading lines={5} />
+      ) : first === null ? (
+        <Card title="No workflow yet">
+          <Empty title="No workflow is known">
+            Pods that belong together carry the label isochrone.dev/workflow, or are found by their traffic.
+            They appear here with the first metrics of theirs.
+          </Empty>
+        </Card>
+      ) : (
+        <One key={`${first.namespace}/${first.name}`} chosen={first} />
+      )}
+    </>
+  );
+}
+
+/** Of thousands nobody reads a list: a few letters find what is wanted. */
+function Chooser(props: { readonly list: WorkflowList["workflows"]; readonly chosen: Chosen | null }): VNode {
+  const [text, setText] = useState("");
+  const { shown, total } = matching(props.list, text, props.chosen);
+  const key = ({ namespace, name }: Chosen): string => `${namespace}/${name}`;
+  return (
+    <div class="controls">
+      {props.list.length > 15 ? (
+        <label>
+          Find
+          <input
+            type="search"
+            value={text}
+            placeholder={`among ${count(props.list.length)}`}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+        </label>
+      ) : null}
+      <label>
+        Workflow
+        <select
+          id="workflow-choice"
+          value={props.chosen === null ? "" : key(props.chosen)}
+          onChange={({ currentTarget }) => {
+            const wanted = props.list.find((each) => key(each) === currentTarget.value);
+            if (wanted !== undefined) goTo({ page: "workflows", workflow: wanted });
+          }}
+        >
+          {shown.map((each) => (
+            <option key={key(each)} value={key(each)}>
+              {key(each)}
+            </option>
+          ))}
+        </select>
+      </label>
+      {total > shown.length ? (
+        <small class="soft">
+          {count(total)} match; the first {shown.length} are listed
+        </small>
+      ) : null}
+    </div>
+  );
+}
+
+function One({ chosen: { namespace, name } }: { readonly chosen: Chosen }): VNode {
+  const view = cluster.value!;
+  const path = `api/v1/graph/workflows/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+  const { data: workflow, failure, status } = useJson<WorkflowGraphSnapshot>(path);
+  const plans = useJson<PlanList>(`api/v1/plans?namespace=${encodeURIComponent(namespace)}&limit=200`, {
+    isOfNow: true,
+  });
+  const costs = useMemo(
+    () => (workflow === null ? [] : channelCosts(workflow, costBetween(view))),
+    [workflow, view],
+  );
+  if (workflow === null) {
+    if (failure === null) return <Loading lines={6} />;
+    return status === 404 ? (
+      <Empty title={`There is no workflow ${namespace}/${name}`}>
+        It may have been removed, or not have been known at that time.
+      </Empty>
+    ) : (
+      <Trouble title="This workflow can't be shown">{failure.text}</Trouble>
+    );
+  }
+  const full = `${namespace}/${name}`;
+  const plan = plans.data?.plans.find((each) => each.workflow === full) ?? null;
+  return (
+    <>
+      <Costs
+        workflow={workflow}
+        costs={costs}
+        plan={plan}
+        fault={plans.failure === null ? null : plans.failure.text}
+      />
+      <Card title="Calls and placement" id="calls">
+        {workflow.workloads.length === 0 ? (
+          <Empty title="This workflow has no workloads" />
+        ) : workflow.workloads.length > MAX_WORKLOADS ? (
+          <Empty title={`${count(workflow.workloads.length)} workloads are too many to draw`}>
+            The tables below list the dearest channels.
+          </Empty>
+        ) : (
+          <Dag workflow={workflow} view={view} costs={costs} />
+        )}
+      </Card>
+      <Card title="Channels, the most expensive first" id="channels">
+        <Channels costs={costs} />
+      </Card>
+      <Card title="Workloads">
+        <Workloads workflow={workflow} view={view} />
+      </Card>
+    </>
+  );
+}
+
+interface CostsProps {
+  readonly workflow: WorkflowGraphSnapshot;
+  readonly costs: readonly ChannelCost[];
+  readonly plan: Plan | null;
+  readonly fault: string | null;
+}
+
+/** Bytes that are on the wire at any time, which is what traffic times round-trip time comes to. */
+const sum = (cost: number): string => bytesPerSecond(onTheWay(cost)).replace("B/s", "B");
+
+function Costs({ workflow, costs, plan, fault }: CostsProps): VNode {
+  const { total, unknown } = totalCost(costs);
+  const pods = workflow.workloads.reduce((number, workload) => number + workload.pods.length, 0);
+  const rate = workflow.channels.reduce((all, channel) => all + (channel.requestsPerSecond ?? 0), 0);
+  const best = plan?.cost ?? null;
+  const gain = best === null || total === 0 ? null : 1 - best.network / total;
+  return (
+    <dl class="tiles">
+      <Tile
+        label="Workloads"
+        value={count(workflow.workloads.length)}
+        note={`${count(pods)} pods, ${count(workflow.channels.length)} channels`}
+      />
+      <Tile label="Requests" value={`${figure(rate)}/s`} note="over all channels" />
+      <Tile
+        label="Network cost today"
+        value={sum(total)}
+        note={`under way at any time${unknown === 0 ? "" : `; ${unknown} channels unknown`}`}
+      />
+      <Tile
+        label="Best plan"
+        value={best === null ? "none" : sum(best.network)}
+        note={
+          best === null
+            ? fault === null
+              ? "the planner has planned nothing for it"
+              : `no plans: ${fault.replace(/^no graphs: /, "")}`
+            : `${gain === null || Math.abs(gain) < 0.005 ? "as today" : gain > 0 ? `${percent(gain)} less` : `${percent(-gain)} more than today`}, ${age((nowMs.value - Date.parse(plan!.at)) / 1000)} old`
+        }
+        {...(gain !== null && gain > 0.1 ? { state: "warn" as const } : {})}
+      />
+    </dl>
+  );
+}
+
+const MOST_CHANNELS = 100;
+
+function Channels({ costs }: { readonly costs: readonly ChannelCost[] }): VNode {
+  if (costs.length === 0)
+    return (
+      <Empty title="No traffic was seen in the window">
+        Calls appear with the first metrics of a sidecar or service graph.
+      </Empty>
+    );
+  return (
+    <Table
+      id="channels"
+      label="channels by cost"
+      columns={[
+        { title: "Caller", isText: true },
+        { title: "Callee", isText: true },
+        { title: "Requests/s" },
+        { title: "Traffic" },
+        { title: "Errors" },
+        { title: "Round trip" },
+        { title: "Under way" },
+      ]}
+      rows={costs.slice(0, MOST_CHANNELS).map(({ channel, ms, cost }) => ({
+        key: `${channel.source}\n${channel.target}`,
+        class: (channel.errorRatio ?? 0) > 0.01 ? "bad" : "",
+        cells: [
+          <Name>{channel.source}</Name>,
+          <Name>{channel.target}</Name>,
+          figure(channel.requestsPerSecond),
+          bytesPerSecond(channel.bytesPerSecond),
+          percent(channel.errorRatio),
+          ms === Number.POSITIVE_INFINITY ? "unreachable" : ms === 0 ? "same node" : milliseconds(ms),
+          Number.isFinite(cost) ? sum(cost) : "–",
+        ],
+      }))}
+    />
+  );
+}
+
+const MOST_WORKLOADS = 200;
+
+function Workloads({
+  workflow,
+}: {
+  readonly workflow: WorkflowGraphSnapshot;
+  readonly view: ClusterView;
+}): VNode {
+  return (
+    <Table
+      id="placements"
+      label="workloads and where they are"
+      columns={[
+        { title: "Workload", isText: true },
+        { title: "Kind", isText: true },
+        { title: "CPU per pod" },
+        { title: "Memory per pod" },
+        { title: "On", isText: true },
+      ]}
+      rows={workflow.workloads
+        .slice(0, MOST_WORKLOADS)
+        .map(({ name, kind, cpuMillicores, memoryBytes, pods }) => ({
+          key: name,
+          cells: [<Name>{name}</Name>, kind, cpu(cpuMillicores), memory(memoryBytes), <Where pods={pods} />],
+        }))}
+    />
+  );
+}
+
+function Where({ pods }: { readonly pods: WorkflowGraphSnapshot["workloads"][number]["pods"] }): VNode {
+  if (pods.length === 0) return <span class="soft">no pod</span>;
+  const [first, ...rest] = [...new Set(pods.map(({ node }) => node ?? "not placed"))];
+  return (
+    <>
+      <Name>{first!}</Name>
+      {rest.length === 0 ? null : <span class="soft"> and {rest.length} more</span>}
+    </>
+  );
+}
+
+export const workflowLink = (workflow: string): string | null => {
+  const slash = workflow.indexOf("/");
+  return slash < 0
+    ? null
+    : linkTo({
+        page: "workflows",
+        workflow: { namespace: workflow.slice(0, slash), name: workflow.slice(slash + 1) },
+      });
+};

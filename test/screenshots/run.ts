@@ -1,0 +1,150 @@
+// Pictures of the page for the docs: `npm run screenshots`. Starts the embedded cluster for the pages that live of workflows, and a synthetic
+// one for what it hasn't: a thousand nodes, nothing at all, a server that is gone. Arguments name parts (embedded large empty broken); none means all.
+import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { launchBrowser } from "../harness/browser.ts";
+import { EmbeddedSystem } from "../harness/embedded.ts";
+import { startPageGround } from "../harness/page-ground.ts";
+import { toPalette } from "./palette.ts";
+
+const folder = process.env["ISOCHRONE_SCREENSHOTS"] ?? join(import.meta.dirname, "../../docs/images");
+const wanted = process.argv.slice(2);
+
+const DESK = { width: 1280, height: 900 } as const;
+const PHONE = { width: 400, height: 860 } as const;
+type Look = "light" | "dark" | "narrow";
+
+async function open(browser: Browser, url: string, look: Look): Promise<Page> {
+  const page = await browser.newPage({
+    viewport: look === "narrow" ? PHONE : DESK,
+    colorScheme: look === "dark" ? "dark" : "light",
+    reducedMotion: "reduce",
+  });
+  await page.goto(url);
+  return page;
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function shoot(
+  browser: Browser,
+  url: string,
+  name: string,
+  looks: readonly Look[],
+  until: string,
+): Promise<void> {
+  for (const look of looks) {
+    const page = await open(browser, url, look);
+    await page.waitForSelector(until, { timeout: 20_000 });
+    await pause(900);
+    const file = join(folder, `page-${name}-${look}.png`);
+    await keep(page, file, look);
+    console.log(`${file} ${statSync(file).size}`);
+    await page.close();
+  }
+}
+
+/** Not the whole of a long page: what follows further down are more rows of the same tables. */
+async function keep(page: Page, file: string, look: Look): Promise<void> {
+  const tall = await page.evaluate<number>("document.documentElement.scrollHeight");
+  const { width, height } = look === "narrow" ? PHONE : { width: DESK.width, height: Math.min(tall, 1150) };
+  writeFileSync(
+    file,
+    toPalette(await page.screenshot({ fullPage: true, clip: { x: 0, y: 0, width, height } })),
+  );
+}
+
+const ALL: readonly Look[] = ["light", "dark", "narrow"];
+
+async function embedded(browser: Browser): Promise<void> {
+  const system = await EmbeddedSystem.start("--placement", "spread");
+  try {
+    await system.event("replaced", 180_000).catch(() => console.log("not replaced; going on"));
+    const { page: url } = system.urls;
+    const { nodes } = await system.cluster();
+    const [source, target] = [nodes[0]!.name, nodes[5]!.name];
+    const { decisions } = await system.decisions();
+    const telling =
+      decisions.find(({ explanation }) =>
+        explanation.some((words) => words.startsWith("The network part decided")),
+      ) ?? decisions[0]!;
+    await shoot(browser, `${url}/#/network`, "network", ALL, "#matrix");
+    await shoot(browser, `${url}/#/network/map`, "map", ALL, "#map circle");
+    await shoot(browser, `${url}/#/pair/${source}/${target}`, "pair", ALL, ".u-over");
+    await shoot(browser, `${url}/#/workflows/default/sample`, "workflows", ALL, "#dag svg");
+    await shoot(browser, `${url}/#/decisions`, "decisions", ALL, "#decisions tbody tr");
+    await shoot(browser, `${url}/#/decisions/${telling.id}`, "decision", ALL, "#candidates tbody tr");
+    await shoot(browser, `${url}/#/health`, "health", ALL, "#instruments tbody tr");
+    const { times } = await system.get<{ times: string[] }>("page", "/api/v1/graph/history");
+    await shoot(
+      browser,
+      `${url}/#/network?at=${encodeURIComponent(times[1]!)}`,
+      "past",
+      ["light"],
+      ".status.past",
+    );
+  } finally {
+    await system.stop();
+  }
+}
+
+async function large(browser: Browser): Promise<void> {
+  const ground = await startPageGround({ nodes: 1000, zoneSize: 50, degree: 20 });
+  try {
+    await pause(3_000);
+    ground.set(3, 4, 420);
+    ground.set(700, 701, null);
+    await ground.publish();
+    // Every pair that nobody measures is estimated once coordinates are fitted.
+    for (let round = 0; round < 5; round++) {
+      await pause(5_000);
+      await ground.publish();
+    }
+    await shoot(browser, `${ground.url}/#/network?level=nodes`, "network-1000", ["light", "dark"], "#matrix");
+    await shoot(browser, `${ground.url}/#/network?level=zones`, "network-1000-zones", ["light"], "#matrix");
+  } finally {
+    await ground.stop();
+  }
+}
+
+async function empty(browser: Browser): Promise<void> {
+  const ground = await startPageGround({ nodes: 0, zoneSize: 1, degree: 0 });
+  try {
+    await pause(2_500);
+    await shoot(browser, `${ground.url}/#/network`, "empty-network", ["light", "dark", "narrow"], ".empty");
+    await shoot(browser, `${ground.url}/#/workflows`, "empty-workflows", ["light"], ".empty");
+    await shoot(browser, `${ground.url}/#/decisions`, "empty-decisions", ["light"], ".empty");
+  } finally {
+    await ground.stop();
+  }
+}
+
+async function broken(browser: Browser): Promise<void> {
+  const ground = await startPageGround({ nodes: 8, zoneSize: 2, degree: 7 });
+  await pause(2_500);
+  const pages = await Promise.all(
+    ALL.map(async (look) => [look, await open(browser, ground.url, look)] as const),
+  );
+  for (const [, page] of pages) await page.waitForSelector("#matrix");
+  await ground.stop();
+  await pause(4_000);
+  for (const [look, page] of pages) {
+    await page.waitForSelector(".status.bad", { timeout: 20_000 });
+    await keep(page, join(folder, `page-broken-${look}.png`), look);
+    await page.close();
+  }
+}
+
+const PARTS = { embedded, large, empty, broken } as const;
+
+mkdirSync(folder, { recursive: true });
+const browser = await launchBrowser();
+try {
+  for (const [name, part] of Object.entries(PARTS))
+    if (wanted.length === 0 || wanted.includes(name)) await part(browser);
+} finally {
+  await browser.close();
+}
+const total = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+console.log(`${(total / 1e6).toFixed(2)} MB in ${folder}`);
