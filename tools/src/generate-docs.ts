@@ -2,40 +2,8 @@
 // code 1 when the file is not what it would write.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  accessSettings,
-  aggregatorSettings,
-  annotationSettings,
-  clusterControllerSections,
-} from "@isochrone/aggregator";
-import { busSettings } from "@isochrone/bus/settings";
-import { kubernetesSettings } from "@isochrone/kubernetes/api-server";
-import { collectorSettings } from "@isochrone/collector";
-import { probeSettings } from "@isochrone/probe";
-import { describeSettings, serviceSettings, type Section } from "@isochrone/runtime";
-import {
-  deschedulerSettings,
-  plannerSettings,
-  schedulerPluginSettings,
-  webhookSettings,
-} from "@isochrone/scheduler-plugin";
-
-/** In the order of the document. */
-const SECTIONS: readonly Section[] = [
-  serviceSettings,
-  probeSettings,
-  collectorSettings,
-  aggregatorSettings,
-  annotationSettings,
-  ...Object.values(clusterControllerSections),
-  schedulerPluginSettings,
-  webhookSettings,
-  plannerSettings,
-  deschedulerSettings,
-  accessSettings,
-  kubernetesSettings,
-  busSettings,
-];
+import { describeSettings } from "@isochrone/runtime";
+import { SECTIONS } from "./settings-sections.ts";
 
 const HEAD = `# Configuration
 
@@ -74,3 +42,7 @@ function readOrNull(file: string): string | null {
     return null;
   }
 }
+
+// The chart's, with the same arguments.
+await import("./generate-chart-docs.ts");
+await import("./generate-dashboards.ts");

@@ -1,0 +1,102 @@
+{{/* For every pod: nothing here goes beyond the level restricted. */}}
+{{- define "isochrone.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{- define "isochrone.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{- define "isochrone.pullSecrets" -}}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Where pods go. Takes the values of a component. */}}
+{{- define "isochrone.placement" -}}
+{{- with .nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end }}
+
+{{/* A token of the graph API's own audience, and the authorities of its server. Takes {root, secret}: the Secret that has ca.crt. */}}
+{{- define "isochrone.graphAccess" -}}
+{{- if eq (include "isochrone.accessMode" .root) "kubernetes" }}
+- serviceAccountToken:
+    audience: {{ .root.Values.settings.access.audience | default "isochrone" }}
+    expirationSeconds: 3600
+    path: token
+{{- end }}
+{{- if include "isochrone.tls" .root }}
+- secret:
+    name: {{ .secret }}
+    items: [{key: ca.crt, path: ca.crt}]
+{{- end }}
+{{- end }}
+
+{{/* What a component asks for, as its values say, else by the size of the cluster. Takes {root, values, sizes}. Measured: docs/helm.md. */}}
+{{- define "isochrone.resources" -}}
+{{- if .values.resources }}
+{{- toYaml .values.resources }}
+{{- else }}
+{{- toYaml (get .sizes .root.Values.size) }}
+{{- end }}
+{{- end }}
+
+{{/* Options of Node: three quarters of the limit of memory are heap. Takes {resources}: YAML. */}}
+{{- define "isochrone.nodeOptions" -}}
+{{- $limit := dig "limits" "memory" "" (fromYaml .resources) -}}
+{{- $limit = ternary (printf "%.0f" $limit) (toString $limit) (kindIs "float64" $limit) -}}
+{{- if $limit -}}
+{{- $number := regexFind "^[0-9.]+" $limit | float64 -}}
+{{- $unit := regexFind "[A-Za-z]*$" $limit -}}
+{{- $factors := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "T" 1000000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- if not (hasKey $factors $unit) }}{{ fail (printf "resources.limits.memory must be a number of bytes with Ki, Mi, Gi, Ti, k, M, G, T or no unit, got %s" $limit) }}{{ end -}}
+{{- $mebibytes := divf (mulf $number (get $factors $unit)) 1048576 -}}
+{{- if lt $mebibytes 96.0 }}{{ fail (printf "resources.limits.memory must be at least 96Mi, got %s: Node itself takes 60" $limit) }}{{ end -}}
+--max-old-space-size={{ mulf $mebibytes 0.75 | floor | int }}
+{{- end -}}
+{{- end }}
+
+{{/* Variables of every container. Takes {resources, values}. */}}
+{{- define "isochrone.environment" -}}
+- name: ISOCHRONE_CONFIG
+  value: /etc/isochrone/config/isochrone.yaml
+{{- with include "isochrone.nodeOptions" . }}
+- name: NODE_OPTIONS
+  value: {{ . | quote }}
+{{- end }}
+{{- with .values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* An environment variable of the pod's own state. Takes {name, path}. */}}
+{{- define "isochrone.fieldRef" -}}
+- name: {{ .name }}
+  valueFrom: {fieldRef: {fieldPath: {{ .path }}}}
+{{- end }}

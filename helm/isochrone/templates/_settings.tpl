@@ -1,0 +1,102 @@
+{{/* A component's settings file: what values say of its sections, and what the chart knows itself. Null is "not said". Takes {root, sections, own}. */}}
+{{- define "isochrone.settingsFile" -}}
+{{- $file := dict -}}
+{{- range $section := .sections -}}
+{{- $said := dict -}}
+{{- range $key, $value := get $.root.Values.settings $section -}}
+{{- if not (kindIs "invalid" $value) }}{{ $_ := set $said $key $value }}{{ end -}}
+{{- end -}}
+{{- range $key, $value := get $.own $section | default dict -}}{{ $_ := set $said $key $value }}{{ end -}}
+{{- if $said }}{{ $_ := set $file $section $said }}{{ end -}}
+{{- end -}}
+{{ toYaml $file }}
+{{- end }}
+
+{{/* kubernetes or none. */}}
+{{- define "isochrone.accessMode" -}}
+{{ .Values.access.mode | default (ternary "none" "kubernetes" (eq .Values.tls.source "none")) }}
+{{- end }}
+
+{{/* "true" where servers speak TLS; empty: plain HTTP. */}}
+{{- define "isochrone.tls" -}}
+{{- if ne .Values.tls.source "none" }}true{{ end -}}
+{{- end }}
+
+{{/* "true" where the aggregator and probes share keys. */}}
+{{- define "isochrone.probeKeys" -}}
+{{- if eq (.Values.settings.probe.authentication | default "hmac") "hmac" }}true{{ end -}}
+{{- end }}
+
+{{/* "true" where the collector runs on each node. */}}
+{{- define "isochrone.collectsOnNodes" -}}
+{{- if eq .Values.collector.mode "node" }}true{{ end -}}
+{{- end }}
+
+{{- define "isochrone.aggregatorHost" -}}
+{{ include "isochrone.name" . }}-aggregator.{{ .Release.Namespace }}.svc
+{{- end }}
+
+{{- define "isochrone.aggregatorUrl" -}}
+http{{ if include "isochrone.tls" . }}s{{ end }}://{{ include "isochrone.aggregatorHost" . }}:8080
+{{- end }}
+
+{{- define "isochrone.schedulerHost" -}}
+{{ include "isochrone.name" . }}-scheduler-plugin.{{ .Release.Namespace }}.svc
+{{- end }}
+
+{{- define "isochrone.schedulerUrl" -}}
+http{{ if include "isochrone.tls" . }}s{{ end }}://{{ include "isochrone.schedulerHost" . }}:8081
+{{- end }}
+
+{{/* The section bus, as the chart knows it. Takes {root, component}. */}}
+{{- define "isochrone.bus" -}}
+{{- $kafka := .root.Values.kafka -}}
+{{- if not $kafka.enabled -}}
+kind: otlp-http
+{{- else -}}
+kind: kafka
+brokers: {{ toYaml $kafka.brokers | nindent 2 }}
+client: {{ $kafka.client }}
+tls: {{ $kafka.tls.enabled }}
+{{- with $kafka.tls.caSecret }}
+caFile: /etc/isochrone/kafka/ca.crt
+{{- end }}
+{{- with $kafka.tls.clientSecret }}
+certFile: /etc/isochrone/kafka/tls.crt
+keyFile: /etc/isochrone/kafka/tls.key
+{{- end }}
+{{- with $kafka.sasl.mechanism }}
+saslMechanism: {{ . }}
+saslUsername: {{ get $kafka.sasl.usernames $.component | default (get $kafka.sasl.usernames "default") }}
+saslPasswordFile: /etc/isochrone/kafka/password
+{{- end }}
+{{- end -}}
+{{- end }}
+
+{{/* Sources of the projected volume of the bus; empty: there is none. Takes {root, component}. */}}
+{{- define "isochrone.busFiles" -}}
+{{- $kafka := .root.Values.kafka -}}
+{{- if $kafka.enabled -}}
+{{- with $kafka.tls.caSecret }}
+- secret: {name: {{ . }}, items: [{key: {{ $kafka.tls.caKey | quote }}, path: ca.crt}]}
+{{- end }}
+{{- with $kafka.tls.clientSecret }}
+- secret: {name: {{ . }}, items: [{key: tls.crt, path: tls.crt}, {key: tls.key, path: tls.key}]}
+{{- end }}
+{{- if $kafka.sasl.mechanism }}
+{{- $key := get $kafka.sasl.passwordKeys .component | default (get $kafka.sasl.passwordKeys "default") }}
+- secret: {name: {{ $kafka.sasl.passwordSecret }}, items: [{key: {{ $key | quote }}, path: password}]}
+{{- end }}
+{{- end -}}
+{{- end }}
+
+{{/* Secrets with the certificates. */}}
+{{- define "isochrone.aggregatorSecret" -}}
+{{ .Values.tls.aggregatorSecret | default (printf "%s-aggregator-tls" (include "isochrone.name" .)) }}
+{{- end }}
+{{- define "isochrone.schedulerSecret" -}}
+{{ .Values.tls.schedulerPluginSecret | default (printf "%s-scheduler-plugin-tls" (include "isochrone.name" .)) }}
+{{- end }}
+{{- define "isochrone.clientSecret" -}}
+{{ .Values.tls.clientSecret | default (printf "%s-decisions-client" (include "isochrone.name" .)) }}
+{{- end }}

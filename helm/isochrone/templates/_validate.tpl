@@ -1,0 +1,47 @@
+{{/* Combinations that can't work, each with what to change. Included once, before anything else is made. */}}
+{{- define "isochrone.validate" -}}
+{{- $v := .Values -}}
+{{- $s := $v.settings -}}
+{{- $mistakes := list -}}
+{{- if and (gt (int $v.aggregator.replicas) 1) (not $v.kafka.enabled) -}}
+{{- $mistakes = append $mistakes (printf "aggregator.replicas must be 1 without Kafka, got %d: over OTLP/HTTP one aggregator takes everything (set kafka.enabled)" (int $v.aggregator.replicas)) -}}
+{{- end -}}
+{{- if and $v.kafka.enabled (not $v.kafka.brokers) -}}
+{{- $mistakes = append $mistakes "kafka.brokers must name a broker when kafka.enabled is true, got none" -}}
+{{- end -}}
+{{- if and $v.kafka.enabled $v.kafka.sasl.mechanism -}}
+{{- if not $v.kafka.sasl.passwordSecret }}{{ $mistakes = append $mistakes "kafka.sasl.passwordSecret must name a Secret when kafka.sasl.mechanism is set, got none" }}{{ end -}}
+{{- range $component := list "probe" "collector" "aggregator" -}}
+{{- if not (get $v.kafka.sasl.usernames $component | default (get $v.kafka.sasl.usernames "default")) }}{{ $mistakes = append $mistakes (printf "kafka.sasl.usernames must have %s or default when kafka.sasl.mechanism is set" $component) }}{{ end -}}
+{{- end -}}
+{{- if and (eq $v.kafka.sasl.mechanism "plain") (not $v.kafka.tls.enabled) }}{{ $mistakes = append $mistakes "kafka.sasl.mechanism must not be plain without kafka.tls.enabled: the password would go over the wire as it is" }}{{ end -}}
+{{- end -}}
+{{- if and (eq $v.access.mode "kubernetes") (eq $v.tls.source "none") -}}
+{{- $mistakes = append $mistakes "access.mode must not be kubernetes while tls.source is none: tokens would go over the wire as they are (set tls.source to secret or cert-manager)" -}}
+{{- end -}}
+{{- if and $s.webhook.enabled (not $s.gates.enabled) -}}
+{{- $mistakes = append $mistakes "settings.gates.enabled must be true when settings.webhook.enabled is: somebody must open the gate of pods that nobody plans" -}}
+{{- end -}}
+{{- if and $s.planner.enabled (not $s.gates.enabled) -}}
+{{- $mistakes = append $mistakes "settings.gates.enabled must be true when settings.planner.enabled is: somebody must open the gate of pods that nobody plans" -}}
+{{- end -}}
+{{- if and (has $s.descheduler.mode (list "evict" "paper")) (not $s.planner.enabled) -}}
+{{- $mistakes = append $mistakes (printf "settings.planner.enabled must be true when settings.descheduler.mode is %s: it is the planner that gives an evicted pod its node" $s.descheduler.mode) -}}
+{{- end -}}
+{{- if not $v.schedulerPlugin.enabled -}}
+{{- if or $s.webhook.enabled $s.planner.enabled (ne $s.descheduler.mode "off") }}{{ $mistakes = append $mistakes "schedulerPlugin.enabled must be true for settings.webhook, settings.planner and settings.descheduler: they are parts of it" }}{{ end -}}
+{{- end -}}
+{{- if and $s.annotations.netperfConfigMap (not (regexMatch "^[^/]+/[^/]+$" $s.annotations.netperfConfigMap)) -}}
+{{- $mistakes = append $mistakes (printf "settings.annotations.netperfConfigMap must be namespace/name, got %s" $s.annotations.netperfConfigMap) -}}
+{{- end -}}
+{{- if dig "limits" "cpu" "" $v.probe.resources -}}
+{{- $mistakes = append $mistakes "probe.resources.limits.cpu must not be set: a probe that is throttled measures its own throttling" -}}
+{{- end -}}
+{{- if eq $s.scheduler.canaryNamespace .Release.Namespace -}}
+{{- $mistakes = append $mistakes "settings.scheduler.canaryNamespace must not be the release's own namespace: nothing else may be in it" -}}
+{{- end -}}
+{{- if and $v.tls.issuerRef (ne $v.tls.source "cert-manager") -}}
+{{- $mistakes = append $mistakes (printf "tls.issuerRef is for tls.source cert-manager, got %s" $v.tls.source) -}}
+{{- end -}}
+{{- if $mistakes }}{{ fail (printf "%d mistake(s) in the values:\n  %s" (len $mistakes) (join "\n  " $mistakes)) }}{{ end -}}
+{{- end }}

@@ -1,0 +1,65 @@
+// Makes the folder that an image of a component holds: its own modules, those that they name, the packages that these need, and what all of
+// that is (sbom.cdx.json). The Dockerfile calls it; so may anybody who runs a component without a container.
+//
+//   node tools/src/build-image-layout.ts --component probe --output FOLDER [--kafka-client platformatic|kafkajs]
+//
+// SOURCE_DATE_EPOCH, in seconds, is the time of all files: the same sources and packages make the same folder.
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { parseArgs } from "node:util";
+import { ASSETS, COMPONENTS, KAFKA_CLIENTS } from "./image-layout/components.ts";
+import { withDependencies } from "./image-layout/npm-packages.ts";
+import { sbomOf } from "./image-layout/sbom.ts";
+import { trace } from "./image-layout/trace.ts";
+import { Layout } from "./image-layout/write.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+const { values } = parseArgs({
+  options: {
+    component: { type: "string" },
+    output: { type: "string" },
+    "kafka-client": { type: "string", default: "platformatic" },
+  },
+});
+const component = COMPONENTS[values.component ?? ""];
+const otherClients = Object.keys(KAFKA_CLIENTS).filter((name) => name !== values["kafka-client"]);
+if (component === undefined)
+  fail(`--component must be one of ${Object.keys(COMPONENTS).join(", ")}, got ${values.component}`);
+if (values.output === undefined) fail("--output must be a folder");
+if (otherClients.length === Object.keys(KAFKA_CLIENTS).length)
+  fail(`--kafka-client must be one of ${otherClients.join(", ")}, got ${values["kafka-client"]}`);
+const epochSeconds = Number(process.env["SOURCE_DATE_EPOCH"] ?? "0");
+if (!Number.isSafeInteger(epochSeconds) || epochSeconds < 0)
+  fail(`SOURCE_DATE_EPOCH must be seconds since 1970, got ${process.env["SOURCE_DATE_EPOCH"]}`);
+mkdirSync(values.output, { recursive: true });
+if (readdirSync(values.output).length > 0) fail(`--output must be empty, got ${values.output}`);
+
+const traced = trace(ROOT, join(ROOT, component.folder, "src/main.ts"));
+const without = [...component.without, ...otherClients.flatMap((name) => KAFKA_CLIENTS[name]!)];
+const packages = withDependencies(traced.packages, without);
+const layout = new Layout(ROOT, values.output);
+for (const file of [...traced.files, join(ROOT, "package.json"), join(ROOT, "LICENSE")]) layout.copy(file);
+for (const folder of traced.workspaces) {
+  layout.copy(join(folder, "package.json"));
+  layout.link(nameOf(folder), folder);
+  const assets = (ASSETS[relative(ROOT, folder)] ?? []).map((name) => join(folder, name));
+  for (const asset of assets.filter((path) => existsSync(path))) layout.copyFolder(asset);
+}
+for (const { folder } of packages) layout.copyPackage(folder);
+const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
+const subject = { name: values.component!, version, builtAtMs: epochSeconds * 1000 };
+layout.write("sbom.cdx.json", `${JSON.stringify(sbomOf(subject, packages), null, 2)}\n`);
+layout.finish(epochSeconds * 1000);
+console.log(
+  `${values.component}: ${traced.files.size} modules and ${packages.length} packages in ${values.output}`,
+);
+
+function nameOf(folder: string): string {
+  return (JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { name: string }).name;
+}
+
+function fail(reason: string): never {
+  console.error(`build-image-layout: ${reason}`);
+  process.exit(2);
+}

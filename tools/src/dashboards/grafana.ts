@@ -1,0 +1,240 @@
+// Grafana dashboards as code: the little of Grafana's JSON that ours need. (Grafana's own builder is published as a preview, version by
+// version of Grafana; this is one format that all of 10 to 12 read.)
+
+/** A query of a panel. */
+export interface Query {
+  readonly expr: string;
+  /** As Grafana's templates have it: {{label}}. */
+  readonly legend?: string;
+}
+
+/** What a query needs beyond probes, collectors, an aggregator and a scheduler-plugin as they come; panels say so. */
+export const NEEDS = {
+  kafka: "Kafka as the bus",
+  kubernetes: "an API server",
+  planner: "planner.enabled",
+  descheduler: "descheduler.mode other than off",
+  webhook: "webhook.enabled",
+  gates: "gates.enabled",
+  icmp: "icmp among probe.methods",
+  bandwidth: "probe.bandwidth",
+  tls: "certificates",
+} as const;
+export type Need = keyof typeof NEEDS;
+
+export interface Panel {
+  readonly title: string;
+  /** What it shows, and what to do when it looks bad. */
+  readonly description: string;
+  readonly kind: "stat" | "timeseries" | "table" | "heatmap" | "bargauge";
+  /** One of Grafana's. */
+  readonly unit: string;
+  readonly queries: readonly Query[];
+  /** Of 24. */
+  readonly width: number;
+  /** @default 8, of a stat 4 */
+  readonly height?: number;
+  /** From which value on it is worth a look, and from which it is bad. */
+  readonly thresholds?: readonly [warn: number, bad: number];
+  /** A low value is the bad one. @default false */
+  readonly lowIsBad?: boolean;
+  /** Logarithmic axis: latencies differ by orders of magnitude. @default false */
+  readonly log?: boolean;
+  readonly needs?: Need;
+}
+
+export interface Row {
+  readonly title: string;
+  readonly panels: readonly Panel[];
+  /** @default false */
+  readonly collapsed?: boolean;
+}
+
+export interface Variable {
+  readonly name: string;
+  readonly label: string;
+  /** Of label values. */
+  readonly query: string;
+  /** @default true */
+  readonly multi?: boolean;
+}
+
+export interface Dashboard {
+  readonly uid: string;
+  readonly title: string;
+  readonly description: string;
+  readonly variables: readonly Variable[];
+  readonly rows: readonly Row[];
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+const SCHEMA_VERSION = 39;
+const COLUMNS = 24;
+const DATASOURCE = { type: "prometheus", uid: "${datasource}" };
+const HEIGHTS = { stat: 4, timeseries: 8, table: 8, heatmap: 8, bargauge: 8 } as const;
+/** Seen alike by people who don't tell red from green. */
+const COLORS = { good: "blue", warn: "orange", bad: "dark-red" } as const;
+
+/** As Grafana imports it. */
+export function toGrafana(dashboard: Dashboard, all: readonly Dashboard[]): Json {
+  const { uid, title, description } = dashboard;
+  return {
+    uid,
+    title,
+    description,
+    tags: ["isochrone"],
+    schemaVersion: SCHEMA_VERSION,
+    editable: true,
+    graphTooltip: 1,
+    refresh: "30s",
+    time: { from: "now-1h", to: "now" },
+    timezone: "browser",
+    links: all
+      .filter((other) => other.uid !== uid)
+      .map((other) => ({ title: other.title, type: "link", url: `/d/${other.uid}`, keepTime: true })),
+    templating: { list: [datasource(), ...dashboard.variables.map(variable)] },
+    panels: layout(dashboard.rows),
+  };
+}
+
+/** All expressions with what they need, variables replaced by what matches everything. */
+export function queriesOf(dashboard: Dashboard): { panel: string; expr: string; needs: Need | null }[] {
+  return dashboard.rows.flatMap(({ panels }) =>
+    panels.flatMap((panel) =>
+      panel.queries.map(({ expr }) => ({
+        panel: `${dashboard.title}: ${panel.title}`,
+        expr: expr.replaceAll(/\$\{?(?!__)\w+\}?/g, ".*").replaceAll("$__rate_interval", "1m"),
+        needs: panel.needs ?? null,
+      })),
+    ),
+  );
+}
+
+function datasource(): Json {
+  return { name: "datasource", label: "Prometheus", type: "datasource", query: "prometheus" };
+}
+
+function variable({ name, label, query, multi = true }: Variable): Json {
+  return {
+    name,
+    label,
+    type: "query",
+    datasource: DATASOURCE,
+    query: { query, refId: name },
+    definition: query,
+    refresh: 2,
+    sort: 1,
+    multi,
+    includeAll: multi,
+    ...(multi ? { allValue: ".*", current: { text: "All", value: "$__all" } } : {}),
+  };
+}
+
+/** Rows one below the other, panels of a row from left to right. */
+function layout(rows: readonly Row[]): Json[] {
+  const placed: Json[] = [];
+  let id = 0;
+  let y = 0;
+  for (const { title, panels, collapsed = false } of rows) {
+    const row = { id: ++id, type: "row", title, collapsed, gridPos: { x: 0, y: y++, w: COLUMNS, h: 1 } };
+    let x = 0;
+    let tallest = 0;
+    const inside: Json[] = [];
+    for (const panel of panels) {
+      const h = panel.height ?? HEIGHTS[panel.kind];
+      if (x + panel.width > COLUMNS) {
+        x = 0;
+        y += tallest;
+        tallest = 0;
+      }
+      inside.push({ id: ++id, ...panelJson(panel), gridPos: { x, y, w: panel.width, h } });
+      x += panel.width;
+      tallest = Math.max(tallest, h);
+    }
+    y += tallest;
+    placed.push(...(collapsed ? [{ ...row, panels: inside }] : [{ ...row, panels: [] }, ...inside]));
+  }
+  return placed;
+}
+
+function panelJson(panel: Panel): Json {
+  const { title, description, kind, queries, needs } = panel;
+  const isInstant = kind === "table" || kind === "bargauge";
+  return {
+    title,
+    description: needs === undefined ? description : `${description} Needs ${NEEDS[needs]}.`,
+    type: kind,
+    datasource: DATASOURCE,
+    targets: queries.map(({ expr, legend }, index) => ({
+      refId: String.fromCharCode("A".charCodeAt(0) + index),
+      datasource: DATASOURCE,
+      expr,
+      legendFormat: legend ?? "__auto",
+      ...(isInstant ? { instant: true, range: false } : {}),
+      ...(kind === "table" ? { format: "table" } : {}),
+      ...(kind === "heatmap" ? { format: "heatmap" } : {}),
+    })),
+    fieldConfig: { defaults: fieldDefaults(panel), overrides: [] },
+    options: OPTIONS[kind],
+    ...(kind === "table"
+      ? { transformations: [{ id: "organize", options: { excludeByName: { Time: true } } }] }
+      : {}),
+  };
+}
+
+function fieldDefaults({ kind, unit, thresholds, lowIsBad = false, log = false }: Panel): Json {
+  const colored = thresholds !== undefined && kind !== "timeseries";
+  return {
+    unit,
+    ...(colored ? { color: { mode: "thresholds" } } : {}),
+    ...(thresholds === undefined
+      ? {}
+      : { thresholds: { mode: "absolute", steps: steps(thresholds, lowIsBad) } }),
+    custom: {
+      ...(kind === "timeseries"
+        ? {
+            lineWidth: 1,
+            fillOpacity: 8,
+            showPoints: "never",
+            spanNulls: false,
+            scaleDistribution: log ? { type: "log", log: 10 } : { type: "linear" },
+            ...(thresholds === undefined ? {} : { thresholdsStyle: { mode: "dashed" } }),
+          }
+        : {}),
+      ...(kind === "table" && colored ? { cellOptions: { type: "color-background", mode: "basic" } } : {}),
+    },
+  };
+}
+
+function steps([warn, bad]: readonly [number, number], lowIsBad: boolean): Json[] {
+  const { good, warn: middle, bad: worst } = COLORS;
+  return lowIsBad
+    ? [
+        { color: worst, value: null },
+        { color: middle, value: bad },
+        { color: good, value: warn },
+      ]
+    : [
+        { color: good, value: null },
+        { color: middle, value: warn },
+        { color: worst, value: bad },
+      ];
+}
+
+const LAST = { calcs: ["lastNotNull"], fields: "", values: false };
+const OPTIONS: Readonly<Record<Panel["kind"], Json>> = {
+  stat: { colorMode: "value", graphMode: "area", reduceOptions: LAST },
+  timeseries: {
+    legend: { displayMode: "table", placement: "bottom", calcs: ["lastNotNull", "max"] },
+    tooltip: { mode: "multi", sort: "desc" },
+  },
+  table: { showHeader: true, sortBy: [{ displayName: "Value", desc: true }] },
+  heatmap: {
+    calculate: false,
+    color: { mode: "scheme", scheme: "Blues", steps: 32 },
+    yAxis: { unit: "s" },
+    cellGap: 0,
+  },
+  bargauge: { orientation: "horizontal", displayMode: "basic", reduceOptions: LAST },
+};

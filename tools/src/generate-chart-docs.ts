@@ -1,0 +1,46 @@
+// Writes into helm/isochrone/values.schema.json what the services' settings are, and into docs/helm.md the table of the chart's values. With
+// --check it writes nothing and ends with code 1 when they aren't what it would write.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { settingsSchema } from "./chart-schema.ts";
+import { chartValues, chartValuesTable } from "./chart-values.ts";
+import { SECTIONS } from "./settings-sections.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const SCHEMA = "helm/isochrone/values.schema.json";
+const VALUES = "helm/isochrone/values.yaml";
+const DOCUMENT = "docs/helm.md";
+const BEGIN = "<!-- values: written by `npm run docs` from values.yaml -->\n";
+const END = "\n<!-- end of values -->";
+
+interface ValuesSchema {
+  readonly definitions: Readonly<Record<string, unknown>>;
+}
+
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+const write = (path: string, text: string): void => writeFileSync(join(ROOT, path), text);
+
+const schema = JSON.parse(read(SCHEMA)) as ValuesSchema;
+const wantedSchema = {
+  ...schema,
+  definitions: { ...schema.definitions, settings: settingsSchema(SECTIONS) },
+};
+const document = read(DOCUMENT);
+const [before, after] = [document.split(BEGIN)[0], document.split(END)[1]];
+if (before === document || after === undefined)
+  throw new Error(`${DOCUMENT} must have the marks of the table`);
+const wantedDocument = `${before}${BEGIN}\n${chartValuesTable(chartValues(read(VALUES)))}\n${END}${after}`;
+
+if (process.argv.includes("--check")) {
+  // Whatever its layout is: the formatter has its own.
+  const isSame = isDeepStrictEqual(schema, wantedSchema) && document === wantedDocument;
+  if (!isSame) {
+    console.error(`${SCHEMA} and ${DOCUMENT} must match settings and values and do not; run "npm run docs"`);
+    process.exitCode = 1;
+  }
+} else {
+  write(SCHEMA, `${JSON.stringify(wantedSchema, null, 2)}\n`);
+  write(DOCUMENT, wantedDocument);
+  console.log(`wrote ${SCHEMA} and the table in ${DOCUMENT}`);
+}

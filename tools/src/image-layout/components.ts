@@ -1,0 +1,35 @@
+// The images: where each program begins, and what of its packages it never uses in one.
+
+export interface Component {
+  /** Its folder, whose src/main.ts runs. */
+  readonly folder: string;
+  /** Packages that are left out though some module names them. */
+  readonly without: readonly string[];
+}
+
+/** In a pod the account's own token is used, and no kubeconfig is read; that is all this client is for. */
+const IN_A_POD = ["@kubernetes/client-node"];
+/** Its native part is built by nobody here; the kernel's own sockets are what a pod uses. */
+const NO_COMPILER = ["net-ping"];
+
+export const COMPONENTS: Readonly<Record<string, Component>> = {
+  probe: { folder: "probe", without: NO_COMPILER },
+  collector: { folder: "collector", without: IN_A_POD },
+  aggregator: { folder: "aggregator", without: IN_A_POD },
+  "scheduler-plugin": { folder: "scheduler-plugin", without: IN_A_POD },
+  cli: { folder: "cli", without: NO_COMPILER },
+};
+
+export const KAFKA_CLIENTS: Readonly<Record<string, readonly string[]>> = {
+  platformatic: ["@platformatic/kafka", "@platformatic/wasm-utils"],
+  kafkajs: ["kafkajs"],
+};
+
+/**
+ * Folders of workspace packages that are read at run time rather than imported, as far as they are there. Of the web page that is its build,
+ * which is to be made before: the Dockerfile says how.
+ */
+export const ASSETS: Readonly<Record<string, readonly string[]>> = {
+  dashboard: ["dist"],
+  "packages/lab": ["data", "manifests"],
+};

@@ -1,0 +1,83 @@
+// Which files a program may load: its modules, those that they name, and so on. Types name nothing that is loaded.
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
+import { dirname, join, resolve } from "node:path";
+
+export interface Traced {
+  /** Absolute paths of our own files. */
+  readonly files: ReadonlySet<string>;
+  /** Names of packages, and which of our files names each first: from there it is looked for. */
+  readonly packages: ReadonlyMap<string, string>;
+  /** Folders of workspace packages. */
+  readonly workspaces: ReadonlySet<string>;
+}
+
+interface WorkspacePackage {
+  readonly exports: Readonly<Record<string, string>>;
+}
+
+const SPECIFIERS = [
+  /^\s*(?:import|export)\b[^"';]*?\bfrom\s*["']([^"'\n]+)["']/gm,
+  /^\s*import\s*["']([^"'\n]+)["']/gm,
+  /\bimport\s*\(\s*["']([^"'\n]+)["']/g,
+  /\brequire\s*\(\s*["']([^"'\n]+)["']/g,
+];
+const URLS = /\bnew URL\(\s*["']([^"'\n]+)["']\s*,\s*import\.meta\.url/g;
+const OWN = "@isochrone/";
+
+/** @param root of the repository @param entry absolute path of the first module @throws Error for a module of ours that isn't there */
+export function trace(root: string, entry: string): Traced {
+  const files = new Set<string>();
+  const packages = new Map<string, string>();
+  const workspaces = new Set<string>([dirname(dirname(entry))]);
+  const queue = [entry];
+  for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
+    if (files.has(file)) continue;
+    files.add(file);
+    if (!/\.m?[jt]s$/.test(file)) continue;
+    const text = readFileSync(file, "utf8");
+    const code = file.endsWith(".ts") ? stripTypeScriptTypes(text) : text;
+    for (const name of namesIn(code)) {
+      if (name.startsWith("node:")) continue;
+      if (name.startsWith(".")) queue.push(moduleAt(resolve(dirname(file), name), file));
+      else if (name.startsWith(OWN)) {
+        const { folder, path } = workspaceModule(root, name);
+        workspaces.add(folder);
+        queue.push(moduleAt(path, file));
+      } else if (!packages.has(packageOf(name))) packages.set(packageOf(name), file);
+    }
+    queue.push(...urlsIn(code, file));
+  }
+  return { files, packages, workspaces };
+}
+
+function namesIn(code: string): string[] {
+  return SPECIFIERS.flatMap((pattern) => [...code.matchAll(pattern)].map(([, name]) => name!));
+}
+
+/** Threads, child processes, and files beside the code. What isn't there is an address, not a path. */
+function urlsIn(code: string, file: string): string[] {
+  return [...code.matchAll(URLS)]
+    .map(([, path]) => resolve(dirname(file), path!))
+    .filter((path) => /\.\w+$/.test(path) && existsSync(path));
+}
+
+function moduleAt(path: string, importer: string): string {
+  if (existsSync(path)) return path;
+  throw new Error(`${importer} names ${path}, which isn't there`);
+}
+
+function workspaceModule(root: string, name: string): { readonly folder: string; readonly path: string } {
+  const [scope, short, ...rest] = name.split("/");
+  const folder = realpathSync(join(root, "node_modules", scope!, short!));
+  const { exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as WorkspacePackage;
+  const key = rest.length === 0 ? "." : `./${rest.join("/")}`;
+  const path = exports[key];
+  if (path === undefined) throw new Error(`${name} is no entry of ${folder}`);
+  return { folder, path: join(folder, path) };
+}
+
+function packageOf(name: string): string {
+  const parts = name.split("/");
+  return parts.slice(0, name.startsWith("@") ? 2 : 1).join("/");
+}

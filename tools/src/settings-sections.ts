@@ -1,0 +1,34 @@
+// All settings of all services, in the order of the documentation.
+import {
+  accessSettings,
+  aggregatorSettings,
+  annotationSettings,
+  clusterControllerSections,
+} from "@isochrone/aggregator";
+import { busSettings } from "@isochrone/bus/settings";
+import { kubernetesSettings } from "@isochrone/kubernetes/api-server";
+import { collectorSettings } from "@isochrone/collector";
+import { probeSettings } from "@isochrone/probe";
+import { serviceSettings, type Section } from "@isochrone/runtime";
+import {
+  deschedulerSettings,
+  plannerSettings,
+  schedulerPluginSettings,
+  webhookSettings,
+} from "@isochrone/scheduler-plugin";
+
+export const SECTIONS: readonly Section[] = [
+  serviceSettings,
+  probeSettings,
+  collectorSettings,
+  aggregatorSettings,
+  annotationSettings,
+  ...Object.values(clusterControllerSections),
+  schedulerPluginSettings,
+  webhookSettings,
+  plannerSettings,
+  deschedulerSettings,
+  accessSettings,
+  kubernetesSettings,
+  busSettings,
+];
