@@ -79,3 +79,11 @@ export function namedValue(
   if (at < 1) throw new InvalidArgumentError(`must be name=value, got ${JSON.stringify(text)}`);
   return new Map([...before, [text.slice(0, at), text.slice(at + 1)]]);
 }
+
+/** `a,b`: what stands between the commas. */
+export function listed(text: string): readonly string[] {
+  const parts = text.split(",").map((part) => part.trim());
+  if (parts.some((part) => part === ""))
+    throw new InvalidArgumentError(`must be names joined by commas, got ${JSON.stringify(text)}`);
+  return parts;
+}

@@ -2,10 +2,11 @@ import { Option } from "commander";
 import type { Command } from "commander";
 import type { DeschedulerOptions } from "./commands/descheduler.ts";
 import { httpUrl } from "./options.ts";
+import { examples } from "./program-options.ts";
 
 const DEFAULT_SCHEDULER = "http://127.0.0.1:8081";
 
-/** @param common options that it has as others do: token, authorities, output */
+/** @param common options that it has as others do: token, authorities, output, watch */
 export function addDescheduler(
   program: Command,
   print: (text: string) => void,
@@ -24,11 +25,13 @@ export function addDescheduler(
     )
     .option("-n, --namespace <name>", "only pods of this namespace (default: all)")
     .option("--cert-file <file>", "certificate (PEM) to show, where the scheduler-plugin wants one")
-    .option("--key-file <file>", "its key (PEM)")
-    .addHelpText(
-      "after",
-      "\nExamples:\n  isochrone descheduler --server https://127.0.0.1:8081 --ca-file ca.pem --cert-file tls.crt --key-file tls.key\n  isochrone descheduler -n shop -o json",
-    );
+    .option("--key-file <file>", "its key (PEM)");
+  examples(
+    command,
+    "% descheduler --server https://127.0.0.1:8081 --ca-file ca.pem --cert-file tls.crt --key-file tls.key",
+    "% descheduler -n shop -o json",
+    "% descheduler --watch 10s",
+  );
   for (const option of common) command.addOption(option);
   command.action(async (options: DeschedulerOptions) =>
     (await import("./commands/descheduler.ts")).deschedulerCommand(options, print),

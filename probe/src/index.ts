@@ -25,6 +25,8 @@ export {
 export type { PacketFault, PacketType, RequestFields, Transport } from "./domain/packet.ts";
 export { PROBE_ERROR_CODES, PlanRefusedError, PlanSourceBusyError, ProbeError } from "./errors.ts";
 export type { ProbeErrorCode } from "./errors.ts";
+export { inspectHostSockets } from "./host-sockets.ts";
+export type { HostSockets, IcmpOpening, KernelStamps } from "./host-sockets.ts";
 export type { IcmpReport, IcmpTask } from "./icmp/messages.ts";
 export { IcmpThread } from "./icmp/thread.ts";
 export { METRIC_NAMES } from "./metrics/names.ts";

@@ -2,8 +2,11 @@
 // The tests share one system and follow each other: steady state first, then changes, then damage.
 import type { ClusterGraphSnapshot, Link } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasBrowser, launchBrowser } from "../harness/browser.ts";
+import { hasBrowser } from "../harness/browser.ts";
+import { panelQueries, scrapeEmbedded, seriesOf } from "../harness/dashboards.ts";
 import { EmbeddedSystem, eventually, type EndToEnd } from "../harness/embedded.ts";
+import { expectRed, lookAtPages, PageVisit } from "../harness/page-visit.ts";
+import { canRunPrometheus } from "../harness/prometheus/server.ts";
 
 interface PairRecord {
   readonly source: string;
@@ -149,11 +152,17 @@ describe("the embedded cluster", () => {
   it("shows a changed link in matrix, costs and scores within two windows", async () => {
     const { nodes } = await system.cluster();
     const [a, b] = [nodes[0]!.name, nodes[1]!.name];
+    const looking = hasBrowser ? await PageVisit.open(system.urls.page) : null;
+    const changedAt = Date.now();
     await system.cli("lab", "link", a, b, "--delay", "400ms", "--lab", system.urls.lab);
     await eventually("the graph shows 400 ms", 2 * WINDOW_MS, async () => {
       const link = linkOf(await system.cluster(), a, b);
       return link !== undefined && link.costMs !== null && Math.abs(link.costMs - 400) < 25;
     });
+    if (looking !== null) {
+      await expectRed(looking, a, b, 2 * WINDOW_MS - (Date.now() - changedAt));
+      await looking.close();
+    }
     // A pod that talks to what is on b has to find a dearer than it was: the network part of a fresh scoring says so.
     const scores = await networkParts(system, b);
     expect(scores.get(a)!).toBeLessThan(
@@ -203,40 +212,57 @@ describe("the embedded cluster", () => {
     ) as { nodes: string[]; rttMs: number[][] };
     expect(nodes).toHaveLength(8);
     expect(rttMs).toHaveLength(8);
+    expect(await system.cli("graph", "--server", system.urls.page, "-o", "dot")).toMatch(
+      /^digraph isochrone/,
+    );
+    const doctor = await system.cli(
+      "doctor",
+      "--server",
+      system.urls.page,
+      "--only",
+      "clocks",
+      "sources",
+      "-o",
+      "json",
+    );
+    const { findings } = JSON.parse(doctor) as { findings: { check: string; severity: string }[] };
+    const severityOf = new Map(findings.map(({ check, severity }) => [check, severity]));
+    expect(severityOf.get("aggregator's clock")).toBe("ok");
+    expect(severityOf.get("usage of nodes")).toBe("ok");
   }, 60_000);
 
   it.skipIf(!hasBrowser)(
-    "shows on its page what the API says, without an error in the browser",
+    "shows on its pages what the API says, to everyone, without an error in the browser",
     async () => {
-      const browser = await launchBrowser();
+      const looking = await PageVisit.open(system.urls.page);
       try {
-        const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
-        const faults: string[] = [];
-        page.on("pageerror", (error) => faults.push(error.message));
-        page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
-        await page.goto(system.urls.page);
-        await page.waitForSelector("#matrix table tbody tr:nth-child(8)", { timeout: 15_000 });
-        await page.waitForSelector("#workflow svg g", { timeout: 15_000 });
-        const graph = await system.cluster();
-        const shown = await page.locator("#matrix th[scope=row]").allTextContents();
-        expect([...shown].sort()).toEqual(graph.nodes.map(({ name }) => name).sort());
-        const titles = await page
-          .locator("#matrix td[title]")
-          .evaluateAll((cells) => cells.map((cell) => (cell as { title?: string }).title ?? ""));
-        expect(titles).toHaveLength(56);
-        const [first, second] = [graph.nodes[4]!.name, graph.nodes[5]!.name];
-        const title = titles.find((text) => text.startsWith(`${first} → ${second}`))!;
-        const p50 = Number(/p50 ([\d.]+)/.exec(title)?.[1]);
-        expect(Math.abs(p50 - linkOf(graph, first, second)!.rttMs.p50!)).toBeLessThan(5);
-        expect(await page.locator("#workflow svg g").count()).toBe(17);
-        expect(await page.locator("#placements tbody tr").count()).toBe(17);
-        expect(await page.locator("#freshness").textContent()).toContain("8 nodes");
-        expect(faults).toEqual([]);
+        await lookAtPages(looking, system);
+        await looking.goTo("/network");
+        expect(looking.faults).toEqual([]);
       } finally {
-        await browser.close();
+        await looking.close();
       }
     },
-    60_000,
+    90_000,
+  );
+
+  it.skipIf(!canRunPrometheus)(
+    "gives every panel of Grafana's dashboards data, as a real Prometheus scrapes it",
+    async () => {
+      const prometheus = await scrapeEmbedded(system.urls.lab);
+      try {
+        await eventually("no panel is empty", 60_000, async () => {
+          const empty: string[] = [];
+          for (const { panel, expr, isOptional } of panelQueries())
+            if (!isOptional && (await seriesOf(prometheus, expr)) === 0) empty.push(`${panel} (${expr})`);
+          if (empty.length > 0) throw new Error(`${empty.length} are empty: ${empty.join("; ")}`);
+          return true;
+        });
+      } finally {
+        await prometheus.stop();
+      }
+    },
+    120_000,
   );
 
   it("falls silent, and shows no old values, when the relay is killed", async () => {

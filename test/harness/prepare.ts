@@ -1,7 +1,8 @@
-// Fetches and builds, once, the programs that tests run and that no package brings: Apache Kafka, an OpenTelemetry Collector, and a control
-// plane of Kubernetes with KWOK. Before the suites, because a first build takes minutes, which no test's time allows for.
+// Fetches and builds, once, the programs that tests run and that no package brings: Apache Kafka, an OpenTelemetry Collector, a control
+// plane of Kubernetes with KWOK, and Helm. Before the suites, because a first build takes minutes, which no test's time allows for.
 import { controlPlaneSupport, prepareControlPlane } from "./control-plane/index.ts";
 import { collectorBinary, collectorSupport } from "./otelcol/index.ts";
+import { helmSupport, prepareHelm } from "./helm/index.ts";
 import { kafkaSupport, prepareKafka } from "./kafka/index.ts";
 
 const began = performance.now();
@@ -9,6 +10,7 @@ const parts = [
   { name: "Apache Kafka", support: kafkaSupport, prepare: prepareKafka },
   { name: "OpenTelemetry Collector", support: collectorSupport, prepare: collectorBinary },
   { name: "Kubernetes", support: () => controlPlaneSupport(), prepare: () => prepareControlPlane() },
+  { name: "Helm", support: helmSupport, prepare: prepareHelm },
 ];
 for (const { name, support, prepare } of parts) {
   const found = support();

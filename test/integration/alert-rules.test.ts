@@ -1,11 +1,13 @@
-// The alert rules as Prometheus itself judges them, and their metric names against those that the probe has.
+// The alert rules as Prometheus itself judges them, their metrics' names against those of the services, and the runbooks' pages.
 import { spawnSync } from "node:child_process";
-import { readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { METRIC_NAMES } from "@isochrone/probe";
 import { describe, expect, test } from "vitest";
+import { metricNamesInCode, unknownMetrics } from "../harness/metric-names.ts";
 
-const folder = join(import.meta.dirname, "../../helm/isochrone/rules");
+const root = join(import.meta.dirname, "../..");
+const folder = join(root, "helm/isochrone/rules");
+const runbooks = join(root, "docs/runbooks");
 const installed = spawnSync("promtool", ["--version"]).status === 0;
 // Under CI a missing tool is a failure of the set-up, not a reason to skip.
 const canRun = installed || process.env["CI"] === "true";
@@ -33,15 +35,52 @@ describe("alert rules", () => {
     expect(tested.status).toBe(0);
   });
 
-  test("every metric in a rule is one that a probe publishes, and every alert is tested", () => {
-    const known = new Set<string>(Object.values(METRIC_NAMES));
+  test("every metric in a rule is one that a service publishes, and every alert is tested", () => {
+    const known = metricNamesInCode();
     for (const name of rules) {
       const text = readFileSync(join(folder, name), "utf8");
-      const used = new Set(text.match(/\bisochrone_[a-z_]+/g));
-      for (const metric of used) expect([...known]).toContain(metric.replace(/_(bucket|sum|count)$/, ""));
+      expect(unknownMetrics(text, known)).toEqual([]);
       const testText = readFileSync(join(folder, name.replace(".rules.yaml", ".rules.test.yaml")), "utf8");
-      for (const [, alert] of text.matchAll(/- alert: (\w+)/g))
-        expect(testText).toContain(`alertname: ${alert}`);
+      for (const alert of alertsIn(text)) expect(testText).toContain(`alertname: ${alert}`);
+    }
+  });
+
+  test("every alert has a page that says what it means and what to do, and every page an alert", () => {
+    const alerts = rules.flatMap((name) => alertsIn(readFileSync(join(folder, name), "utf8")));
+    expect(readdirSync(runbooks).sort()).toEqual(
+      [...alerts.map((alert) => `${alert}.md`), "README.md"].sort(),
+    );
+    const index = readFileSync(join(runbooks, "README.md"), "utf8");
+    for (const alert of alerts) {
+      const page = readFileSync(join(runbooks, `${alert}.md`), "utf8");
+      expect(page).toMatch(
+        /^# \w+\n\n.+\n\n## What follows from it\n\n.+\n\n## Where to look\n\n- .+\n\n## What to do\n\n- .+/s,
+      );
+      expect(index).toContain(`(${alert}.md)`);
+    }
+  });
+
+  test("what the pages name is there: settings, metrics, other pages", () => {
+    const known = metricNamesInCode();
+    const settings = new Set(
+      readFileSync(join(root, "docs/configuration.md"), "utf8").match(/(?<=^\| `)\w+\.\w+(?=`)/gm),
+    );
+    const sections = new Set([...settings].map((setting) => setting.split(".")[0]));
+    for (const name of readdirSync(runbooks)) {
+      const page = readFileSync(join(runbooks, name), "utf8");
+      expect(unknownMetrics(page, known)).toEqual([]);
+      const named = page.match(/(?<=`)[a-zA-Z]+\.[a-zA-Z]+(?=[`=])/g) ?? [];
+      const ours = named.filter((setting) => sections.has(setting.split(".")[0]));
+      // The chart's own values begin like some sections.
+      expect(ours.filter((setting) => !settings.has(setting) && setting !== "aggregator.replicas")).toEqual(
+        [],
+      );
+      for (const [, link] of page.matchAll(/\]\(([^)#]+)/g))
+        expect(existsSync(join(runbooks, link!))).toBe(true);
     }
   });
 });
+
+function alertsIn(text: string): string[] {
+  return [...text.matchAll(/- alert: (\w+)/g)].map(([, alert]) => alert!);
+}

@@ -43,6 +43,7 @@ import {
 import { evidenceOf } from "./rbac-evidence.ts";
 import { addGatedPod, uninstall } from "./rbac-gates.ts";
 import { DECLARED, Ground, NODES, SHOP } from "./rbac-ground.ts";
+import { raceForObjects } from "./rbac-races.ts";
 
 const { NAMESPACE, NAME, KEYS_SECRET, NETPERF_NAMESPACE, NETPERF_NAME, TOPOLOGY_NAMESPACE, TOPOLOGY_NAME } =
   MANIFEST_VALUES;
@@ -65,8 +66,6 @@ const NETPERF: ObjectRef = { ...KINDS.configMap, namespace: NETPERF_NAMESPACE, n
 const GENERATED: ObjectRef = { ...KINDS.appGroup, namespace: SHOP, name: "flow" };
 const LEASE: ObjectRef = { ...KINDS.lease, namespace: NAMESPACE, name: "isochrone-aggregator" };
 const WITHIN = { timeout: 45_000, interval: 500 };
-/** Of what the API server tells the aggregators: whatever changes more often than this has changed again when they write it. */
-const STALE_BY_MS = 200;
 
 const support = controlPlaneSupport([]);
 if (!support.supported) console.warn(`RBAC is not tested: ${support.reason}`);
@@ -172,29 +171,12 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
 
   test(`${RACES}: they are read anew`, async () => {
     await during(RACES, async () => {
-      proxy.delayMs = STALE_BY_MS;
-      const stop = new AbortController();
-      const touching = [
-        ...NODES.map((node) => `/api/v1/nodes/${node}`),
-        ...["deployments/web", "statefulsets/db", "daemonsets/agent"].map(
-          (path) => `/apis/apps/v1/namespaces/${SHOP}/${path}`,
-        ),
-      ].map(async (path) => {
-        for (let count = 0; !stop.signal.aborted; count++) {
-          await cluster.request("PATCH", path, {
-            metadata: { labels: { "example.com/count": String(count) } },
-          });
-          await sleep(5);
-        }
-      });
-      await expect
-        .poll(() => unusedIn(RACES), WITHIN)
-        .toEqual([])
-        .finally(() => {
-          stop.abort();
-          proxy.delayMs = 0;
-        });
-      await Promise.all(touching);
+      const stop = raceForObjects(cluster, proxy, [...NODES]);
+      try {
+        await expect.poll(() => unusedIn(RACES), WITHIN).toEqual([]);
+      } finally {
+        await stop();
+      }
     });
   });
 

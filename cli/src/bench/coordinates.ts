@@ -32,8 +32,21 @@ export interface CoordinateJudgement {
   readonly intervalCoverage: number | null;
 }
 
+/** Hears how far the work has come: the share that is done, and what goes on. */
+export type OnProgress = (share: number, what: string) => void;
+
+/** Of the whole work, when the samples are drawn, and when the model is fitted. */
+const DRAWN_SHARE = 0.3;
+const FITTED_SHARE = 0.8;
+
+const unheard: OnProgress = () => undefined;
+
 /** Draws the samples of one window. A probe of a pair that the matrix doesn't have is lost. */
-export function drawSamples(matrix: RttMatrix, options: ProbingOptions): CoordinateSamples {
+export function drawSamples(
+  matrix: RttMatrix,
+  options: ProbingOptions,
+  onProgress: OnProgress = unheard,
+): CoordinateSamples {
   const random = seededRandom(options.seed);
   const columns = {
     source: [] as number[],
@@ -43,6 +56,7 @@ export function drawSamples(matrix: RttMatrix, options: ProbingOptions): Coordin
     spreadMs: [] as number[],
   };
   for (const [source, row] of matrix.entries()) {
+    onProgress((DRAWN_SHARE * source) / matrix.length, "drawing samples");
     for (const [target, replies] of probe(source, row, options, random)) {
       columns.source.push(source);
       columns.target.push(target);
@@ -59,25 +73,34 @@ export function judgeCoordinates(
   matrix: RttMatrix,
   options: ProbingOptions,
   now: () => number,
+  onProgress: OnProgress = unheard,
 ): CoordinateJudgement {
-  const samples = drawSamples(matrix, options);
+  const samples = drawSamples(matrix, options, onProgress);
+  onProgress(DRAWN_SHARE, "fitting the model");
   // No labels: whoever has only a matrix knows none.
   const nodes = matrix.map((_, index) => ({ name: `node-${index}`, zone: null, region: null }));
   const input: CoordinateInput = { nodes, samples };
   const start = now();
   const model = fitCoordinates(input, { seed: options.seed });
   const fitMs = now() - start;
-  return { ...compare(matrix, model, samples), fitMs, nodes: matrix.length };
+  return { ...compare(matrix, model, samples, onProgress), fitMs, nodes: matrix.length };
 }
 
 type Comparison = Omit<CoordinateJudgement, "fitMs" | "nodes">;
 
-function compare(matrix: RttMatrix, model: CoordinateModel, samples: CoordinateSamples): Comparison {
+function compare(
+  matrix: RttMatrix,
+  model: CoordinateModel,
+  samples: CoordinateSamples,
+  onProgress: OnProgress,
+): Comparison {
   const isSampled = sampledPairs(samples, matrix.length);
   const relative: number[] = [];
   const absolute: number[] = [];
   const seen = { without: 0, unsampled: 0, covered: 0 };
   for (const { source, target, trueMs } of measuredPairs(matrix)) {
+    if (target === 0)
+      onProgress(FITTED_SHARE + ((1 - FITTED_SHARE) * source) / matrix.length, "comparing pairs");
     const estimate = model.estimate(source, target);
     const errorMs = Math.abs((estimate?.rttMs ?? 0) - trueMs);
     absolute.push(errorMs);

@@ -2,6 +2,8 @@ import { isSortAlgorithm, SORT_ALGORITHMS, workloadOrder } from "@isochrone/plac
 import type { OrderFault, WorkloadOrder } from "@isochrone/placement";
 import { readFile } from "node:fs/promises";
 import { CommandError } from "../errors.ts";
+import { formatted } from "../output/format.ts";
+import type { Format } from "../output/format.ts";
 import { table } from "../output/table.ts";
 import { DumpError } from "../score/errors.ts";
 import { readObjects } from "../score/read-objects.ts";
@@ -12,7 +14,7 @@ export interface AppGroupOrderOptions {
   readonly algorithm?: string;
   /** Of the AppGroup, when the file has several. */
   readonly name?: string;
-  readonly output: "table" | "json";
+  readonly output: Format;
 }
 
 /** A workload's place; the first one is scheduled first. */
@@ -42,7 +44,7 @@ export async function appGroupOrderCommand(
     const result = workloadOrder(group.json["spec"], algorithm);
     checkFaults(group, result, note);
     const places = placesOf(result);
-    print(options.output === "json" ? JSON.stringify(places, null, 2) : textOf(group, result, places));
+    print(formatted(options.output, places, () => textOf(group, result, places)));
   } catch (error) {
     if (error instanceof DumpError) throw new CommandError(error.message, { cause: error });
     throw error;

@@ -3,6 +3,9 @@ import type { RttMatrix } from "@isochrone/lab";
 import { judgeCoordinates } from "../bench/coordinates.ts";
 import type { CoordinateJudgement } from "../bench/coordinates.ts";
 import { CommandError } from "../errors.ts";
+import { formatted } from "../output/format.ts";
+import type { Format } from "../output/format.ts";
+import { createProgress } from "../output/progress.ts";
 import { table } from "../output/table.ts";
 
 export interface BenchCoordinatesOptions {
@@ -11,7 +14,7 @@ export interface BenchCoordinatesOptions {
   readonly budget: number;
   readonly seed: number;
   readonly noise: number;
-  readonly output: "table" | "json";
+  readonly output: Format;
 }
 
 /** Judges network coordinates against a matrix and prints how far off they are. */
@@ -21,8 +24,13 @@ export function benchCoordinatesCommand(
 ): void {
   const matrix = readMatrix(options.matrix);
   const { peers, budget, seed, noise } = options;
-  const judgement = judgeCoordinates(matrix, { peers, budget, seed, noise }, () => performance.now());
-  print(options.output === "json" ? JSON.stringify(judgement, null, 2) : judgementText(judgement, options));
+  const now = (): number => performance.now();
+  const progress = createProgress(process.stderr, now);
+  const judgement = judgeCoordinates(matrix, { peers, budget, seed, noise }, now, (share, what) =>
+    progress.at(share, what),
+  );
+  progress.clear();
+  print(formatted(options.output, judgement, () => judgementText(judgement, options)));
 }
 
 function readMatrix(file: string): RttMatrix {

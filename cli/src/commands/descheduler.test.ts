@@ -52,6 +52,15 @@ async function serving(body: unknown, status = 200): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+/** Where nobody listens any more. */
+async function closedPort(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return `http://127.0.0.1:${port}`;
+}
+
 async function printed(server: string, options: object = {}): Promise<string> {
   const lines: string[] = [];
   await deschedulerCommand({ server, output: "table", ...options }, (text) => lines.push(text));
@@ -102,7 +111,7 @@ describe("isochrone descheduler", () => {
     ["another service", async () => `${await serving(REPORT)}/graph`, {}, "must be the scheduler-plugin"],
     ["an error", () => serving({}, 503), {}, "answered with status 503"],
     ["another answer", () => serving({ pods: 1 }), {}, "didn't answer with a descheduler's report"],
-    ["nobody", () => Promise.resolve("http://127.0.0.1:1"), {}, "can't be read"],
+    ["nobody", () => closedPort(), {}, "can't be read: fetch failed: connect ECONNREFUSED 127.0.0.1:"],
     ["half a certificate", () => Promise.resolve("https://127.0.0.1:1"), { certFile: "x" }, "go together"],
     ["certificates without TLS", () => Promise.resolve("http://127.0.0.1:1"), { caFile: "x" }, "https"],
   ])("says so when --server is %s", async (_, server, options, message) => {

@@ -1,6 +1,8 @@
-import { authorizedFetch, systemClock } from "@isochrone/runtime";
+import { authorizedFetch, reasonOf, systemClock } from "@isochrone/runtime";
 import type { DeschedulerReport } from "@isochrone/scheduler-plugin";
 import { CommandError } from "../errors.ts";
+import type { Format } from "../output/format.ts";
+import { show } from "../output/show.ts";
 import { table } from "../output/table.ts";
 
 export interface DeschedulerOptions {
@@ -12,7 +14,9 @@ export interface DeschedulerOptions {
   readonly keyFile?: string;
   /** Only pods of it. */
   readonly namespace?: string;
-  readonly output: "table" | "json";
+  /** Milliseconds between two looks; undefined: one. */
+  readonly watch?: number;
+  readonly output: Format;
 }
 
 const TIMEOUT_MS = 10_000;
@@ -22,10 +26,13 @@ export async function deschedulerCommand(
   options: DeschedulerOptions,
   print: (text: string) => void,
 ): Promise<void> {
-  const report = await readReport(options);
-  const { namespace } = options;
-  const shown = namespace === undefined ? report : onlyOf(report, namespace);
-  print(options.output === "json" ? JSON.stringify(shown, null, 2) : reportText(shown));
+  const read = async () => {
+    const report = await readReport(options);
+    const { namespace } = options;
+    const value = namespace === undefined ? report : onlyOf(report, namespace);
+    return { value, text: () => reportText(value) };
+  };
+  await show(read, options, print);
 }
 
 async function readReport(options: DeschedulerOptions): Promise<DeschedulerReport> {
@@ -37,7 +44,7 @@ async function readReport(options: DeschedulerOptions): Promise<DeschedulerRepor
     return await reportOf(url, await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) }));
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    throw new CommandError(`${url} can't be read: ${(error as Error).message}`, { cause: error });
+    throw new CommandError(`${url} can't be read: ${reasonOf(error)}`, { cause: error });
   }
 }
 

@@ -1,21 +1,29 @@
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
+import { reasonOf } from "@isochrone/runtime";
 import type { Candidate, Decision } from "@isochrone/topology";
-import { GraphClient, GraphClientError } from "@isochrone/topology/client";
+import { GraphClientError } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
 import { podReport } from "../explain/pod-report.ts";
 import { openStore } from "../kubernetes.ts";
+import { graphClientOf } from "../graph-client.ts";
+import type { GraphServerOptions } from "../graph-client.ts";
+import type { Format } from "../output/format.ts";
+import { show } from "../output/show.ts";
+import type { View } from "../output/show.ts";
 import { table } from "../output/table.ts";
 
-export interface ExplainOptions {
-  readonly server: string;
+export interface ExplainOptions extends GraphServerOptions {
   readonly namespace: string;
   /** Of a real cluster, whose pod is looked at too. */
   readonly kubeconfig?: string;
-  readonly output: "table" | "json";
+  /** Of the kubeconfig; like it, asks that cluster. @default its current one */
+  readonly context?: string;
+  /** Milliseconds between two looks; undefined: one. */
+  readonly watch?: number;
+  readonly output: Format;
 }
 
-const TIMEOUT_MS = 10_000;
 const RECENT = 1_000;
 
 /** Prints why a pod was placed where it is: the newest decision about it, and what the cluster says. `name` is a pod's or a workload's. */
@@ -24,34 +32,36 @@ export async function explainCommand(
   options: ExplainOptions,
   print: (text: string) => void,
 ): Promise<void> {
-  if (options.kubeconfig !== undefined) return await explainReal(name, options, options.kubeconfig, print);
+  const isReal = (options.kubeconfig ?? options.context) !== undefined;
+  const read = (): Promise<View> => (isReal ? explainReal(name, options) : explainDecision(name, options));
+  await show(read, options, print);
+}
+
+async function explainDecision(name: string, options: ExplainOptions): Promise<View> {
   const decision = await findDecision(name, options);
   if (decision === null)
     throw new CommandError(
       `there is no decision about pod or workload ${JSON.stringify(name)} in namespace ${JSON.stringify(options.namespace)}; it may be older than what is kept`,
     );
-  print(options.output === "json" ? JSON.stringify(decision, null, 2) : decisionText(decision));
+  return { value: decision, text: () => decisionText(decision) };
 }
 
 /** The cluster knows more than our decisions do, which may be gone or may never have been made. */
-async function explainReal(
-  name: string,
-  options: ExplainOptions,
-  kubeconfig: string,
-  print: (text: string) => void,
-): Promise<void> {
-  const pod = await readPod(name, options.namespace, kubeconfig);
+async function explainReal(name: string, options: ExplainOptions): Promise<View> {
+  const pod = await readPod(name, options);
   const { decision, trouble } = await decisionIfAny(name, options);
   const report = podReport(pod, decision);
-  if (options.output === "json") return print(JSON.stringify({ pod: report, decision, trouble }, null, 2));
   const lines = [`${report.namespace}/${report.name}: ${report.state}`, ...report.sentences];
   if (trouble !== null) lines.push(trouble);
   if (decision !== null) lines.push("", decisionText(decision));
-  print(lines.join("\n"));
+  return { value: { pod: report, decision, trouble }, text: () => lines.join("\n") };
 }
 
-async function readPod(name: string, namespace: string, kubeconfig: string): Promise<KubernetesObject> {
-  const opened = openStore(kubeconfig);
+async function readPod(
+  name: string,
+  { namespace, kubeconfig, context }: ExplainOptions,
+): Promise<KubernetesObject> {
+  const opened = openStore(kubeconfig, context);
   try {
     const pod = await opened.store.get({ ...KINDS.pod, namespace, name });
     if (pod === null)
@@ -72,12 +82,13 @@ async function decisionIfAny(
     return { decision: await findDecision(name, options), trouble: null };
   } catch (error) {
     if (!(error instanceof GraphClientError)) throw error;
-    return { decision: null, trouble: `Our decisions can't be read: ${error.message}` };
+    return { decision: null, trouble: `Our decisions can't be read: ${reasonOf(error)}` };
   }
 }
 
-async function findDecision(name: string, { server, namespace }: ExplainOptions): Promise<Decision | null> {
-  const client = new GraphClient({ baseUrl: server, timeoutMs: TIMEOUT_MS });
+async function findDecision(name: string, options: ExplainOptions): Promise<Decision | null> {
+  const { namespace } = options;
+  const client = graphClientOf(options);
   const exact = await client.decisions({ namespace, pod: name, limit: 1 });
   const [decision] = exact.value.decisions;
   if (decision !== undefined) return decision;

@@ -13,16 +13,20 @@ import {
   WEBHOOK_SECRET,
 } from "@isochrone/kubernetes";
 import type { ClusterStore, GateOpening, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
-import { systemClock } from "@isochrone/runtime";
+import { reasonOf, systemClock } from "@isochrone/runtime";
 import { CommandError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";
+import { formatted } from "../output/format.ts";
+import type { Format } from "../output/format.ts";
 import { table } from "../output/table.ts";
 
 export interface GatesListOptions {
   /** @default all */
   readonly namespace?: string;
   readonly kubeconfig?: string;
-  readonly output: "table" | "json";
+  readonly output: Format;
+  /** Of the kubeconfig. @default its current one */
+  readonly context?: string;
 }
 
 export interface GatesOpenOptions extends GatesListOptions {
@@ -56,9 +60,9 @@ const CHANGED = "failed: others keep changing the pod's gates";
 
 /** Prints the pods that have our gate. Throws CommandError. */
 export async function gatesListCommand(options: GatesListOptions, print: Print): Promise<void> {
-  await withStore(options.kubeconfig, async (store) => {
+  await withStore(options, async (store) => {
     const waiting = (await gatedPods(store, options.namespace)).map(waitingOf);
-    if (options.output === "json") return print(JSON.stringify(waiting, null, 2));
+    if (options.output !== "table") return print(formatted(options.output, waiting, () => ""));
     if (waiting.length === 0) return print(`no pod has the gate ${PLACEMENT_GATE}`);
     const rows = waiting.map(({ namespace, name, ageSeconds, others }) => [
       namespace,
@@ -80,7 +84,7 @@ export async function gatesOpenCommand(
   print: Print,
 ): Promise<void> {
   checkUsage(names, options);
-  await withStore(options.kubeconfig, async (store) => {
+  await withStore(options, async (store) => {
     const webhook = options.removeWebhook === true ? new WebhookRemoval(store, options) : null;
     await webhook?.announce();
     const results = await openRounds(store, names, options, webhook);
@@ -271,7 +275,7 @@ function report(
   print: Print,
 ): void {
   const rows = [...results.values()].map(({ pod, result }) => ({ ...waitingOf(pod), result }));
-  if (output === "json") return print(JSON.stringify({ removed, pods: rows }, null, 2));
+  if (output !== "table") return print(formatted(output, { removed, pods: rows }, () => ""));
   for (const line of removed) print(line);
   if (rows.length === 0) return print(`no pod has the gate ${PLACEMENT_GATE}`);
   const words = (result: Opening): string => WORDS[result as keyof typeof WORDS] ?? result;
@@ -311,15 +315,15 @@ function keyText({ metadata }: KubernetesObject): string {
 }
 
 async function withStore(
-  kubeconfig: string | undefined,
+  { kubeconfig, context }: Pick<GatesListOptions, "kubeconfig" | "context">,
   act: (store: ClusterStore) => Promise<void>,
 ): Promise<void> {
-  const opened = openStore(kubeconfig);
+  const opened = openStore(kubeconfig, context);
   try {
     await act(opened.store);
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    throw new CommandError(`the cluster can't be asked: ${(error as Error).message}`, { cause: error });
+    throw new CommandError(`the cluster can't be asked: ${reasonOf(error)}`, { cause: error });
   } finally {
     await opened.close();
   }

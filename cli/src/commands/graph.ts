@@ -1,28 +1,44 @@
 import type { ClusterGraphSnapshot, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
+import type { GraphClient } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
 import { graphClientOf, type GraphServerOptions } from "../graph-client.ts";
+import { graphDot } from "../output/dot.ts";
+import type { Format } from "../output/format.ts";
+import { show } from "../output/show.ts";
+import type { View } from "../output/show.ts";
 import { matrix, table } from "../output/table.ts";
 
 export interface GraphOptions extends GraphServerOptions {
-  readonly output: "table" | "json";
+  readonly output: Format | "dot";
+  /** Milliseconds between two looks; undefined: one. */
+  readonly watch?: number;
   readonly workflow?: string;
 }
 
 /** Prints the cluster graph and the workflows, or one workflow (`namespace/name`). */
 export async function graphCommand(options: GraphOptions, print: (text: string) => void): Promise<void> {
   const client = graphClientOf(options);
-  if (options.workflow !== undefined) {
-    const { value } = await client.workflow(...nameParts(options.workflow));
-    print(options.output === "json" ? JSON.stringify(value, null, 2) : workflowText(value));
-    return;
-  }
+  const { workflow } = options;
+  const parts = workflow === undefined ? null : nameParts(workflow);
+  await show(() => (parts === null ? readAll(client) : readWorkflow(client, parts)), options, print);
+}
+
+async function readWorkflow(client: GraphClient, parts: [string, string]): Promise<View> {
+  const { value } = await client.workflow(...parts);
+  return { value, text: () => workflowText(value), dot: () => graphDot(null, [value]) };
+}
+
+async function readAll(client: GraphClient): Promise<View> {
   const { value: cluster } = await client.cluster();
   const { value: list } = await client.workflows();
   const workflows = await Promise.all(
     list.workflows.map(async ({ namespace, name }) => (await client.workflow(namespace, name)).value),
   );
-  if (options.output === "json") print(JSON.stringify({ cluster, workflows }, null, 2));
-  else print([clusterText(cluster), ...workflows.map(workflowText)].join("\n\n"));
+  return {
+    value: { cluster, workflows },
+    text: () => [clusterText(cluster), ...workflows.map(workflowText)].join("\n\n"),
+    dot: () => graphDot(cluster, workflows),
+  };
 }
 
 function nameParts(workflow: string): [string, string] {

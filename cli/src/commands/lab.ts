@@ -1,10 +1,12 @@
 import { LabClient, type LinkChange } from "@isochrone/lab";
 import { CommandError } from "../errors.ts";
+import { formatted } from "../output/format.ts";
+import type { Format } from "../output/format.ts";
 import { matrix, table } from "../output/table.ts";
 
 export interface LabOptions {
   readonly lab: string;
-  readonly output: "table" | "json";
+  readonly output: Format;
 }
 
 export interface LinkOptions extends LabOptions {
@@ -40,7 +42,6 @@ export async function labLinkCommand(
       exitCode: 2,
     });
   const links = await new LabClient(options.lab).setLink(a, b, change, { oneWay: options.oneWay ?? false });
-  if (options.output === "json") return print(JSON.stringify({ links }, null, 2));
   const rows = links.map(({ source, target, link }) => [
     `${source} -> ${target}`,
     link.cut ? "cut" : link.rttMs,
@@ -48,21 +49,21 @@ export async function labLinkCommand(
     link.lossRatio,
     link.bandwidthBitsPerSecond === null ? "unlimited" : link.bandwidthBitsPerSecond / 1e6,
   ]);
-  print(table(["link", "round trip ms", "jitter ms", "loss", "bandwidth Mbit/s"], rows));
+  print(
+    formatted(options.output, { links }, () =>
+      table(["link", "round trip ms", "jitter ms", "loss", "bandwidth Mbit/s"], rows),
+    ),
+  );
 }
 
 /** Prints the emulator's truth. */
 export async function labMatrixCommand(options: LabOptions, print: Print): Promise<void> {
   const truth = await new LabClient(options.lab).matrix();
-  if (options.output === "json")
-    return print(JSON.stringify({ nodes: truth.nodes, rttMs: truth.rttMs }, null, 2));
   const row = new Map(truth.nodes.map((name, index) => [name, index]));
-  print(
-    matrix(
-      truth.nodes,
-      (source, target) => truth.rttMs[row.get(source)!]![row.get(target)!]?.toFixed(1) ?? "cut",
-    ),
-  );
+  const cell = (source: string, target: string): string =>
+    truth.rttMs[row.get(source)!]![row.get(target)!]?.toFixed(1) ?? "cut";
+  const { nodes, rttMs } = truth;
+  print(formatted(options.output, { nodes, rttMs }, () => matrix(nodes, cell)));
 }
 
 /** Prints what the emulator did to the packets that passed. */
@@ -71,7 +72,6 @@ export async function labRecordCommand(
   print: Print,
 ): Promise<void> {
   const { pairs } = await new LabClient(options.lab).record(options.last);
-  if (options.output === "json") return print(JSON.stringify({ pairs }, null, 2));
   const rows = pairs.map(({ source, target, udp, tcp }) => [
     `${source} -> ${target}`,
     udp.count,
@@ -83,9 +83,11 @@ export async function labRecordCommand(
     tcp.p90Ms,
   ]);
   print(
-    table(
-      ["pair", "UDP exchanges", "p50 ms", "p90 ms", "dropped", "TCP exchanges", "p50 ms", "p90 ms"],
-      rows,
+    formatted(options.output, { pairs }, () =>
+      table(
+        ["pair", "UDP exchanges", "p50 ms", "p90 ms", "dropped", "TCP exchanges", "p50 ms", "p90 ms"],
+        rows,
+      ),
     ),
   );
 }

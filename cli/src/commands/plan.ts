@@ -2,22 +2,30 @@ import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { SchedulingModel } from "@isochrone/placement";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import type { GraphClient } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
 import { graphClientOf } from "../graph-client.ts";
 import type { GraphServerOptions } from "../graph-client.ts";
 import { openStore } from "../kubernetes.ts";
+import type { Format } from "../output/format.ts";
+import { show } from "../output/show.ts";
+import type { View } from "../output/show.ts";
 import { table } from "../output/table.ts";
 import { workflowPlan } from "../plan/workflow-plan.ts";
 import type { WorkflowPlanReport } from "../plan/workflow-plan.ts";
 
 export interface PlanOptions extends GraphServerOptions {
   readonly kubeconfig?: string;
+  /** Of the kubeconfig. @default its current one */
+  readonly context?: string;
   /** @default all of the namespace */
   readonly workflow?: string;
   /** Milliseconds for each workflow's search. */
   readonly time: number;
   readonly seed: number;
-  readonly output: "table" | "json";
+  /** Milliseconds between two looks; undefined: one. */
+  readonly watch?: number;
+  readonly output: Format;
 }
 
 /** Prints what the workflows of a namespace cost today, what the best plans cost, and the moves between. Changes nothing. */
@@ -27,6 +35,10 @@ export async function planCommand(
   print: (text: string) => void,
 ): Promise<void> {
   const client = graphClientOf(options);
+  await show(() => readPlans(client, namespace, options), options, print);
+}
+
+async function readPlans(client: GraphClient, namespace: string, options: PlanOptions): Promise<View> {
   const { value: cluster } = await client.cluster();
   const { value: list } = await client.workflows();
   const names = list.workflows
@@ -37,7 +49,7 @@ export async function planCommand(
     throw new CommandError(
       `the graph API knows no workflow ${options.workflow === undefined ? "" : `${JSON.stringify(options.workflow)} `}in namespace ${JSON.stringify(namespace)}`,
     );
-  const { model, pods } = await readCluster(options.kubeconfig);
+  const { model, pods } = await readCluster(options);
   const graph = new ClusterGraph(cluster);
   const reports: WorkflowPlanReport[] = [];
   for (const name of names) {
@@ -53,15 +65,16 @@ export async function planCommand(
     });
     if (report !== null) reports.push(report);
   }
-  if (options.output === "json") print(JSON.stringify(reports, null, 2));
-  else if (reports.length === 0) print(`no pod of namespace ${namespace} runs`);
-  else print(reports.map(reportText).join("\n\n"));
+  const text = (): string =>
+    reports.length === 0 ? `no pod of namespace ${namespace} runs` : reports.map(reportText).join("\n\n");
+  return { value: reports, text };
 }
 
-async function readCluster(
-  kubeconfig: string | undefined,
-): Promise<{ model: SchedulingModel; pods: KubernetesObject[] }> {
-  const opened = openStore(kubeconfig);
+async function readCluster({
+  kubeconfig,
+  context,
+}: PlanOptions): Promise<{ model: SchedulingModel; pods: KubernetesObject[] }> {
+  const opened = openStore(kubeconfig, context);
   const { store } = opened;
   try {
     const lists = await Promise.all(

@@ -15,6 +15,8 @@ export interface SchedulerConfigOptions {
   /** namespace/name[:port] of the extender's service. */
   readonly service?: string;
   readonly kubeconfig?: string;
+  /** Of the kubeconfig. @default its current one */
+  readonly context?: string;
   readonly prefix: string;
   readonly serverName?: string;
   /** Paths of files on this machine; their contents are written into the configuration. */
@@ -38,7 +40,7 @@ export async function schedulerConfigCommand(
 ): Promise<void> {
   const { weight, timeout, filter = false, managedResource = [], secondScheduler } = options;
   if (weight !== undefined && weight > MAX_WEIGHT)
-    throw new CommandError(`--weight must be at most ${MAX_WEIGHT}, got ${weight}`);
+    throw new CommandError(`--weight must be at most ${MAX_WEIGHT}, got ${weight}`, { exitCode: 2 });
   const file = path === undefined ? emptyConfiguration() : await readFileOrInput(path);
   const { url, serverName } = await addressOf(options);
   const ca = await authorities(options.ca);
@@ -68,7 +70,7 @@ async function readFileOrInput(path: string): Promise<ConfigurationFile> {
 async function addressOf(
   options: SchedulerConfigOptions,
 ): Promise<{ url: string; serverName: string | undefined }> {
-  const { url, service, kubeconfig, prefix, serverName } = options;
+  const { url, service, kubeconfig, context, prefix, serverName } = options;
   if ((url === undefined) === (service === undefined))
     throw new CommandError(
       "say where the extender is by one of --url and --service, got " +
@@ -78,7 +80,7 @@ async function addressOf(
       },
     );
   if (url !== undefined) return { url, serverName };
-  const found = await serviceAddress(service!, kubeconfig);
+  const found = await serviceAddress(service!, kubeconfig, context);
   return { url: found.url + prefix, serverName: serverName ?? found.serverName };
 }
 

@@ -1,6 +1,8 @@
 import { PlacementError } from "@isochrone/placement";
 import { readFile } from "node:fs/promises";
 import { CommandError } from "../errors.ts";
+import { formatted } from "../output/format.ts";
+import type { Format } from "../output/format.ts";
 import { table } from "../output/table.ts";
 import { DumpError, scoreDump, type DumpScores, type ScoreDumpOptions } from "../score/index.ts";
 
@@ -12,7 +14,7 @@ export interface ScoreOptions {
   readonly channelPriorities?: string;
   readonly set?: Readonly<Record<string, number>>;
   readonly prefix?: string;
-  readonly output: "table" | "json";
+  readonly output: Format;
 }
 
 /** Scores the nodes of a dump for a pod and prints them, the best first in the table, in the dump's order as JSON. */
@@ -30,7 +32,7 @@ export async function scoreCommand(options: ScoreOptions, print: (text: string) 
     ...(set === undefined ? {} : { settings: set }),
     ...(prefix === undefined ? {} : { annotationPrefix: prefix }),
   });
-  print(options.output === "json" ? JSON.stringify(scores, null, 2) : scoresText(scores));
+  print(formatted(options.output, scores, () => scoresText(scores)));
 }
 
 function scored(options: ScoreDumpOptions): DumpScores {

@@ -10,9 +10,11 @@ import {
   workflowGraphOf,
 } from "@isochrone/scheduler-plugin/tosca";
 import type { Application, AppliedObject } from "@isochrone/scheduler-plugin/tosca";
-import { stringify } from "yaml";
 import { CommandError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";
+import { formatted, yamlText } from "../output/format.ts";
+import type { Format } from "../output/format.ts";
+import { createProgress } from "../output/progress.ts";
 import { table } from "../output/table.ts";
 
 export interface ToscaOptions {
@@ -25,6 +27,8 @@ export interface ToscaOptions {
   /** Takes over what others have set. */
   readonly forceConflicts?: boolean;
   readonly kubeconfig?: string;
+  /** Of the kubeconfig. @default its current one */
+  readonly context?: string;
   readonly name?: string;
   readonly namespace?: string;
   readonly algorithm?: string;
@@ -33,7 +37,7 @@ export interface ToscaOptions {
   /** By name. */
   readonly input?: ReadonlyMap<string, string>;
   /** @default table for the summary, the graph and what was applied, yaml for objects */
-  readonly output?: "table" | "yaml" | "json";
+  readonly output?: Format;
 }
 
 type Print = (text: string) => void;
@@ -109,16 +113,13 @@ function objectsText(objects: readonly KubernetesObject[], { output = "yaml" }: 
     const json = objects.length === 1 ? only : { apiVersion: "v1", kind: "List", items: objects };
     return JSON.stringify(json, null, 2);
   }
-  return objects
-    .map((object) => stringify(object, { aliasDuplicateObjects: false }))
-    .join("---\n")
-    .trimEnd();
+  return objects.map(yamlText).join("\n---\n");
 }
 
 function printGraph(application: Application, { output = "table" }: ToscaOptions, print: Print): void {
   const graph = workflowGraphOf(application, new Date().toISOString());
   if (output === "json") return print(JSON.stringify(graph, null, 2));
-  if (output === "yaml") return print(stringify(graph, { aliasDuplicateObjects: false }).trimEnd());
+  if (output === "yaml") return print(yamlText(graph));
   const { namespace, name, workloads, channels } = graph;
   print(
     [
@@ -144,17 +145,20 @@ async function apply(
   options: ToscaOptions,
   print: Print,
 ): Promise<void> {
-  const { dryRun = false, forceConflicts = false, output = "table", kubeconfig } = options;
-  const opened = openStore(kubeconfig);
+  const { dryRun = false, forceConflicts = false, output = "table", kubeconfig, context } = options;
+  const opened = openStore(kubeconfig, context);
   const results: object[] = [];
+  const progress = createProgress(process.stderr, () => performance.now());
   try {
     await applyObjects(opened.store, objects, { dryRun, force: forceConflicts }, (applied) => {
       results.push(resultOf(applied));
+      progress.clear();
       if (output === "table") print(`${lineOf(applied)}${dryRun ? " (dry run)" : ""}`);
+      progress.at(results.length / objects.length, `${results.length} of ${objects.length} objects`);
     });
   } finally {
-    if (output === "json") print(JSON.stringify(results, null, 2));
-    if (output === "yaml") print(stringify(results).trimEnd());
+    progress.clear();
+    if (output !== "table") print(formatted(output, results, () => ""));
     await opened.close();
   }
 }

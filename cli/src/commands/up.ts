@@ -6,10 +6,12 @@ import {
   loadSettings,
   systemClock,
 } from "@isochrone/runtime";
+import type { ProcessHost } from "@isochrone/runtime";
 import { Embedded } from "../embedded/embedded.ts";
 import { rehearse } from "../embedded/rehearsal.ts";
 import type { Reporter } from "../output/reporter.ts";
-import { jsonReporter, textReporter } from "../output/reporters.ts";
+import type { Format } from "../output/format.ts";
+import { jsonReporter, textReporter, yamlReporter } from "../output/reporters.ts";
 
 export interface UpOptions {
   readonly port: number;
@@ -22,12 +24,12 @@ export interface UpOptions {
   readonly seed: number;
   readonly placement: "score" | "spread";
   readonly replace: boolean;
-  readonly output: "table" | "json";
+  readonly output: Format;
 }
 
 /** Runs the embedded cluster until a signal. Progress goes to standard output, logs to standard error. */
 export async function upCommand(options: UpOptions, print: (text: string) => void): Promise<void> {
-  const reporter = options.output === "json" ? jsonReporter(print) : textReporter(process.stdout);
+  const reporter = reporterOf(options.output, print);
   const { service } = loadSettings([serviceSettings], {
     env: process.env,
     file: { service: { logLevel: "warn", logFormat: "text" } },
@@ -40,7 +42,7 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
   });
   const ending = new AbortController();
   const host = nodeProcessHost();
-  const offSignal = host.onSignal((signal) => (ending.signal.aborted ? host.exit(1) : ending.abort(signal)));
+  const offSignal = onEnd(host, ending);
   const lifecycle = new Lifecycle();
   reporter.starting(options.nodes);
   const embedded = await Embedded.start({ ...embeddedOptions(options), logger, env: process.env });
@@ -57,6 +59,26 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
     reporter.stopped();
     offSignal();
   }
+}
+
+/** Ctrl-C on a terminal comes twice at once: from it, and from the process that started this one. */
+const IMPATIENT_AFTER_MS = 500;
+
+/** The first signal ends in good order, one that comes later ends at once. */
+function onEnd(host: ProcessHost, ending: AbortController): () => void {
+  let askedAtMs = 0;
+  return host.onSignal((signal) => {
+    const nowMs = systemClock.monotonic();
+    if (!ending.signal.aborted) {
+      askedAtMs = nowMs;
+      ending.abort(signal);
+    } else if (nowMs - askedAtMs > IMPATIENT_AFTER_MS) host.exit(1);
+  });
+}
+
+function reporterOf(output: Format, print: (text: string) => void): Reporter {
+  if (output === "table") return textReporter(process.stdout);
+  return output === "json" ? jsonReporter(print) : yamlReporter(print);
 }
 
 function embeddedOptions(options: UpOptions) {

@@ -84,7 +84,7 @@ export class Embedded {
   ): Promise<Embedded> {
     const { store, sites: seats, isReal } = ground;
     const bus = createMemoryBus({ clock: systemClock, ...BUS });
-    const surroundings: Surroundings = { options, bus, store, isReal, logger: options.logger };
+    const surroundings: Surroundings = { options, bus, store, isReal, logger: options.logger, pages: [] };
     const probes = new EmbeddedProbes(network, seats);
     const startCluster = (): Promise<LabCluster> =>
       LabCluster.start({ ...clusterOptions(options, ground, urls), network, manifest });
@@ -103,7 +103,7 @@ export class Embedded {
         { name: "cluster", service: cluster },
         ...measuring(surroundings, probes, urls.page),
         ...collectorServices(surroundings, seats, urls.page),
-        { name: "lab control", service: labControl(options, network, cluster, portOf(urls.lab)) },
+        { name: "lab control", service: labControl(surroundings, network, cluster, portOf(urls.lab)) },
       ],
       { clock: systemClock, logger: options.logger, stopDeadlineMs: STOP_DEADLINE_MS },
     );
@@ -205,7 +205,7 @@ function measuring(
 }
 
 function labControl(
-  { logger }: EmbeddedOptions,
+  { logger, pages }: Surroundings,
   network: EmulatedNetwork,
   cluster: Deferred<LabCluster>,
   port: number,
@@ -220,6 +220,7 @@ function labControl(
       const created = await createLabControl({
         network,
         cluster: report,
+        pages,
         logger,
         registry: createRegistry(),
       });

@@ -9,7 +9,7 @@ import {
 } from "@isochrone/collector";
 import { createPage } from "@isochrone/dashboard";
 import type { ClusterStore } from "@isochrone/kubernetes";
-import type { EmulatedNetwork } from "@isochrone/lab";
+import type { EmulatedNetwork, MetricsPage } from "@isochrone/lab";
 import { createProbe, type MeasuringThread, type Probe } from "@isochrone/probe";
 import {
   createRegistry,
@@ -36,37 +36,52 @@ export interface Surroundings {
   /** Whether it is an API server: then the graphs are written onto its objects. */
   readonly isReal: boolean;
   readonly logger: Logger;
+  /** Of all services, added as they are composed. */
+  readonly pages: MetricsPage[];
 }
 
 const clock = systemClock;
 const random = systemRandom;
 
+/** A registry whose page can be scraped. */
+function registryOf(
+  { pages }: Surroundings,
+  job: string,
+  instance: string,
+): ReturnType<typeof createRegistry> {
+  const registry = createRegistry();
+  pages.push({ job: `isochrone-${job}`, instance, registry });
+  return registry;
+}
+
 export function aggregatorOf(
-  { options, bus, store, isReal, logger }: Surroundings,
+  surroundings: Surroundings,
   port: number,
   addresses: ProbeAddresses,
   decisionsUrl: string,
 ) {
+  const { options, bus, store, isReal, logger } = surroundings;
   return createAggregator(aggregatorConfig(options, port, decisionsUrl), {
     bus,
     store,
     clock,
     random,
     logger: logger.child({ service: "aggregator" }),
-    registry: createRegistry(),
+    registry: registryOf(surroundings, "aggregator", "aggregator"),
     addresses,
     page: createPage(),
     ...(isReal ? writingConfig(options) : {}),
   });
 }
 
-export function schedulerOf({ options, store, logger }: Surroundings, port: number, graphUrl: string) {
+export function schedulerOf(surroundings: Surroundings, port: number, graphUrl: string) {
+  const { options, store, logger } = surroundings;
   return createSchedulerPlugin(schedulerConfig(options, port, graphUrl), {
     store,
     clock,
     random,
     logger: logger.child({ service: "scheduler-plugin" }),
-    registry: createRegistry(),
+    registry: registryOf(surroundings, "scheduler-plugin", "scheduler-plugin"),
   });
 }
 
@@ -90,11 +105,12 @@ export class EmbeddedProbes implements ProbeAddresses {
 
   /** A service per node; after its start the node's responder is reachable from the others. */
   services(
-    { options, bus, logger }: Surroundings,
+    surroundings: Surroundings,
     thread: MeasuringThread,
     hmacKeys: string,
     aggregatorUrl: string,
   ): NamedService[] {
+    const { options, bus, logger } = surroundings;
     return this.#seats.map((seat) => {
       const { name: node, zone, region } = seat;
       const config = probeConfigOf(options, {
@@ -111,7 +127,7 @@ export class EmbeddedProbes implements ProbeAddresses {
         clock,
         random,
         logger: logger.child({ service: "probe", node }),
-        registry: createRegistry(),
+        registry: registryOf(surroundings, "probe", node),
         thread,
       });
       this.#probes.set(node, probe);
@@ -164,11 +180,12 @@ export class EmbeddedProbes implements ProbeAddresses {
 
 /** A collector per node, each with its own view of the cluster, as the DaemonSet has. */
 export function collectorServices(
-  { options, bus, store, logger }: Surroundings,
+  surroundings: Surroundings,
   seats: readonly NodeSeat[],
   aggregatorUrl: string,
 ): NamedService[] {
-  const registry = createRegistry();
+  const { options, bus, store, logger } = surroundings;
+  const registry = registryOf(surroundings, "collector", "all");
   const metrics: CollectorMetrics = createCollectorMetrics(registry);
   return seats.map(({ name: node }) => {
     const nodeLogger = logger.child({ service: "collector", node });

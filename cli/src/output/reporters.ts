@@ -1,11 +1,22 @@
 import type { EndToEnd } from "@isochrone/lab";
 import type { Reporter, WarmUp } from "./reporter.ts";
 import { clusterMatrix } from "../commands/graph.ts";
+import { yamlText } from "./format.ts";
+import { bar } from "./progress.ts";
 import { table } from "./table.ts";
 
 /** One JSON object a line; `event` names it. */
 export function jsonReporter(print: (text: string) => void): Reporter {
-  const line = (event: string, fields: object = {}): void => print(JSON.stringify({ event, ...fields }));
+  return eventReporter((event) => print(JSON.stringify(event)));
+}
+
+/** A YAML document for each event. */
+export function yamlReporter(print: (text: string) => void): Reporter {
+  return eventReporter((event) => print(`---\n${yamlText(event)}`));
+}
+
+function eventReporter(tell: (event: object) => void): Reporter {
+  const line = (event: string, fields: object = {}): void => tell({ event, ...fields });
   return {
     starting: (nodes) => line("starting", { nodes }),
     started: (urls, pid) => line("started", { urls, pid }),
@@ -57,7 +68,7 @@ export function textReporter(out: Terminal): Reporter {
           "",
         ].join("\n"),
       ),
-    warming: (progress) => (live ? draw(warmText(progress)) : say(warmText(progress))),
+    warming: (progress) => (live ? draw(warmBar(progress)) : say(warmText(progress))),
     warm: (progress) => say(`${warmText(progress)}: warm`),
     replacing: (before) =>
       say(`end to end before: ${latencyText(before)}\nplacing the workflow anew by score ...`),
@@ -99,6 +110,12 @@ export function textReporter(out: Terminal): Reporter {
     stopping: () => say("\nstopping ..."),
     stopped: () => say("stopped"),
   };
+}
+
+/** The least of what is waited for. */
+function warmBar(progress: WarmUp): string {
+  const { linksMeasured, links, podsReady, pods } = progress;
+  return `${bar(Math.min(linksMeasured / links, podsReady / pods))} ${warmText(progress)}`;
 }
 
 function warmText({ linksMeasured, links, channels, podsReady, pods, seconds }: WarmUp): string {

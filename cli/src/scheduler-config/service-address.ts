@@ -18,8 +18,9 @@ export interface ServiceAddress {
 export async function serviceAddress(
   service: string,
   kubeconfig: string | undefined,
+  context: string | undefined,
 ): Promise<ServiceAddress> {
-  const opened = openStore(kubeconfig);
+  const opened = openStore(kubeconfig, context);
   try {
     return await lookUp(opened.store, service);
   } finally {
@@ -30,7 +31,9 @@ export async function serviceAddress(
 export async function lookUp(store: Pick<ClusterStore, "get">, service: string): Promise<ServiceAddress> {
   const [, namespace, name, port] = /^([^/:]+)\/([^/:]+)(?::([^/:]+))?$/.exec(service) ?? [];
   if (namespace === undefined || name === undefined)
-    throw new CommandError(`--service must be namespace/name or namespace/name:port, got ${shown(service)}`);
+    throw new CommandError(`--service must be namespace/name or namespace/name:port, got ${shown(service)}`, {
+      exitCode: 2,
+    });
   const object = await store.get({ ...KINDS.service, namespace, name });
   if (object === null)
     throw new CommandError(

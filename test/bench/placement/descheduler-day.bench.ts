@@ -13,7 +13,8 @@ import type { BenchResult } from "../types.ts";
 
 const HOURS = process.argv.includes("--quick") ? 6 : 24;
 const STEP_MS = 60_000;
-const COOL_DOWN_MS = 30 * 60_000;
+/** The default. */
+const COOL_DOWN_MS = 15 * 60_000;
 /** Of the made-up networks, and of what runs on them; ISOCHRONE_BENCH_SEEDS names others, `1,2,3`. Measured networks have the first one. */
 const SEEDS = (process.env["ISOCHRONE_BENCH_SEEDS"] ?? "1").split(",").map(Number);
 const MAX_COST = 1.1;

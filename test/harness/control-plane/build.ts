@@ -90,7 +90,7 @@ function linkerFlags(): string {
 }
 
 /** What is downloaded and compiled stays while the target isn't made, so that the next run goes on there; then it goes: it is gigabytes. */
-async function inWorkshop(target: string, build: (go: Go) => Promise<void>): Promise<void> {
+export async function inWorkshop(target: string, build: (go: Go) => Promise<void>): Promise<void> {
   const workshop = `${target}.building`;
   const go = new Go(workshop);
   await mkdir(go.folder, { recursive: true });
@@ -99,7 +99,7 @@ async function inWorkshop(target: string, build: (go: Go) => Promise<void>): Pro
   await rm(workshop, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 }
 
-class Go {
+export class Go {
   readonly folder: string;
   readonly #environment: NodeJS.ProcessEnv;
 
@@ -135,7 +135,7 @@ class Go {
   }
 }
 
-interface GoMod {
+export interface GoMod {
   /** Version of Go, which also decides about its defaults at run time. */
   readonly language: string;
   /** Versions by module. */

@@ -1,0 +1,100 @@
+// The CustomResourceDefinitions that Isochrone uses, as the chart applies them: wider ones at once, narrower ones never.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isStoreError, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
+import { reasonOf, systemClock } from "@isochrone/runtime";
+import { parseAllDocuments } from "yaml";
+import { narrowings } from "../crds/narrowing.ts";
+import { CommandError } from "../errors.ts";
+import { openStore } from "../kubernetes.ts";
+
+export interface CrdsApplyOptions {
+  readonly kubeconfig?: string;
+  readonly dryRun?: boolean;
+}
+
+type Print = (text: string) => void;
+
+const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" } as const;
+const FIELD_MANAGER = "isochrone-crds";
+const ESTABLISHED_WITHIN_MS = 30_000;
+const POLL_MS = 250;
+
+/**
+ * Applies the definitions of a folder. One that would take something away is not applied: where what is there already takes all that ours
+ * takes, it stays and that is fine; otherwise throws CommandError, naming what would be lost.
+ */
+export async function crdsApplyCommand(
+  folder: string,
+  options: CrdsApplyOptions,
+  print: Print,
+): Promise<void> {
+  const definitions = readDefinitions(folder);
+  const opened = openStore(options.kubeconfig);
+  try {
+    for (const definition of definitions)
+      print(await apply(opened.store, definition, options.dryRun ?? false));
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(`the cluster can't be asked: ${reasonOf(error)}`, { cause: error });
+  } finally {
+    await opened.close();
+  }
+}
+
+function readDefinitions(folder: string): KubernetesObject[] {
+  let names: string[];
+  try {
+    names = readdirSync(folder).filter((name) => /\.ya?ml$/.test(name));
+  } catch (error) {
+    throw new CommandError(`the folder ${folder} can't be read: ${reasonOf(error)}`, { exitCode: 2 });
+  }
+  const objects = names.sort().flatMap((name) => {
+    const documents = parseAllDocuments(readFileSync(join(folder, name), "utf8"));
+    return documents
+      .map((document) => document.toJS() as KubernetesObject | null)
+      .filter((object) => object !== null);
+  });
+  const other = objects.find(({ kind }) => kind !== CRD.kind);
+  if (other !== undefined)
+    throw new CommandError(`${folder} must hold definitions alone, got a ${other.kind}`, { exitCode: 2 });
+  if (objects.length === 0)
+    throw new CommandError(`${folder} must hold a definition, got none`, { exitCode: 2 });
+  return objects;
+}
+
+async function apply(store: ClusterStore, wanted: KubernetesObject, dryRun: boolean): Promise<string> {
+  const { name } = wanted.metadata;
+  const there = await store.get({ ...CRD, name });
+  if (there !== null) {
+    const lost = narrowings(there, wanted);
+    if (lost.length > 0) {
+      const missing = narrowings(wanted, there);
+      if (missing.length === 0) return `${name}: what is there allows more, and stays`;
+      throw new CommandError(
+        `${name}: applying it would take away what is allowed now:\n  ${lost.join("\n  ")}\nand what is there lacks:\n  ${missing.join("\n  ")}`,
+      );
+    }
+  }
+  // Somebody else's fields are taken over: nothing is lost by it, as was just seen, and versions are one field.
+  await store.apply(wanted, { fieldManager: FIELD_MANAGER, force: true, dryRun });
+  if (dryRun) return `${name}: would be applied`;
+  await established(store, name);
+  return `${name}: ${there === null ? "created" : "applied"}`;
+}
+
+/** Objects of it are taken from then on. */
+async function established(store: ClusterStore, name: string): Promise<void> {
+  const deadline = systemClock.monotonic() + ESTABLISHED_WITHIN_MS;
+  for (;;) {
+    const object = await store.get({ ...CRD, name }).catch((error: unknown) => {
+      if (isStoreError(error, "unavailable")) return null;
+      throw error;
+    });
+    const conditions = (object?.status?.["conditions"] ?? []) as { type: string; status: string }[];
+    if (conditions.some(({ type, status }) => type === "Established" && status === "True")) return;
+    if (systemClock.monotonic() > deadline)
+      throw new CommandError(`${name} is not established after ${ESTABLISHED_WITHIN_MS} ms`);
+    await systemClock.sleep(POLL_MS);
+  }
+}

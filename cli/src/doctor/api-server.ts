@@ -1,0 +1,129 @@
+// The API server: whether it answers, to whom, and in which version.
+import type { Credentials } from "@isochrone/kubernetes/api-server";
+import { reasonOf } from "@isochrone/runtime";
+import { once } from "node:events";
+import { request as requestHttp } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { request as requestHttps } from "node:https";
+import { NAME_A_CLUSTER, skipped, verdict } from "./finding.ts";
+import type { Verdict } from "./finding.ts";
+
+export interface ApiServerLook {
+  readonly source: string;
+  readonly server: string | null;
+  /** HTTP status; null: no answer. */
+  readonly status: number | null;
+  readonly gitVersion: string | null;
+  /** ms since 1970, of the Date header. */
+  readonly dateMs: number | null;
+  readonly askedAtMs: number;
+  readonly answeredAtMs: number;
+  readonly error: string | null;
+}
+
+const TIMEOUT_MS = 10_000;
+/** Admission policies with validation are stable from here on; the planner needs gates of before. */
+const LEAST_MINOR = 30;
+
+export async function lookAtApiServer(
+  { credentials, source }: { readonly credentials: Credentials; readonly source: string },
+  nowMs: () => number,
+): Promise<ApiServerLook> {
+  const askedAtMs = nowMs();
+  let server: string | null = null;
+  const failed = (error: string): ApiServerLook => ({
+    source,
+    server,
+    status: null,
+    gitVersion: null,
+    dateMs: null,
+    askedAtMs,
+    answeredAtMs: nowMs(),
+    error,
+  });
+  try {
+    const login = await credentials.login();
+    server = login.server.origin;
+    const url = new URL(`${login.server.pathname.replace(/\/+$/, "")}/version`, login.server);
+    const request = (url.protocol === "https:" ? requestHttps : requestHttp)(url, {
+      ...login.tls,
+      headers: login.headers,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      ...(login.agent === undefined ? {} : { agent: login.agent }),
+    });
+    request.end();
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    const answeredAtMs = nowMs();
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    const dateMs = Date.parse(response.headers.date ?? "");
+    return {
+      source,
+      server,
+      status: response.statusCode ?? null,
+      gitVersion: versionIn(Buffer.concat(chunks).toString()),
+      dateMs: Number.isNaN(dateMs) ? null : dateMs,
+      askedAtMs,
+      answeredAtMs,
+      error: null,
+    };
+  } catch (error) {
+    return failed(reasonOf(error));
+  }
+}
+
+function versionIn(body: string): string | null {
+  try {
+    const { gitVersion } = JSON.parse(body) as { gitVersion?: unknown };
+    return typeof gitVersion === "string" ? gitVersion : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @param why why there was no look; null: there was one */
+export function judgeApiServer(look: ApiServerLook | null, why: string): Verdict[] {
+  const rule = "it answers, and takes our credentials";
+  if (look === null)
+    return [
+      skipped({
+        check: "reachable",
+        looked: "GET /version",
+        rule,
+        why,
+        remedy: NAME_A_CLUSTER,
+      }),
+    ];
+  const { source, server, status, error, gitVersion } = look;
+  const reach = { check: "reachable", looked: `GET ${server ?? ""}/version by ${source}`, rule };
+  if (error !== null)
+    return [
+      verdict(false, "error", {
+        ...reach,
+        value: error,
+        remedy:
+          "Try `kubectl version` with the same kubeconfig; look at its server address, network policies and certificates.",
+      }),
+    ];
+  if (status !== 200)
+    return [
+      verdict(false, "error", {
+        ...reach,
+        value: `status ${status}`,
+        remedy:
+          "Log in anew; `kubectl auth whoami` with the same kubeconfig says who you are to the cluster.",
+      }),
+    ];
+  const minor = Number(/^v1\.(\d+)/.exec(gitVersion ?? "")?.[1] ?? Number.NaN);
+  return [
+    verdict(true, "error", { ...reach, value: "answered", remedy: null }),
+    verdict(minor >= LEAST_MINOR, "warning", {
+      check: "version",
+      looked: "gitVersion of GET /version",
+      value: gitVersion ?? "not told",
+      rule: `1.${LEAST_MINOR} or later, which has the admission policies`,
+      remedy:
+        "Upgrade the cluster, or install without the policies: rights alone then bound what the services may change.",
+    }),
+  ];
+}

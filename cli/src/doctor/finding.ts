@@ -1,0 +1,57 @@
+// What the doctor says, and how a group of checks looks.
+
+export const GROUPS = [
+  "node",
+  "kernel",
+  "sockets",
+  "permissions",
+  "clocks",
+  "kafka",
+  "api-server",
+  "rbac",
+  "crds",
+  "sources",
+  "freshness",
+] as const;
+export type Group = (typeof GROUPS)[number];
+
+/** `skipped`: could not be looked at, and the value says why. */
+export type Severity = "ok" | "info" | "warning" | "error" | "skipped";
+
+/** Of one check. */
+export interface Verdict {
+  readonly check: string;
+  readonly severity: Severity;
+  /** What was looked at. */
+  readonly looked: string;
+  /** What was found, or why nothing was. */
+  readonly value: string;
+  readonly rule: string;
+  /** One sentence with the command or setting to use; null where there is nothing to do. */
+  readonly remedy: string | null;
+}
+
+/** What makes a check possible that was skipped for want of a cluster, or of a server. */
+export const NAME_A_CLUSTER = "Name a cluster by --kubeconfig (and --context), or $KUBECONFIG.";
+export const NAME_A_SERVER =
+  "Name the aggregator by --server (with --token-file and --ca-file), e.g. after `kubectl -n isochrone port-forward svc/isochrone-aggregator 8080`.";
+
+export interface Finding extends Verdict {
+  readonly group: Group;
+}
+
+type Parts = Omit<Verdict, "severity">;
+
+export const ok = (parts: Omit<Parts, "remedy">): Verdict => ({ ...parts, severity: "ok", remedy: null });
+
+/** `ok` where the rule holds, else of this severity. */
+export function verdict(holds: boolean, otherwise: "info" | "warning" | "error", parts: Parts): Verdict {
+  return { ...parts, severity: holds ? "ok" : otherwise, remedy: holds ? null : parts.remedy };
+}
+
+export const skipped = (
+  parts: Omit<Parts, "value" | "rule"> & { readonly why: string; readonly rule?: string },
+): Verdict => {
+  const { check, looked, remedy, why, rule = "" } = parts;
+  return { check, severity: "skipped", looked, value: why, rule, remedy };
+};

@@ -1,0 +1,204 @@
+// Freshness: how old the graph is, how much of the network it covers, what was lost on the way, who is sick.
+import type { ClusterGraphSnapshot, Health } from "@isochrone/topology";
+import { NAME_A_SERVER, ok, skipped, verdict } from "./finding.ts";
+import type { Verdict } from "./finding.ts";
+
+/** What the graph API said; null of what it has not, `why` says it. */
+export interface GraphFacts {
+  readonly cluster: ClusterGraphSnapshot | null;
+  readonly health: Health | null;
+  readonly why: string;
+  /** Not named by anybody: that nothing answers is no fault. */
+  readonly isAssumed: boolean;
+  readonly server: string;
+}
+
+const MAX_GRAPH_AGE_SECONDS = 60;
+const MAX_LAG_RECORDS = 10_000;
+const SHOWN = 5;
+
+export function judgeFreshness(facts: GraphFacts): Verdict[] {
+  const { cluster, health, why, isAssumed, server } = facts;
+  const reach = { check: "graph API", looked: server, rule: "it answers", remedy: NAME_A_SERVER };
+  if (cluster === null)
+    return [isAssumed ? skipped({ ...reach, why }) : verdict(false, "error", { ...reach, value: why })];
+  return [
+    ok({ ...reach, value: `graph ${cluster.version} of ${cluster.nodes.length} nodes` }),
+    ...(health === null ? [noHealth(why)] : ofHealth(health)),
+    coverageVerdict(cluster),
+    silentVerdict(cluster),
+    nodesVerdict(cluster),
+  ];
+}
+
+function noHealth(why: string): Verdict {
+  return skipped({
+    check: "health",
+    looked: HEALTH,
+    rule: "the aggregator says how it is",
+    why,
+    remedy: "Upgrade the aggregator, or read its /metrics.",
+  });
+}
+
+function ofHealth(health: Health): Verdict[] {
+  return [
+    ...ofGraph(health),
+    ...INTAKE.map(([check, key, severity, rule, remedy]) => {
+      const count = health.intake[key];
+      return verdict(count === 0, severity, { check, looked: HEALTH, value: String(count), rule, remedy });
+    }),
+    refusedVerdict(health.intake.refused),
+    lagVerdict(health.replicas),
+    zonesVerdict(health.probing),
+  ];
+}
+
+const HEALTH = "GET /api/v1/health";
+
+/** Counts that should be 0: [check, field, severity otherwise, rule, remedy]. */
+const INTAKE = [
+  [
+    "missing records",
+    "missing",
+    "warning",
+    "every record that a publisher numbered came",
+    "Look for a broker that loses data (group kafka), or an aggregator that was killed without Kafka.",
+  ],
+  [
+    "dropped by publishers",
+    "publisherDropped",
+    "warning",
+    "none",
+    "Look at isochrone_probe_records_dropped_total and the collectors' log: the bus was away or too slow.",
+  ],
+  [
+    "too late",
+    "tooLate",
+    "info",
+    "none",
+    "Compare clocks (group clocks), and look for a collector that catches up after an outage.",
+  ],
+  [
+    "dead letters",
+    "deadLetters",
+    "warning",
+    "every record could be used",
+    "Read the topic of dead letters (docs/kafka.md): its records name the fault and the publisher.",
+  ],
+] as const;
+
+function ofGraph({ ready, reasons, graphAgeSeconds, buildFailures }: Health): Verdict[] {
+  return [
+    verdict(ready, "error", {
+      check: "readiness",
+      looked: HEALTH,
+      value: ready ? "ready" : reasons.join("; ") || "not ready",
+      rule: "the aggregator is ready",
+      remedy:
+        "Read its log, `kubectl -n isochrone logs statefulset/isochrone-aggregator`; the reasons name what it waits for.",
+    }),
+    verdict(graphAgeSeconds !== null && graphAgeSeconds <= MAX_GRAPH_AGE_SECONDS, "error", {
+      check: "graph's age",
+      looked: HEALTH,
+      value: graphAgeSeconds === null ? "no graph yet" : `${graphAgeSeconds.toFixed(1)} s`,
+      rule: `at most ${MAX_GRAPH_AGE_SECONDS} s`,
+      remedy:
+        "See docs/runbooks/README.md: an aggregator that builds no graph is short of CPU or memory, or fails (its log says so).",
+    }),
+    verdict(buildFailures === 0, "warning", {
+      check: "failed builds",
+      looked: HEALTH,
+      value: String(buildFailures),
+      rule: "none",
+      remedy: "Read the aggregator's log for the failed build's reason, and report it.",
+    }),
+  ];
+}
+
+function lagVerdict({ lag }: Health["replicas"]): Verdict {
+  const records = lag.reduce((sum, each) => sum + each.records, 0);
+  return verdict(records <= MAX_LAG_RECORDS, "warning", {
+    check: "lag",
+    looked: HEALTH,
+    value: lag.length === 0 ? "no partitions to read" : `${records} records over ${lag.length} partitions`,
+    rule: `at most ${MAX_LAG_RECORDS}`,
+    remedy: "Start more aggregators (at most bus.partitions of them), or give each more CPU.",
+  });
+}
+
+function zonesVerdict({ uncoveredZones }: Health["probing"]): Verdict {
+  return verdict((uncoveredZones ?? 0) === 0, "warning", {
+    check: "zones probed",
+    looked: HEALTH,
+    value: uncoveredZones === null ? "not told" : `${uncoveredZones} pairs of a node and a zone are left out`,
+    rule: "every node probes somebody in every other zone",
+    remedy: "Raise the number of peers per node (docs/probe-plan.md).",
+  });
+}
+
+function refusedVerdict(refused: Health["intake"]["refused"]): Verdict {
+  const reasons = Object.entries(refused).filter(([, count]) => count > 0);
+  return verdict(reasons.length === 0, "warning", {
+    check: "refused points",
+    looked: HEALTH,
+    value: reasons.length === 0 ? "none" : reasons.map(([reason, count]) => `${reason} ${count}`).join(", "),
+    rule: "none",
+    remedy:
+      "Look for a publisher of another version, and at the aggregator's log, which names source and reason.",
+  });
+}
+
+function coverageVerdict({ nodes, links }: ClusterGraphSnapshot): Verdict {
+  const pairs = nodes.length * (nodes.length - 1);
+  const known = new Set(
+    links.filter(({ costMs }) => costMs !== null).map(({ source, target }) => `${source} ${target}`),
+  );
+  const measured = new Set(
+    links
+      .filter(({ costMs, origin }) => costMs !== null && origin === "measured")
+      .map(({ source, target }) => `${source} ${target}`),
+  );
+  return verdict(known.size >= pairs, "warning", {
+    check: "coverage",
+    looked: "links of the cluster graph",
+    value: `${known.size} of ${pairs} ordered pairs have a cost, ${measured.size} of them measured`,
+    rule: "each pair has a cost, measured, estimated or declared",
+    remedy:
+      "Wait for a window after a start; then see that a probe runs on every node: `kubectl -n isochrone get pods -o wide`.",
+  });
+}
+
+/** All that a pair's methods sent was lost. */
+function silentVerdict({ links }: ClusterGraphSnapshot): Verdict {
+  const silent = links
+    .filter(({ lossRatio }) => lossRatio === 1)
+    .map(({ source, target, method }) => `${source} -> ${target} (${method})`);
+  return verdict(silent.length === 0, "error", {
+    check: "silent links",
+    looked: "lossRatio of the cluster graph's links",
+    value:
+      silent.length === 0
+        ? "none"
+        : `${silent.slice(0, SHOWN).join(", ")}${silent.length > SHOWN ? ` and ${silent.length - SHOWN} more` : ""}`,
+    rule: "something comes back on every link that is probed",
+    remedy:
+      "Look at firewalls and network policies between these nodes for UDP, TCP and ICMP of the probes (docs/measuring.md).",
+  });
+}
+
+/** A node whose probe sends nothing that arrives, and that others can't reach, is down or has no probe. */
+function nodesVerdict({ nodes, links }: ClusterGraphSnapshot): Verdict {
+  const measuring = new Set(links.filter(({ rttMs }) => rttMs.count > 0).map(({ source }) => source));
+  const mute = nodes.filter(({ name, ready }) => ready && !measuring.has(name)).map(({ name }) => name);
+  return verdict(mute.length === 0 || nodes.length < 2, "warning", {
+    check: "instruments",
+    looked: "samples of each node's own links",
+    value:
+      mute.length === 0
+        ? `all ${nodes.length} nodes measure`
+        : `no samples from ${mute.slice(0, SHOWN).join(", ")}${mute.length > SHOWN ? ` and ${mute.length - SHOWN} more` : ""}`,
+    rule: "each ready node's probe measures",
+    remedy: "Read that node's probe's log and /metrics (port 7412): no plan, no key, or no way to its peers.",
+  });
+}

@@ -1,0 +1,121 @@
+// What the chart's files of rights give to whom, as questions that an API server can answer.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
+
+/** One right. */
+export interface Right {
+  readonly verb: string;
+  readonly group?: string;
+  readonly resource?: string;
+  readonly subresource?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  /** Of a right without a resource. */
+  readonly path?: string;
+}
+
+/** What one file gives to one account. */
+export interface FileRights {
+  /** Its name without the ending: the component, and behind a dash the optional feature. */
+  readonly file: string;
+  readonly account: string;
+  readonly isOptional: boolean;
+  readonly rights: readonly Right[];
+  /** Those that no other file gives to the account: by them it is seen whether the feature is on. */
+  readonly own: readonly Right[];
+}
+
+export interface Installation {
+  readonly release: string;
+  readonly namespace: string;
+}
+
+interface Rule {
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly nonResourceURLs?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+interface RbacObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly rules?: readonly Rule[];
+}
+
+const COMPONENTS = ["scheduler-plugin", "aggregator", "collector", "probe"];
+/** Filled in by the chart's values: without them nobody knows what to ask. */
+const OPEN_PLACE = /__[A-Z_]+__/;
+
+/** Files whose rights hang on values that aren't known here have fewer questions, or none. Throws the system's errors. */
+export function readRbacFiles(folder: string, installation: Installation): FileRights[] {
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith(".yaml"))
+    .flatMap((name) => {
+      const file = name.replace(/\.yaml$/, "");
+      const component = COMPONENTS.find((each) => file === each || file.startsWith(`${each}-`));
+      if (component === undefined) return [];
+      const rights = rightsOf(readFileSync(join(folder, name), "utf8"), installation);
+      const account = `${installation.release}-${component}`;
+      return [{ file, account, isOptional: file !== component, rights }];
+    });
+  return files.map((each) => ({ ...each, own: ownOf(each, files) }));
+}
+
+function ownOf(file: Omit<FileRights, "own">, all: readonly Omit<FileRights, "own">[]): readonly Right[] {
+  const others = all.filter((each) => each.account === file.account && each !== file);
+  const given = new Set(others.flatMap(({ rights }) => rights).map((right) => JSON.stringify(right)));
+  const own = file.rights.filter((right) => !given.has(JSON.stringify(right)));
+  return own.length === 0 ? file.rights : own;
+}
+
+/** The rights of a file's roles. */
+export function rightsOf(text: string, { release, namespace }: Installation): Right[] {
+  const filled = text
+    .replaceAll("__NAMESPACE__", namespace)
+    .replaceAll("__NAME__", release)
+    .replaceAll("__PATH_PREFIX__", "/isochrone");
+  return parseAllDocuments(filled)
+    .map((document) => document.toJS() as RbacObject | null)
+    .filter((object) => object !== null)
+    .flatMap(({ kind, metadata, rules = [] }) => {
+      if (kind !== "Role" && kind !== "ClusterRole") return [];
+      const where = kind === "Role" ? metadata.namespace : undefined;
+      return rules.flatMap((rule) => ofRule(rule, where));
+    })
+    .filter((right) => !OPEN_PLACE.test(JSON.stringify(right)));
+}
+
+function ofRule(rule: Rule, namespace: string | undefined): Right[] {
+  const { apiGroups = [], resources = [], resourceNames, nonResourceURLs = [], verbs } = rule;
+  const paths = nonResourceURLs.flatMap((path) => verbs.map((verb) => ({ verb, path })));
+  const names = resourceNames ?? [undefined];
+  const objects = apiGroups.flatMap((group) =>
+    resources.flatMap((all) =>
+      verbs.flatMap((verb) =>
+        names.map((name) => {
+          const [resource, subresource] = all.split("/") as [string, string | undefined];
+          return {
+            verb,
+            group,
+            resource,
+            ...(subresource === undefined ? {} : { subresource }),
+            ...(namespace === undefined ? {} : { namespace }),
+            ...(name === undefined ? {} : { name }),
+          };
+        }),
+      ),
+    ),
+  );
+  return [...paths, ...objects];
+}
+
+/** E.g. `patch nodes/status`, `get leases isochrone/planner`. */
+export function rightText({ verb, resource, subresource, namespace, name, path }: Right): string {
+  if (path !== undefined) return `${verb} ${path}`;
+  const what = subresource === undefined ? resource : `${resource}/${subresource}`;
+  const which = [namespace, name].filter((part) => part !== undefined).join("/");
+  return which === "" ? `${verb} ${what}` : `${verb} ${what} ${which}`;
+}

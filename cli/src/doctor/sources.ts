@@ -1,0 +1,145 @@
+// Sources of usage and traffic: what arrives of them in the graphs, and what a collector says of its targets.
+import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
+import { NAME_A_SERVER, skipped, verdict } from "./finding.ts";
+import type { Verdict } from "./finding.ts";
+
+export interface SourceFacts {
+  readonly cluster: ClusterGraphSnapshot | null;
+  readonly workflows: readonly WorkflowGraphSnapshot[];
+  readonly why: string;
+  /** A collector's /metrics by page; null: none was named. */
+  readonly collector: {
+    readonly url: string;
+    readonly text: string | null;
+    readonly error: string | null;
+  } | null;
+}
+
+const REMEDY_USAGE =
+  "Look at isochrone_collector_targets_failing and isochrone_collector_scrape_failures_total of the collectors (docs/collecting.md): rights on nodes/metrics, the kubelet's certificate, the port.";
+const REMEDY_TRAFFIC =
+  "See that sidecars, ztunnel or the service graph's pages are read (docs/collecting.md), and that the workflow has traffic.";
+
+export function judgeSources({ cluster, workflows, why, collector }: SourceFacts): Verdict[] {
+  return [
+    nodesVerdict(cluster, why),
+    ...trafficVerdicts(cluster === null ? null : workflows, why),
+    ...collectorVerdicts(collector),
+  ];
+}
+
+function nodesVerdict(cluster: ClusterGraphSnapshot | null, why: string): Verdict {
+  const parts = {
+    check: "usage of nodes",
+    looked: "availableCpuMillicores of the cluster graph's nodes: kubelets and cAdvisor answer",
+    rule: "known of every ready node",
+    remedy: REMEDY_USAGE,
+  };
+  if (cluster === null) return skipped({ ...parts, why, remedy: NAME_A_SERVER });
+  const ready = cluster.nodes.filter((node) => node.ready);
+  const known = ready.filter(({ availableCpuMillicores }) => availableCpuMillicores !== null);
+  return verdict(known.length === ready.length, "warning", {
+    ...parts,
+    value: `${known.length} of ${ready.length} nodes`,
+  });
+}
+
+function trafficVerdicts(workflows: readonly WorkflowGraphSnapshot[] | null, why: string): Verdict[] {
+  const usage = {
+    check: "usage of workloads",
+    looked: "cpuMillicores of the workflows' workloads",
+    rule: "known of every workload with pods",
+    remedy: REMEDY_USAGE,
+  };
+  const traffic = {
+    check: "traffic",
+    looked: "channels of the workflows: Istio, the service graph or Hubble answer",
+    rule: "each workflow has a channel with traffic",
+    remedy: REMEDY_TRAFFIC,
+  };
+  if (workflows === null)
+    return [
+      skipped({ ...usage, why, remedy: NAME_A_SERVER }),
+      skipped({ ...traffic, why, remedy: NAME_A_SERVER }),
+    ];
+  if (workflows.length === 0) {
+    const none = "there is no workflow";
+    const remedy = "Label pods with isochrone.dev/workflow, or make an AppGroup (docs/appgroup.md).";
+    return [skipped({ ...usage, why: none, remedy }), skipped({ ...traffic, why: none, remedy })];
+  }
+  const workloads = workflows
+    .flatMap((workflow) => workflow.workloads)
+    .filter(({ pods }) => pods.some(({ node }) => node !== null));
+  const known = workloads.filter(({ cpuMillicores }) => cpuMillicores !== null);
+  const quiet = workflows.filter(
+    ({ channels }) => !channels.some(({ bytesPerSecond }) => (bytesPerSecond ?? 0) > 0),
+  );
+  return [
+    verdict(known.length === workloads.length, "warning", {
+      ...usage,
+      value: `${known.length} of ${workloads.length} workloads`,
+    }),
+    verdict(quiet.length === 0, "warning", {
+      ...traffic,
+      value:
+        quiet.length === 0
+          ? `${workflows.length} workflows`
+          : `none in ${quiet
+              .slice(0, 5)
+              .map(({ namespace, name }) => `${namespace}/${name}`)
+              .join(", ")}`,
+    }),
+  ];
+}
+
+function collectorVerdicts(collector: SourceFacts["collector"]): Verdict[] {
+  const parts = {
+    check: "collector",
+    looked: collector === null ? "a collector's /metrics" : collector.url,
+    rule: "no target fails, and certificates are verified",
+    remedy: REMEDY_USAGE,
+  };
+  if (collector === null)
+    return [
+      skipped({
+        ...parts,
+        why: "no collector is named: the aggregator doesn't show their state",
+        remedy:
+          "Name one by --collector http://HOST:PORT, e.g. after `kubectl -n isochrone port-forward daemonset/isochrone-collector 9102`.",
+      }),
+    ];
+  const { text, error } = collector;
+  if (text === null) return [verdict(false, "error", { ...parts, value: error ?? "no answer" })];
+  const failing = samplesOf(text, "isochrone_collector_targets_failing").filter(({ value }) => value > 0);
+  const up = samplesOf(text, "isochrone_collector_targets_up").reduce((sum, { value }) => sum + value, 0);
+  const unverified = samplesOf(
+    text,
+    "isochrone_collector_tls_unverified",
+    "isochrone_collector_prometheus_tls_unverified",
+  );
+  return [
+    verdict(failing.length === 0 && up > 0, "error", {
+      ...parts,
+      check: "collector's targets",
+      value:
+        failing.length === 0
+          ? `${up} targets answer`
+          : `failing: ${failing.map(({ labels, value }) => `${labels === "" ? "targets" : labels} ${value}`).join(", ")}`,
+    }),
+    verdict(!unverified.some(({ value }) => value > 0), "warning", {
+      ...parts,
+      check: "collector's TLS",
+      value: unverified.some(({ value }) => value > 0) ? "unverified" : "verified, or not used",
+      remedy:
+        "Set collector.kubeletCaFile in place of collector.kubeletInsecureSkipVerify (docs/collecting.md).",
+    }),
+  ];
+}
+
+/** Of a page in Prometheus' text format. */
+export function samplesOf(text: string, ...names: readonly string[]): { labels: string; value: number }[] {
+  return text.split("\n").flatMap((line) => {
+    const [, name, labels = "", value] = /^([a-zA-Z_:]+)(?:\{([^}]*)\})? (\S+)/.exec(line) ?? [];
+    return name !== undefined && names.includes(name) ? [{ labels, value: Number(value) }] : [];
+  });
+}

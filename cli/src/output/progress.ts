@@ -1,0 +1,47 @@
+// A bar for long work: on a terminal only, on standard error, so that what is printed can be piped on.
+
+export interface ProgressScreen {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+export interface Progress {
+  /** `share` of the work done, 0 to 1. */
+  at(share: number, what: string): void;
+  /** Takes the bar away, e.g. before a line is printed; the next `at` draws it anew. */
+  clear(): void;
+}
+
+const WIDTH = 24;
+/** Drawing takes time from the work. */
+const EVERY_MS = 50;
+
+/** `nowMs` is a clock that never goes back. */
+export function createProgress(screen: ProgressScreen, nowMs: () => number): Progress {
+  if (screen.isTTY !== true) return { at: () => undefined, clear: () => undefined };
+  let drawnAtMs = Number.NEGATIVE_INFINITY;
+  let isShown = false;
+  return {
+    at(share, what) {
+      const now = nowMs();
+      if (now - drawnAtMs < EVERY_MS) return;
+      drawnAtMs = now;
+      isShown = true;
+      screen.write(`\r${bar(share)} ${what}\u001b[K`);
+    },
+    clear() {
+      if (isShown) screen.write("\r\u001b[K");
+      isShown = false;
+      drawnAtMs = Number.NEGATIVE_INFINITY;
+    },
+  };
+}
+
+/** `[######------]  50 %` */
+export function bar(share: number, width = WIDTH): string {
+  const known = Number.isFinite(share) ? Math.min(1, Math.max(0, share)) : 0;
+  const full = Math.round(known * width);
+  return `[${"#".repeat(full)}${"-".repeat(width - full)}] ${Math.round(known * 100)
+    .toString()
+    .padStart(3)} %`;
+}

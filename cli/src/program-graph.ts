@@ -1,0 +1,83 @@
+// Commands that read the graph API.
+import type { Command } from "commander";
+import { durationMs, wholeNumber } from "./options.ts";
+import {
+  caFile,
+  commandOf,
+  context,
+  examples,
+  kubeconfig,
+  output,
+  server,
+  tokenFile,
+  watch,
+} from "./program-options.ts";
+import type { Print } from "./program-options.ts";
+
+export function addGraph(program: Command, print: Print): void {
+  program
+    .command("graph")
+    .description("print the cluster graph and the workflows")
+    .addOption(server())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .option("--workflow <namespace/name>", "only this workflow")
+    .addOption(output("dot"))
+    .addOption(watch())
+    .action(async (options) => (await import("./commands/graph.ts")).graphCommand(options, print));
+  program
+    .command("explain")
+    .description("say why a pod is where it is")
+    .argument("<pod>", "name of the pod, or of its workload")
+    .option("-n, --namespace <name>", "its namespace", "default")
+    .addOption(kubeconfig("also ask this cluster about the pod: where it is, or why it is pending"))
+    .addOption(context())
+    .addOption(server())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .addOption(output())
+    .addOption(watch())
+    .action(async (pod: string, options) =>
+      (await import("./commands/explain.ts")).explainCommand(pod, options, print),
+    );
+  examples(
+    commandOf(program, "graph"),
+    "% graph",
+    "% graph --workflow shop/web -o json",
+    "% graph -o dot | dot -Tsvg > graph.svg",
+    "% graph --watch 5s",
+  );
+  examples(
+    commandOf(program, "explain"),
+    "% explain web-7c9f -n shop",
+    "% explain web-7c9f -n shop --kubeconfig ~/.kube/config",
+    "% explain web --watch",
+  );
+}
+
+export function addPlan(program: Command, print: Print): void {
+  program
+    .command("plan")
+    .description(
+      "print what the workflows of a namespace cost, what the best plans would, and the moves between",
+    )
+    .argument("<namespace>", "whose workflows")
+    .option("--workflow <name>", "only this one")
+    .addOption(kubeconfig())
+    .addOption(context())
+    .option("--time <duration>", "time for each workflow's search", durationMs, 2_000)
+    .option("--seed <number>", "seed of the search", wholeNumber(0, 2 ** 31), 1)
+    .addOption(server())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .addOption(output())
+    .addOption(watch())
+    .action(async (namespace: string, options) =>
+      (await import("./commands/plan.ts")).planCommand(namespace, options, print),
+    );
+  examples(
+    commandOf(program, "plan"),
+    "% plan shop --server http://127.0.0.1:8080",
+    "% plan shop --watch 30s -o json",
+  );
+}

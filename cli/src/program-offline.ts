@@ -1,0 +1,182 @@
+// Commands that work on files, and those that apply what they read.
+import { Option } from "commander";
+import type { Command } from "commander";
+import { assignments, durationMs, namedValue, ratio, wholeNumber } from "./options.ts";
+import { commandOf, context, examples, kubeconfig, output } from "./program-options.ts";
+import type { Print } from "./program-options.ts";
+
+export function addScore(program: Command, print: Print): void {
+  program
+    .command("score")
+    .description("score the nodes of a cluster's dump for a pod, offline")
+    .requiredOption(
+      "--cluster <file>",
+      "a Kubernetes List or several documents, YAML or JSON: nodes, pods, deployments, ...",
+    )
+    .requiredOption("--pod <file or namespace/name>", "a pod's manifest, or the name of a pod in the dump")
+    .option(
+      "--strategy <name>",
+      "resource-network, communication-affinity, network-overhead, or several: NAME[/MODE][=WEIGHT],...",
+      "resource-network",
+    )
+    .option(
+      "--mode <mode>",
+      "raw or normalized; of network-overhead strict or upstream (default: normalized, strict)",
+    )
+    .option(
+      "--channel-priorities <list>",
+      "relationship types beside those of communication-affinity: NAME[<PARENT][=PRIORITY],...",
+    )
+    .option("--set <name=number,...>", "parameters of the strategy, e.g. alpha=0.3,gamma=0.7", assignments)
+    .option(
+      "--prefix <prefix>",
+      'prefix of the annotations; "" for bare names only (default: isochrone.dev/, and bare names where that is missing)',
+    )
+    .addOption(output())
+    .action(async (options) => (await import("./commands/score.ts")).scoreCommand(options, print));
+  examples(
+    commandOf(program, "score"),
+    "kubectl get nodes,pods,deployments,replicasets -A -o yaml > dump.yaml",
+    "% score --cluster dump.yaml --pod default/cart-7c9f -o json",
+  );
+}
+
+export function addSchedulerConfig(program: Command, print: Print): void {
+  const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+  program
+    .command("scheduler-config")
+    .description("merge the extender into kube-scheduler's configuration, and print it")
+    .argument(
+      "[file]",
+      "a KubeSchedulerConfiguration, or - for standard input (default: kube-scheduler's defaults)",
+    )
+    .option("--url <url>", "where kube-scheduler reaches the extender, with the path in front of the verbs")
+    .option("--service <namespace/name[:port]>", "instead of --url: the service whose ClusterIP is taken")
+    .addOption(kubeconfig("the cluster of --service (default: $KUBECONFIG, ~/.kube/config)"))
+    .addOption(context())
+    .option("--prefix <path>", "path in front of the verbs, for --service", "/scheduler")
+    .option(
+      "--server-name <name>",
+      "name in the extender's certificate (default with --service: name.namespace.svc)",
+    )
+    .option("--ca <file>", "PEM of the authority of that certificate; may be said several times", several)
+    .option(
+      "--client-certificate <path>",
+      "kube-scheduler's client certificate, as its own file system has it",
+    )
+    .option("--client-key <path>", "the key of the client certificate, likewise")
+    .option(
+      "--weight <number>",
+      "weight among kube-scheduler's own scores (default: 5)",
+      wholeNumber(1, 1_000),
+    )
+    .option("--timeout <duration>", "limit of one question (default: 1s)", durationMs)
+    .option("--filter", "also ask which nodes pass, for declared maxNetworkCost limits")
+    .option(
+      "--managed-resource <name>",
+      "ask only about pods that request this extended resource; may be said several times",
+      several,
+    )
+    .option(
+      "--second-scheduler <name>",
+      "the configuration is for a scheduler of this name beside the cluster's own; only its pods are asked about",
+    )
+    .addOption(new Option("-o, --output <format>", "how to print").choices(["yaml", "json"]).default("yaml"))
+    .action(async (file: string | undefined, options) =>
+      (await import("./commands/scheduler-config.ts")).schedulerConfigCommand(file, options, print, (text) =>
+        console.error(text),
+      ),
+    );
+  examples(
+    commandOf(program, "scheduler-config"),
+    "% scheduler-config /etc/kubernetes/scheduler.yaml --service isochrone/scheduler-plugin --ca ca.pem \\",
+    "  --client-certificate /etc/kubernetes/isochrone/tls.crt --client-key /etc/kubernetes/isochrone/tls.key",
+  );
+}
+
+export function addAppGroup(program: Command, print: Print): void {
+  const group = program
+    .command("appgroup")
+    .description("AppGroups: workloads of one application and what they depend on");
+  group
+    .command("order")
+    .description("print the order in which an AppGroup's workloads are scheduled, offline")
+    .argument("<file>", "YAML or JSON with the AppGroup")
+    .option(
+      "--algorithm <name>",
+      "KahnSort, TarjanSort, ReverseKahn, ReverseTarjan, AlternateKahn or AlternateTarjan (default: the spec's own)",
+    )
+    .option("--name <name>", "name of the AppGroup, when the file has several")
+    .addOption(output())
+    .action(async (file: string, options) =>
+      (await import("./commands/appgroup.ts")).appGroupOrderCommand(file, options, print, (text) =>
+        console.error(`isochrone: ${text}`),
+      ),
+    );
+  examples(
+    commandOf(program, "appgroup", "order"),
+    "% appgroup order shop.yaml --algorithm ReverseKahn -o json",
+  );
+}
+
+export function addTosca(program: Command, print: Print): void {
+  program
+    .command("tosca")
+    .description("read a TOSCA service template, or a Clout of the Puccini compiler, as a workflow")
+    .argument("<file>", "YAML or JSON; what it imports must be files of this machine")
+    .option("--graph", "print its workflow graph")
+    .option("--appgroup", "print its AppGroup; with --apply: apply that alone")
+    .option("--manifests", "print its Deployments and Services; with --apply: apply these alone")
+    .option("--apply", "apply AppGroup, Deployments and Services to a cluster")
+    .option("--dry-run", "with --apply: ask the API server, change nothing")
+    .option("--force-conflicts", "with --apply: take over fields that others have set")
+    .addOption(kubeconfig("the cluster of --apply (default: $KUBECONFIG, ~/.kube/config)"))
+    .addOption(context())
+    .option("-n, --namespace <name>", "of services that name none (default: default)")
+    .option("--name <name>", "of the workflow (default: the template's name, else the file's)")
+    .option("--input <name=value>", "an input of the template; may be said several times", namedValue)
+    .option("--algorithm <name>", "topologySortingAlgorithm of the AppGroup (default: ReverseKahn)")
+    .option("--planned", "label the AppGroup, so that its new pods wait for the planner")
+    .addOption(
+      new Option("-o, --output <format>", "how to print (default: yaml for objects, else table)").choices([
+        "table",
+        "yaml",
+        "json",
+      ]),
+    )
+    .action(async (file: string, options) =>
+      (await import("./commands/tosca.ts")).toscaCommand(file, options, print, (text) => console.error(text)),
+    );
+  examples(
+    commandOf(program, "tosca"),
+    "% tosca shop.yaml",
+    "% tosca shop.yaml --input replicas=3 --appgroup",
+    "% tosca shop.yaml -n shop --apply --dry-run",
+  );
+}
+
+export function addBench(program: Command, print: Print): void {
+  const group = program.command("bench").description("judge parts of the system against known truth");
+  group
+    .command("coordinates")
+    .description("judge the estimates of pairs that nobody measured against a matrix of round-trip times")
+    .requiredOption(
+      "--matrix <file>",
+      "round-trip times in ms, n x n, whitespace-separated; 0 or less: not measured",
+    )
+    .option("--peers <number>", "random peers of each node", wholeNumber(1, 10_000), 10)
+    .option(
+      "--budget <number>",
+      "probes that each node makes, one random peer each",
+      wholeNumber(1, 1_000_000),
+      200,
+    )
+    .option("--noise <ratio>", "standard deviation of a sample around the matrix, 0.2 or 20%", ratio, 0)
+    .option("--seed <number>", "seed of everything random", wholeNumber(0, 2 ** 31), 1)
+    .addOption(output())
+    .action(async (options) => (await import("./commands/bench.ts")).benchCoordinatesCommand(options, print));
+  examples(
+    commandOf(program, "bench", "coordinates"),
+    "% bench coordinates --matrix rtt.txt --peers 10 --budget 200 --noise 0.2 -o json",
+  );
+}

@@ -1,0 +1,65 @@
+// Options that several commands have, and the examples of their help.
+import { Option } from "commander";
+import type { Command } from "commander";
+import { durationMs, httpUrl } from "./options.ts";
+import { FORMATS } from "./output/format.ts";
+
+export type Print = (text: string) => void;
+
+const DEFAULT_SERVER = "http://127.0.0.1:8080";
+const DEFAULT_LAB = "http://127.0.0.1:8082";
+const LEAST_WATCH_MS = 100;
+
+/** @param more formats that one command has beside those of all */
+export const output = (...more: readonly string[]): Option =>
+  new Option("-o, --output <format>", "how to print").choices([...FORMATS, ...more]).default("table");
+export const watch = (): Option =>
+  new Option(
+    "--watch [interval]",
+    "look again and again: a table is redrawn, other formats are printed one after the other (2s)",
+  )
+    .argParser((text: string) => Math.max(LEAST_WATCH_MS, durationMs(text)))
+    .preset("2s");
+export const server = (): Option =>
+  new Option("--server <url>", "where the graph API is")
+    .argParser(httpUrl)
+    .default(DEFAULT_SERVER)
+    .env("ISOCHRONE_SERVER");
+export const tokenFile = (): Option =>
+  new Option("--token-file <file>", "bearer token for the graph API").env("ISOCHRONE_TOKEN_FILE");
+export const caFile = (): Option =>
+  new Option("--ca-file <file>", "authorities (PEM) of the graph API's certificate").env("ISOCHRONE_CA_FILE");
+export const lab = (): Option =>
+  new Option("--lab <url>", "where the emulator's controls are")
+    .argParser(httpUrl)
+    .default(DEFAULT_LAB)
+    .env("ISOCHRONE_LAB");
+export const kubeconfig = (
+  description = "the cluster (default: $KUBECONFIG, the pod's own, ~/.kube/config)",
+): Option => new Option("--kubeconfig <file>", description);
+export const context = (): Option =>
+  new Option("--context <name>", "context of the kubeconfig (default: its current one)");
+
+/** Lines of the help, each an example; `%` stands for the command's name, which is another one as a plugin of kubectl. */
+export function examples(command: Command, ...lines: readonly string[]): Command {
+  return command.addHelpText("after", ({ command: shown }) => {
+    const name = rootOf(shown).name();
+    const title = lines.length === 1 ? "Example" : "Examples";
+    return [`\n${title}:`, ...lines.map((line) => `  ${line.replaceAll("%", name)}`)].join("\n");
+  });
+}
+
+function rootOf(command: Command): Command {
+  let root = command;
+  while (root.parent !== null) root = root.parent;
+  return root;
+}
+
+/** The command of these words. Throws when there is none: a mistake of ours. */
+export function commandOf(program: Command, ...words: readonly string[]): Command {
+  return words.reduce((command, word) => {
+    const found = command.commands.find((each) => each.name() === word);
+    if (found === undefined) throw new Error(`${command.name()} must have a command ${word}`);
+    return found;
+  }, program);
+}

@@ -1,0 +1,187 @@
+// What an image holds, without a container: the build's own step makes a bare folder, and the result runs from it.
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../harness/common/free-port.ts";
+
+const BUILD = join(import.meta.dirname, "../../tools/src/build-image-layout.ts");
+const HOST = "127.0.0.1";
+const EPOCH = "1700000000";
+
+describe("an image", () => {
+  let folder: string;
+  const processes: ChildProcess[] = [];
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "isochrone-layout-"));
+    for (const component of ["probe", "aggregator", "cli"]) await build(component, component);
+    await build("probe", "again");
+    await build("collector", "kafkajs", ["--kafka-client", "kafkajs"]);
+  }, 120_000);
+  afterAll(async () => {
+    for (const child of processes.filter(({ exitCode }) => exitCode === null)) {
+      const ended = once(child, "exit");
+      // In order they would wait for an aggregator that never was.
+      child.kill("SIGKILL");
+      await ended;
+    }
+    // Twenty thousand files: on a busy disk that takes a minute, for which nobody has to wait.
+    spawn("rm", ["-rf", folder], { detached: true, stdio: "ignore" }).unref();
+  });
+
+  async function build(component: string, name: string, more: readonly string[] = []): Promise<void> {
+    const args = [BUILD, "--component", component, "--output", join(folder, name), ...more];
+    await promisify(execFile)(process.execPath, ["--disable-warning=ExperimentalWarning", ...args], {
+      env: { PATH: process.env["PATH"], SOURCE_DATE_EPOCH: EPOCH },
+    });
+  }
+
+  /** With nothing of the environment: an image has none. Node's own path is where an image has it, anywhere else. */
+  function start(component: string, env: Readonly<Record<string, string>>): { readonly said: () => string } {
+    const main = join(folder, component, component, "src/main.ts");
+    const child = spawn(process.execPath, [main], { cwd: join(folder, component), env });
+    processes.push(child);
+    let text = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    return { said: () => text };
+  }
+
+  async function page(port: number, path: string): Promise<string> {
+    const answer = await fetch(`http://${HOST}:${port}${path}`, { signal: AbortSignal.timeout(5000) });
+    return answer.text();
+  }
+
+  test("of the probe runs from a bare folder, and tells its metrics", async () => {
+    const port = await freePort(HOST, new Set());
+    const probe = start("probe", {
+      ISOCHRONE_PROBE_NODE: "node-0",
+      ISOCHRONE_PROBE_BIND_ADDRESS: HOST,
+      ISOCHRONE_PROBE_HTTP_PORT: String(port),
+      ISOCHRONE_PROBE_UDP_PORT: "0",
+      ISOCHRONE_PROBE_TCP_PORT: "0",
+      ISOCHRONE_PROBE_BANDWIDTH_PORT: "0",
+      ISOCHRONE_PROBE_AUTHENTICATION: "none",
+    });
+    await expect
+      .poll(() => page(port, "/metrics").catch(() => probe.said()), { timeout: 30_000, interval: 250 })
+      .toContain("isochrone_peers");
+  });
+
+  test("of the aggregator runs from a bare folder, and serves an empty graph", async () => {
+    const port = await freePort(HOST, new Set());
+    const aggregator = start("aggregator", {
+      ISOCHRONE_AGGREGATOR_HOST: HOST,
+      ISOCHRONE_AGGREGATOR_PORT: String(port),
+    });
+    await expect
+      .poll(() => page(port, "/metrics").catch(() => aggregator.said()), { timeout: 30_000, interval: 250 })
+      .toContain("isochrone_");
+    expect(JSON.parse(await page(port, "/api/v1/openapi.json"))).toHaveProperty("openapi");
+  });
+
+  test("of the command has what the chart's hooks run", async () => {
+    const main = join(folder, "cli/cli/src/main.ts");
+    for (const words of [["crds", "apply"], ["clean-up"], ["gates", "open"], ["graph"]]) {
+      const { stdout } = await promisify(execFile)(process.execPath, [main, ...words, "--help"], { env: {} });
+      expect(stdout).toContain(`isochrone ${words.join(" ")}`);
+    }
+    const ran = promisify(execFile)(process.execPath, [main, "crds", "apply", "/nowhere"], { env: {} });
+    await expect(ran).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining("can't be read") });
+  });
+
+  test("of the probe holds no client of Kubernetes, and one of Kafka", () => {
+    const packages = packagesIn(join(folder, "probe"));
+    expect(packages.filter((name) => /kubernetes|client-node/.test(name))).toEqual([]);
+    expect(packages.filter((name) => /kafka/.test(name))).toEqual(["@platformatic/kafka"]);
+    const others = packagesIn(join(folder, "kafkajs")).filter((name) => /kafka/.test(name));
+    expect(others).toEqual(["kafkajs"]);
+    expect(readdirSync(join(folder, "probe/packages")).sort()).toEqual([
+      "bus",
+      "kernel-sockets",
+      "runtime",
+      "telemetry",
+    ]);
+  });
+
+  test("holds no tests, no sources of the page and no tools", () => {
+    const files = [...walk(join(folder, "aggregator"))].filter((path) => !path.includes("node_modules"));
+    expect(files.filter((path) => /\.test\.|\/testing\/|^(tools|test|cli|probe)\//.test(path))).toEqual([]);
+  });
+
+  test("names every package in its bill of materials", () => {
+    for (const component of ["probe", "aggregator", "cli"]) {
+      const text = readFileSync(join(folder, component, "sbom.cdx.json"), "utf8");
+      const { bomFormat, metadata, components } = JSON.parse(text) as {
+        bomFormat: string;
+        metadata: { timestamp: string };
+        components: { group?: string; name: string; version: string; purl: string }[];
+      };
+      expect({ bomFormat, at: metadata.timestamp }).toEqual({
+        bomFormat: "CycloneDX",
+        at: "2023-11-14T22:13:20.000Z",
+      });
+      const named = new Set(
+        components.map(({ group, name }) => (group === undefined ? name : `${group}/${name}`)),
+      );
+      expect(packagesIn(join(folder, component)).filter((name) => !named.has(name))).toEqual([]);
+      expect(components.filter(({ version, purl }) => !purl.endsWith(`@${version}`))).toEqual([]);
+    }
+  });
+
+  test("is the same whenever it is built", () => {
+    expect(fingerprint(join(folder, "again"))).toBe(fingerprint(join(folder, "probe")));
+  });
+
+  test("refuses what it can't build, in words", async () => {
+    const built = promisify(execFile)(process.execPath, [
+      BUILD,
+      "--component",
+      "prober",
+      "--output",
+      join(folder, "x"),
+    ]);
+    await expect(built).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        "--component must be one of probe, collector, aggregator, scheduler-plugin, cli, got prober",
+      ),
+    });
+    expect(existsSync(join(folder, "x"))).toBe(false);
+  });
+});
+
+/** Installed packages, ours left out. */
+function packagesIn(root: string): string[] {
+  const names = [...walk(root)].flatMap((path) => {
+    const found = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\/package\.json$/.exec(path);
+    return found === null || found[1]!.startsWith("@isochrone/") ? [] : [found[1]!];
+  });
+  return [...new Set(names)].sort();
+}
+
+/** Paths below a folder; links are not followed. */
+function* walk(root: string, below = ""): Generator<string> {
+  for (const entry of readdirSync(join(root, below), { withFileTypes: true })) {
+    const path = below === "" ? entry.name : `${below}/${entry.name}`;
+    if (entry.isDirectory()) yield* walk(root, path);
+    else yield path;
+  }
+}
+
+/** Of names, contents, modes and times. */
+function fingerprint(root: string): string {
+  const hash = createHash("sha256");
+  for (const path of [...walk(root)].sort()) {
+    const full = join(root, path);
+    const stat = lstatSync(full);
+    hash.update(`${path} ${stat.mode} ${stat.mtimeMs}\n`);
+    hash.update(stat.isSymbolicLink() ? readlinkSync(full) : readFileSync(full));
+  }
+  return hash.digest("hex");
+}

@@ -1,0 +1,36 @@
+// What a hook's Job runs, as a process here: the same arguments, under the account that the Job names. Nobody runs containers in the tests.
+import { execFile } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { ControlPlane } from "../control-plane/index.ts";
+import type { HelmResult } from "./helm.ts";
+import { only, podSpecOf } from "./objects.ts";
+
+const COMMAND = join(import.meta.dirname, "../../../cli/src/main.ts");
+const WITHIN_MS = 60_000;
+
+/** @param objects as `helm template` gives them: the Job, and the ConfigMap that it mounts at /files */
+export async function runHook(
+  cluster: ControlPlane,
+  objects: readonly KubernetesObject[],
+  job: string,
+): Promise<HelmResult> {
+  const found = only(objects, "Job", job);
+  const { serviceAccountName, containers } = podSpecOf(found)!;
+  const files = join(cluster.folder, `files-of-${job}`);
+  const map = objects.find(({ kind, metadata }) => kind === "ConfigMap" && metadata.name === job);
+  mkdirSync(files, { recursive: true });
+  for (const [name, text] of Object.entries((map?.["data"] ?? {}) as Record<string, string>))
+    writeFileSync(join(files, name), text);
+  const serviceAccount = { namespace: found.metadata.namespace!, name: serviceAccountName };
+  const kubeconfig = await cluster.kubeconfigOf({ serviceAccount });
+  const args = containers[0]!.args!.map((arg) => (arg === "/files" ? files : arg));
+  return new Promise((resolve) => {
+    const all = [COMMAND, ...args, "--kubeconfig", kubeconfig];
+    execFile(process.execPath, all, { timeout: WITHIN_MS }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
+      resolve({ code, stdout, stderr });
+    });
+  });
+}

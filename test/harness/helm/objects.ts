@@ -1,0 +1,68 @@
+// Looking things up in what the chart makes.
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { parse } from "yaml";
+
+export interface Container {
+  readonly name: string;
+  readonly image: string;
+  readonly args?: readonly string[];
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly env?: readonly {
+    readonly name: string;
+    readonly value?: string;
+    readonly valueFrom?: { readonly fieldRef?: { readonly fieldPath: string } };
+  }[];
+  readonly resources?: {
+    readonly requests?: Readonly<Record<string, string>>;
+    readonly limits?: Readonly<Record<string, string>>;
+  };
+  readonly securityContext?: Readonly<Record<string, unknown>>;
+}
+
+export interface PodSpec {
+  readonly serviceAccountName: string;
+  readonly automountServiceAccountToken?: boolean;
+  readonly enableServiceLinks?: boolean;
+  readonly hostNetwork?: boolean;
+  readonly containers: readonly Container[];
+  readonly securityContext?: Readonly<Record<string, unknown>>;
+  readonly volumes?: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** The one object of that kind and name. @throws Error when there is none, or more */
+export function only(objects: readonly KubernetesObject[], kind: string, name: string): KubernetesObject {
+  const found = objects.filter((object) => object.kind === kind && object.metadata.name === name);
+  if (found.length === 1) return found[0]!;
+  throw new Error(`${found.length} objects of the kind ${kind} are called ${name}, not one`);
+}
+
+export function annotationOf(object: KubernetesObject, name: string): string | undefined {
+  return object.metadata.annotations?.[name];
+}
+
+export function isHook(object: KubernetesObject): boolean {
+  return annotationOf(object, "helm.sh/hook") !== undefined;
+}
+
+/** Of a Pod, or of a template; null: the object has none. */
+export function podSpecOf(object: KubernetesObject): PodSpec | null {
+  if (object.kind === "Pod") return object.spec as unknown as PodSpec;
+  const template = object.spec?.["template"] as { readonly spec: PodSpec } | undefined;
+  return template?.spec ?? null;
+}
+
+/** The settings file of a component, by section. */
+export function settingsOf(
+  objects: readonly KubernetesObject[],
+  component: string,
+): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
+  const map = only(objects, "ConfigMap", `isochrone-${component}`);
+  return parse((map["data"] as Record<string, string>)["isochrone.yaml"]!) as Readonly<
+    Record<string, Readonly<Record<string, unknown>>>
+  >;
+}
+
+/** Paths of files that a pod's containers find, as the settings name them: every text that begins with /etc/isochrone/. */
+export function chartFilesIn(settings: unknown): string[] {
+  return [...JSON.stringify(settings).matchAll(/"(\/etc\/isochrone\/[^"]+)"/g)].map(([, path]) => path!);
+}

@@ -1,0 +1,44 @@
+// Services as a release has them: with the settings that the chart's files hold, under its accounts; as processes here.
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { Installation, type ComponentProcess, type ComponentSettings } from "../components/index.ts";
+import type { ControlPlane } from "../control-plane/index.ts";
+import { settingsOf } from "./objects.ts";
+
+const HOST = "127.0.0.1";
+
+export class Services {
+  readonly #installation: Installation;
+  readonly #running: ComponentProcess[] = [];
+
+  constructor(cluster: ControlPlane) {
+    this.#installation = new Installation(cluster);
+  }
+
+  /** @param objects as `helm template` gives them @param other settings that can't be the chart's here, by section */
+  async start(
+    kind: "aggregator" | "scheduler-plugin",
+    objects: readonly KubernetesObject[],
+    other: ComponentSettings = {},
+  ): Promise<ComponentProcess> {
+    const settings = settingsOf(objects, kind) as ComponentSettings;
+    const section = kind === "aggregator" ? "aggregator" : "scheduler";
+    const { host: _host, port: _port, ...own } = settings[section]!;
+    const webhook = settings["webhook"] && {
+      webhook: { ...settings["webhook"], host: HOST, port: await this.#installation.port() },
+    };
+    const merged = { ...settings, ...webhook, [section]: { ...own, ...other[section] } };
+    const service = await this.#installation.component(kind, `isochrone-${kind}-0`, merged);
+    this.#running.push(service);
+    await service.start();
+    return service;
+  }
+
+  /** At once, so that what they leave is as much as it can be: Leases that nobody gave up. */
+  async kill(): Promise<void> {
+    await Promise.all(this.#running.splice(0).map((service) => service.kill()));
+  }
+
+  close(): Promise<void> {
+    return this.#installation.close();
+  }
+}

@@ -1,0 +1,30 @@
+// The metrics that our services have, as their code names them.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "../..");
+/** prom-client's own, under our prefix. */
+const OF_THE_PROCESS = /^isochrone_(nodejs|process)_/;
+const SERVICES = ["probe", "collector", "aggregator", "scheduler-plugin", "packages"];
+
+/** Every name in the code; those of the API server's client are put together from parts. */
+export function metricNamesInCode(): Set<string> {
+  const texts = SERVICES.flatMap((service) =>
+    readdirSync(join(ROOT, service), { recursive: true, encoding: "utf8" })
+      .filter((path) => path.endsWith(".ts") && !path.includes("node_modules") && !path.endsWith(".test.ts"))
+      .map((path) => readFileSync(join(ROOT, service, path), "utf8")),
+  );
+  const client = readFileSync(join(ROOT, "packages/kubernetes/src/store-metrics.ts"), "utf8");
+  return new Set([
+    ...texts.flatMap((text) => text.match(/\bisochrone_[a-z_]+/g) ?? []),
+    ...(client.match(/"[a-z_]+_total"/g) ?? []).map((name) => `isochrone_kubernetes_${name.slice(1, -1)}`),
+  ]);
+}
+
+/** The metrics that a text of PromQL asks for and that nobody publishes. */
+export function unknownMetrics(text: string, known: ReadonlySet<string>): string[] {
+  const used = new Set(text.match(/\bisochrone_[a-z_]+/g));
+  return [...used]
+    .filter((name) => !OF_THE_PROCESS.test(name))
+    .filter((name) => !known.has(name) && !known.has(name.replace(/_(bucket|sum|count)$/, "")));
+}

@@ -1,0 +1,186 @@
+// A real aggregator with its page over the memory bus, fed with a cluster of any size: what the page is looked at and measured with.
+import { aggregatorSettings, createAggregator, type Aggregator } from "@isochrone/aggregator";
+import { createMemoryBus } from "@isochrone/bus/memory";
+import { createPage } from "@isochrone/dashboard";
+import { createMemoryStore } from "@isochrone/kubernetes/memory";
+import { createRegistry, loadSettings, seededRandom, systemClock, systemRandom } from "@isochrone/runtime";
+import { MemoryLogger } from "@isochrone/runtime/testing";
+import {
+  Distribution,
+  encodeMetrics,
+  PROBE_METRICS,
+  RESOURCE_ATTRIBUTES,
+  TOPICS,
+  type Metric,
+} from "@isochrone/telemetry";
+
+export interface PageGroundOptions {
+  readonly nodes: number;
+  /** Zones of so many nodes. */
+  readonly zoneSize: number;
+  /** Peers that each node probes. */
+  readonly degree: number;
+  /** How node `index` is called. @default node-0001 */
+  readonly nameOf?: (index: number) => string;
+  readonly settings?: Readonly<Record<string, unknown>>;
+}
+
+export interface PageGround {
+  readonly url: string;
+  readonly aggregator: Aggregator;
+  readonly names: readonly string[];
+  /** What is measured between two nodes from now on, ms; null: nothing comes back. */
+  set(source: number, target: number, ms: number | null): void;
+  /** Every probe publishes once. */
+  publish(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const SAMPLES = 25;
+const ZONES_PER_REGION = 4;
+
+/** Started, published once, and with a graph. */
+export async function startPageGround(options: PageGroundOptions): Promise<PageGround> {
+  const { nodes, zoneSize, degree } = options;
+  const nameOf = options.nameOf ?? ((index) => `node-${String(index + 1).padStart(4, "0")}`);
+  const names = Array.from({ length: nodes }, (_, index) => nameOf(index));
+  const random = seededRandom(7);
+  const places = names.map((_, index) => placeOf(Math.floor(index / zoneSize)));
+  const peers = names.map((_, index) => peersOf(index, nodes, degree));
+  const changed = new Map<string, number | null>();
+  const store = createMemoryStore({ clock: systemClock });
+  for (const [index, name] of names.entries())
+    await store.create(nodeObject(name, Math.floor(index / zoneSize)));
+  const bus = createMemoryBus({ clock: systemClock });
+  const { aggregator: config } = loadSettings([aggregatorSettings], {
+    env: {},
+    file: {
+      aggregator: {
+        host: "127.0.0.1",
+        port: 0,
+        windowMs: 30_000,
+        paneMs: 2000,
+        buildIntervalMs: 1000,
+        ...options.settings,
+      },
+    },
+  });
+  const aggregator = createAggregator(config, {
+    bus,
+    store,
+    clock: systemClock,
+    random: systemRandom,
+    logger: new MemoryLogger(),
+    registry: createRegistry(),
+    page: createPage(),
+  });
+  await aggregator.start();
+  const rttOf = (source: number, target: number): number | null => {
+    const set = changed.get(`${source} ${target}`);
+    if (set !== undefined) return set;
+    const [a, b] = [places[source]!, places[target]!];
+    return 0.3 + Math.hypot(a.x - b.x, a.y - b.y) + 0.2 * random.next();
+  };
+  const publish = async (): Promise<void> => {
+    for (const [source, name] of names.entries()) {
+      const metrics = metricsOf(
+        peers[source]!.map((target) => ({ target: names[target]!, ms: rttOf(source, target) })),
+      );
+      await bus.publish(TOPICS.probe, [
+        {
+          key: name,
+          value: encodeMetrics({
+            resource: { [RESOURCE_ATTRIBUTES.node]: name },
+            scope: { name: "test" },
+            metrics,
+          }),
+          headers: {},
+        },
+      ]);
+    }
+  };
+  await publish();
+  return {
+    url: aggregator.address().url,
+    aggregator,
+    names,
+    set: (source, target, ms) => changed.set(`${source} ${target}`, ms),
+    publish,
+    async stop() {
+      await aggregator.stop();
+      await bus.close();
+    },
+  };
+}
+
+/** Zones of a region lie near each other, regions far apart; milliseconds. */
+function placeOf(zone: number): { readonly x: number; readonly y: number } {
+  const region = Math.floor(zone / ZONES_PER_REGION);
+  const [angle, within] = [region * 2.4, zone * 2.4];
+  return {
+    x: 60 * Math.sqrt(region) * Math.cos(angle) + 3 * Math.cos(within),
+    y: 60 * Math.sqrt(region) * Math.sin(angle) + 3 * Math.sin(within),
+  };
+}
+
+/** Half of them near, half spread over all. */
+function peersOf(index: number, nodes: number, degree: number): number[] {
+  const peers = new Set<number>();
+  const most = Math.min(degree, nodes - 1);
+  for (let step = 1; peers.size < most / 2; step++) peers.add((index + step) % nodes);
+  const stride = Math.max(1, Math.floor(nodes / Math.max(degree, 1)));
+  for (let step = 1; peers.size < most && step < nodes; step++) peers.add((index + step * stride) % nodes);
+  for (let step = 1; peers.size < most; step++) peers.add((index + step) % nodes);
+  peers.delete(index);
+  return [...peers];
+}
+
+function nodeObject(name: string, zone: number) {
+  return {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: {
+      name,
+      labels: {
+        "topology.kubernetes.io/zone": `zone-${zone + 1}`,
+        "topology.kubernetes.io/region": `region-${Math.floor(zone / ZONES_PER_REGION) + 1}`,
+      },
+    },
+    status: {
+      allocatable: { cpu: "8", memory: "32Gi" },
+      conditions: [{ type: "Ready", status: "True" }],
+    },
+  };
+}
+
+function metricsOf(samples: readonly { readonly target: string; readonly ms: number | null }[]): Metric[] {
+  const timeMs = Date.now();
+  const head = (target: string) => ({ destination_node: target, method: "udp_rr", ip_family: "4" });
+  return [
+    {
+      kind: "exponentialHistogram",
+      name: PROBE_METRICS.rtt,
+      unit: "s",
+      temporality: "delta",
+      points: samples.flatMap(({ target, ms }) => {
+        if (ms === null) return [];
+        const distribution = new Distribution();
+        for (let sample = 0; sample < SAMPLES; sample++)
+          distribution.record((ms * (1 + sample / 200)) / 1000);
+        return [{ attributes: head(target), startMs: timeMs - 1000, timeMs, data: distribution.toData() }];
+      }),
+    },
+    {
+      kind: "sum",
+      name: PROBE_METRICS.packets,
+      temporality: "delta",
+      monotonic: true,
+      points: samples.map(({ target, ms }) => ({
+        attributes: { ...head(target), outcome: ms === null ? "lost" : "received" },
+        startMs: timeMs - 1000,
+        timeMs,
+        value: SAMPLES,
+      })),
+    },
+  ];
+}

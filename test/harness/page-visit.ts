@@ -1,0 +1,159 @@
+// Somebody who looks at the page in a real browser, and checks what is shown against the API.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { DecisionList } from "@isochrone/topology";
+import type { Browser, Page } from "playwright-core";
+import { expect } from "vitest";
+import { launchBrowser } from "./browser.ts";
+import type { EmbeddedSystem } from "./embedded.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** A finding of axe-core that keeps people out. */
+interface Violation {
+  readonly id: string;
+  readonly impact: string | null;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+export class PageVisit {
+  readonly page: Page;
+  /** Errors of the browser. */
+  readonly faults: string[] = [];
+  readonly #browser: Browser;
+  readonly #url: string;
+
+  private constructor(browser: Browser, page: Page, url: string) {
+    this.#browser = browser;
+    this.page = page;
+    this.#url = new URL(url).origin;
+    page.on("pageerror", (error) => this.faults.push(error.message));
+    page.on(
+      "console",
+      (message) =>
+        message.type() === "error" && this.faults.push(`${message.text()} ${message.location().url}`),
+    );
+  }
+
+  static async open(url: string, options: { readonly isDark?: boolean } = {}): Promise<PageVisit> {
+    const browser = await launchBrowser();
+    const page = await browser.newPage({
+      viewport: { width: 1400, height: 1000 },
+      colorScheme: options.isDark === true ? "dark" : "light",
+    });
+    const visit = new PageVisit(browser, page, url);
+    await page.goto(url);
+    return visit;
+  }
+
+  /** By the address, as somebody who was sent a link. */
+  async goTo(path: string): Promise<void> {
+    await this.page.goto(`${this.#url}/#${path}`);
+  }
+
+  /** Texts of all cells of a table's column. */
+  async column(table: string, index: number): Promise<string[]> {
+    return await this.page.locator(`${table} tbody td:nth-child(${index})`).allTextContents();
+  }
+
+  /** Serious findings of axe-core, in words. */
+  async barriers(): Promise<string[]> {
+    await this.page.evaluate(AXE);
+    const violations = await this.page.evaluate<readonly Violation[]>(
+      'axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations)',
+    );
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)}`);
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close();
+  }
+}
+
+/** Waits until the pair is the first of the slowest, and its cell is red. */
+export async function expectRed(
+  { page }: PageVisit,
+  source: string,
+  target: string,
+  patienceMs: number,
+): Promise<void> {
+  const slowest = page.locator("#worst tbody tr").first();
+  await expect
+    .poll(() => slowest.textContent(), { timeout: patienceMs })
+    .toMatch(new RegExp(`${source}.*${target}`));
+  await expect.poll(() => redOf(page, source, target), { timeout: 5_000 }).toBe(true);
+}
+
+/** Looks at a pixel of the pair's cell, beside its figure. */
+async function redOf(page: Page, source: string, target: string): Promise<boolean> {
+  const order = await page.locator("#nodes tbody td:nth-child(1)").allTextContents();
+  const [row, column] = [order.indexOf(source), order.indexOf(target)];
+  const [red, green, blue] = await page.evaluate<number[]>(
+    `(() => {
+      const canvas = document.getElementById("matrix");
+      const size = ${order.length};
+      const ratio = canvas.width / canvas.clientWidth;
+      const margin = Number(canvas.dataset.margin);
+      const side = (canvas.clientHeight - margin) / size;
+      const x = (margin + (${column} + 0.15) * side) * ratio;
+      const y = (margin + (${row} + 0.85) * side) * ratio;
+      return [...canvas.getContext("2d").getImageData(x, y, 1, 1).data];
+    })()`,
+  );
+  return red! > 200 && red! > 1.8 * green! && red! > 1.8 * blue!;
+}
+
+/** Every page, against what the API says at the same time. */
+export async function lookAtPages(visit: PageVisit, system: EmbeddedSystem): Promise<void> {
+  const { page } = visit;
+  const barriers: string[] = [];
+  const check = async (name: string): Promise<void> => {
+    for (const barrier of await visit.barriers()) barriers.push(`${name}: ${barrier}`);
+  };
+  await page.waitForSelector("#nodes tbody tr:nth-child(8)", { timeout: 15_000 });
+  const graph = await system.cluster();
+  expect((await visit.column("#nodes", 1)).sort()).toEqual(graph.nodes.map(({ name }) => name).sort());
+  expect(await page.locator("#freshness").textContent()).toContain("8 nodes");
+  await check("network");
+
+  const [first, second] = [graph.nodes[4]!.name, graph.nodes[5]!.name];
+  await visit.goTo(`/pair/${first}/${second}`);
+  const median = page.locator(".tile dd").first();
+  await median.waitFor();
+  const shown = Number.parseFloat((await median.textContent())!);
+  const links = (await system.cluster()).links.filter(
+    (link) => link.source === first && link.target === second && link.method === "udp_rr",
+  );
+  expect(Math.abs(shown - links[0]!.rttMs.p50!)).toBeLessThan(5);
+  await page.waitForSelector(".u-over");
+  await check("pair");
+
+  await visit.goTo("/network/map");
+  await expect.poll(() => page.locator("#map circle.node").count()).toBe(8);
+  await check("map");
+
+  await visit.goTo("/workflows/default/sample");
+  await expect.poll(() => page.locator("#dag g.workload").count()).toBe(17);
+  expect(await page.locator("#dag g.channel").count()).toBe((await system.workflow()).channels.length);
+  expect(await page.locator("#placements tbody tr").count()).toBe(17);
+  await check("workflows");
+
+  await visit.goTo("/decisions");
+  await page.waitForSelector("#decisions tbody tr");
+  const { decisions }: DecisionList = await system.decisions();
+  expect(await visit.column("#decisions", 3)).toContain(decisions.at(-1)!.pod.name);
+  await check("decisions");
+  const { id, candidates, explanation } = decisions.at(-1)!;
+  await visit.goTo(`/decisions/${id}`);
+  await page.waitForSelector("#candidates tbody tr");
+  expect(await page.locator("#candidates tbody tr").count()).toBe(candidates.length);
+  expect(await page.locator(".why .lead").textContent()).toBe(explanation[0]);
+  await check("decision");
+
+  await visit.goTo("/health");
+  await page.waitForSelector("#instruments tbody tr:nth-child(8)");
+  await check("health");
+  expect(barriers).toEqual([]);
+}

@@ -1,0 +1,64 @@
+// Grafana's dashboards as files; that their panels have data is shown on the running system (test/e2e/embedded.test.ts).
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { panelQueries } from "../harness/dashboards.ts";
+import { metricNamesInCode, unknownMetrics } from "../harness/metric-names.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const FOLDER = join(ROOT, "helm/isochrone/dashboards");
+
+interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly w: number;
+  readonly h: number;
+}
+interface PanelJson {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly gridPos: Box;
+  readonly panels?: readonly PanelJson[];
+}
+
+test("every metric that a panel asks for is one that a service publishes", () => {
+  const known = metricNamesInCode();
+  const queries = panelQueries();
+  expect(queries.length).toBeGreaterThan(80);
+  const unknown = queries.flatMap(({ panel, expr }) =>
+    unknownMetrics(expr, known).map((name) => `${panel}: ${name}`),
+  );
+  expect(unknown).toEqual([]);
+});
+
+describe.each(readdirSync(FOLDER))("%s", (file) => {
+  const dashboard = JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as {
+    uid: string;
+    panels: PanelJson[];
+  };
+  const panels = dashboard.panels.flatMap((panel) => [panel, ...(panel.panels ?? [])]);
+
+  test("is called after its uid, and each panel has an id of its own and says what it shows", () => {
+    expect(file).toBe(`${dashboard.uid}.json`);
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    const silent = panels.filter(
+      ({ type, description = "" }) => type !== "row" && !description.endsWith("."),
+    );
+    expect(silent).toEqual([]);
+  });
+
+  test("no panel lies on another, none beyond the edge", () => {
+    const inside = (panel: PanelJson): string[] =>
+      panels
+        .filter((other) => other.id > panel.id && overlap(panel.gridPos, other.gridPos))
+        .map((other) => `${panel.title} and ${other.title}`);
+    expect(panels.flatMap(inside)).toEqual([]);
+    for (const { gridPos } of panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+  });
+});
+
+function overlap(a: Box, b: Box): boolean {
+  return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
+}

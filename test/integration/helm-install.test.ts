@@ -1,0 +1,359 @@
+// The chart on a real API server: every object of every set of values is one that it takes, and a release comes, changes and goes. No kubelet
+// runs: KWOK says that pods are well, and that Jobs have done their work; what they run is run here, under their accounts.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
+import { parse } from "yaml";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
+import {
+  CHART,
+  Helm,
+  helmSupport,
+  isHook,
+  MATRIX,
+  runHook,
+  Services,
+  type ChartValues,
+  type HelmResult,
+} from "../harness/helm/index.ts";
+
+const COMPONENTS = ["controller-manager", "scheduler", "kwok"] as const;
+const supports = [helmSupport(), controlPlaneSupport(COMPONENTS)];
+const missing = supports.flatMap((support) => (support.supported ? [] : [support.reason]));
+if (missing.length > 0) console.warn(`the chart is not installed: ${missing.join("; ")}`);
+
+const NAMESPACE = "isochrone";
+const KEYS = "isochrone-probe-keys";
+const RESTRICTED = {
+  "pod-security.kubernetes.io/enforce": "restricted",
+  "pod-security.kubernetes.io/enforce-version": "latest",
+};
+const VALUES: ChartValues = {
+  settings: { gates: { enabled: true }, webhook: { enabled: true }, planner: { enabled: true } },
+};
+const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
+const CRD_NAMES = ["appgroups.appgroup.diktyo.x-k8s.io", "networktopologies.networktopology.diktyo.x-k8s.io"];
+const TEST_ACCOUNTS = ["isochrone-test", "net-test"];
+/** That sets of values name, beside the release's own. */
+const OTHER_NAMESPACES = ["topologies", "canaries", "isochrone-canary"];
+/** Not of the API server itself: their definitions come with operators. */
+const OF_OPERATORS = ["monitoring.coreos.com", "cert-manager.io"];
+
+describe.runIf(missing.length === 0)("the chart on a real API server", { timeout: 120_000 }, () => {
+  let helm: Helm;
+  let cluster: ControlPlane;
+
+  beforeAll(async () => {
+    helm = await Helm.open();
+    cluster = await startControlPlane({ components: COMPONENTS });
+    await cluster.createNamespace(NAMESPACE, RESTRICTED);
+    await cluster.addNodes(3);
+  }, 900_000);
+  afterAll(async () => {
+    await cluster?.close();
+    await helm?.close();
+  });
+
+  const helmRun = (...args: readonly string[]): Promise<HelmResult> =>
+    helm.run([...args, "--namespace", NAMESPACE], cluster.kubeconfig);
+  const said = ({ code, stdout, stderr }: HelmResult): string => `${code}: ${stderr}${stdout}`;
+
+  describe("every set of values", () => {
+    /** Most objects are those of other sets, too. */
+    const taken = new Set<string>();
+
+    beforeAll(async () => {
+      for (const namespace of ["kube-system", ...OTHER_NAMESPACES]) await cluster.createNamespace(namespace);
+      // Admission looks for the account of a Pod, which a dry run doesn't make.
+      for (const account of TEST_ACCOUNTS)
+        await cluster.serviceAccountToken({ namespace: NAMESPACE, name: account });
+    });
+    afterAll(() => clearOfDryRuns(cluster));
+
+    test.each(Object.keys(MATRIX))("is taken, object by object, in a dry run: %s", async (name) => {
+      const objects = (await helm.template(MATRIX[name])).filter(
+        (object) =>
+          !OF_OPERATORS.some((group) => object.apiVersion.includes(group)) &&
+          !taken.has(JSON.stringify(object)),
+      );
+      // Schema, defaults and admission are judged; nothing is changed.
+      const list = join(cluster.folder, "dry-run.json");
+      writeFileSync(list, JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }));
+      const flags = ["--server-side", "--dry-run=server", "--force-conflicts", "--validate=strict"];
+      const answer = await cluster.kubectl("apply", ...flags, "-f", list);
+      expect(answer.trim().split("\n")).toHaveLength(objects.length);
+      for (const object of objects) taken.add(JSON.stringify(object));
+    });
+  });
+
+  describe("a release", () => {
+    let hooks: KubernetesObject[];
+    let before: string[];
+    let services: Services;
+
+    beforeAll(async () => {
+      hooks = (await helm.template(VALUES)).filter(isHook);
+      before = await inventory(cluster);
+      const args = ["install", NAMESPACE, CHART, "--values", helm.valuesFile(VALUES), "--timeout", "90s"];
+      const installed = await helmRun(...args);
+      if (installed.code !== 0) throw new Error(said(installed));
+      services = new Services(cluster);
+    }, 120_000);
+    afterAll(() => services?.close());
+
+    test("has all its pods admitted under restricted Pod Security, and scheduled", async () => {
+      const wanted = { probe: 3, collector: 3, aggregator: 1, "scheduler-plugin": 2 };
+      await cluster.waitFor(
+        "pods",
+        (pods) => {
+          const running = pods.filter(({ status }) => status?.["phase"] === "Running");
+          const count = (component: string): number =>
+            running.filter(({ metadata }) => metadata.labels?.["app.kubernetes.io/component"] === component)
+              .length;
+          // Those wait for the Secret that the aggregator makes; KWOK doesn't look at volumes.
+          return Object.entries(wanted).every(([component, pods]) => count(component) === pods);
+        },
+        { namespace: NAMESPACE, timeoutMs: 60_000 },
+      );
+      const events = await cluster.list("/apis/events.k8s.io/v1/events");
+      const forbidden = events
+        .filter(({ reason }) => reason === "FailedCreate")
+        .map((event) => event["note"]);
+      expect(forbidden).toEqual([]);
+    });
+
+    test("has services that work with its settings and rights: peers, keys, registration", async () => {
+      const objects = await helm.template(VALUES);
+      const aggregator = await services.start("aggregator", objects);
+      const peers = async (): Promise<string[]> => {
+        const answer = await aggregator.get("/api/v1/probe-plan/node-0");
+        const plan = (await answer.json()) as { peers?: { node: string }[] };
+        return (plan.peers ?? []).map(({ node }) => node).sort();
+      };
+      // Found by the labels of the chart's pods, which KWOK gave addresses.
+      await expect.poll(peers, { timeout: 30_000, interval: 250 }).toEqual(["node-1", "node-2"]);
+      const keys = { ...KINDS.secret, namespace: NAMESPACE, name: KEYS };
+      await expect
+        .poll(() => cluster.get(keys), { timeout: 20_000, interval: 250 })
+        .toMatchObject({ type: "Opaque", data: { "hmac-keys": expect.any(String) } });
+      await services.start("scheduler-plugin", objects, { scheduler: { graphUrl: aggregator.url } });
+      const registration = { ...KINDS.mutatingWebhookConfiguration, name: "isochrone-placement" };
+      const service = { namespace: NAMESPACE, name: "isochrone-scheduler-plugin", port: 443 };
+      const entry = { clientConfig: expect.objectContaining({ service: expect.objectContaining(service) }) };
+      await expect
+        .poll(() => cluster.get(registration), { timeout: 20_000, interval: 250 })
+        .toMatchObject({ webhooks: expect.arrayContaining([expect.objectContaining(entry)]) });
+      await services.kill();
+    });
+
+    test("passes its own test, and has its hooks gone", async () => {
+      const [tested] = await Promise.all([
+        helmRun("test", NAMESPACE, "--timeout", "60s"),
+        succeed(cluster, "isochrone-test"),
+      ]);
+      expect(said(tested)).toMatch(/^0:/);
+      const jobs = await cluster.list("jobs", { namespace: NAMESPACE });
+      expect(jobs.map(({ metadata }) => metadata.name)).toEqual([]);
+    });
+
+    test("is upgraded with other values, and what the services made stays", async () => {
+      const secret = { ...KINDS.secret, namespace: NAMESPACE, name: KEYS };
+      const { data } = (await cluster.get(secret))!;
+      const values = {
+        ...VALUES,
+        kafka: { enabled: true, brokers: ["kafka:9092"] },
+        aggregator: { replicas: 2 },
+      };
+      const args = ["upgrade", NAMESPACE, CHART, "--values", helm.valuesFile(values), "--timeout", "90s"];
+      expect(said(await helmRun(...args))).toMatch(/^0:/);
+      expect(await cluster.get(secret)).toMatchObject({ data });
+      await cluster.waitFor(
+        "statefulsets",
+        ([set]) => set?.status?.["readyReplicas"] === 2 && set.status["updatedReplicas"] === 2,
+        { namespace: NAMESPACE },
+      );
+    });
+
+    test("goes, its gates opened, and nothing but the definitions stays", async () => {
+      await leaveMore(cluster);
+      const opened = await runHook(cluster, await helm.template(VALUES), "isochrone-uninstall");
+      expect(said(opened)).toMatch(/^0:/);
+      expect(opened.stdout).toContain("MutatingWebhookConfiguration isochrone-placement: deleted");
+      const removed = await helmRun("uninstall", NAMESPACE, "--timeout", "90s");
+      expect(said(removed)).toMatch(/^0:/);
+      await runWithRights(cluster, hooks, "isochrone-clean-up");
+      const definitions = CRD_NAMES.map((name) => `CustomResourceDefinition ${name}`);
+      await expect
+        .poll(() => inventory(cluster), { timeout: 40_000, interval: 500 })
+        .toEqual([...before, ...definitions].sort());
+      const [node] = await cluster.list("nodes");
+      expect(
+        Object.keys(node!.metadata.annotations ?? {}).filter((name) => name.startsWith("isochrone.dev/")),
+      ).toEqual(["isochrone.dev/bandwidth-capacity"]);
+    });
+  });
+
+  describe("the hook of the definitions", () => {
+    const [appGroups] = CRD_NAMES as [string, string];
+    let objects: KubernetesObject[];
+
+    beforeAll(async () => {
+      objects = await helm.template();
+      await cluster.create(
+        objects.filter((object) => /^isochrone-crds$/.test(object.metadata.name) && isRight(object)),
+      );
+    });
+
+    test("widens what is narrower, under its own rights", async () => {
+      await changeProperties(cluster, appGroups, (status) => delete status["appGroupStatistics"]);
+      const ran = await runHook(cluster, objects, "isochrone-crds");
+      expect(said(ran)).toMatch(/^0:/);
+      expect(ran.stdout).toContain(`${appGroups}: applied`);
+      expect(await properties(cluster, appGroups)).toHaveProperty("appGroupStatistics");
+    });
+
+    test("leaves what is wider", async () => {
+      await changeProperties(cluster, appGroups, (status) => (status["newer"] = { type: "string" }));
+      const ran = await runHook(cluster, objects, "isochrone-crds");
+      expect(said(ran)).toMatch(/^0:/);
+      expect(ran.stdout).toContain(`${appGroups}: what is there allows more, and stays`);
+      expect(await properties(cluster, appGroups)).toHaveProperty("newer");
+    });
+
+    test("refuses to take away, and says what", async () => {
+      await changeProperties(cluster, appGroups, (status) => delete status["appGroupStatistics"]);
+      const ran = await runHook(cluster, objects, "isochrone-crds");
+      expect(ran.code).toBe(1);
+      expect(ran.stderr).toContain("v1alpha1.status.newer: is gone");
+      expect(ran.stderr).toContain("v1alpha1.status.appGroupStatistics: is gone");
+      expect(await properties(cluster, appGroups)).toHaveProperty("newer");
+    });
+  });
+
+  async function runWithRights(
+    control: ControlPlane,
+    all: readonly KubernetesObject[],
+    job: string,
+  ): Promise<void> {
+    const rights = all.filter((object) => object.metadata.name === job && isRight(object));
+    await control.create(rights);
+    const ran = await runHook(control, all, job);
+    for (const { apiVersion, kind, metadata } of rights) {
+      const { name, namespace } = metadata;
+      await control.remove({ apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) });
+    }
+    expect(said(ran)).toMatch(/^0:/);
+  }
+});
+
+function isRight({ kind }: KubernetesObject): boolean {
+  return kind === "ServiceAccount" || kind.includes("Role");
+}
+
+async function clearOfDryRuns(cluster: ControlPlane): Promise<void> {
+  for (const name of OTHER_NAMESPACES) await cluster.remove({ ...KINDS.namespace, name });
+  for (const name of TEST_ACCOUNTS)
+    await cluster.remove({ apiVersion: "v1", kind: "ServiceAccount", namespace: NAMESPACE, name });
+  await cluster.waitFor("namespaces", (all) =>
+    all.every(({ metadata }) => !OTHER_NAMESPACES.includes(metadata.name)),
+  );
+}
+
+/** As a kubelet would say it of the pod of `helm test`. */
+async function succeed(cluster: ControlPlane, name: string): Promise<void> {
+  await cluster.waitFor(
+    "pods",
+    (pods) => pods.some(({ metadata, status }) => metadata.name === name && status?.["phase"] === "Running"),
+    { namespace: NAMESPACE },
+  );
+  await cluster.patch(
+    { ...KINDS.pod, namespace: NAMESPACE, name },
+    { status: { phase: "Succeeded" } },
+    "status",
+  );
+}
+
+/** What services of more replicas, and with telemetry, leave beside. */
+async function leaveMore(cluster: ControlPlane): Promise<void> {
+  for (const name of ["isochrone-aggregator", "isochrone-aggregator-isochrone-aggregator-0"])
+    await cluster.create({ ...KINDS.lease, metadata: { namespace: NAMESPACE, name }, spec: {} });
+  const annotations = Object.fromEntries(
+    ["available-cpu", "network-cost-node-1", "network-coordinate", "bandwidth-capacity"].map((name) => [
+      `isochrone.dev/${name}`,
+      "1",
+    ]),
+  );
+  await cluster.patch({ ...KINDS.node, name: "node-0" }, { metadata: { annotations } });
+}
+
+const LISTED = [
+  "/api/v1/namespaces",
+  "/api/v1/configmaps",
+  "/api/v1/secrets",
+  "/api/v1/services",
+  "/api/v1/serviceaccounts",
+  "/api/v1/pods",
+  "/apis/apps/v1/daemonsets",
+  "/apis/apps/v1/statefulsets",
+  "/apis/apps/v1/deployments",
+  "/apis/batch/v1/jobs",
+  "/apis/policy/v1/poddisruptionbudgets",
+  "/apis/networking.k8s.io/v1/networkpolicies",
+  "/apis/coordination.k8s.io/v1/leases",
+  "/apis/rbac.authorization.k8s.io/v1/roles",
+  "/apis/rbac.authorization.k8s.io/v1/rolebindings",
+  "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+  "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+  "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+  "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+  "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+  "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+];
+
+/** Names of all that a release may leave, without what the cluster makes by itself. */
+async function inventory(cluster: ControlPlane): Promise<string[]> {
+  const found: string[] = [];
+  for (const path of LISTED) {
+    const { kind, items } = await cluster.request<{ kind: string; items: KubernetesObject[] }>("GET", path);
+    // Tokens are the harness's.
+    for (const { metadata } of items.filter((item) => !item.metadata.name.startsWith("token-of-")))
+      if (
+        metadata.namespace === NAMESPACE ||
+        metadata.name.includes("isochrone") ||
+        metadata.name.includes("diktyo")
+      )
+        found.push(`${kind.replace(/List$/, "")} ${metadata.name}`);
+  }
+  return found.sort();
+}
+
+type Properties = Record<string, unknown>;
+
+interface CrdSpec {
+  versions: { schema: { openAPIV3Schema: { properties: { status: { properties: Properties } } } } }[];
+}
+
+async function properties(cluster: ControlPlane, name: string): Promise<Properties> {
+  const { spec } = (await cluster.get({ ...CRD, name }))! as unknown as { spec: CrdSpec };
+  return spec.versions[0]!.schema.openAPIV3Schema.properties.status.properties;
+}
+
+/** Begins with the definition as the chart has it, unless it has been changed already. */
+async function changeProperties(
+  cluster: ControlPlane,
+  name: string,
+  change: (properties: Properties) => void,
+): Promise<void> {
+  const object = (await cluster.get({ ...CRD, name })) ?? (await cluster.create(chartDefinition(name)))[0]!;
+  const spec = structuredClone(object.spec) as unknown as CrdSpec;
+  change(spec.versions[0]!.schema.openAPIV3Schema.properties.status.properties);
+  await cluster.patch({ ...CRD, name }, { spec: { versions: spec.versions } });
+}
+
+function chartDefinition(name: string): KubernetesObject {
+  const [plural, ...group] = name.split(".");
+  return parse(
+    readFileSync(join(CHART, `crds/${group.join(".")}_${plural}.yaml`), "utf8"),
+  ) as KubernetesObject;
+}

@@ -1,0 +1,350 @@
+// What the chart makes of values, and what it refuses, without a cluster.
+import {
+  aggregatorSettings,
+  accessSettings,
+  annotationSettings,
+  clusterControllerSections,
+} from "@isochrone/aggregator";
+import { busSettings } from "@isochrone/bus/settings";
+import { collectorSettings } from "@isochrone/collector";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { kubernetesSettings } from "@isochrone/kubernetes/api-server";
+import { probeSettings } from "@isochrone/probe";
+import { loadSettings, serviceSettings, type Section } from "@isochrone/runtime";
+import {
+  deschedulerSettings,
+  plannerSettings,
+  schedulerPluginSettings,
+  webhookSettings,
+} from "@isochrone/scheduler-plugin";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { RULE_FILES } from "../harness/components/index.ts";
+import {
+  CHART,
+  chartFilesIn,
+  Helm,
+  helmSupport,
+  MATRIX,
+  only,
+  podSpecOf,
+  settingsOf,
+  type ChartValues,
+} from "../harness/helm/index.ts";
+
+const support = helmSupport();
+if (!support.supported) console.warn(`the chart is not rendered: ${support.reason}`);
+
+/** As each main.ts has them. */
+const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
+  probe: [serviceSettings, probeSettings, busSettings],
+  collector: [serviceSettings, collectorSettings, kubernetesSettings, busSettings],
+  aggregator: [
+    serviceSettings,
+    aggregatorSettings,
+    busSettings,
+    kubernetesSettings,
+    accessSettings,
+    annotationSettings,
+    ...Object.values(clusterControllerSections),
+  ],
+  "scheduler-plugin": [
+    serviceSettings,
+    schedulerPluginSettings,
+    kubernetesSettings,
+    webhookSettings,
+    plannerSettings,
+    deschedulerSettings,
+  ],
+};
+/** Of a pod's own state; where the chart builds one of others, kubelet fills them in. */
+const FIELDS: Readonly<Record<string, string>> = {
+  "spec.nodeName": "node-1",
+  "status.podIP": "10.0.0.7",
+  "status.hostIP": "192.168.0.7",
+  "metadata.name": "isochrone-aggregator-0",
+};
+
+describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () => {
+  let helm: Helm;
+  const rendered = new Map<string, KubernetesObject[]>();
+
+  beforeAll(async () => {
+    helm = await Helm.open();
+    for (const [name, values] of Object.entries(MATRIX)) rendered.set(name, await helm.template(values));
+  }, 900_000);
+  afterAll(() => helm?.close());
+
+  test("pass Helm's own judgement", async () => {
+    const { code, stdout, stderr } = await helm.run(["lint", "--strict", CHART]);
+    expect({ code, said: stdout + stderr }).toMatchObject({
+      code: 0,
+      said: expect.not.stringContaining("[ERROR]"),
+    });
+  });
+
+  test.each(Object.keys(MATRIX))("give settings that every service starts with: %s", (name) => {
+    const objects = rendered.get(name)!;
+    for (const [component, sections] of Object.entries(SECTIONS)) {
+      const workload = workloadOf(objects, component);
+      if (workload === null) continue;
+      const file = settingsIn(objects, component);
+      expect(() => loadSettings(sections, { env: environmentOf(workload), file })).not.toThrow();
+    }
+  });
+
+  test.each(Object.keys(MATRIX))("mount every file that settings name: %s", (name) => {
+    const objects = rendered.get(name)!;
+    for (const component of Object.keys(SECTIONS)) {
+      const workload = workloadOf(objects, component);
+      if (workload === null) continue;
+      const missing = chartFilesIn(settingsIn(objects, component)).filter(
+        (path) => !mountedBy(workload).includes(path),
+      );
+      expect({ component, missing }).toEqual({ component, missing: [] });
+    }
+  });
+
+  test("keep pods of every kind within restricted Pod Security, without a limit of CPU", () => {
+    for (const [name, objects] of rendered)
+      for (const object of objects) {
+        const spec = podSpecOf(object);
+        if (spec === null) continue;
+        // With them the Service isochrone-aggregator would be a variable ISOCHRONE_AGGREGATOR_PORT: a setting, and a wrong one.
+        expect({ name, object: object.metadata.name, links: spec.enableServiceLinks }).toMatchObject({
+          links: false,
+        });
+        expect({ name, object: object.metadata.name, security: spec.securityContext }).toMatchObject({
+          security: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
+        });
+        for (const { securityContext, resources, name: container } of spec.containers) {
+          expect(securityContext).toMatchObject({
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ["ALL"] },
+          });
+          expect({ container, cpu: resources?.limits?.["cpu"] }).toEqual({ container });
+        }
+      }
+  });
+
+  test("make one exception, when asked: root with NET_RAW for probes in the nodes' network", async () => {
+    const objects = await helm.template({ probe: { hostNetwork: true } });
+    const spec = podSpecOf(only(objects, "DaemonSet", "isochrone-probe"))!;
+    expect(spec).toMatchObject({ hostNetwork: true, securityContext: { runAsUser: 0 } });
+    // The nodes' own: the API server refuses it.
+    expect(spec.securityContext).not.toHaveProperty("sysctls");
+    expect(spec.containers[0]!.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"], add: ["NET_RAW"] },
+    });
+    const others = objects
+      .map(podSpecOf)
+      .filter((other) => other !== null && other.containers[0]!.name !== "probe");
+    expect(
+      others.filter(
+        (other) => other!.hostNetwork === true || other!.securityContext?.["runAsUser"] !== 65_532,
+      ),
+    ).toEqual([]);
+    expect(settingsIn(objects, "probe")["probe"]).toMatchObject({ hostNetwork: true });
+  });
+
+  test("give Node three quarters of the memory", async () => {
+    const heaps = async (memory: string | number): Promise<string | undefined> => {
+      const objects = await helm.template({ aggregator: { resources: { limits: { memory } } } });
+      const [container] = podSpecOf(only(objects, "StatefulSet", "isochrone-aggregator"))!.containers;
+      return container!.env!.find(({ name }) => name === "NODE_OPTIONS")?.value;
+    };
+    expect(await heaps("2Gi")).toBe("--max-old-space-size=1536");
+    expect(await heaps("1.5Gi")).toBe("--max-old-space-size=1152");
+    expect(await heaps("1G")).toBe("--max-old-space-size=715");
+    expect(await heaps(1_073_741_824)).toBe("--max-old-space-size=768");
+  });
+
+  test("keep meshes out of what measures, and name probes as aggregators look for them", () => {
+    const objects = rendered.get("as it is")!;
+    for (const kind of ["probe", "collector"]) {
+      const template = only(objects, "DaemonSet", `isochrone-${kind}`).spec!["template"] as KubernetesObject;
+      expect(template.metadata).toMatchObject({
+        annotations: { "sidecar.istio.io/inject": "false" },
+        labels: { "istio.io/dataplane-mode": "none", "app.kubernetes.io/name": `isochrone-${kind}` },
+      });
+    }
+  });
+
+  test("bind the rights of what is on, and of nothing else", () => {
+    const bound = (name: string): string[] => {
+      const text = rendered.get(name)!.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+      return RULE_FILES.filter((file) =>
+        text.some((line) => line === `ClusterRole isochrone-${file}` || line === `Role isochrone-${file}`),
+      );
+    };
+    // The role of collector-node is called as the component is.
+    expect(bound("everything off")).toEqual(["aggregator", "collector"]);
+    expect(bound("everything on")).toEqual(
+      RULE_FILES.filter((file) => !["graph-roles", "probe", "collector-node"].includes(file)),
+    );
+  });
+
+  // Operators' own definitions are not to be had here: what can be wrong is looked at by hand.
+  test("tell operators of ports, Secrets and rules that are there", () => {
+    const objects = rendered.get("what operators know")!;
+    const of = (kind: string): KubernetesObject[] => objects.filter((object) => object.kind === kind);
+    const ports = objects
+      .flatMap((object) => podSpecOf(object)?.containers ?? [])
+      .flatMap(({ ports = [] }) => ports);
+    const endpoints = of("PodMonitor").flatMap(
+      ({ spec }) => spec!["podMetricsEndpoints"] as { port: string }[],
+    );
+    expect(endpoints).toHaveLength(4);
+    expect(endpoints.filter(({ port }) => !ports.some(({ name }) => name === port))).toEqual([]);
+    const groups = of("PrometheusRule").flatMap(
+      ({ spec }) => spec!["groups"] as { name: string; rules: object[] }[],
+    );
+    expect(groups.length).toBeGreaterThan(0);
+    expect(groups.filter(({ name, rules }) => name === "" || rules.length === 0)).toEqual([]);
+    const made = of("Certificate").map(({ spec }) => spec!["secretName"] as string);
+    const wanted = [
+      ...JSON.stringify(objects).matchAll(/"secret(?:Name)?":(?:\{"name":)?"(isochrone-[a-z-]+)"/g),
+    ].map(([, name]) => name!);
+    const byServices = ["isochrone-probe-keys"];
+    expect(wanted.filter((name) => !made.includes(name) && !byServices.includes(name))).toEqual([]);
+  });
+
+  const refused: readonly (readonly [string, ChartValues, string | RegExp])[] = [
+    ["an unknown key", { probes: {} }, /additional properties 'probes' not allowed/],
+    [
+      "an unknown setting",
+      { settings: { probe: { intervallMs: 5 } } },
+      /additional properties 'intervallMs' not allowed/,
+    ],
+    [
+      "a setting that the chart sets",
+      { settings: { probe: { aggregatorUrl: "http://x" } } },
+      /'aggregatorUrl' not allowed/,
+    ],
+    ["a wrong type", { aggregator: { replicas: "three" } }, /aggregator\/replicas.*got string, want integer/],
+    ["a flag in words", { settings: { gates: { enabled: "yes" } } }, /gates\/enabled/],
+    ["a bad name", { tls: { aggregatorSecret: "Not A Name" } }, /aggregatorSecret/],
+    ["a broker without a port", { kafka: { enabled: true, brokers: ["kafka"] } }, /brokers/],
+    [
+      "several aggregators without Kafka",
+      { aggregator: { replicas: 2 } },
+      "aggregator.replicas must be 1 without Kafka, got 2",
+    ],
+    ["Kafka without brokers", { kafka: { enabled: true } }, "kafka.brokers must name a broker"],
+    [
+      "tokens without TLS",
+      { access: { mode: "kubernetes" } },
+      "access.mode must not be kubernetes while tls.source is none",
+    ],
+    [
+      "a webhook without an opener",
+      { settings: { webhook: { enabled: true } } },
+      "settings.gates.enabled must be true when settings.webhook.enabled is",
+    ],
+    [
+      "evictions without a planner",
+      { settings: { descheduler: { mode: "evict" } } },
+      "settings.planner.enabled must be true",
+    ],
+    [
+      "a throttled probe",
+      { probe: { resources: { limits: { cpu: "1" } } } },
+      "probe.resources.limits.cpu must not be set",
+    ],
+    [
+      "a login without a password",
+      { kafka: { enabled: true, brokers: ["k:9"], sasl: { mechanism: "plain" } } },
+      /3 mistake|kafka.sasl.passwordSecret must name a Secret/,
+    ],
+    [
+      "too little memory",
+      { probe: { resources: { limits: { memory: "64Mi" } } } },
+      "resources.limits.memory must be at least 96Mi, got 64Mi",
+    ],
+  ];
+  test.each(refused)("are refused with a clear word: %s", async (_, values, words) => {
+    const { code, stderr } = await helm.tryTemplate(values);
+    expect(code).not.toBe(0);
+    expect(stderr).toMatch(words);
+  });
+
+  test("of words that YAML, shells and templates know are taken as they are", async () => {
+    const hostile = `a"b'c: {{ .Values }} <script> \u202Eabc #`;
+    const objects = await helm.template({
+      commonLabels: {},
+      settings: { collector: { prometheusTenant: hostile } },
+      aggregator: { podAnnotations: { "example.com/note": hostile } },
+    });
+    expect(settingsIn(objects, "collector")["collector"]).toMatchObject({ prometheusTenant: hostile });
+    const { template } = only(objects, "StatefulSet", "isochrone-aggregator").spec as {
+      template: KubernetesObject;
+    };
+    expect(template.metadata.annotations).toMatchObject({ "example.com/note": hostile });
+  });
+});
+
+function settingsIn(objects: readonly KubernetesObject[], component: string): ReturnType<typeof settingsOf> {
+  const isOverridden = objects.some(
+    ({ kind, metadata }) => kind === "ConfigMap" && metadata.name === `net-${component}`,
+  );
+  return settingsOf(isOverridden ? objects.map(renamed) : objects, component);
+}
+
+function renamed(object: KubernetesObject): KubernetesObject {
+  return {
+    ...object,
+    metadata: { ...object.metadata, name: object.metadata.name.replace(/^net-/, "isochrone-") },
+  };
+}
+
+function workloadOf(objects: readonly KubernetesObject[], component: string): KubernetesObject | null {
+  const kinds = ["DaemonSet", "StatefulSet", "Deployment"];
+  return (
+    objects.find(
+      ({ kind, metadata }) =>
+        kinds.includes(kind) && metadata.name.replace(/^(net|isochrone)-/, "") === component,
+    ) ?? null
+  );
+}
+
+function environmentOf(workload: KubernetesObject): Record<string, string> {
+  const [container] = podSpecOf(workload)!.containers;
+  return Object.fromEntries(
+    (container!.env ?? []).map(({ name, value, valueFrom }) => {
+      const path = valueFrom?.fieldRef?.fieldPath;
+      return [
+        name,
+        path === undefined ? value!.replace("$(POD_IP)", FIELDS["status.podIP"]!) : FIELDS[path]!,
+      ];
+    }),
+  );
+}
+
+interface Source {
+  readonly secret?: { readonly items?: readonly { readonly path: string }[] } | undefined;
+  readonly serviceAccountToken?: { readonly path: string };
+}
+
+/** Paths of files that volumes name; of a whole Secret, its usual entries. */
+function mountedBy(workload: KubernetesObject): string[] {
+  const { containers, volumes = [] } = podSpecOf(workload)!;
+  const mounts = (containers[0] as unknown as { volumeMounts: { name: string; mountPath: string }[] })
+    .volumeMounts;
+  return mounts.flatMap(({ name, mountPath }) => {
+    const volume = volumes.find((one) => one["name"] === name) as
+      | { projected?: { sources: Source[] }; secret?: Source["secret"] }
+      | undefined;
+    if (volume === undefined) return [];
+    const sources: readonly Source[] = volume.projected?.sources ?? [{ secret: volume.secret }];
+    return sources.flatMap(({ secret, serviceAccountToken }) => [
+      ...(serviceAccountToken === undefined ? [] : [`${mountPath}/${serviceAccountToken.path}`]),
+      ...(secret === undefined
+        ? []
+        : (secret.items?.map(({ path }) => path) ?? ["ca.crt", "tls.crt", "tls.key"]).map(
+            (path) => `${mountPath}/${path}`,
+          )),
+    ]);
+  });
+}
