@@ -71,10 +71,10 @@ describe("isochrone bench coordinates", () => {
     ["a ragged row", ["--matrix", file("ragged.txt", "0 1\n1\n")], ["ragged.txt", "line 2"], 1],
     ["an empty file", ["--matrix", file("empty.txt", "\n")], ["empty.txt"], 1],
     ["nothing measured", ["--matrix", file("zeros.txt", "0 0\n-1 0\n")], ["zeros.txt", "none"], 1],
-    ["no matrix at all", [], ["--matrix"], 1],
-    ["no peers", ["--matrix", planetLab, "--peers", "0"], ["--peers", "0"], 1],
-    ["a budget that is no number", ["--matrix", planetLab, "--budget", "lots"], ["--budget", "lots"], 1],
-    ["noise below 0", ["--matrix", planetLab, "--noise", "-1"], ["--noise", "-1"], 1],
+    ["no matrix at all", [], ["--matrix"], 2],
+    ["no peers", ["--matrix", planetLab, "--peers", "0"], ["--peers", "0"], 2],
+    ["a budget that is no number", ["--matrix", planetLab, "--budget", "lots"], ["--budget", "lots"], 2],
+    ["noise below 0", ["--matrix", planetLab, "--noise", "-1"], ["--noise", "-1"], 2],
   ])("answers %s with what is wrong and an exit code", (_, args, words, code) => {
     const { status, stdout, stderr } = bench(args);
     expect(status).toBe(code);

@@ -1,10 +1,12 @@
 // Of the test of the rights: pods that wait, and what the chart does before it goes.
 import { execFile } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { KINDS, PLACEMENT_GATE, type ObjectRef } from "@isochrone/kubernetes";
 import { MANIFEST_VALUES } from "../harness/components/index.ts";
 import { podObject, type ControlPlane } from "../harness/control-plane/index.ts";
 import { COMMAND } from "../harness/extender.ts";
+import type { Ground } from "./rbac-ground.ts";
 
 const WITHIN_MS = 60_000;
 
@@ -30,4 +32,20 @@ export async function uninstall(cluster: ControlPlane): Promise<string> {
     timeout: WITHIN_MS,
   });
   return stdout;
+}
+
+const PLANNED_WITHIN_MS = 10_000;
+const UNTIL_MS = 120_000;
+
+/**
+ * Adds gated replicas until all that they are for has happened, or two minutes have passed. Each pair is planned within seconds or released
+ * without a plan: on a busy machine others get their chance.
+ */
+export async function replicasUntil(ground: Ground, isDone: () => Promise<boolean>): Promise<void> {
+  const endMs = Date.now() + UNTIL_MS;
+  for (let nextMs = 0; Date.now() < endMs && !(await isDone()); await sleep(1000)) {
+    if (Date.now() < nextMs) continue;
+    await ground.addGatedReplicas();
+    nextMs = Date.now() + PLANNED_WITHIN_MS;
+  }
 }

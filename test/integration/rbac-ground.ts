@@ -65,6 +65,7 @@ export class Ground {
     (_, index) => `127.${randomInt(10, 250)}.${randomInt(1, 250)}.${10 + index}`,
   );
   #kubeletPort = 0;
+  #gated = 0;
   #probePorts: Readonly<Record<string, number>> = {};
 
   constructor(cluster: ControlPlane) {
@@ -290,6 +291,7 @@ export class Ground {
 
   /** Replicas of `web` and `db` that wait for the planner, with the gate as a person's manifest may have it. */
   async addGatedReplicas(): Promise<void> {
+    this.#gated++;
     for (const app of ["web", "db"] as const) {
       const first = (await this.cluster.get({ ...KINDS.pod, namespace: SHOP, name: `${app}-0` }))!;
       const { labels, ownerReferences } = first.metadata;
@@ -298,7 +300,7 @@ export class Ground {
         schedulingGates: [{ name: PLACEMENT_GATE }],
       };
       const metadata = {
-        name: `${app}-gated`,
+        name: `${app}-gated-${this.#gated}`,
         namespace: SHOP,
         labels: labels!,
         ownerReferences: ownerReferences!,

@@ -41,7 +41,7 @@ import {
   UNPLANNED,
 } from "./rbac-faults.ts";
 import { evidenceOf } from "./rbac-evidence.ts";
-import { addGatedPod, uninstall } from "./rbac-gates.ts";
+import { addGatedPod, replicasUntil, uninstall } from "./rbac-gates.ts";
 import { DECLARED, Ground, NODES, SHOP } from "./rbac-ground.ts";
 import { raceForObjects } from "./rbac-races.ts";
 
@@ -164,8 +164,8 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
     await ground.place(plugin, "web-1");
     await exists(TOPOLOGY);
     await ground.declare();
-    await ground.addGatedReplicas();
-    await expect.poll(unusedEveryday, { timeout: 120_000, interval: 1000 }).toEqual([]);
+    await replicasUntil(ground, async () => (await unusedEveryday()).length === 0);
+    expect(await unusedEveryday()).toEqual([]);
     expect((await verdict()).denied).toEqual([]);
   }, 180_000);
 
