@@ -54,7 +54,7 @@ async function produce(
   }
 }
 
-/** The topic's first `count` values, sorted. */
+/** The topic's first `count` values, sorted; each once: a plain producer that asks again may write one twice. */
 async function consume(
   brokers: readonly string[],
   topic: string,
@@ -69,14 +69,14 @@ async function consume(
     retries: 20,
     retryDelay: 250,
   });
-  const values: string[] = [];
+  const values = new Set<string>();
   const stream = await consumer.consume({ topics: [topic], mode: "earliest", autocommit: false });
   for await (const message of stream) {
-    values.push(message.value);
-    if (values.length === count) break;
+    values.add(message.value);
+    if (values.size === count) break;
   }
   await consumer.close(true);
-  return values.toSorted();
+  return [...values].toSorted();
 }
 
 /** All that an error and its causes say: the library wraps refusals of brokers in several layers. */
