@@ -11,33 +11,13 @@ import { controlPlaneSupport, nodeNameOf, startControlPlane } from "../harness/c
 import type { ControlPlane } from "../harness/control-plane/index.ts";
 import { FollowedGraphs, startDescheduler } from "../harness/descheduler/service.ts";
 import type { RunningDescheduler } from "../harness/descheduler/service.ts";
+import { CHANNELS, farAway, REPLICAS, ZONES } from "../harness/descheduler/three-zones.ts";
 
 const NAMESPACE = "opted-in";
-const ZONES: Readonly<Record<string, string>> = {
-  n0: "za",
-  n1: "za",
-  n2: "zb",
-  n3: "zb",
-  n4: "zc",
-  n5: "zc",
-};
-const REPLICAS: Readonly<Record<string, number>> = { web: 2, api: 2, db: 1 };
-const CHANNELS = [
-  ["web", "api", 100_000],
-  ["api", "db", 300_000],
-] as const;
 const WAIT = { timeout: 150_000, interval: 500 };
 
 const support = controlPlaneSupport(["scheduler", "controller-manager", "kwok"]);
 if (!support.supported) console.warn(`webhook and descheduler together are not tested: ${support.reason}`);
-
-const farAway =
-  (far: string) =>
-  (a: string, b: string): number => {
-    const [x, y] = [ZONES[a]!, ZONES[b]!];
-    if (x === y) return 1;
-    return x === far || y === far ? 60 : 2;
-  };
 
 describe.runIf(support.supported)("pods of a namespace that opts in", { timeout: 400_000 }, () => {
   let cluster: ControlPlane;

@@ -16,6 +16,7 @@ import {
 } from "../harness/components/index.ts";
 import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
 import { FollowedGraphs, startDescheduler } from "../harness/descheduler/service.ts";
+import { farAway, ZONES } from "../harness/descheduler/three-zones.ts";
 import { PLACEMENT_GATE } from "../harness/planner.ts";
 
 const { NAMESPACE: INSTALLATION, NAME } = MANIFEST_VALUES;
@@ -28,7 +29,6 @@ const RULES = [
   DESCHEDULER,
 ];
 const NAMESPACE = "drift";
-const ZONES = { n0: "za", n1: "za", n2: "zb", n3: "zb", n4: "zc", n5: "zc" } as const;
 /** Each end of the channel has a replica in two zones; in the one that goes far away only both together gain by leaving. */
 const WORKLOADS = { front: "Deployment", back: "StatefulSet" } as const;
 const CHANNELS = [["front", "back", 300_000]] as const;
@@ -36,14 +36,6 @@ const WAIT = { timeout: 90_000, interval: 500 };
 
 const support = controlPlaneSupport(["scheduler", "controller-manager", "kwok"]);
 if (!support.supported) console.warn(`the rights of the descheduler are not tested: ${support.reason}`);
-
-const farAway =
-  (far: string) =>
-  (a: string, b: string): number => {
-    const [x, y] = [ZONES[a as keyof typeof ZONES], ZONES[b as keyof typeof ZONES]];
-    if (x === y) return 1;
-    return x === far || y === far ? 60 : 2;
-  };
 
 describe.runIf(support.supported)("the rights of the descheduler", { timeout: 150_000 }, () => {
   let cluster: ControlPlane;
@@ -97,9 +89,7 @@ describe.runIf(support.supported)("the rights of the descheduler", { timeout: 15
       });
     await cluster.waitFor("pods", (pods) => pods.filter(isReady).length === 4, { namespace: NAMESPACE });
     const zones = (): Set<string> =>
-      new Set(
-        workloads.flatMap((name) => graphs.nodesOf(name)).map((node) => ZONES[node as keyof typeof ZONES]),
-      );
+      new Set(workloads.flatMap((name) => graphs.nodesOf(name)).map((node) => ZONES[node]!));
     await expect.poll(() => [...zones()].sort(), WAIT).toEqual(["za", "zb"]);
     graphs.costMs = farAway("zb");
     await expect.poll(() => [...zones()].sort(), WAIT).toEqual(["za", "zc"]);

@@ -1,0 +1,24 @@
+// Six nodes in three zones, of which one can go far away; and a workflow of three workloads, of which the heavier channel ends at one pod.
+
+export const ZONES: Readonly<Record<string, string>> = {
+  n0: "za",
+  n1: "za",
+  n2: "zb",
+  n3: "zb",
+  n4: "zc",
+  n5: "zc",
+};
+export const REPLICAS: Readonly<Record<string, number>> = { web: 2, api: 2, db: 1 };
+export const CHANNELS = [
+  ["web", "api", 100_000],
+  ["api", "db", 300_000],
+] as const;
+
+/** 1 ms within a zone; `far` is 60 ms away from the others, which are 2 ms apart. */
+export function farAway(far: string): (a: string, b: string) => number {
+  return (a, b) => {
+    const [x, y] = [ZONES[a]!, ZONES[b]!];
+    if (x === y) return 1;
+    return x === far || y === far ? 60 : 2;
+  };
+}
