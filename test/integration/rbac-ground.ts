@@ -299,12 +299,8 @@ export class Ground {
         containers: [{ name: "main", image: "none" }],
         schedulingGates: [{ name: PLACEMENT_GATE }],
       };
-      const metadata = {
-        name: `${app}-gated-${this.#gated}`,
-        namespace: SHOP,
-        labels: labels!,
-        ownerReferences: ownerReferences!,
-      };
+      const owned = { labels: labels!, ownerReferences: ownerReferences! };
+      const metadata = { name: `${app}-gated-${this.#gated}`, namespace: SHOP, ...owned };
       await this.cluster.create({ ...KINDS.pod, metadata, spec });
     }
   }
