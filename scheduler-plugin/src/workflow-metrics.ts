@@ -1,19 +1,13 @@
 // Where the workflows' traffic goes, as gauges: the heaviest workflows by name, and how many have none.
-import { workflowLatency, type WorkflowLatency } from "@isochrone/placement";
+import { workflowLatency, workflowTraffic } from "@isochrone/placement";
 import { Gauge, type Registry } from "prom-client";
-import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import type { WorkflowGraph } from "@isochrone/topology";
 import type { GraphSource } from "./ports.ts";
 
 /** Workflows with series of their own, at most: a label per workflow is only bearable while they are few. */
 export const MAX_WORKFLOW_SERIES = 200;
 
-interface Known {
-  readonly latency: WorkflowLatency;
-  readonly cluster: ClusterGraph;
-  readonly workflow: WorkflowGraph;
-}
-
-/** Figures are made when they are scraped, and only of what has changed. */
+/** Figures are made when they are scraped, and latencies of those shown alone: thousands of workflows would hold up who asks for scores. */
 export function registerWorkflowMetrics(
   registry: Registry,
   graphs: GraphSource,
@@ -21,7 +15,6 @@ export function registerWorkflowMetrics(
 ): void {
   const labelNames = ["namespace", "workflow"] as const;
   const registers = [registry];
-  let known = new Map<string, Known>();
   const followed: Gauge<"shown"> = new Gauge({
     name: "isochrone_workflows",
     help: "Workflows that are followed, with and without series of their own.",
@@ -31,21 +24,10 @@ export function registerWorkflowMetrics(
     collect(): void {
       const cluster = graphs.cluster();
       const workflows = [...(graphs.workflows?.() ?? [])];
-      const next = new Map<string, Known>();
-      for (const workflow of cluster === null ? [] : workflows) {
-        const key = `${workflow.namespace}/${workflow.name}`;
-        const before = known.get(key);
-        next.set(
-          key,
-          before !== undefined && before.cluster === cluster && before.workflow === workflow
-            ? before
-            : { cluster: cluster!, workflow, latency: workflowLatency(cluster!, workflow, bytesPerRequest) },
-        );
-      }
-      known = next;
       for (const gauge of [bytes, unknown, latency]) gauge.reset();
-      const shown = heaviest([...known.values()]);
-      for (const { workflow, latency: figures } of shown) {
+      const shown = cluster === null ? [] : heaviest(workflows, bytesPerRequest);
+      for (const workflow of shown) {
+        const figures = workflowLatency(cluster!, workflow, bytesPerRequest);
         const labels = { namespace: workflow.namespace, workflow: workflow.name };
         bytes.set(labels, figures.bytesPerSecond);
         unknown.set(labels, figures.unknownBytesPerSecond);
@@ -76,10 +58,11 @@ export function registerWorkflowMetrics(
 }
 
 /** Those with any traffic, most of it first. */
-function heaviest(all: readonly Known[]): Known[] {
-  const total = ({ latency }: Known): number => latency.bytesPerSecond + latency.unknownBytesPerSecond;
-  return all
-    .filter((one) => total(one) > 0)
-    .sort((a, b) => total(b) - total(a))
-    .slice(0, MAX_WORKFLOW_SERIES);
+function heaviest(workflows: readonly WorkflowGraph[], bytesPerRequest: number): WorkflowGraph[] {
+  return workflows
+    .map((workflow) => ({ workflow, traffic: workflowTraffic(workflow, bytesPerRequest) }))
+    .filter(({ traffic }) => traffic > 0)
+    .sort((a, b) => b.traffic - a.traffic)
+    .slice(0, MAX_WORKFLOW_SERIES)
+    .map(({ workflow }) => workflow);
 }

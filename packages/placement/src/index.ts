@@ -120,6 +120,6 @@ export {
 } from "./score-table.ts";
 export type { ScoreTable } from "./score-table.ts";
 export { COMBINATION_MODES } from "./strategy.ts";
-export { workflowLatency } from "./workflow-latency.ts";
+export { workflowLatency, workflowTraffic } from "./workflow-latency.ts";
 export type { WorkflowLatency } from "./workflow-latency.ts";
 export type { CombinationMode, Strategy } from "./strategy.ts";

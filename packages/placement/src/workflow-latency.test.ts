@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { channel, link, node, workload } from "./testing/problems.ts";
-import { workflowLatency } from "./workflow-latency.ts";
+import { workflowLatency, workflowTraffic } from "./workflow-latency.ts";
 
 const SNAPSHOT = { version: 1, observedAt: "2026-01-01T00:00:00.000Z" };
 const ZONES = { n1: "za", n2: "za", n3: "zb" } as const;
@@ -84,4 +84,5 @@ test("what isn't known is told apart: a cost, a node, an end that isn't placed",
     ms: 2,
     unknownBytesPerSecond: 150 + 50 + 20,
   });
+  expect(workflowTraffic(flow, 0)).toBe(300 + 50 + 20);
 });

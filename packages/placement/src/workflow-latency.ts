@@ -1,6 +1,6 @@
 // What a workflow's placement means for its traffic, as one figure that people can follow over time.
 import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
-import { bytesPerSecondOf } from "./channel-traffic.ts";
+import { bytesPerSecondOf, type RequestValue } from "./channel-traffic.ts";
 import { Proximity, routingScopes, type Place } from "./routing.ts";
 
 /** What the graphs say of all channels of a workflow together. */
@@ -24,8 +24,7 @@ export function workflowLatency(
   workflow: WorkflowGraph,
   bytesPerRequest: number,
 ): WorkflowLatency {
-  const value =
-    bytesPerRequest > 0 ? { bytesPerRequest } : { bytesPerRequest: null, reason: "bytesPerRequest is 0" };
+  const value = valueOf(bytesPerRequest);
   const places = new Map<string, readonly Place[]>();
   const placesOf = (workload: string): readonly Place[] => {
     let found = places.get(workload);
@@ -48,6 +47,18 @@ export function workflowLatency(
     ms: bytesPerSecond > 0 ? bytesTimesMs / bytesPerSecond : null,
     unknownBytesPerSecond,
   };
+}
+
+/** Traffic of all channels of a workflow, bytes/s, whether their costs are known or not: costs little. @param bytesPerRequest as above */
+export function workflowTraffic(workflow: WorkflowGraph, bytesPerRequest: number): number {
+  const value = valueOf(bytesPerRequest);
+  return workflow.channels.reduce((sum, channel) => sum + (bytesPerSecondOf(channel, value) ?? 0), 0);
+}
+
+function valueOf(bytesPerRequest: number): RequestValue {
+  return bytesPerRequest > 0
+    ? { bytesPerRequest }
+    : { bytesPerRequest: null, reason: "bytesPerRequest is 0" };
 }
 
 /** Share of the channel's traffic whose cost is known, and its mean cost. */

@@ -9,7 +9,7 @@ export interface Query {
 }
 
 /** What a query needs beyond probes, collectors, an aggregator and a scheduler-plugin as they come; panels say so. */
-export const NEEDS = {
+const NEEDS = {
   kafka: "Kafka as the bus",
   kubernetes: "an API server",
   planner: "planner.enabled",
@@ -20,7 +20,7 @@ export const NEEDS = {
   bandwidth: "probe.bandwidth",
   tls: "certificates",
 } as const;
-export type Need = keyof typeof NEEDS;
+type Need = keyof typeof NEEDS;
 
 export interface Panel {
   readonly title: string;
@@ -96,19 +96,6 @@ export function toGrafana(dashboard: Dashboard, all: readonly Dashboard[]): Json
     templating: { list: [datasource(), ...dashboard.variables.map(variable)] },
     panels: layout(dashboard.rows),
   };
-}
-
-/** All expressions with what they need, variables replaced by what matches everything. */
-export function queriesOf(dashboard: Dashboard): { panel: string; expr: string; needs: Need | null }[] {
-  return dashboard.rows.flatMap(({ panels }) =>
-    panels.flatMap((panel) =>
-      panel.queries.map(({ expr }) => ({
-        panel: `${dashboard.title}: ${panel.title}`,
-        expr: expr.replaceAll(/\$\{?(?!__)\w+\}?/g, ".*").replaceAll("$__rate_interval", "1m"),
-        needs: panel.needs ?? null,
-      })),
-    ),
-  );
 }
 
 function datasource(): Json {

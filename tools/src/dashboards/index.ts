@@ -5,5 +5,4 @@ import { network } from "./network.ts";
 import { workflows } from "./workflows.ts";
 
 export const DASHBOARDS: readonly Dashboard[] = [network, workflows, decisions, health];
-export { NEEDS, queriesOf, toGrafana } from "./grafana.ts";
-export type { Dashboard, Need } from "./grafana.ts";
+export { toGrafana } from "./grafana.ts";
