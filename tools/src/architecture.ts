@@ -28,7 +28,9 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "aggregator",
     "scheduler-plugin",
     "dashboard",
+    "experiments",
   ],
+  experiments: ["telemetry", "topology", "placement", "runtime", "kubernetes", "lab"],
   tools: ["runtime", "bus", "kubernetes", "probe", "collector", "aggregator", "scheduler-plugin"],
 };
 

@@ -1,0 +1,157 @@
+// What an experiment is made of, once its file has been read and checked. A scenario is expanded into points; a point is measured for each
+// contender, on each ground, in each trial: one cell.
+
+/** One experiment as declared. */
+export interface Scenario {
+  /** The file's name without its ending; names results and report. */
+  readonly name: string;
+  readonly title: string;
+  /** What it asks, in a sentence. */
+  readonly question: string;
+  /** Paper and section or figure, or where the set-up is from. */
+  readonly source: string;
+  /** What could make its result say less than it seems to. */
+  readonly threats: readonly string[];
+  /** What the source states, for the report's reference line; never a pass mark. */
+  readonly references: readonly Reference[];
+  /** In the order of the file; axes multiply. */
+  readonly points: readonly Point[];
+  readonly contenders: readonly ContenderId[];
+  /** Whom the others are compared with. */
+  readonly baseline: ContenderId;
+  readonly trials: number;
+  readonly seed: number;
+  readonly grounds: Readonly<{ model: ModelSettings | null; lab: LabSettings | null }>;
+}
+
+export interface Reference {
+  readonly text: string;
+  /** The points that it speaks of, by their labels. */
+  readonly where: Labels;
+  /** Relative change of the statistic against the baseline, such as -0.39. */
+  readonly change: number;
+  readonly contender: ContenderId;
+}
+
+/** Values of the axes at a point, such as `{ rttMs: 100, users: 300 }`. */
+export type Labels = Readonly<Record<string, number | string>>;
+
+/** One setting of all axes: everything that a trial needs besides the contender and the seed. */
+export interface Point {
+  /** Unique within the scenario, made of the labels. */
+  readonly id: string;
+  readonly labels: Labels;
+  readonly cluster: PointCluster;
+  readonly workflow: PointWorkflow;
+  readonly load: PointLoad;
+  /** In order of time. */
+  readonly changes: readonly Change[];
+}
+
+export interface PointCluster {
+  readonly nodes: readonly PointNode[];
+  /** Milliseconds of a round trip from row to column, by position in `nodes`; 0 on the diagonal. Finite: a disconnected matrix is refused. */
+  readonly rttMs: readonly (readonly number[])[];
+}
+
+export interface PointNode {
+  readonly name: string;
+  readonly zone: string;
+  readonly region: string;
+  readonly cpuMillicores: number;
+  readonly memoryBytes: number;
+}
+
+export interface PointWorkflow {
+  readonly name: string;
+  /** Callers before callees. */
+  readonly workloads: readonly PointWorkload[];
+  /** The workload that users call. */
+  readonly entry: string;
+  /** The node at which users' requests come in; null: users are beside the entry, wherever it is (000 measures at m0). */
+  readonly usersAt: string | null;
+}
+
+export interface PointWorkload {
+  readonly name: string;
+  readonly replicas: number;
+  /** What a pod requests; null: nothing, as in charts that name no requests. */
+  readonly requests: Readonly<{ cpuMillicores: number | null; memoryBytes: number | null }>;
+  /** What a pod takes of memory when it runs. */
+  readonly memoryBytes: number;
+  /** Busy work of each call, milliseconds of one core; exponentially distributed where `cpuSpread` is "exponential". */
+  readonly cpuMs: number;
+  readonly cpuSpread: "fixed" | "exponential";
+  /** Made in parallel after the busy work; the answer waits for all. */
+  readonly calls: readonly PointCall[];
+  /** The only node it may be on, such as a database with a local disk; null: any. */
+  readonly pinnedTo: string | null;
+}
+
+export interface PointCall {
+  readonly callee: string;
+  readonly requestBytes: number;
+  readonly responseBytes: number;
+  /** Share of the caller's requests that make this call, above 0 and at most 1. */
+  readonly probability: number;
+}
+
+export interface PointLoad {
+  /** Virtual users, each sending one request per `1 / requestsPerSecondPerUser` seconds at its own phase, whatever becomes of earlier ones (open). */
+  readonly users: number;
+  readonly requestsPerSecondPerUser: number;
+  /** Left out of the statistics. */
+  readonly warmUpSeconds: number;
+  /** Measured after the warm-up. */
+  readonly durationSeconds: number;
+}
+
+/** Something that happens while a trial runs, seconds after the warm-up's end. */
+export type Change =
+  | { readonly kind: "node-down"; readonly atSeconds: number; readonly node: string }
+  | {
+      /** Round trips between nodes of the region and all others are multiplied. */
+      readonly kind: "region-latency";
+      readonly atSeconds: number;
+      readonly region: string;
+      readonly factor: number;
+    }
+  | {
+      readonly kind: "call-probability";
+      readonly atSeconds: number;
+      readonly caller: string;
+      readonly callee: string;
+      readonly probability: number;
+    };
+
+export const CONTENDERS = [
+  /** kube-scheduler with its defaults, spread included: the real one where it can run, else the imitation; the result says which. */
+  "default",
+  /** `mode: paper` of 000: ResourceAware and NetworkAware scores, raw, and its descheduler. */
+  "paper",
+  /** 001's CommunicationAffinity, raw. */
+  "affinity",
+  /** The Go plugins of KEP-260: TopologicalSort and NetworkOverhead as coded. */
+  "upstream",
+  /** Isochrone's joint planner and its descheduler, with default settings. */
+  "isochrone",
+  /** The least cost by integer programming, where it solves. */
+  "optimum",
+  /** The same as the baseline, once more: shows what difference there is between equals. */
+  "null",
+] as const;
+export type ContenderId = (typeof CONTENDERS)[number];
+
+export interface ModelSettings {
+  /** Overhead of each hop besides the network, milliseconds: what proxies and sockets take. Calibrated against the lab. */
+  readonly hopMs: number;
+}
+
+export interface LabSettings {
+  /** Users and CPU of the nodes are divided by it; results name it. */
+  readonly scale: number;
+  /** Points that the lab runs (all in the model), by labels; empty: all. */
+  readonly only: readonly Labels[];
+  readonly durationSeconds: number;
+  readonly trials: number;
+}
