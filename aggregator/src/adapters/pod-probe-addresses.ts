@@ -2,8 +2,8 @@ import { keyOf, podView, type InformerChange } from "@isochrone/kubernetes";
 import type { ProbeAddress, ProbeAddresses } from "../ports.ts";
 
 /** The label that the chart puts on probe pods. */
-const PROBE_LABEL = "app.kubernetes.io/name";
-const PROBE_NAME = "isochrone-probe";
+export const PROBE_LABEL = "app.kubernetes.io/name";
+export const PROBE_NAME = "isochrone-probe";
 
 /** Where the probes' responders listen in each pod. */
 export interface ProbePorts {

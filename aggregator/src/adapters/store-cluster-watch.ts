@@ -3,7 +3,6 @@ import {
   KINDS,
   nodeView,
   podView,
-  trimmedPod,
   trimmedReplicaSet,
   trimmedWorkload,
   workflowOf,
@@ -33,6 +32,7 @@ import { channelsOfAnnotation, channelsOfAppGroup } from "./declared-channels.ts
 import { trimmedDestinationRule } from "./istio-routing.ts";
 import { NodeIndex } from "./node-index.ts";
 import { PodIndex } from "./pod-index.ts";
+import { trimmedReplica } from "./replica-detail.ts";
 import { routingOfWorkloads, trimmedService } from "./service-routing.ts";
 
 /** Kinds that the graphs can't be drawn without. */
@@ -47,7 +47,7 @@ type WatchedKind = (typeof REQUIRED)[number] | (typeof OPTIONAL)[number] | (type
 /** What is kept of each object: 100,000 whole pods would be a gigabyte. */
 const DETAIL: { readonly [K in WatchedKind]: Detail } = {
   node: { trim: trimmedWithAdvertisement },
-  pod: { trim: trimmedPod },
+  pod: { trim: trimmedReplica },
   replicaSet: { metadataOnly: true, trim: trimmedReplicaSet },
   deployment: { trim: trimmedWorkload },
   statefulSet: { trim: trimmedWorkload },

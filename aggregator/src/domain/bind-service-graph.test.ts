@@ -1,4 +1,5 @@
 import {
+  CounterTracks,
   encodeMetrics,
   MetricsDecoder,
   type Attributes,
@@ -17,17 +18,19 @@ const STEP_MS = 2000;
 
 let channels: ChannelTable;
 let decoder: MetricsDecoder;
+let tracks: CounterTracks;
 
 beforeEach(() => {
   channels = new ChannelTable(SHAPE, 100);
   decoder = new MetricsDecoder();
+  tracks = new CounterTracks({ maxFirstSpanMs: SHAPE.windowMs });
 });
 
 /** Sinks of the series of a record, by the way of the bytes. */
 function take(metrics: readonly Metric[]): (Sink | null)[] {
   const sinks: (Sink | null)[] = [];
   const bind = (series: Series, startMs: number, timeMs: number, value: number): void => {
-    const sink = (series.state ??= bindServiceGraph(series, channels, SHAPE.windowMs)) as Sink | null;
+    const sink = (series.state ??= bindServiceGraph(series, channels, tracks)) as Sink | null;
     const point = { startMs, timeMs, eventMs: timeMs, offsetMs: 0, clockGeneration: 0, nowMs: timeMs };
     sink?.number?.(point, value);
     sinks.push(sink);

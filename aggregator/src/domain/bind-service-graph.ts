@@ -1,10 +1,9 @@
 // Channels without a service mesh: the OpenTelemetry Collector's service graph connector, which pairs the spans of traces, and Cilium's
 // Hubble, which watches flows. Neither counts bytes.
-import type { Attributes, Series } from "@isochrone/telemetry";
+import type { Attributes, CounterTracks, Increment, Series } from "@isochrone/telemetry";
 import type { ChannelKey, Flow, Reporter } from "./channels.ts";
 import { clientOf, hubbleEnds, serverOf, type NameKind } from "./bind-service-graph-names.ts";
-import { IncrementSource } from "./increments.ts";
-import type { PointTime } from "./point-time.ts";
+import { IncrementSink } from "./increments.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { UNUSED_SINKS, type Sink } from "./sink.ts";
 import { mapOf } from "./text.ts";
@@ -32,17 +31,15 @@ const READERS = mapOf<Reader>({
   hubble_flows_processed_total: readHubbleFlows,
 });
 
-class ServiceGraphSink implements Sink {
-  readonly unused = null;
+class ServiceGraphSink extends IncrementSink {
   readonly #channel: ChannelTarget;
   readonly #side: ChannelSideTarget;
-  readonly #source: IncrementSource;
   readonly #flows: readonly Flow[];
 
-  constructor(channel: ChannelTarget, { reporter, flows }: Reading, source: IncrementSource) {
+  constructor(channel: ChannelTarget, { reporter, flows }: Reading, series: Series, tracks: CounterTracks) {
+    super(series, tracks);
     this.#channel = channel;
     this.#side = channel.side(reporter);
-    this.#source = source;
     this.#flows = flows;
   }
 
@@ -50,9 +47,7 @@ class ServiceGraphSink implements Sink {
     return this.#channel.live;
   }
 
-  number(point: PointTime, value: number): void {
-    const increment = this.#source.next(point, value);
-    if (increment === null) return;
+  protected take(increment: Increment): void {
     for (const flow of this.#flows) this.#side.take(flow, increment);
   }
 }
@@ -61,7 +56,7 @@ class ServiceGraphSink implements Sink {
 export function bindServiceGraph(
   series: Series,
   channels: SinkTables["channels"],
-  windowMs: number,
+  tracks: CounterTracks,
 ): Sink | null {
   const reader = READERS.get(series.name);
   if (reader === undefined) return IGNORED_NAMES.test(series.name) ? IGNORED : null;
@@ -71,7 +66,7 @@ export function bindServiceGraph(
   if (reading === null) return UNUSED_SINKS.unattributed;
   const channel = channels.open(reading.key);
   if (channel === null) return UNUSED_SINKS.too_many_channels;
-  return new ServiceGraphSink(channel, reading, new IncrementSource(series, windowMs));
+  return new ServiceGraphSink(channel, reading, series, tracks);
 }
 
 /** A database is named by its schema; the server of an unpaired client span by what the client calls its peer. */

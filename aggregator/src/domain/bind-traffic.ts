@@ -1,6 +1,6 @@
-import { isFailedResponse, type Series } from "@isochrone/telemetry";
+import { isFailedResponse, type CounterTracks, type Increment, type Series } from "@isochrone/telemetry";
 import { REPORTERS, type Flow, type Reporter } from "./channels.ts";
-import { IncrementSource } from "./increments.ts";
+import { IncrementSink } from "./increments.ts";
 import type { PointTime } from "./point-time.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { UNUSED_SINKS, type Sink } from "./sink.ts";
@@ -25,24 +25,23 @@ const IGNORED_NAMES =
   /^istio_(re(quest|sponse)_bytes_(count|bucket)|re(quest|sponse)_messages_total|request_duration_milliseconds(_(sum|count|bucket))?|tcp_connections_(opened|closed)_total)$/;
 const IGNORED: Sink = { live: true, unused: null };
 
-class TrafficSink implements Sink {
-  readonly unused = null;
+class TrafficSink extends IncrementSink {
   readonly #channel: ChannelTarget;
   readonly #side: ChannelSideTarget;
-  readonly #source: IncrementSource;
   readonly #flow: Flow;
   readonly #failed: boolean;
 
   constructor(
     channel: ChannelTarget,
     reporter: Reporter,
-    source: IncrementSource,
     flow: Flow,
     failed: boolean,
+    series: Series,
+    tracks: CounterTracks,
   ) {
+    super(series, tracks);
     this.#channel = channel;
     this.#side = channel.side(reporter);
-    this.#source = source;
     this.#flow = flow;
     this.#failed = failed;
   }
@@ -51,9 +50,7 @@ class TrafficSink implements Sink {
     return this.#channel.live;
   }
 
-  number(point: PointTime, value: number): void {
-    const increment = this.#source.next(point, value);
-    if (increment === null) return;
+  protected take(increment: Increment): void {
     this.#side.take(this.#flow, increment);
     if (this.#failed) this.#side.take("errors", increment);
   }
@@ -64,7 +61,11 @@ class TrafficSink implements Sink {
 }
 
 /** What a metric of the service mesh flows into; null when the series isn't one. */
-export function bindTraffic(series: Series, channels: SinkTables["channels"], windowMs: number): Sink | null {
+export function bindTraffic(
+  series: Series,
+  channels: SinkTables["channels"],
+  tracks: CounterTracks,
+): Sink | null {
   const flow = FLOW_OF.get(series.name);
   if (flow === undefined) return IGNORED_NAMES.test(series.name) ? IGNORED : null;
   const isHistogram = series.kind === "histogram" && flow === "bytes";
@@ -82,5 +83,5 @@ export function bindTraffic(series: Series, channels: SinkTables["channels"], wi
   });
   if (channel === null) return UNUSED_SINKS.too_many_channels;
   const failed = flow === "requests" && isFailedResponse(String(attributes["response_code"] ?? ""));
-  return new TrafficSink(channel, reporter, new IncrementSource(series, windowMs), flow, failed);
+  return new TrafficSink(channel, reporter, flow, failed, series, tracks);
 }

@@ -1,5 +1,11 @@
-import { isNodeInterface, RESOURCE_ATTRIBUTES, type Series } from "@isochrone/telemetry";
-import { IncrementSource } from "./increments.ts";
+import {
+  isNodeInterface,
+  RESOURCE_ATTRIBUTES,
+  type CounterTracks,
+  type Increment,
+  type Series,
+} from "@isochrone/telemetry";
+import { IncrementSink } from "./increments.ts";
 import type { PointTime } from "./point-time.ts";
 import { UNUSED_SINKS, type Sink } from "./sink.ts";
 import { mapOf, textOf } from "./text.ts";
@@ -14,7 +20,7 @@ import type {
 import type { Direction } from "./usage.ts";
 
 /** Where usage goes. */
-export type UsageTables = Pick<SinkTables, "shape" | "pods" | "nodes">;
+export type UsageTables = Pick<SinkTables, "pods" | "nodes">;
 
 type Scope = "container" | "pod" | "node";
 type Quantity = "cpuCounter" | "cpuLevel" | "memory";
@@ -65,15 +71,13 @@ const IGNORED_NAMES: ReadonlySet<string> = new Set([
 ]);
 const IGNORED: Sink = { live: true, unused: null };
 
-class CounterSink implements Sink {
-  readonly unused = null;
+class CounterSink extends IncrementSink {
   readonly #owner: UsageTarget;
-  readonly #source: IncrementSource;
   readonly #counter: CounterTarget;
 
-  constructor(owner: UsageTarget, source: IncrementSource, counter: CounterTarget) {
+  constructor(owner: UsageTarget, counter: CounterTarget, series: Series, tracks: CounterTracks) {
+    super(series, tracks);
     this.#owner = owner;
-    this.#source = source;
     this.#counter = counter;
   }
 
@@ -81,9 +85,8 @@ class CounterSink implements Sink {
     return this.#owner.live;
   }
 
-  number(point: PointTime, value: number): void {
-    const increment = this.#source.next(point, value);
-    if (increment !== null) this.#counter.take(increment);
+  protected take(increment: Increment): void {
+    this.#counter.take(increment);
   }
 }
 
@@ -93,19 +96,22 @@ class CounterSink implements Sink {
  */
 class InterfaceSink extends CounterSink {
   override number(point: PointTime, value: number): void {
-    super.number({ ...point, startMs: 0 }, value);
+    this.observe(point, 0, value);
   }
 }
 
 /** Levels as they are, each at its own time. */
 export class LevelSink implements Sink {
-  readonly unused = null;
   readonly #owner: UsageTarget;
   readonly #level: LevelTarget;
 
   constructor(owner: UsageTarget, level: LevelTarget) {
     this.#owner = owner;
     this.#level = level;
+  }
+
+  get unused(): null {
+    return null;
   }
 
   get live(): boolean {
@@ -118,13 +124,13 @@ export class LevelSink implements Sink {
 }
 
 /** What a usage metric flows into; null when the series isn't one. */
-export function bindUsage(series: Series, tables: UsageTables): Sink | null {
+export function bindUsage(series: Series, tables: UsageTables, tracks: CounterTracks): Sink | null {
   if (IGNORED_NAMES.has(series.name)) return IGNORED;
-  if (NETWORK.has(series.name)) return bindNetwork(series, tables);
+  if (NETWORK.has(series.name)) return bindNetwork(series, tables, tracks);
   const told = TOLD_BY_NAME.get(series.name) ?? toldByLabels(series);
   if (told === null) return TOLD_BY_LABELS.has(series.name) ? IGNORED : null;
   const owner = openOwner(series, told.scope, tables);
-  return isSink(owner) ? owner : sinkOf(series, told, owner, tables.shape);
+  return isSink(owner) ? owner : sinkOf(series, told, owner, tracks);
 }
 
 /** Null for other metrics, and for rows that others contain. */
@@ -186,7 +192,7 @@ function sinkOf(
   series: Series,
   { source, scope, quantity }: Told,
   owner: UsageTarget,
-  shape: UsageTables["shape"],
+  tracks: CounterTracks,
 ): Sink {
   if (quantity === "cpuLevel") return new LevelSink(owner, owner.cpuLevel());
   if (quantity === "memory") {
@@ -195,7 +201,7 @@ function sinkOf(
   }
   if (series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
   const counter = owner.counter(scope === "container" ? `${source}ContainersCpu` : `${source}Cpu`);
-  return new CounterSink(owner, new IncrementSource(series, shape.windowMs), counter);
+  return new CounterSink(owner, counter, series, tracks);
 }
 
 function containerName({ attributes, resource }: Series): string {
@@ -203,7 +209,7 @@ function containerName({ attributes, resource }: Series): string {
 }
 
 /** Rows of pods are left out: their traffic is told by their channels. */
-function bindNetwork(series: Series, tables: UsageTables): Sink {
+function bindNetwork(series: Series, tables: UsageTables, tracks: CounterTracks): Sink {
   const direction = NETWORK.get(series.name) ?? directionOf(series);
   const name = textOf(series.attributes["interface"]);
   const ofKubelet = NETWORK.get(series.name) === null;
@@ -214,7 +220,7 @@ function bindNetwork(series: Series, tables: UsageTables): Sink {
   const owner = openOwner(series, "node", tables);
   if (isSink(owner)) return owner;
   const counter = owner.counter(networkCounter(ofKubelet, direction));
-  return new InterfaceSink(owner, new IncrementSource(series, tables.shape.windowMs), counter);
+  return new InterfaceSink(owner, counter, series, tracks);
 }
 
 function directionOf({ attributes }: Series): Direction | null {

@@ -1,32 +1,61 @@
-import { CounterTrack, type Increment, type Series } from "@isochrone/telemetry";
+import type { CounterTracks, Increment, Series } from "@isochrone/telemetry";
 import type { PointTime } from "./point-time.ts";
+import type { Sink } from "./sink.ts";
+
+/** Of a delta series: each point is an increment by itself. */
+const DELTA = -2;
+/** Without a sample. */
+const NO_TRACK = -1;
 
 /**
- * Increments of one series on the aggregator's time line. Cumulative series are tracked on their source's own clock, which
+ * Takes the increments of one series on the aggregator's time line. Cumulative series are tracked on their source's own clock, which
  * keeps their start times comparable, and shifted afterwards; a step of that clock begins a new track.
  */
-export class IncrementSource {
-  readonly #delta: boolean;
-  readonly #maxFirstSpanMs: number;
-  #track: CounterTrack | null = null;
+export abstract class IncrementSink implements Sink {
+  readonly #tracks: CounterTracks;
+  #track: number;
   #clockGeneration = 0;
 
-  constructor(series: Series, maxFirstSpanMs: number) {
-    this.#delta = series.temporality === "delta";
-    this.#maxFirstSpanMs = maxFirstSpanMs;
+  constructor(series: Series, tracks: CounterTracks) {
+    this.#tracks = tracks;
+    this.#track = series.temporality === "delta" ? DELTA : NO_TRACK;
+  }
+
+  abstract get live(): boolean;
+
+  protected abstract take(increment: Increment): void;
+
+  get unused(): null {
+    return null;
+  }
+
+  number(point: PointTime, value: number): void {
+    this.observe(point, point.startMs, value);
+  }
+
+  release(): void {
+    if (this.#track < 0) return;
+    this.#tracks.release(this.#track);
+    this.#track = NO_TRACK;
+  }
+
+  /** @param startMs when the counter began, on the source's clock; 0 where unknown */
+  protected observe(point: PointTime, startMs: number, value: number): void {
+    const increment =
+      this.#track === DELTA ? deltaIncrement(point, value) : this.#next(point, startMs, value);
+    if (increment !== null) this.take(increment);
   }
 
   /** Null: a baseline, or nothing new. */
-  next(point: PointTime, value: number): Increment | null {
-    if (this.#delta) return deltaIncrement(point, value);
-    if (this.#track === null || this.#clockGeneration !== point.clockGeneration) {
-      this.#track = new CounterTrack({ maxFirstSpanMs: this.#maxFirstSpanMs });
-      this.#clockGeneration = point.clockGeneration;
-    }
-    const increment = this.#track.observe(point.startMs, point.timeMs, value);
-    if (increment === null || point.offsetMs === 0) return increment;
+  #next({ timeMs, offsetMs, clockGeneration }: PointTime, startMs: number, value: number): Increment | null {
+    const tracks = this.#tracks;
+    if (this.#track === NO_TRACK) this.#track = tracks.take();
+    else if (this.#clockGeneration !== clockGeneration) tracks.clear(this.#track);
+    this.#clockGeneration = clockGeneration;
+    const increment = tracks.observe(this.#track, startMs, timeMs, value);
+    if (increment === null || offsetMs === 0) return increment;
     const { fromMs, toMs, delta, reset } = increment;
-    return { fromMs: fromMs + point.offsetMs, toMs: toMs + point.offsetMs, delta, reset };
+    return { fromMs: fromMs + offsetMs, toMs: toMs + offsetMs, delta, reset };
   }
 }
 

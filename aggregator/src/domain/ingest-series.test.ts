@@ -1,7 +1,7 @@
 import type { Metric } from "@isochrone/telemetry";
 import { beforeEach, describe, expect, test } from "vitest";
 import { clusterState, nodeState } from "../testing/cluster.ts";
-import { probeMetrics, recordOf } from "../testing/records.ts";
+import { counter, probeMetrics, recordOf } from "../testing/records.ts";
 import { buildClusterGraph } from "./cluster-graph.ts";
 import { Ingest } from "./ingest.ts";
 import { Tables } from "./tables.ts";
@@ -43,6 +43,22 @@ describe("series that have ended", () => {
     for (let i = 0; i < 5; i++) at(NOW + i * SHAPE.windowMs, "b");
     expect(ingest.series).toBe(ofOne);
     expect(links(NOW + 4 * SHAPE.windowMs)[0]).toMatchObject({ target: "b", lossRatio: 0 });
+  });
+
+  test("give back what their counters were compared by, also when the pod itself was forgotten before", () => {
+    const cpu = (pod: string, timeMs: number, value: number): void => {
+      const attributes = { namespace: "default", pod, container: "app", id: "/kubepods" };
+      const metrics = [counter("container_cpu_usage_seconds_total", attributes, timeMs, value)];
+      ingest.take(recordOf("a", metrics, { arrivedAtMs: timeMs }), timeMs);
+    };
+    for (let i = 0; i < 10; i++) {
+      const nowMs = NOW + i * SHAPE.windowMs;
+      tables.expire(nowMs, () => false);
+      cpu("stays", nowMs, i);
+      cpu(`passes-${i}`, nowMs, i);
+    }
+    expect(ingest.counters).toBeLessThanOrEqual(ingest.series);
+    expect(ingest.counters).toBe(4);
   });
 
   test("begin anew when they come back", () => {

@@ -1,4 +1,5 @@
 import {
+  CounterTracks,
   decodeHeaders,
   MetricsDecoder,
   OtlpError,
@@ -64,12 +65,17 @@ export interface IngestParts {
 /** Told of what was refused, so that it can be logged with names. */
 export type OnRefused = (source: string, reason: string, detail: string) => void;
 
-/** Hangs on a series. */
-interface Binding {
+/** Hangs on a series that is new, or that foreign records bring; on all others hangs the sink itself. */
+class Binding {
   sink: Sink;
   /** Only for foreign records, which carry no sequence. */
-  repeats: RepeatGuard | null;
+  repeats: RepeatGuard | null = null;
   isNew: boolean;
+
+  constructor(sink: Sink, isNew: boolean) {
+    this.sink = sink;
+    this.isNew = isNew;
+  }
 }
 
 /** Series of sources that have spent their budget: theirs alone are forgotten for the lack of room. */
@@ -85,6 +91,7 @@ export class Ingest implements MetricsVisitor {
   readonly #tables: SinkTables;
   readonly #options: IngestOptions;
   readonly #decoder: MetricsDecoder;
+  readonly #tracks: CounterTracks;
   #quarantine: MetricsDecoder | null = null;
   readonly #budgets: SeriesBudgets;
   readonly #sequences: RecordSequences;
@@ -112,7 +119,8 @@ export class Ingest implements MetricsVisitor {
     this.#tables = tables;
     this.#options = options;
     this.#onRefused = parts.onRefused ?? ((): void => undefined);
-    this.#decoder = new MetricsDecoder({ maxSeries: options.maxSeries, hashSeed: options.hashSeed ?? 0 });
+    this.#decoder = this.#createDecoder(options.maxSeries);
+    this.#tracks = new CounterTracks({ maxFirstSpanMs: tables.shape.windowMs });
     this.#budgets = new SeriesBudgets(
       options.maxSeriesPerSource === undefined
         ? options.maxSeries
@@ -143,6 +151,11 @@ export class Ingest implements MetricsVisitor {
   /** Series in memory. */
   get series(): number {
     return this.#decoder.seriesCount;
+  }
+
+  /** Counters of these that have a last value. */
+  get counters(): number {
+    return this.#tracks.used;
   }
 
   /** Event time of the newest point that was used of the last record; -Infinity when there was none. */
@@ -187,10 +200,15 @@ export class Ingest implements MetricsVisitor {
 
   #decoderNow(): MetricsDecoder {
     if (this.#budget.left > 0) return this.#decoder;
-    return (this.#quarantine ??= new MetricsDecoder({
-      maxSeries: Math.min(QUARANTINED_SERIES, this.#options.maxSeries),
-      hashSeed: this.#options.hashSeed ?? 0,
-    }));
+    return (this.#quarantine ??= this.#createDecoder(Math.min(QUARANTINED_SERIES, this.#options.maxSeries)));
+  }
+
+  #createDecoder(maxSeries: number): MetricsDecoder {
+    const { hashSeed = 0 } = this.#options;
+    return new MetricsDecoder({ maxSeries, hashSeed }, ({ state }) => {
+      const sink = state instanceof Binding ? state.sink : (state as Sink | undefined);
+      sink?.release?.();
+    });
   }
 
   number(series: Series, startMs: number, timeMs: number, value: number): void {
@@ -285,51 +303,63 @@ export class Ingest implements MetricsVisitor {
       this.#refusePoint("too_many_series", series.name);
       return null;
     }
-    if (this.#foreign && (binding.repeats ??= new RepeatGuard(series.temporality === "delta")).seen(timeMs)) {
+    if (this.#foreign && this.#isRepeated(series, binding, timeMs)) {
       this.#tally.duplicatePoints++;
       return null;
     }
     this.#tally.points++;
-    const { sink } = binding;
+    const sink = binding instanceof Binding ? binding.sink : binding;
     if (sink.unused !== null) {
       this.#tally.unused[sink.unused]++;
       return null;
     }
     if (eventMs > this.#newestEventMs) this.#newestEventMs = eventMs;
-    point.startMs = binding.isNew ? this.#startOf(binding, series, startMs) : startMs;
+    point.startMs = binding instanceof Binding ? this.#startOf(binding, series, startMs) : startMs;
     point.timeMs = timeMs;
     point.eventMs = eventMs;
     return sink;
   }
 
+  #isRepeated(series: Series, state: Binding | Sink, timeMs: number): boolean {
+    let binding = state;
+    if (!(binding instanceof Binding)) series.state = binding = new Binding(binding, false);
+    binding.repeats ??= new RepeatGuard(series.temporality === "delta");
+    return binding.repeats.seen(timeMs);
+  }
+
   /** The start of a new series; 0, unknown, where its past may have been counted by somebody else. */
-  #startOf(binding: Binding, { temporality }: Series, startMs: number): number {
+  #startOf(binding: Binding, series: Series, startMs: number): number {
+    if (binding.repeats === null) series.state = binding.sink;
+    if (!binding.isNew) return startMs;
     binding.isNew = false;
     const beganMs = startMs + this.#point.offsetMs;
-    return temporality === "cumulative" && beganMs < this.#countersSinceMs ? 0 : startMs;
+    return series.temporality === "cumulative" && beganMs < this.#countersSinceMs ? 0 : startMs;
   }
 
   /** Null: the source has brought too many. */
-  #bindingOf(series: Series): Binding | null {
-    const known = series.state as Binding | undefined | null;
-    if (known !== undefined && known !== null) {
-      if (!known.sink.live) known.sink = this.#bind(series);
-      return known;
+  #bindingOf(series: Series): Binding | Sink | null {
+    const known = series.state as Binding | Sink | undefined;
+    if (known === undefined) {
+      if (this.#budget.left <= 0) return null;
+      this.#budget.left--;
+      return (series.state = new Binding(this.#bind(series), true));
     }
-    if (this.#budget.left <= 0) return null;
-    this.#budget.left--;
-    const binding: Binding = { sink: this.#bind(series), repeats: null, isNew: true };
-    series.state = binding;
-    return binding;
+    const sink = known instanceof Binding ? known.sink : known;
+    if (sink.live) return known;
+    sink.release?.();
+    const bound = this.#bind(series);
+    if (known instanceof Binding) known.sink = bound;
+    else series.state = bound;
+    return known instanceof Binding ? known : bound;
   }
 
   #bind(series: Series): Sink {
-    const { shape, channels } = this.#tables;
+    const { channels } = this.#tables;
     return (
       bindProbe(series, this.#tables) ??
-      bindTraffic(series, channels, shape.windowMs) ??
-      bindServiceGraph(series, channels, shape.windowMs) ??
-      bindUsage(series, this.#tables) ??
+      bindTraffic(series, channels, this.#tracks) ??
+      bindServiceGraph(series, channels, this.#tracks) ??
+      bindUsage(series, this.#tables, this.#tracks) ??
       UNUSED_SINKS.unknown_metric
     );
   }

@@ -10,6 +10,8 @@ export interface Sink {
   number?(point: PointTime, value: number): void;
   histogram?(point: PointTime, count: number, sum: number): void;
   exponentialHistogram?(point: PointTime, data: ExponentialHistogramData): void;
+  /** Its series is gone, or bound anew: gives back what it took. */
+  release?(): void;
 }
 
 /** Why the points of a series are not used; a label of metrics. */

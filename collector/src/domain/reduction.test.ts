@@ -1,4 +1,4 @@
-import { CounterTrack, reduceAttributes, type Attributes, type Metric } from "@isochrone/telemetry";
+import { CounterTracks, reduceAttributes, type Attributes, type Metric } from "@isochrone/telemetry";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TargetMemory } from "./target-memory.ts";
@@ -60,23 +60,25 @@ function textOf(page: Page): string {
 
 /** What an aggregator adds up per channel and class: the increments of every series. */
 class Totals {
-  readonly #tracks = new Map<string, CounterTrack>();
+  readonly #tracks = new CounterTracks();
+  readonly #trackOfSeries = new Map<string, number>();
   readonly totals = new Map<string, number>();
 
   take(metrics: readonly Metric[]): void {
     for (const metric of metrics)
       for (const point of metric.points) {
         const value = "value" in point ? point.value : NaN;
-        const increment = this.#trackOf(point.attributes).observe(point.startMs ?? 0, point.timeMs, value);
+        const track = this.#trackOf(point.attributes);
+        const increment = this.#tracks.observe(track, point.startMs ?? 0, point.timeMs, value);
         const key = JSON.stringify(reduceAttributes(metric.name, point.attributes));
         this.totals.set(key, (this.totals.get(key) ?? 0) + (increment?.delta ?? 0));
       }
   }
 
-  #trackOf(attributes: Attributes): CounterTrack {
+  #trackOf(attributes: Attributes): number {
     const key = JSON.stringify(attributes);
-    let track = this.#tracks.get(key);
-    if (track === undefined) this.#tracks.set(key, (track = new CounterTrack()));
+    let track = this.#trackOfSeries.get(key);
+    if (track === undefined) this.#trackOfSeries.set(key, (track = this.#tracks.take()));
     return track;
   }
 }

@@ -1,17 +1,18 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { CounterTrack, spreadOverPanes } from "./counters.ts";
+import { CounterTracks, spreadOverPanes } from "./counters.ts";
 import type { Increment } from "./counters.ts";
 
 /** What the last of the samples gives. */
 function last(...samples: (readonly [startMs: number, timeMs: number, value: number])[]): Increment | null {
-  const track = new CounterTrack();
+  const tracks = new CounterTracks();
+  const track = tracks.take();
   let increment: Increment | null = null;
-  for (const sample of samples) increment = track.observe(...sample);
+  for (const sample of samples) increment = tracks.observe(track, ...sample);
   return increment;
 }
 
-describe("CounterTrack", () => {
+describe("CounterTracks", () => {
   it("takes a first sample of unknown start as a baseline", () => {
     expect(last([0, 1_000, 50])).toBeNull();
   });
@@ -25,8 +26,12 @@ describe("CounterTrack", () => {
   });
 
   it("takes a first sample that began too long ago as a baseline when told to", () => {
-    expect(new CounterTrack({ maxFirstSpanMs: 500 }).observe(400, 1_000, 50)).toBeNull();
-    expect(new CounterTrack({ maxFirstSpanMs: 600 }).observe(400, 1_000, 50)).not.toBeNull();
+    const first = (maxFirstSpanMs: number): Increment | null => {
+      const tracks = new CounterTracks({ maxFirstSpanMs });
+      return tracks.observe(tracks.take(), 400, 1_000, 50);
+    };
+    expect(first(500)).toBeNull();
+    expect(first(600)).not.toBeNull();
   });
 
   it("gives the difference to the sample before", () => {
@@ -104,17 +109,32 @@ describe("CounterTrack", () => {
   });
 
   it("counts a restart once that its first sample seems to come before", () => {
-    const track = new CounterTrack();
-    track.observe(0, 1_000, 5);
+    const tracks = new CounterTracks();
+    const track = tracks.take();
+    tracks.observe(track, 0, 1_000, 5);
     // The page's own time of the sample is older than the scrape by which the collector knows the start.
-    expect(track.observe(1_600, 1_500, 0.25)).toMatchObject({ delta: 0.25, reset: true });
-    expect(track.observe(1_600, 2_000, 0.5)).toEqual({
+    expect(tracks.observe(track, 1_600, 1_500, 0.25)).toMatchObject({ delta: 0.25, reset: true });
+    expect(tracks.observe(track, 1_600, 2_000, 0.5)).toEqual({
       fromMs: 1_500,
       toMs: 2_000,
       delta: 0.25,
       reset: false,
     });
-    expect(track.observe(2_100, 2_500, 0.75)).toMatchObject({ delta: 0.75, reset: true });
+    expect(tracks.observe(track, 2_100, 2_500, 0.75)).toMatchObject({ delta: 0.75, reset: true });
+  });
+
+  it("gives a track that was given back to the next one, without a memory", () => {
+    const tracks = new CounterTracks();
+    const kept = tracks.take();
+    tracks.observe(kept, 0, 1_000, 7);
+    const many = Array.from({ length: 1_000 }, () => tracks.take());
+    for (const [i, track] of many.entries()) tracks.observe(track, 500, 1_000, i);
+    for (const track of many) tracks.release(track);
+    expect(tracks.used).toBe(1);
+    const again = Array.from({ length: 1_000 }, () => tracks.take());
+    expect(new Set(again)).toEqual(new Set(many));
+    expect(again.map((track) => tracks.observe(track, 0, 2_000, 5))).toEqual(again.map(() => null));
+    expect(tracks.observe(kept, 0, 2_000, 9)).toMatchObject({ fromMs: 1_000, delta: 2 });
   });
 
   it("takes no restart from a start that is left out once", () => {

@@ -8,8 +8,8 @@ export interface Increment {
   readonly reset: boolean;
 }
 
-/** @see CounterTrack */
-export interface CounterTrackOptions {
+/** @see CounterTracks */
+export interface CounterTracksOptions {
   /**
    * A first sample whose known start lies further back than this is only a baseline, not an increment since its start.
    * @default Infinity
@@ -17,21 +17,58 @@ export interface CounterTrackOptions {
   readonly maxFirstSpanMs?: number;
 }
 
-/**
- * Turns the samples of one cumulative series into increments. A restart is seen by a changed start time or by a decrease;
- * then the whole new value counts, from the new start if that is known and after the last sample, else from the last sample.
- */
-export class CounterTrack {
-  readonly #maxFirstSpanMs: number;
-  #startMs = 0;
-  /** A start that lay after the newest sample that came with it: what it began is counted already, if the value fell. */
-  #earlyStartMs = 0;
-  /** 0: no sample yet. */
-  #timeMs = 0;
-  #value = 0;
+/** Columns of a track, in a row of four doubles. */
+const START_MS = 0;
+/** A start that lay after the newest sample that came with it: what it began is counted already, if the value fell. */
+const EARLY_START_MS = 1;
+/** 0: no sample yet. */
+const TIME_MS = 2;
+const VALUE = 3;
+const COLUMNS = 4;
 
-  constructor(options: CounterTrackOptions = {}) {
+const TRACKS_PER_BLOCK = 256;
+
+/**
+ * Turns the samples of cumulative series into increments. A restart is seen by a changed start time or by a decrease; then the whole new value
+ * counts, from the new start if that is known and after the last sample, else from the last sample.
+ *
+ * Tracks are rows of numbers, taken and given back by number: as an object with four doubles each would be 130 bytes, and there are hundreds of
+ * thousands. Who takes one gives it back, or it is lost.
+ */
+export class CounterTracks {
+  readonly #maxFirstSpanMs: number;
+  readonly #blocks: Float64Array[] = [];
+  readonly #free: number[] = [];
+  #given = 0;
+
+  constructor(options: CounterTracksOptions = {}) {
     this.#maxFirstSpanMs = options.maxFirstSpanMs ?? Infinity;
+  }
+
+  /** Tracks that are in use. */
+  get used(): number {
+    return this.#given - this.#free.length;
+  }
+
+  /** A track without a sample. */
+  take(): number {
+    const known = this.#free.pop();
+    if (known !== undefined) return known;
+    if (this.#given === this.#blocks.length * TRACKS_PER_BLOCK)
+      this.#blocks.push(new Float64Array(TRACKS_PER_BLOCK * COLUMNS));
+    return this.#given++;
+  }
+
+  /** Takes a track back. It must not be used any more. */
+  release(track: number): void {
+    this.clear(track);
+    this.#free.push(track);
+  }
+
+  /** Forgets its samples. */
+  clear(track: number): void {
+    const at = placeOf(track);
+    this.#blockOf(track).fill(0, at, at + COLUMNS);
   }
 
   /**
@@ -39,17 +76,21 @@ export class CounterTrack {
    * which is how a Prometheus receiver marks a counter of unknown age), a repeated or older one, or no sane number.
    * @param startMs when the counter began; 0 where unknown. A start after the sample counts as unknown.
    */
-  observe(startMs: number, timeMs: number, value: number): Increment | null {
-    if (!(timeMs > this.#timeMs && Number.isFinite(timeMs) && value >= 0 && Number.isFinite(value)))
-      return null;
+  observe(track: number, startMs: number, timeMs: number, value: number): Increment | null {
+    const block = this.#blockOf(track);
+    const at = placeOf(track);
+    const beforeMs = block[at + TIME_MS]!;
+    if (!(timeMs > beforeMs && Number.isFinite(timeMs) && value >= 0 && Number.isFinite(value))) return null;
     const knownStartMs = startMs > 0 && startMs <= timeMs ? startMs : 0;
     const increment =
-      this.#timeMs === 0 ? this.#first(knownStartMs, timeMs, value) : this.#next(knownStartMs, timeMs, value);
+      beforeMs === 0
+        ? this.#first(knownStartMs, timeMs, value)
+        : next(block, at, knownStartMs, timeMs, value);
     // A sample without a start doesn't make us forget the one that we know, unless the counter began anew.
-    if (knownStartMs > 0 || increment?.reset === true) this.#startMs = knownStartMs;
-    if (startMs > timeMs) this.#earlyStartMs = startMs;
-    this.#timeMs = timeMs;
-    this.#value = value;
+    if (knownStartMs > 0 || increment?.reset === true) block[at + START_MS] = knownStartMs;
+    if (startMs > timeMs) block[at + EARLY_START_MS] = startMs;
+    block[at + TIME_MS] = timeMs;
+    block[at + VALUE] = value;
     return increment;
   }
 
@@ -58,19 +99,29 @@ export class CounterTrack {
     return { fromMs: startMs, toMs: timeMs, delta: value, reset: false };
   }
 
-  #next(startMs: number, timeMs: number, value: number): Increment {
-    // A start that was not known before is a new one if it lies after what was already counted.
-    const restarted =
-      startMs > 0 &&
-      startMs !== this.#startMs &&
-      startMs !== this.#earlyStartMs &&
-      (this.#startMs > 0 || startMs >= this.#timeMs);
-    if (!restarted && value >= this.#value) {
-      return { fromMs: this.#timeMs, toMs: timeMs, delta: value - this.#value, reset: false };
-    }
-    const fromMs = startMs > this.#timeMs && startMs < timeMs ? startMs : this.#timeMs;
-    return { fromMs, toMs: timeMs, delta: value, reset: true };
+  #blockOf(track: number): Float64Array {
+    return this.#blocks[Math.floor(track / TRACKS_PER_BLOCK)]!;
   }
+}
+
+function placeOf(track: number): number {
+  return (track % TRACKS_PER_BLOCK) * COLUMNS;
+}
+
+function next(block: Float64Array, at: number, startMs: number, timeMs: number, value: number): Increment {
+  const lastStartMs = block[at + START_MS]!;
+  const lastMs = block[at + TIME_MS]!;
+  const lastValue = block[at + VALUE]!;
+  // A start that was not known before is a new one if it lies after what was already counted.
+  const restarted =
+    startMs > 0 &&
+    startMs !== lastStartMs &&
+    startMs !== block[at + EARLY_START_MS] &&
+    (lastStartMs > 0 || startMs >= lastMs);
+  if (!restarted && value >= lastValue)
+    return { fromMs: lastMs, toMs: timeMs, delta: value - lastValue, reset: false };
+  const fromMs = startMs > lastMs && startMs < timeMs ? startMs : lastMs;
+  return { fromMs, toMs: timeMs, delta: value, reset: true };
 }
 
 /** What increments are shared among: an object and not a function, because there is one for each of a hundred thousand counters. */

@@ -1,5 +1,5 @@
-export { CounterTrack, spreadOverPanes } from "./counters.ts";
-export type { CounterTrackOptions, Increment, PaneSums } from "./counters.ts";
+export { CounterTracks, spreadOverPanes } from "./counters.ts";
+export type { CounterTracksOptions, Increment, PaneSums } from "./counters.ts";
 export { Distribution } from "./distribution.ts";
 export { checkHistogramData } from "./histogram-check.ts";
 export type { Percentiles } from "./distribution.ts";

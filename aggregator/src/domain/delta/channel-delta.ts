@@ -6,13 +6,13 @@ import { CoverageDelta, type CoveredTime } from "./coverage-delta.ts";
 import { PANE_ATTRIBUTES } from "./names.ts";
 import { PaneParts, type PanePart } from "./pane-parts.ts";
 import type { Touched } from "./touched.ts";
-import { WireAttributes } from "./wire-attributes.ts";
+import { OnWire } from "./wire-attributes.ts";
 
 /** What was added to a channel as one reporter sees it. A flow without parts was reported, and nothing flowed. */
 export interface SideContribution {
   readonly reporter: Reporter;
   /** Of its points, beside the flow. */
-  readonly wire: WireAttributes;
+  readonly wire: OnWire;
   readonly cover: readonly CoveredTime[];
   readonly flows: readonly { readonly flow: Flow; readonly parts: readonly PanePart[] }[];
 }
@@ -35,15 +35,15 @@ class FlowDelta extends PaneParts {
 const NO_FLOWS: FlowDelta[] = [];
 const NO_SIDES: SideContribution[] = [];
 
-class SideDelta implements ChannelSideTarget {
+class SideDelta extends OnWire implements ChannelSideTarget {
   readonly reporter: Reporter;
   readonly #shape: WindowShape;
   readonly #channel: ChannelDelta;
-  #wire: WireAttributes | null = null;
   #cover: CoverageDelta | null = null;
   #flows: FlowDelta[] = NO_FLOWS;
 
   constructor(channel: ChannelDelta, reporter: Reporter, shape: WindowShape) {
+    super();
     this.#channel = channel;
     this.reporter = reporter;
     this.#shape = shape;
@@ -64,17 +64,26 @@ class SideDelta implements ChannelSideTarget {
   }
 
   drain(): SideContribution {
-    const { reporter } = this;
-    this.#wire ??= new WireAttributes(sideAttributes(this.#channel.key, reporter));
     const contribution = {
-      reporter,
-      wire: this.#wire,
+      reporter: this.reporter,
+      wire: this,
       cover: this.#cover?.times() ?? [],
       flows: this.#flows,
     };
     this.#flows = NO_FLOWS;
     this.#cover = null;
     return contribution;
+  }
+
+  protected override wireAttributes(): Record<string, string> {
+    const { key } = this.#channel;
+    return {
+      [PANE_ATTRIBUTES.sourceNamespace]: key.sourceNamespace,
+      [PANE_ATTRIBUTES.source]: key.source,
+      [PANE_ATTRIBUTES.targetNamespace]: key.targetNamespace,
+      [PANE_ATTRIBUTES.target]: key.target,
+      [PANE_ATTRIBUTES.reporter]: this.reporter,
+    };
   }
 
   #flow(flow: Flow): FlowDelta {
@@ -84,16 +93,6 @@ class SideDelta implements ChannelSideTarget {
     else this.#flows.push(added);
     return added;
   }
-}
-
-function sideAttributes(key: ChannelKey, reporter: Reporter): Record<string, string> {
-  return {
-    [PANE_ATTRIBUTES.sourceNamespace]: key.sourceNamespace,
-    [PANE_ATTRIBUTES.source]: key.source,
-    [PANE_ATTRIBUTES.targetNamespace]: key.targetNamespace,
-    [PANE_ATTRIBUTES.target]: key.target,
-    [PANE_ATTRIBUTES.reporter]: reporter,
-  };
 }
 
 const NO_SIDES_YET: SideDelta[] = [];

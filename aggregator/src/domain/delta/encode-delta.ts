@@ -173,15 +173,15 @@ function writeLinks(writer: DeltaWriter, links: readonly LinkContribution[]): vo
   for (const { link, parts } of links)
     for (const { startMs, eventMs, rtt } of parts)
       if (rtt !== null)
-        writer.rtt(startMs, eventMs, rtt.toData(), link.wire.as(ATTRIBUTE_FIELDS.exponentialHistogram));
+        writer.rtt(startMs, eventMs, rtt.toData(), link.attributesAs(ATTRIBUTE_FIELDS.exponentialHistogram));
   for (const { link, parts } of links)
     for (const { startMs, eventMs, variationSeconds } of parts)
       if (variationSeconds !== 0)
-        writer.number(VARIATION, startMs, eventMs, variationSeconds, link.wire.as(NUMBER));
+        writer.number(VARIATION, startMs, eventMs, variationSeconds, link.attributesAs(NUMBER));
   for (const { link, parts } of links)
     for (const { startMs, eventMs, variationCount } of parts)
       if (variationCount !== 0)
-        writer.number(VARIATION_COUNT, startMs, eventMs, variationCount, link.wire.as(NUMBER));
+        writer.number(VARIATION_COUNT, startMs, eventMs, variationCount, link.attributesAs(NUMBER));
   for (const link of links) writePackets(writer, link);
 }
 
@@ -191,7 +191,7 @@ function writePackets(writer: DeltaWriter, { link, parts }: LinkContribution): v
     const isOnlyThere = isOnlyPresent(part);
     for (const count of PACKET_COUNTS)
       if (part[count] !== 0 || (isOnlyThere && count === "sent"))
-        writer.number(PACKETS, startMs, eventMs, part[count], link.wire.as(NUMBER), OUTCOMES.get(count));
+        writer.number(PACKETS, startMs, eventMs, part[count], link.attributesAs(NUMBER), OUTCOMES.get(count));
   }
 }
 
@@ -214,7 +214,8 @@ function writeChannels(
   for (const { sides } of channels)
     for (const { wire, cover, flows } of sides)
       if (toldByPart(cover, flows[0]?.parts ?? [], shape) === null)
-        for (const { fromMs, toMs } of cover) writer.number(CHANNEL_COVER, fromMs, toMs, 0, wire.as(NUMBER));
+        for (const { fromMs, toMs } of cover)
+          writer.number(CHANNEL_COVER, fromMs, toMs, 0, wire.attributesAs(NUMBER));
 }
 
 function writeFlows(writer: DeltaWriter, { wire, cover, flows }: SideContribution, shape: WindowShape): void {
@@ -223,8 +224,8 @@ function writeFlows(writer: DeltaWriter, { wire, cover, flows }: SideContributio
   for (const { flow, parts } of flows) {
     const name = FLOW_NAMES.get(flow)!;
     if (told === null && parts.length === 0)
-      writer.number(CHANNEL_PART, 0, paneOf(cover, shape), 0, wire.as(NUMBER), name);
-    writeParts(writer, CHANNEL_PART, told, parts, [wire.as(NUMBER), name]);
+      writer.number(CHANNEL_PART, 0, paneOf(cover, shape), 0, wire.attributesAs(NUMBER), name);
+    writeParts(writer, CHANNEL_PART, told, parts, [wire.attributesAs(NUMBER), name]);
     told = null;
   }
 }
@@ -233,14 +234,14 @@ function writeCounters(writer: DeltaWriter, usages: readonly UsageContribution[]
   for (const { usage, counters } of usages)
     for (const { counter, cover, parts } of counters)
       writeParts(writer, USAGE_PART, toldByPart(cover, parts, shape), parts, [
-        usage.wire.as(NUMBER),
+        usage.attributesAs(NUMBER),
         COUNTER_NAMES.get(counter)!,
       ]);
   for (const { usage, counters } of usages)
     for (const { counter, cover, parts } of counters)
       if (toldByPart(cover, parts, shape) === null)
         for (const { fromMs, toMs } of cover)
-          writer.number(USAGE_COVER, fromMs, toMs, 0, usage.wire.as(NUMBER), COUNTER_NAMES.get(counter));
+          writer.number(USAGE_COVER, fromMs, toMs, 0, usage.attributesAs(NUMBER), COUNTER_NAMES.get(counter));
 }
 
 /** @param told the time that the last part's point tells; null: each part's point tells its pane alone */
@@ -278,7 +279,8 @@ function toldByPart(
 function writeLevels(writer: DeltaWriter, usages: readonly UsageContribution[]): void {
   for (const { usage, cpuLevels } of usages)
     for (const { newestMs, sum: total, count } of cpuLevels)
-      writer.level(newestMs, count, total, usage.wire.as(ATTRIBUTE_FIELDS.histogram));
+      writer.level(newestMs, count, total, usage.attributesAs(ATTRIBUTE_FIELDS.histogram));
   for (const { memory } of usages)
-    for (const { wire, timeMs, value } of memory) writer.number(MEMORY, 0, timeMs, value, wire.as(NUMBER));
+    for (const { wire, timeMs, value } of memory)
+      writer.number(MEMORY, 0, timeMs, value, wire.attributesAs(NUMBER));
 }

@@ -5,7 +5,7 @@ import type { PointTime } from "../point-time.ts";
 import { RttPart } from "../rtt-part.ts";
 import type { LinkTarget } from "../sink-tables.ts";
 import type { Touched } from "./touched.ts";
-import { WireAttributes } from "./wire-attributes.ts";
+import { OnWire } from "./wire-attributes.ts";
 
 /** What was added to one pane of a link. */
 export interface LinkPart extends PaneOfLink {
@@ -25,26 +25,21 @@ export interface LinkContribution {
 const NOTHING: LinkPart[] = [];
 
 /** Collects what is added to one link. */
-export class LinkDelta implements LinkTarget {
+export class LinkDelta extends OnWire implements LinkTarget {
   readonly key: LinkKey;
   readonly #paneMs: number;
   readonly #touched: Touched<LinkDelta>;
   #parts: LinkPart[] = NOTHING;
-  #wire: WireAttributes | null = null;
   /** What this replica's own deltas are applied to, once it was looked up. */
   applied: LinkState | null = null;
   live = true;
   idleSinceMs = Number.NEGATIVE_INFINITY;
 
   constructor(key: LinkKey, paneMs: number, touched: Touched<LinkDelta>) {
+    super();
     this.key = key;
     this.#paneMs = paneMs;
     this.#touched = touched;
-  }
-
-  /** Of its points. */
-  get wire(): WireAttributes {
-    return (this.#wire ??= new WireAttributes(linkAttributes(this.key)));
   }
 
   addRtt(point: PointTime, data: ExponentialHistogramData): void {
@@ -66,6 +61,15 @@ export class LinkDelta implements LinkTarget {
     const contribution = { link: this, parts: this.#parts };
     this.#parts = NOTHING;
     return contribution;
+  }
+
+  protected override wireAttributes(): Record<string, string> {
+    const { target, method, ipFamily } = this.key;
+    return {
+      [PROBE_ATTRIBUTES.destinationNode]: target,
+      [PROBE_ATTRIBUTES.method]: method,
+      [PROBE_ATTRIBUTES.ipFamily]: String(ipFamily),
+    };
   }
 
   #part(point: PointTime): LinkPart {
@@ -98,12 +102,4 @@ export class LinkDelta implements LinkTarget {
     else parts.push(part);
     return part;
   }
-}
-
-function linkAttributes({ target, method, ipFamily }: LinkKey): Record<string, string> {
-  return {
-    [PROBE_ATTRIBUTES.destinationNode]: target,
-    [PROBE_ATTRIBUTES.method]: method,
-    [PROBE_ATTRIBUTES.ipFamily]: String(ipFamily),
-  };
 }

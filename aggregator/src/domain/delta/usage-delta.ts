@@ -6,7 +6,7 @@ import type { UsageState } from "../usage.ts";
 import { PANE_ATTRIBUTES } from "./names.ts";
 import { PaneParts, type PanePart } from "./pane-parts.ts";
 import type { Touched } from "./touched.ts";
-import { WireAttributes } from "./wire-attributes.ts";
+import { OnWire } from "./wire-attributes.ts";
 
 /** What usage is of. */
 export type UsageScope = "pod" | "node";
@@ -31,7 +31,7 @@ export interface LevelPart {
 export interface LastSample {
   readonly owner: MemoryOwner;
   /** Of its point, all of them. */
-  readonly wire: WireAttributes;
+  readonly wire: OnWire;
   readonly timeMs: number;
   readonly value: number;
 }
@@ -113,15 +113,15 @@ class LevelDelta implements LevelTarget {
   }
 }
 
-class LastDelta implements LevelTarget {
+class LastDelta extends OnWire implements LevelTarget {
   readonly owner: MemoryOwner;
   readonly #usage: UsageDelta;
-  #wire: WireAttributes | null = null;
   #timeMs = Number.NEGATIVE_INFINITY;
   #value = 0;
   isEmpty = true;
 
   constructor(owner: MemoryOwner, usage: UsageDelta) {
+    super();
     this.owner = owner;
     this.#usage = usage;
   }
@@ -137,8 +137,11 @@ class LastDelta implements LevelTarget {
 
   drain(): LastSample {
     this.isEmpty = true;
-    this.#wire ??= new WireAttributes({ ...this.#usage.attributes(), ...ownerAttributes(this.owner) });
-    return { owner: this.owner, wire: this.#wire, timeMs: this.#timeMs, value: this.#value };
+    return { owner: this.owner, wire: this, timeMs: this.#timeMs, value: this.#value };
+  }
+
+  protected override wireAttributes(): Record<string, string> {
+    return { ...this.#usage.wireAttributes(), ...ownerAttributes(this.owner) };
   }
 }
 
@@ -148,7 +151,7 @@ const NO_COUNTERS_YET: CounterDelta[] = [];
 const NO_MEMORY_YET: LastDelta[] = [];
 
 /** Collects what is added to one pod or node. */
-export class UsageDelta implements UsageTarget {
+export class UsageDelta extends OnWire implements UsageTarget {
   readonly scope: UsageScope;
   readonly name: string;
   readonly #shape: WindowShape;
@@ -160,22 +163,17 @@ export class UsageDelta implements UsageTarget {
   #memoryByOwner: Map<string, LastDelta> | null = null;
   #cpuLevel: LevelDelta | null = null;
   #isTouched = false;
-  #wire: WireAttributes | null = null;
   /** What this replica's own deltas are applied to, once it was looked up. */
   applied: UsageState | null = null;
   live = true;
   idleSinceMs = Number.NEGATIVE_INFINITY;
 
   constructor(scope: UsageScope, name: string, shape: WindowShape, touched: Touched<UsageDelta>) {
+    super();
     this.scope = scope;
     this.name = name;
     this.#shape = shape;
     this.#touched = touched;
-  }
-
-  /** Of its points, beside whose they are. */
-  get wire(): WireAttributes {
-    return (this.#wire ??= new WireAttributes(this.attributes()));
   }
 
   counter(counter: UsageCounter): CounterTarget {
@@ -228,7 +226,7 @@ export class UsageDelta implements UsageTarget {
   }
 
   /** Of all its points. */
-  attributes(): Record<string, string> {
+  override wireAttributes(): Record<string, string> {
     return { [PANE_ATTRIBUTES.scope]: this.scope, [PANE_ATTRIBUTES.name]: this.name };
   }
 

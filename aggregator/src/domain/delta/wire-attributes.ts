@@ -7,41 +7,41 @@ const CHUNK_BYTES = 8192;
 let chunk = new Uint8Array(0);
 let used = 0;
 
-/** The same bytes, beside those of other entities. */
-function stored({ bytes, start, end }: EncodedAttributes): EncodedAttributes {
-  const length = end - start;
-  if (used + length > chunk.length) {
-    chunk = new Uint8Array(Math.max(CHUNK_BYTES, length));
-    used = 0;
+/** The attributes of an entity's points as one kind of point has them, stored beside those of other entities. */
+class StoredAttributes implements EncodedAttributes {
+  readonly field: number;
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+  /** As another kind of point has them; there are one or two. */
+  readonly next: StoredAttributes | null;
+
+  constructor(field: number, { bytes, start, end }: EncodedAttributes, next: StoredAttributes | null) {
+    const length = end - start;
+    if (used + length > chunk.length) {
+      chunk = new Uint8Array(Math.max(CHUNK_BYTES, length));
+      used = 0;
+    }
+    chunk.set(bytes.subarray(start, end), used);
+    this.field = field;
+    this.bytes = chunk;
+    this.start = used;
+    this.end = used += length;
+    this.next = next;
   }
-  const at = used;
-  chunk.set(bytes.subarray(start, end), at);
-  used += length;
-  return { bytes: chunk, start: at, end: used };
 }
 
-/** Attributes of an entity's points: its names don't change, so they are encoded once for each kind of point, of which there is mostly one. */
-export class WireAttributes {
-  readonly #attributes: Attributes;
-  #field = 0;
-  #encoded: EncodedAttributes | null = null;
-  /** Those of other fields. */
-  #more: Map<number, EncodedAttributes> | null = null;
-
-  constructor(attributes: Attributes) {
-    this.#attributes = attributes;
-  }
+/** An entity whose points carry its names. These don't change, so they are encoded once for each kind of point. */
+export abstract class OnWire {
+  #stored: StoredAttributes | null = null;
 
   /** @param field number of the field `attributes` of the points, see ATTRIBUTE_FIELDS */
-  as(field: number): EncodedAttributes {
-    if (field === this.#field) return this.#encoded!;
-    const known = this.#more?.get(field);
-    if (known !== undefined) return known;
-    const encoded = stored(encodeAttributes(field, this.#attributes));
-    if (this.#encoded === null) {
-      this.#field = field;
-      this.#encoded = encoded;
-    } else (this.#more ??= new Map()).set(field, encoded);
-    return encoded;
+  attributesAs(field: number): EncodedAttributes {
+    for (let stored = this.#stored; stored !== null; stored = stored.next)
+      if (stored.field === field) return stored;
+    const encoded = encodeAttributes(field, this.wireAttributes());
+    return (this.#stored = new StoredAttributes(field, encoded, this.#stored));
   }
+
+  protected abstract wireAttributes(): Attributes;
 }

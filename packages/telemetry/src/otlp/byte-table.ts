@@ -20,14 +20,28 @@ export interface KeyRange {
 const sought = new FieldSet();
 const stored = new FieldSet();
 
-/** Where a stored copy of a key lies. It may be moved while the key is in the table. */
-export interface KeyCopy {
+/** Where a stored copy of a key lies. */
+export interface KeyPlace {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
 }
 
-type Movable<T> = { -readonly [K in keyof T]: T[K] };
+/**
+ * What a table holds for a key, with the place of the key's copy, which the table may move while it holds it. One object and not two: there are
+ * hundreds of thousands.
+ */
+export class KeyedEntry implements KeyPlace {
+  bytes: Buffer;
+  start: number;
+  end: number;
+
+  constructor({ bytes, start, end }: KeyPlace) {
+    this.bytes = bytes;
+    this.start = start;
+    this.end = end;
+  }
+}
 
 /** Copies are put together again when more than this part of their chunks is of keys that are gone. */
 const MAX_WASTE = 1 / 8;
@@ -40,9 +54,10 @@ const MAX_WASTE = 1 / 8;
  * A table whose keys are fields one after the other can find one whose fields come in another order, too. That takes no second entry: the key
  * is kept in the order in which it came last.
  */
-export class ByteTable<T> {
+export class ByteTable<T extends KeyedEntry> {
   readonly #capacity: number;
   readonly #seed: number;
+  readonly #onGone: (value: T) => void;
   #evictions = 0;
   #size = 0;
 
@@ -50,7 +65,6 @@ export class ByteTable<T> {
   #slots = 0;
   readonly #free: number[] = [];
   #values: (T | undefined)[] = [];
-  #copies: (Movable<KeyCopy> | undefined)[] = [];
   #views: (DataView | undefined)[] = [];
   #owners = new Int32Array(FIRST_SLOTS);
   #parts = new Int32Array(FIRST_SLOTS);
@@ -74,10 +88,17 @@ export class ByteTable<T> {
   /**
    * @param seed makes collisions unpredictable for who doesn't know it
    * @param keys `fields` for a table that is filled by findInAnyOrderOrAdd alone
+   * @param onGone told of what was evicted or forgotten
    */
-  constructor(capacity: number, seed: number, keys: "bytes" | "fields" = "bytes") {
+  constructor(
+    capacity: number,
+    seed: number,
+    keys: "bytes" | "fields" = "bytes",
+    onGone: (value: T) => void = () => undefined,
+  ) {
     this.#capacity = capacity;
     this.#seed = seed;
+    this.#onGone = onGone;
     this.#sets = keys === "fields" ? new SlotIndex() : null;
   }
 
@@ -95,7 +116,7 @@ export class ByteTable<T> {
     const index = this.#index;
     for (let slot = index.first(hash); slot !== NO_SLOT; slot = index.after(slot)) {
       if (index.hashOf(slot) !== hash || this.#owners[slot] !== owner || this.#parts[slot] !== part) continue;
-      const { start, end } = this.#copies[slot]!;
+      const { start, end } = this.#values[slot]!;
       const length = key.end - key.start;
       if (end - start !== length) continue;
       if (!equalBytes(key.view, key.start, this.#views[slot]!, start, length)) continue;
@@ -107,7 +128,7 @@ export class ByteTable<T> {
   }
 
   /** As `add`, of a table of fields, unless there is a key with the same fields in another order. */
-  findInAnyOrderOrAdd(owner: number, part: number, key: KeyRange, create: (copy: KeyCopy) => T): T {
+  findInAnyOrderOrAdd(owner: number, part: number, key: KeyRange, create: (place: KeyPlace) => T): T {
     const sets = this.#sets;
     if (sets === null) throw new Error("a table of bytes knows nothing of fields");
     sought.read(key, this.#seed);
@@ -124,7 +145,7 @@ export class ByteTable<T> {
 
   /** What comes in another order from now on is found by its bytes again: as many, because they are the same fields. */
   #reorder(slot: number, key: KeyRange): T {
-    const { bytes, start } = this.#copies[slot]!;
+    const { bytes, start } = this.#values[slot]!;
     bytes.set(key.bytes.subarray(key.start, key.end), start);
     this.#index.unlink(slot);
     this.#index.link(slot, hashKey(key, this.#owners[slot]!, this.#parts[slot]!, this.#seed));
@@ -145,7 +166,7 @@ export class ByteTable<T> {
     let slot = sets.first(hash);
     for (; slot !== NO_SLOT; slot = sets.after(slot)) {
       if (sets.hashOf(slot) !== hash || this.#owners[slot] !== owner || this.#parts[slot] !== part) continue;
-      const { bytes, start, end } = this.#copies[slot]!;
+      const { bytes, start, end } = this.#values[slot]!;
       if (end - start !== length) continue;
       stored.read({ bytes, view: this.#views[slot]!, start, end }, this.#seed);
       if (stored.hasTheFieldsOf(sought)) break;
@@ -154,19 +175,18 @@ export class ByteTable<T> {
   }
 
   /** Adds what `create` makes of the stored copy of a key that `find` did not find. When `create` throws, nothing changes. */
-  add(owner: number, part: number, key: KeyRange, create: (copy: KeyCopy) => T): T {
+  add(owner: number, part: number, key: KeyRange, create: (place: KeyPlace) => T): T {
     const length = key.end - key.start;
     const start = this.#reserve(length);
-    const copy = { bytes: this.#chunk, start, end: start + length };
-    copy.bytes.set(key.bytes.subarray(key.start, key.end), start);
+    const bytes = this.#chunk;
+    bytes.set(key.bytes.subarray(key.start, key.end), start);
     const view = this.#chunkView;
-    const value = create(copy);
+    const value = create({ bytes, start, end: start + length });
     const hash = hashKey(key, owner, part, this.#seed);
     const slot = this.#size < this.#capacity ? this.#freshSlot() : this.#evictOldest();
     this.#keyBytes += length;
     this.#uses[slot] = this.#generation;
     this.#values[slot] = value;
-    this.#copies[slot] = copy;
     this.#views[slot] = view;
     this.#owners[slot] = owner;
     this.#parts[slot] = part;
@@ -206,18 +226,18 @@ export class ByteTable<T> {
   #forget(slot: number): void {
     this.#remove(slot);
     this.#values[slot] = undefined;
-    this.#copies[slot] = undefined;
     this.#views[slot] = undefined;
     this.#free.push(slot);
     this.#size--;
   }
 
   #remove(slot: number): void {
-    const { start, end } = this.#copies[slot]!;
-    this.#keyBytes -= end - start;
+    const value = this.#values[slot]!;
+    this.#keyBytes -= value.end - value.start;
     this.#unlink(slot);
     this.#index.unlink(slot);
     this.#sets?.unlink(slot);
+    this.#onGone(value);
   }
 
   /** Copies all keys into new chunks: one key that stays would keep a whole chunk of others that are gone. */
@@ -226,7 +246,7 @@ export class ByteTable<T> {
     this.#chunkUsed = 0;
     this.#chunkBytes = 0;
     for (let slot = this.#oldest; slot !== NO_SLOT; slot = this.#newer[slot]!) {
-      const copy = this.#copies[slot]!;
+      const copy = this.#values[slot]!;
       const { bytes, start, end } = copy;
       const at = this.#reserve(end - start);
       this.#chunk.set(bytes.subarray(start, end), at);

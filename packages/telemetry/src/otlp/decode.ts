@@ -55,7 +55,8 @@ export class MetricsDecoder {
   readonly #exponentials: ExponentialPointReader;
   readonly #key = { bytes: this.#reader.bytes, view: this.#reader.view, start: 0, end: 0 };
 
-  constructor(options: MetricsDecoderOptions = {}) {
+  /** @param onSeriesGone told of each series that is evicted or forgotten, so that what its `state` holds can be given back */
+  constructor(options: MetricsDecoderOptions = {}, onSeriesGone?: (series: Series) => void) {
     this.#options = { ...DEFAULTS, ...options };
     for (const [name, value] of Object.entries(this.#options)) {
       if (name !== "hashSeed" && !(Number.isSafeInteger(value) && value > 0)) {
@@ -67,6 +68,7 @@ export class MetricsDecoder {
       maxResources: this.#options.maxResources,
       maxHeads: MAX_HEADS,
       seed: this.#options.hashSeed,
+      ...(onSeriesGone === undefined ? {} : { onGone: onSeriesGone }),
     });
     this.#histograms = new HistogramPointReader(this.#options.maxBuckets);
     this.#exponentials = new ExponentialPointReader(this.#options.maxBuckets);

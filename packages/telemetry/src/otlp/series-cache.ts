@@ -1,6 +1,6 @@
 import { checkAttributes, readAttributes } from "./attributes.ts";
-import { ByteTable } from "./byte-table.ts";
-import type { KeyCopy, KeyRange } from "./byte-table.ts";
+import { ByteTable, KeyedEntry } from "./byte-table.ts";
+import type { KeyPlace, KeyRange } from "./byte-table.ts";
 import type { Attributes, MetricKind, Series, Temporality } from "./model.ts";
 
 /** A name with its unit and shape; shared by the series of all resources. */
@@ -15,37 +15,43 @@ export interface MetricHead {
 
 const RESOURCE_ATTRIBUTES_FIELD = 1;
 
-export class ResourceEntry {
+class HeadEntry extends KeyedEntry {
+  readonly head: MetricHead;
+
+  constructor(head: MetricHead, place: KeyPlace) {
+    super(place);
+    this.head = head;
+  }
+}
+
+export class ResourceEntry extends KeyedEntry {
   readonly id: number;
-  readonly #copy: KeyCopy;
   #attributes: Attributes | null = null;
 
-  constructor(id: number, copy: KeyCopy) {
+  constructor(id: number, place: KeyPlace) {
+    super(place);
     this.id = id;
-    this.#copy = copy;
   }
 
   /** Read when they are first asked for, and kept: resources are few. */
   get attributes(): Attributes {
-    const { bytes, start, end } = this.#copy;
-    return (this.#attributes ??= readAttributes(bytes, start, end, RESOURCE_ATTRIBUTES_FIELD));
+    return (this.#attributes ??= readAttributes(this.bytes, this.start, this.end, RESOURCE_ATTRIBUTES_FIELD));
   }
 }
 
 /** Of which series the attributes were read last, and what they are. */
-let lastRead: KeyCopy | null = null;
+let lastRead: SeriesEntry | null = null;
 let lastAttributes: Attributes = {};
 
-class SeriesEntry implements Series {
+class SeriesEntry extends KeyedEntry implements Series {
   readonly id: number;
   readonly #head: MetricHead;
   readonly #resource: ResourceEntry;
-  readonly #copy: KeyCopy;
   readonly #field: number;
   state: unknown = undefined;
 
-  constructor(id: number, head: MetricHead, resource: ResourceEntry, copy: KeyCopy, field: number) {
-    this.#copy = copy;
+  constructor(id: number, head: MetricHead, resource: ResourceEntry, place: KeyPlace, field: number) {
+    super(place);
     this.#field = field;
     this.id = id;
     this.#head = head;
@@ -75,10 +81,9 @@ class SeriesEntry implements Series {
    * only. Of all series it would be half a kilobyte each.
    */
   get attributes(): Attributes {
-    if (lastRead !== this.#copy) {
-      const { bytes, start, end } = this.#copy;
-      lastAttributes = readAttributes(bytes, start, end, this.#field);
-      lastRead = this.#copy;
+    if (lastRead !== this) {
+      lastAttributes = readAttributes(this.bytes, this.start, this.end, this.#field);
+      lastRead = this;
     }
     return lastAttributes;
   }
@@ -90,12 +95,14 @@ export interface SeriesCacheOptions {
   readonly maxResources: number;
   readonly maxHeads: number;
   readonly seed: number;
+  /** Told of each series that is evicted or forgotten. */
+  readonly onGone?: (series: Series) => void;
 }
 
 /** Interns resources, metric heads and series by their bytes. Ids are given once, also to what comes back after eviction. */
 export class SeriesCache {
   readonly #resources: ByteTable<ResourceEntry>;
-  readonly #heads: ByteTable<MetricHead>;
+  readonly #heads: ByteTable<HeadEntry>;
   readonly #series: ByteTable<SeriesEntry>;
   #resourceIds = 0;
   #headIds = 0;
@@ -104,7 +111,7 @@ export class SeriesCache {
   constructor(options: SeriesCacheOptions) {
     this.#resources = new ByteTable(options.maxResources, options.seed);
     this.#heads = new ByteTable(options.maxHeads, options.seed);
-    this.#series = new ByteTable(options.maxSeries, options.seed, "fields");
+    this.#series = new ByteTable<SeriesEntry>(options.maxSeries, options.seed, "fields", options.onGone);
   }
 
   get size(): number {
@@ -125,12 +132,14 @@ export class SeriesCache {
     const known = this.#resources.find(0, 0, key);
     if (known !== undefined) return known;
     checkAttributes(key.bytes, key.start, key.end, RESOURCE_ATTRIBUTES_FIELD);
-    return this.#resources.add(0, 0, key, (copy) => new ResourceEntry(this.#resourceIds++, copy));
+    return this.#resources.add(0, 0, key, (place) => new ResourceEntry(this.#resourceIds++, place));
   }
 
   /** @param shape distinguishes heads of equal bytes: kind, temporality and monotonicity in one number */
   head(shape: number, key: KeyRange, create: (id: number) => MetricHead): MetricHead {
-    return this.#heads.find(shape, 0, key) ?? this.#heads.add(shape, 0, key, () => create(this.#headIds++));
+    const known = this.#heads.find(shape, 0, key);
+    if (known !== undefined) return known.head;
+    return this.#heads.add(shape, 0, key, (place) => new HeadEntry(create(this.#headIds++), place)).head;
   }
 
   /**
@@ -143,8 +152,8 @@ export class SeriesCache {
     if (known !== undefined) return known;
     checkAttributes(key.bytes, key.start, key.end, field);
     // Attributes have no order: some senders write the same ones in another order each time.
-    return this.#series.findInAnyOrderOrAdd(resource.id, head.id, key, (copy) => {
-      return new SeriesEntry(this.#seriesIds++, head, resource, copy, field);
+    return this.#series.findInAnyOrderOrAdd(resource.id, head.id, key, (place) => {
+      return new SeriesEntry(this.#seriesIds++, head, resource, place, field);
     });
   }
 }

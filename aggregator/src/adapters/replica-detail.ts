@@ -1,0 +1,100 @@
+// What is kept of each pod: of all that an aggregator holds there are most of these.
+import {
+  EGRESS_BANDWIDTH,
+  gatesOf,
+  INGRESS_BANDWIDTH,
+  LABELS,
+  pickedFields,
+  trimmedPod,
+  type KubernetesObject,
+  type OwnerReference,
+} from "@isochrone/kubernetes";
+import { PROBE_LABEL, PROBE_NAME } from "./pod-probe-addresses.ts";
+
+/** What names a pod's workflow and its place in an AppGroup. */
+const READ_LABELS: readonly string[] = [
+  LABELS.workflow,
+  LABELS.appGroup,
+  LABELS.appGroupWorkload,
+  LABELS.partOf,
+];
+const READ_ANNOTATIONS = [INGRESS_BANDWIDTH, EGRESS_BANDWIDTH];
+
+const TEMPLATE_HASH = "pod-template-hash";
+
+/** Beyond so many texts the sharing begins anew: nothing is lost but some memory. */
+const MAX_SHARED = 65_536;
+const shared = new Map<string, string>();
+
+/**
+ * Whose replica a pod is, where it runs, and until when it counts; of a probe its address. A pod that waits behind a gate is kept with all that
+ * is told of it, until the gate is open.
+ */
+export function trimmedReplica(pod: KubernetesObject): KubernetesObject {
+  if (gatesOf(pod).length > 0) return trimmedPod(pod);
+  const { apiVersion, kind, metadata, spec = {}, status = {} } = pod;
+  const { name, namespace, uid, resourceVersion, deletionTimestamp } = metadata;
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const isProbe = metadata.labels?.[PROBE_LABEL] === PROBE_NAME;
+  const labels = readOf(metadata.labels, [
+    ...READ_LABELS,
+    ...(owner?.kind === "ReplicaSet" ? [TEMPLATE_HASH] : []),
+    ...(isProbe ? [PROBE_LABEL] : []),
+  ]);
+  const annotations = readOf(metadata.annotations, READ_ANNOTATIONS);
+  const { nodeName } = spec;
+  return {
+    apiVersion: sharedText(apiVersion),
+    kind: sharedText(kind),
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace: sharedText(namespace) }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+      ...(labels === null ? {} : { labels }),
+      ...(annotations === null ? {} : { annotations }),
+      ...(owner === undefined ? {} : { ownerReferences: [sharedOwner(owner)] }),
+    },
+    spec: typeof nodeName === "string" ? { nodeName: sharedText(nodeName) } : {},
+    status: phaseOf(status, isProbe),
+  };
+}
+
+function phaseOf(status: Readonly<Record<string, unknown>>, isProbe: boolean): Record<string, unknown> {
+  const { phase } = status;
+  const kept = typeof phase === "string" ? { phase: sharedText(phase) } : {};
+  return isProbe ? { ...kept, ...pickedFields(status, ["podIP"]) } : kept;
+}
+
+/** Null: none of them is there. */
+function readOf(
+  texts: Readonly<Record<string, string>> | undefined,
+  keys: readonly string[],
+): Record<string, string> | null {
+  let read: Record<string, string> | null = null;
+  for (const key of keys) {
+    const text = texts?.[key];
+    if (typeof text === "string") (read ??= {})[key] = sharedText(text);
+  }
+  return read;
+}
+
+function sharedOwner({ apiVersion, kind, name, uid, controller }: OwnerReference): OwnerReference {
+  return {
+    apiVersion: sharedText(apiVersion),
+    kind: sharedText(kind),
+    name: sharedText(name),
+    uid: sharedText(uid),
+    ...(controller === undefined ? {} : { controller }),
+  };
+}
+
+/** One copy of what many pods say: each comes as a text of its own. */
+function sharedText(text: string): string {
+  const known = shared.get(text);
+  if (known !== undefined) return known;
+  if (shared.size >= MAX_SHARED) shared.clear();
+  shared.set(text, text);
+  return text;
+}
