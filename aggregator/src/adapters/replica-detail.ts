@@ -7,6 +7,7 @@ import {
   pickedFields,
   trimmedPod,
   type KubernetesObject,
+  type ObjectMeta,
   type OwnerReference,
 } from "@isochrone/kubernetes";
 import { PROBE_LABEL, PROBE_NAME } from "./pod-probe-addresses.ts";
@@ -33,38 +34,43 @@ const shared = new Map<string, string>();
 export function trimmedReplica(pod: KubernetesObject): KubernetesObject {
   if (gatesOf(pod).length > 0) return trimmedPod(pod);
   const { apiVersion, kind, metadata, spec = {}, status = {} } = pod;
-  const { name, namespace, uid, resourceVersion, deletionTimestamp } = metadata;
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
-  const isProbe = metadata.labels?.[PROBE_LABEL] === PROBE_NAME;
-  const labels = readOf(metadata.labels, [
-    ...READ_LABELS,
-    ...(owner?.kind === "ReplicaSet" ? [TEMPLATE_HASH] : []),
-    ...(isProbe ? [PROBE_LABEL] : []),
-  ]);
-  const annotations = readOf(metadata.annotations, READ_ANNOTATIONS);
   const { nodeName } = spec;
   return {
     apiVersion: sharedText(apiVersion),
     kind: sharedText(kind),
-    metadata: {
-      name,
-      ...(namespace === undefined ? {} : { namespace: sharedText(namespace) }),
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-      ...(labels === null ? {} : { labels }),
-      ...(annotations === null ? {} : { annotations }),
-      ...(owner === undefined ? {} : { ownerReferences: [sharedOwner(owner)] }),
-    },
+    metadata: replicaMetadata(metadata),
     spec: typeof nodeName === "string" ? { nodeName: sharedText(nodeName) } : {},
-    status: phaseOf(status, isProbe),
+    status: phaseOf(status, isProbe(metadata)),
   };
 }
 
-function phaseOf(status: Readonly<Record<string, unknown>>, isProbe: boolean): Record<string, unknown> {
+function replicaMetadata(metadata: ObjectMeta): ObjectMeta {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const labels = readOf(metadata.labels, [
+    ...READ_LABELS,
+    ...(owner?.kind === "ReplicaSet" ? [TEMPLATE_HASH] : []),
+    ...(isProbe(metadata) ? [PROBE_LABEL] : []),
+  ]);
+  const annotations = readOf(metadata.annotations, READ_ANNOTATIONS);
+  const { name, namespace } = metadata;
+  return {
+    name,
+    ...(namespace === undefined ? {} : { namespace: sharedText(namespace) }),
+    ...pickedFields(metadata, ["uid", "resourceVersion", "deletionTimestamp"]),
+    ...(labels === null ? {} : { labels }),
+    ...(annotations === null ? {} : { annotations }),
+    ...(owner === undefined ? {} : { ownerReferences: [sharedOwner(owner)] }),
+  };
+}
+
+function isProbe({ labels }: ObjectMeta): boolean {
+  return labels?.[PROBE_LABEL] === PROBE_NAME;
+}
+
+function phaseOf(status: Readonly<Record<string, unknown>>, keepsAddress: boolean): Record<string, unknown> {
   const { phase } = status;
   const kept = typeof phase === "string" ? { phase: sharedText(phase) } : {};
-  return isProbe ? { ...kept, ...pickedFields(status, ["podIP"]) } : kept;
+  return keepsAddress ? { ...kept, ...pickedFields(status, ["podIP"]) } : kept;
 }
 
 /** Null: none of them is there. */

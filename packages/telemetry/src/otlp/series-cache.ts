@@ -40,8 +40,7 @@ export class ResourceEntry extends KeyedEntry {
 }
 
 /** Of which series the attributes were read last, and what they are. */
-let lastRead: SeriesEntry | null = null;
-let lastAttributes: Attributes = {};
+const lastRead: { series: SeriesEntry | null; attributes: Attributes } = { series: null, attributes: {} };
 
 class SeriesEntry extends KeyedEntry implements Series {
   readonly id: number;
@@ -81,11 +80,11 @@ class SeriesEntry extends KeyedEntry implements Series {
    * only. Of all series it would be half a kilobyte each.
    */
   get attributes(): Attributes {
-    if (lastRead !== this) {
-      lastAttributes = readAttributes(this.bytes, this.start, this.end, this.#field);
-      lastRead = this;
+    if (lastRead.series !== this) {
+      lastRead.attributes = readAttributes(this.bytes, this.start, this.end, this.#field);
+      lastRead.series = this;
     }
-    return lastAttributes;
+    return lastRead.attributes;
   }
 }
 
