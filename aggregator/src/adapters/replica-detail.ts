@@ -56,7 +56,7 @@ function replicaMetadata(metadata: ObjectMeta): ObjectMeta {
   return {
     name,
     ...(namespace === undefined ? {} : { namespace: sharedText(namespace) }),
-    ...pickedFields(metadata, ["uid", "resourceVersion", "deletionTimestamp"]),
+    ...pickedFields({ ...metadata }, ["uid", "resourceVersion", "deletionTimestamp"]),
     ...(labels === null ? {} : { labels }),
     ...(annotations === null ? {} : { annotations }),
     ...(owner === undefined ? {} : { ownerReferences: [sharedOwner(owner)] }),
