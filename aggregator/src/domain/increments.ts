@@ -6,6 +6,7 @@ import type { Sink } from "./sink.ts";
 const DELTA = -2;
 /** Without a sample. */
 const NO_TRACK = -1;
+const RELEASED = -3;
 
 /**
  * Takes the increments of one series on the aggregator's time line. Cumulative series are tracked on their source's own clock, which
@@ -33,10 +34,28 @@ export abstract class IncrementSink implements Sink {
     this.observe(point, point.startMs, value);
   }
 
+  /** True once its series is gone, or bound anew. */
+  get isReleased(): boolean {
+    return this.#track === RELEASED;
+  }
+
+  /**
+   * Takes what a counter that is missing is likely to have counted after its last sample, see {@link CounterTracks.end}.
+   * @param newest up to when its source has spoken of others
+   */
+  endIfMissing({
+    timeMs,
+    offsetMs,
+    clockGeneration,
+  }: Pick<PointTime, "timeMs" | "offsetMs" | "clockGeneration">): void {
+    if (this.#track < 0 || this.#clockGeneration !== clockGeneration || !this.live) return;
+    const increment = this.#tracks.end(this.#track, timeMs);
+    if (increment !== null) this.take(shifted(increment, offsetMs));
+  }
+
   release(): void {
-    if (this.#track < 0) return;
-    this.#tracks.release(this.#track);
-    this.#track = NO_TRACK;
+    if (this.#track >= 0) this.#tracks.release(this.#track);
+    this.#track = RELEASED;
   }
 
   /** @param startMs when the counter began, on the source's clock; 0 where unknown */
@@ -53,10 +72,14 @@ export abstract class IncrementSink implements Sink {
     else if (this.#clockGeneration !== clockGeneration) tracks.clear(this.#track);
     this.#clockGeneration = clockGeneration;
     const increment = tracks.observe(this.#track, startMs, timeMs, value);
-    if (increment === null || offsetMs === 0) return increment;
-    const { fromMs, toMs, delta, reset } = increment;
-    return { fromMs: fromMs + offsetMs, toMs: toMs + offsetMs, delta, reset };
+    return increment === null ? null : shifted(increment, offsetMs);
   }
+}
+
+function shifted(increment: Increment, offsetMs: number): Increment {
+  if (offsetMs === 0) return increment;
+  const { fromMs, toMs, delta, reset } = increment;
+  return { fromMs: fromMs + offsetMs, toMs: toMs + offsetMs, delta, reset };
 }
 
 function deltaIncrement(point: PointTime, value: number): Increment {

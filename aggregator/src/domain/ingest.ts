@@ -16,6 +16,8 @@ import { bindTraffic } from "./bind-traffic.ts";
 import { bindUsage } from "./bind-usage.ts";
 import { DroppedReports } from "./dropped-reports.ts";
 import { createIngestCounts, REFUSED, type IngestCounts, type Refused } from "./ingest-counts.ts";
+import { IncrementSink } from "./increments.ts";
+import { MissingCounters } from "./missing-counters.ts";
 import { RepeatGuard } from "./repeats.ts";
 import { SeriesBudgets, type SeriesBudget } from "./series-budgets.ts";
 import type { SinkTables } from "./sink-tables.ts";
@@ -92,6 +94,7 @@ export class Ingest implements MetricsVisitor {
   readonly #options: IngestOptions;
   readonly #decoder: MetricsDecoder;
   readonly #tracks: CounterTracks;
+  readonly #missing: MissingCounters;
   #quarantine: MetricsDecoder | null = null;
   readonly #budgets: SeriesBudgets;
   readonly #sequences: RecordSequences;
@@ -112,6 +115,8 @@ export class Ingest implements MetricsVisitor {
   /** Cumulative series that began before may have been counted by somebody else, up to a sample that isn't known here. */
   #countersSinceMs = Number.NEGATIVE_INFINITY;
   #newestEventMs = Number.NEGATIVE_INFINITY;
+  /** Of the record in hand, on its source's clock. */
+  #newestTimeMs = Number.NEGATIVE_INFINITY;
   /** When series were last looked for that had no point. */
   #sweptMs = Number.NaN;
 
@@ -121,6 +126,7 @@ export class Ingest implements MetricsVisitor {
     this.#onRefused = parts.onRefused ?? ((): void => undefined);
     this.#decoder = this.#createDecoder(options.maxSeries);
     this.#tracks = new CounterTracks({ maxFirstSpanMs: tables.shape.windowMs });
+    this.#missing = new MissingCounters(options.maxSources);
     this.#budgets = new SeriesBudgets(
       options.maxSeriesPerSource === undefined
         ? options.maxSeries
@@ -188,12 +194,17 @@ export class Ingest implements MetricsVisitor {
     this.#tally.records++;
     this.#refusedReason = null;
     this.#newestEventMs = Number.NEGATIVE_INFINITY;
+    this.#newestTimeMs = Number.NEGATIVE_INFINITY;
     if (!this.#openRecord(record, nowMs, isReplay)) return this.#refusedReason;
     try {
       this.#decoderNow().decode(record.value, this);
     } catch (error) {
       if (!(error instanceof OtlpError)) throw error;
       this.#refuseRecord(error.code, error.message);
+    }
+    if (this.#newestTimeMs > 0) {
+      const { offsetMs, clockGeneration } = this.#point;
+      this.#missing.look(this.#source, { timeMs: this.#newestTimeMs, offsetMs, clockGeneration });
     }
     return this.#refusedReason;
   }
@@ -314,6 +325,7 @@ export class Ingest implements MetricsVisitor {
       return null;
     }
     if (eventMs > this.#newestEventMs) this.#newestEventMs = eventMs;
+    if (timeMs > this.#newestTimeMs) this.#newestTimeMs = timeMs;
     point.startMs = binding instanceof Binding ? this.#startOf(binding, series, startMs) : startMs;
     point.timeMs = timeMs;
     point.eventMs = eventMs;
@@ -355,9 +367,12 @@ export class Ingest implements MetricsVisitor {
 
   #bind(series: Series): Sink {
     const { channels } = this.#tables;
+    const traffic = bindTraffic(series, channels, this.#tracks);
+    // A pod's own proxy counts: it ends with the pod. Of others that count for many, nothing is known by their silence.
+    if (traffic instanceof IncrementSink) this.#missing.add(this.#source, traffic);
     return (
       bindProbe(series, this.#tables) ??
-      bindTraffic(series, channels, this.#tracks) ??
+      traffic ??
       bindServiceGraph(series, channels, this.#tracks) ??
       bindUsage(series, this.#tables, this.#tracks) ??
       UNUSED_SINKS.unknown_metric

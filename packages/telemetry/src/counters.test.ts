@@ -123,6 +123,54 @@ describe("CounterTracks", () => {
     expect(tracks.observe(track, 2_100, 2_500, 0.75)).toMatchObject({ delta: 0.75, reset: true });
   });
 
+  describe("a counter that is read no more", () => {
+    const sampled = (...samples: (readonly [timeMs: number, value: number])[]) => {
+      const tracks = new CounterTracks();
+      const track = tracks.take();
+      for (const [timeMs, value] of samples) tracks.observe(track, 500, timeMs, value);
+      return {
+        end: (timeMs: number) => tracks.end(track, timeMs),
+        observe: (timeMs: number, value: number, startMs = 500) =>
+          tracks.observe(track, startMs, timeMs, value),
+      };
+    };
+
+    it("is taken to have gone on for half an interval at its last rate, once", () => {
+      const { end } = sampled([1_000, 10], [2_000, 30]);
+      expect(end(3_400)).toBeNull();
+      expect(end(3_500)).toEqual({ fromMs: 2_000, toMs: 2_500, delta: 10, reset: false });
+      expect(end(9_000)).toBeNull();
+    });
+
+    it("is not while nothing is known of its rate, or it stood still", () => {
+      expect(sampled([1_000, 10]).end(1e9)).toBeNull();
+      expect(sampled([1_000, 10], [2_000, 10]).end(1e9)).toBeNull();
+      expect(sampled([1_000, 10], [2_000, 4]).end(1e9)).toBeNull();
+      expect(sampled().end(1e9)).toBeNull();
+    });
+
+    it("counts nothing twice when it was only away", () => {
+      const { end, observe } = sampled([1_000, 10], [2_000, 30]);
+      end(4_000);
+      expect(observe(4_000, 70)).toEqual({ fromMs: 2_500, toMs: 4_000, delta: 30, reset: false });
+      expect(end(6_000)).toBeNull();
+      expect(end(7_000)).toEqual({ fromMs: 4_000, toMs: 5_000, delta: 20, reset: false });
+    });
+
+    it("is never taken back: what it did less than was taken is nothing", () => {
+      const { end, observe } = sampled([1_000, 10], [2_000, 30]);
+      end(4_000);
+      expect(observe(4_000, 32)).toMatchObject({ delta: 0, reset: false });
+      expect(observe(5_000, 33)).toMatchObject({ delta: 1 });
+    });
+
+    it("counts its new life whole when it began anew", () => {
+      const { end, observe } = sampled([1_000, 10], [2_000, 30]);
+      end(4_000);
+      expect(observe(5_000, 7, 3_000)).toEqual({ fromMs: 3_000, toMs: 5_000, delta: 7, reset: true });
+    });
+  });
+
   it("gives a track that was given back to the next one, without a memory", () => {
     const tracks = new CounterTracks();
     const kept = tracks.take();

@@ -17,14 +17,24 @@ export interface CounterTracksOptions {
   readonly maxFirstSpanMs?: number;
 }
 
-/** Columns of a track, in a row of four doubles. */
+/** Columns of a track, a row of doubles. */
 const START_MS = 0;
 /** A start that lay after the newest sample that came with it: what it began is counted already, if the value fell. */
 const EARLY_START_MS = 1;
 /** 0: no sample yet. */
 const TIME_MS = 2;
 const VALUE = 3;
-const COLUMNS = 4;
+/** Between the two newest samples: time, and by how much the counter grew; 0 while there are not two of one life. */
+const SPAN_MS = 4;
+const GROWTH = 5;
+/** What `end` has added after the newest sample; a later one doesn't count it again. */
+const ADDED = 6;
+const COLUMNS = 7;
+
+/** A series that was missing from so many of its own intervals has ended, or its source failed to read it once. */
+const SILENT_SPANS = 1.5;
+/** A counter goes on for half an interval after the last time that it was read, on average. */
+const UNSEEN_SPANS = 0.5;
 
 const TRACKS_PER_BLOCK = 256;
 
@@ -89,9 +99,30 @@ export class CounterTracks {
     // A sample without a start doesn't make us forget the one that we know, unless the counter began anew.
     if (knownStartMs > 0 || increment?.reset === true) block[at + START_MS] = knownStartMs;
     if (startMs > timeMs) block[at + EARLY_START_MS] = startMs;
+    const isSameLife = beforeMs > 0 && increment?.reset === false;
+    block[at + SPAN_MS] = isSameLife ? timeMs - beforeMs : 0;
+    block[at + GROWTH] = isSameLife ? value - block[at + VALUE]! : 0;
+    block[at + ADDED] = 0;
     block[at + TIME_MS] = timeMs;
     block[at + VALUE] = value;
     return increment;
+  }
+
+  /**
+   * What a counter that is read no more is likely to have counted after its last sample: half an interval at its last rate, as Prometheus'
+   * `rate` takes it where a series ends. Without it the sum over replicas that come and go is too small, always. Null while it isn't missing,
+   * and after that was said once. Should it have been away only, what was added here is deducted from its next increment.
+   * @param timeMs up to which its source has spoken of others, on the source's clock
+   */
+  end(track: number, timeMs: number): Increment | null {
+    const block = this.#blockOf(track);
+    const at = placeOf(track);
+    const spanMs = block[at + SPAN_MS]!;
+    const growth = block[at + GROWTH]!;
+    const lastMs = block[at + TIME_MS]!;
+    if (growth === 0 || block[at + ADDED] !== 0 || timeMs < lastMs + SILENT_SPANS * spanMs) return null;
+    const delta = (block[at + ADDED] = growth * UNSEEN_SPANS);
+    return { fromMs: lastMs, toMs: lastMs + spanMs * UNSEEN_SPANS, delta, reset: false };
   }
 
   #first(startMs: number, timeMs: number, value: number): Increment | null {
@@ -110,16 +141,18 @@ function placeOf(track: number): number {
 
 function next(block: Float64Array, at: number, startMs: number, timeMs: number, value: number): Increment {
   const lastStartMs = block[at + START_MS]!;
-  const lastMs = block[at + TIME_MS]!;
+  const added = block[at + ADDED]!;
+  const sampledMs = block[at + TIME_MS]!;
+  const lastMs = added > 0 ? Math.min(timeMs, sampledMs + block[at + SPAN_MS]! * UNSEEN_SPANS) : sampledMs;
   const lastValue = block[at + VALUE]!;
   // A start that was not known before is a new one if it lies after what was already counted.
   const restarted =
     startMs > 0 &&
     startMs !== lastStartMs &&
     startMs !== block[at + EARLY_START_MS] &&
-    (lastStartMs > 0 || startMs >= lastMs);
+    (lastStartMs > 0 || startMs >= sampledMs);
   if (!restarted && value >= lastValue)
-    return { fromMs: lastMs, toMs: timeMs, delta: value - lastValue, reset: false };
+    return { fromMs: lastMs, toMs: timeMs, delta: Math.max(0, value - lastValue - added), reset: false };
   const fromMs = startMs > lastMs && startMs < timeMs ? startMs : lastMs;
   return { fromMs, toMs: timeMs, delta: value, reset: true };
 }
