@@ -1,4 +1,4 @@
-import type { ClusterGraphSnapshot, Link } from "@isochrone/topology";
+import type { ClusterGraphSnapshot, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { GraphHistory } from "./graph-history.ts";
 import type { PublishedGraphs } from "./graph-keeper.ts";
@@ -68,6 +68,39 @@ describe("the graphs of former moments", () => {
     expect([times[0], times.at(-1)]).toEqual([0, 99]);
     const gaps = times.slice(1).map((time, index) => time - times[index]!);
     expect(Math.max(...gaps)).toBeLessThanOrEqual(34);
+  });
+
+  test("share the pods that stay where they were, and are thinned out by those that don't", () => {
+    const withPods = (version: number, nodes: readonly string[]): PublishedGraphs => ({
+      ...graphs(version, NOW + version * 10_000, []),
+      workflows: () => {
+        const pods = nodes.map((node, index) => ({ name: `web-${index}`, node }));
+        const workload = { name: "web", kind: "Deployment", namespace: "shop", pods };
+        const graph = {
+          version,
+          observedAt: "",
+          namespace: "shop",
+          name: "shop",
+          workloads: [workload],
+          channels: [],
+        };
+        return new Map([["shop/shop", graph as unknown as WorkflowGraphSnapshot]]);
+      },
+    });
+    const podsAt = (kept: GraphHistory, version: number) =>
+      kept
+        .at(NOW + version * 10_000)
+        .workflows("full")
+        .get("shop/shop")!.workloads[0]!.pods;
+    const same = Array.from({ length: 100 }, () => "n1");
+    const shared = history({ maxBytes: 15_000 });
+    for (let version = 0; version < 10; version++) shared.keep(withPods(version, same));
+    expect(shared.times()).toHaveLength(10);
+    expect(podsAt(shared, 9)).toBe(podsAt(shared, 0));
+    const moving = history({ maxBytes: 15_000 });
+    for (let version = 0; version < 10; version++) moving.keep(withPods(version, same.with(version, "n2")));
+    expect(moving.times().length).toBeLessThan(4);
+    expect(podsAt(moving, 9)[9]).toEqual({ name: "web-9", node: "n2" });
   });
 
   test("tell how a pair was, also where it comes and goes", () => {

@@ -18,6 +18,8 @@ export interface GraphHistoryOptions {
 
 /** Of the strings and numbers of a node, workload or channel as an object; links are columns. */
 const OBJECT_BYTES = 400;
+/** Of a pod's place, beside its names, which the live graph has too. */
+const POD_BYTES = 48;
 
 interface Frame {
   readonly atMs: number;
@@ -100,10 +102,16 @@ export class GraphHistory {
 
 function frameOf(graphs: PublishedGraphs, before: Frame | null): Frame {
   const { links, ...cluster } = graphs.cluster("full");
-  const workflows = graphs.workflows("full");
   const columns = LinkColumns.of(links, before?.links ?? null);
+  const workflows = new Map<string, WorkflowGraphSnapshot>();
   let objects = cluster.nodes.length;
-  for (const { workloads, channels } of workflows.values()) objects += workloads.length + channels.length;
+  let pods = 0;
+  for (const [key, graph] of graphs.workflows("full")) {
+    const { kept, newPods } = withSharedPods(graph, before?.workflows.get(key));
+    workflows.set(key, kept);
+    objects += graph.workloads.length + graph.channels.length;
+    pods += newPods;
+  }
   return {
     atMs: graphs.builtAtMs,
     version: graphs.version,
@@ -111,8 +119,33 @@ function frameOf(graphs: PublishedGraphs, before: Frame | null): Frame {
     links: columns,
     coordinates: graphs.coordinates,
     workflows,
-    bytes: links.length * FIGURE_BYTES + objects * OBJECT_BYTES,
+    bytes: links.length * FIGURE_BYTES + objects * OBJECT_BYTES + pods * POD_BYTES,
   };
+}
+
+type Pods = WorkflowGraphSnapshot["workloads"][number]["pods"];
+
+/** Most pods are where they were a minute ago: their list is kept once for all graphs. */
+function withSharedPods(
+  graph: WorkflowGraphSnapshot,
+  before: WorkflowGraphSnapshot | undefined,
+): { kept: WorkflowGraphSnapshot; newPods: number } {
+  const known = new Map(before?.workloads.map(({ name, pods }) => [name, pods]));
+  let newPods = 0;
+  const workloads = graph.workloads.map((workload) => {
+    const pods = known.get(workload.name);
+    if (pods !== undefined && areSame(pods, workload.pods)) return { ...workload, pods };
+    newPods += workload.pods.length;
+    return workload;
+  });
+  return { kept: { ...graph, workloads }, newPods };
+}
+
+function areSame(a: Pods, b: Pods): boolean {
+  return (
+    a.length === b.length &&
+    a.every(({ name, node }, index) => name === b[index]!.name && node === b[index]!.node)
+  );
 }
 
 function pointOf(
