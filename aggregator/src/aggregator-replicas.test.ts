@@ -4,7 +4,7 @@ import type { ClusterStore } from "@isochrone/kubernetes";
 import { createRegistry, seededRandom } from "@isochrone/runtime";
 import { ManualClock } from "@isochrone/runtime/testing";
 import { TOPICS } from "@isochrone/telemetry";
-import type { BandwidthLeaseAnswer } from "@isochrone/topology";
+import type { BandwidthLeaseAnswer, Health } from "@isochrone/topology";
 import type { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startAggregator, type RunningAggregator } from "./testing/aggregator.ts";
@@ -80,6 +80,25 @@ test("replicas elect one, know each other, and pass on what only the leader may 
   expect(await gauges("isochrone_aggregator_leader")).toEqual([1, 0]);
   expect(await gauges("isochrone_aggregator_live_replicas")).toEqual([2, 2]);
   expect((await askLease(second, "n0")).lease).toMatchObject({ target: "n1" });
+});
+
+test("each says how all of them are, asked for it, and which partitions each reads", async () => {
+  const first = await join("a");
+  const second = await join("b");
+  await pass(LEASE_MS + 5000);
+  const said = await second.aggregator.app.inject("/api/v1/health?replicas=all");
+  const { replicas } = said.json<Health>();
+  expect(replicas.all).toMatchObject([
+    { replica: "b", problem: null, isLeader: false, ready: true },
+    { replica: "a", problem: null, isLeader: true, ready: true },
+  ]);
+  const owned = replicas.all!.map(({ ownedPartitions }) => ownedPartitions!);
+  expect(owned[0]).toBe(replicas.ownedPartitions);
+  // Three partitions of each input topic, each read by one of them.
+  expect((owned[0]! + owned[1]!) % 3).toBe(0);
+  expect(Math.min(...owned)).toBeGreaterThan(0);
+  const alone = await first.aggregator.app.inject("/api/v1/health");
+  expect(alone.json<Health>().replicas.all).toBeUndefined();
 });
 
 test("a new leader knows which pairs were tested, by the bursts in the graph", async () => {

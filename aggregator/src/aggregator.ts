@@ -173,12 +173,15 @@ class RunningAggregator implements Aggregator {
   }
 
   async #createServer(): Promise<HttpApp> {
-    const { logger, registry, clock, page, bus } = this.#deps;
+    const { logger, registry, clock, page, bus, certificates = null } = this.#deps;
     const config = this.#config;
     const app = await createGraphApi({
       logger,
       registry,
-      tls: serverTlsOf(config, clock),
+      tls:
+        certificates === null
+          ? serverTlsOf(config, clock)
+          : { current: () => certificates.current(), checkMs: certificates.checkMs, clock },
       gate: this.#deps.access?.gate,
       isMetricsOpen: this.#deps.access?.isMetricsOpen ?? true,
       bodyLimitBytes: config.bodyLimitBytes,

@@ -3,6 +3,7 @@ import type { ClusterStore } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import type { RequestGate } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
+import type { KeptCertificates } from "./adapters/own-certificates.ts";
 import type { ClusterControllersConfig } from "./cluster-controllers.ts";
 import type { CoordinateFitter, KeyStore, Leadership, PageAssets, ProbeAddresses } from "./ports.ts";
 import type { AnnotationConfig } from "./writers/settings.ts";
@@ -35,6 +36,8 @@ export interface AggregatorDependencies {
   readonly leaseStore?: ClusterStore;
   /** Who may ask for what. @default everyone: for loopback only */
   readonly access?: { readonly gate: RequestGate | undefined; readonly isMetricsOpen: boolean };
+  /** What all replicas serve by; running. @default files, as the settings say */
+  readonly certificates?: KeptCertificates | null;
   /**
    * True: other replicas read the same bus, and share the work: this takes a bus whose topics all of them see. False: this replica reads
    * everything, alone. @default false

@@ -1,3 +1,4 @@
+import type { Distribution } from "@isochrone/telemetry";
 import type {
   ClusterGraphSnapshot,
   DeclaredCosts,
@@ -6,7 +7,7 @@ import type {
 } from "@isochrone/topology";
 import { buildClusterGraph, clusterGraphSteps, type CostRule } from "./domain/cluster-graph.ts";
 import { fullName, type ClusterState } from "./domain/cluster-state.ts";
-import type { LinkOrder } from "./domain/compare.ts";
+import { compareText, type LinkOrder } from "./domain/compare.ts";
 import type { Coordinates } from "./domain/coordinates.ts";
 import type { EventHistory } from "./domain/event-history.ts";
 import { diffGraphs, type Graphs } from "./domain/graph-diff.ts";
@@ -39,6 +40,12 @@ export interface BuildInputs {
   readonly coordinates: Coordinates | null;
   /** Costs between areas that somebody declared; null where they are read and there are none, absent where they aren't read. */
   readonly declaredCosts?: DeclaredCosts | null;
+}
+
+/** What one method measured of a pair. */
+export interface LinkDistribution extends Pick<LinkKey, "method" | "ipFamily"> {
+  /** Seconds. */
+  readonly rtt: Distribution;
 }
 
 /** Builds the graphs version by version, keeps the newest, and tells what changed. */
@@ -76,6 +83,27 @@ export class GraphKeeper {
     return Array.from(all)
       .filter(([name]) => this.#changedIn.get(name)! > version)
       .map(([, graph]) => graph);
+  }
+
+  /** Round-trip times of one ordered pair in the window, by method, as the graph lists its links; those without an answer are left out. */
+  distributions(source: string, target: string, nowMs: number): LinkDistribution[] {
+    const { links, shape } = this.#tables;
+    const states = links.sorted();
+    let low = 0;
+    for (let high = states.length; low < high;) {
+      const middle = (low + high) >>> 1;
+      const { key } = states[middle]!;
+      if ((compareText(key.source, source) || compareText(key.target, target)) < 0) low = middle + 1;
+      else high = middle;
+    }
+    const found: LinkDistribution[] = [];
+    for (let at = low; at < states.length; at++) {
+      const { key } = states[at]!;
+      if (key.source !== source || key.target !== target) break;
+      const rtt = states[at]!.read(nowMs, shape.panes)?.rtt ?? null;
+      if (rtt !== null) found.push({ method: key.method, ipFamily: key.ipFamily, rtt });
+    }
+    return found;
   }
 
   /** How links are valued. */

@@ -47,6 +47,7 @@ export { aggregatorSettings } from "./settings.ts";
 export type { AggregatorConfig } from "./settings.ts";
 export { openAccess } from "./http/access.ts";
 export type { AccessSurroundings } from "./http/access.ts";
+export { certificateSettings } from "./http/certificate-settings.ts";
 export { clusterControllerSections, createClusterControllers } from "./cluster-controllers.ts";
 export type { ClusterControllersConfig, ClusterControllersDependencies } from "./cluster-controllers.ts";
 export type { AnnotatedObjects } from "./writers/annotation-planner.ts";

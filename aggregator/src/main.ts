@@ -7,9 +7,11 @@ import { kubernetesSettings } from "@isochrone/kubernetes/api-server";
 import { serviceMain } from "@isochrone/runtime/main";
 import { openAside } from "./adapters/open-aside.ts";
 import { openCluster } from "./adapters/open-cluster.ts";
+import { openOwnCertificates } from "./adapters/own-certificates.ts";
 import { createAggregator } from "./aggregator.ts";
 import { clusterControllerSections } from "./cluster-controllers.ts";
 import { openAccess } from "./http/access.ts";
+import { certificateSettings } from "./http/certificate-settings.ts";
 import { aggregatorSettings } from "./settings.ts";
 import { annotationSettings } from "./writers/settings.ts";
 
@@ -24,6 +26,7 @@ await serviceMain({
     bus: busSettings,
     kubernetes: kubernetesSettings,
     access: accessSettings,
+    certificates: certificateSettings,
     annotations: annotationSettings,
     ...clusterControllerSections,
   },
@@ -34,6 +37,11 @@ await serviceMain({
     const aside = isReal ? await openAside(shared.kubernetes, around) : null;
     const { host } = config;
     const gate = openAccess(shared.access, { ...surroundings, store: aside?.reviews ?? null, host });
+    const certificates = openOwnCertificates(shared.certificates, {
+      ...surroundings,
+      store: aside?.leases ?? null,
+      certFile: config.tlsCertFile,
+    });
     const isMetricsOpen = shared.access.openMetrics;
     const { bus, service } = await openBus(shared.bus, {
       ...surroundings,
@@ -44,10 +52,20 @@ await serviceMain({
     const access = { gate, isMetricsOpen };
     const page = createPage();
     const leaseStore = aside?.leases ?? store;
-    const deps = { ...surroundings, bus, isShared, store, leaseStore, page, access, controllers: shared };
+    const deps = {
+      ...surroundings,
+      bus,
+      isShared,
+      store,
+      leaseStore,
+      page,
+      access,
+      certificates,
+      controllers: shared,
+    };
     // A cluster of its own is annotated; a dump only when asked.
     const annotations = { ...shared.annotations, nodes: shared.annotations.nodes ?? isReal };
-    const asides = aside?.services ?? [];
+    const asides = [...(aside?.services ?? []), ...(certificates === null ? [] : [certificates])];
     return [...services, ...asides, service, createAggregator(config, { ...deps, annotations })];
   },
 });

@@ -1,8 +1,10 @@
 import { electionTiming, type ClusterStore } from "@isochrone/kubernetes";
 import { authorizedFetch, type Clock, type Logger, type Random, type Service } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
+import type { KeptCertificates } from "./adapters/own-certificates.ts";
 import { ReportRelay } from "./http/forward-reports.ts";
 import { LeaderForward } from "./http/forward.ts";
+import { ReplicaHealths } from "./http/replica-healths.ts";
 import { LeaseLeadership, type ReplicaOptions } from "./leadership.ts";
 import { registerReplicaMetrics } from "./replicas-metrics.ts";
 import { Replicas } from "./replicas.ts";
@@ -17,6 +19,8 @@ export interface ReplicationDependencies {
   readonly registry: Registry;
   /** Base address of this replica; null before it listens. */
   readonly url: () => string | null;
+  /** What all replicas serve by. @default the other replicas' are judged as the settings say */
+  readonly certificates?: KeptCertificates | null;
 }
 
 /** One replica among several: who leads, who is alive, and how requests reach the leader. */
@@ -25,6 +29,7 @@ export class Replication implements Service {
   readonly replicas: Replicas;
   readonly forward: LeaderForward;
   readonly relay: ReportRelay;
+  readonly healths: ReplicaHealths;
 
   /** Null where this is the only replica. */
   static of(config: AggregatorConfig, deps: ReplicationDependencies): Replication | null {
@@ -32,7 +37,7 @@ export class Replication implements Service {
   }
 
   private constructor(replica: string, config: AggregatorConfig, deps: ReplicationDependencies) {
-    const { registry, ...surroundings } = deps;
+    const { registry, certificates = null, ...surroundings } = deps;
     const options: ReplicaOptions = {
       ...surroundings,
       namespace: config.replicaNamespace,
@@ -44,18 +49,21 @@ export class Replication implements Service {
     this.replicas = new Replicas({ ...options, leadership: this.leadership });
     const metrics = registerReplicaMetrics(registry, () => this);
     const { clock, logger } = deps;
+    const fetch = authorizedFetch({
+      tokenFile: config.replicaTokenFile,
+      caFile: config.replicaCaFile,
+      ca: certificates === null ? null : () => certificates.trusted(),
+      serverName: certificates?.serverName ?? config.replicaServerName,
+      clock: deps.clock,
+    });
     this.forward = new LeaderForward({
       leadership: this.leadership,
       replica,
       clock,
-      fetch: authorizedFetch({
-        tokenFile: config.replicaTokenFile,
-        caFile: config.replicaCaFile,
-        serverName: config.replicaServerName,
-        clock: deps.clock,
-      }),
+      fetch,
       onFailed: metrics.onForwardFailed,
     });
+    this.healths = new ReplicaHealths({ replicas: this.replicas, replica, clock, fetch });
     this.relay = new ReportRelay({ forward: this.forward, clock, logger });
   }
 

@@ -36,6 +36,8 @@ import type { Planner, PlannerDeps } from "./planner/planner.ts";
 import type { PlannerConfig } from "./planner/settings.ts";
 import { spreadLimits } from "./planner/spread.ts";
 import type { GraphSource } from "./ports.ts";
+import { Proposer } from "./proposals/proposer.ts";
+import type { ProposalsConfig, ProposerDeps } from "./proposals/proposer.ts";
 import { registerWorkflowMetrics } from "./workflow-metrics.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 import type { WebhookConfig } from "./webhook/settings.ts";
@@ -57,6 +59,8 @@ export interface SchedulerPluginDeps {
   readonly planner?: PlannerConfig;
   /** Of what moves running pods; needs a store, and the planner. @default there is none */
   readonly descheduler?: DeschedulerConfig;
+  /** Of plans for workflows that run, which nobody carries out; needs a store. @default there are none */
+  readonly proposals?: ProposalsConfig;
   /** For what the planner writes of pods, with a rate limit of its own. @default `store` */
   readonly landingStore?: ClusterStore;
 }
@@ -90,6 +94,7 @@ class SchedulerService implements SchedulerPlugin {
   readonly #webhook: Webhook | null;
   readonly #planner: Planner | null;
   readonly #descheduler: Descheduler | null;
+  readonly #proposer: Proposer | null;
   readonly #plans = new PlanLog(KEPT_PLANS);
   readonly #decisions: DecisionLog;
   readonly #placer: Placer;
@@ -131,6 +136,7 @@ class SchedulerService implements SchedulerPlugin {
     const newId = decisionIds(deps.random);
     this.#planner = this.#createPlanner(ofLeader, newId);
     this.#descheduler = this.#createDescheduler(ofLeader, newId);
+    this.#proposer = this.#createProposer(ofCluster, newId);
     const { strategy, usageHeadroom } = config;
     this.#placer = new Placer({
       graphs: this.#graphs,
@@ -175,6 +181,7 @@ class SchedulerService implements SchedulerPlugin {
     await this.#appGroups?.start();
     await this.#planner?.start();
     await this.#descheduler?.start();
+    await this.#proposer?.start();
     await this.#webhook?.start();
     const app = await this.#createApp();
     const address = await listen(app, { host, port, setting: "scheduler.port" });
@@ -187,6 +194,7 @@ class SchedulerService implements SchedulerPlugin {
     await this.#listening?.app.close();
     await this.#gauges.stop();
     await this.#webhook?.stop();
+    await this.#proposer?.stop();
     await this.#descheduler?.stop();
     await this.#planner?.stop();
     await this.#appGroups?.stop();
@@ -222,6 +230,14 @@ class SchedulerService implements SchedulerPlugin {
       bytesPerRequest,
       podEvents,
     });
+  }
+
+  #createProposer(
+    deps: (SchedulerPluginDeps & Pick<ProposerDeps, "pods" | "objects">) | null,
+    newId: () => string,
+  ): Proposer | null {
+    if (deps?.proposals === undefined) return null;
+    return new Proposer(deps.proposals, { ...deps, graphs: this.#graphs, plans: this.#plans, newId });
   }
 
   #createDescheduler(
@@ -318,8 +334,10 @@ function leadershipOf(
 }
 
 /** Moves are decided by more than plans are, plans by what filters look at, and the other parts need little of a pod. */
-function trimOf({ planner, descheduler }: SchedulerPluginDeps): Pick<ClusterPodsOptions, "trim"> {
-  if (descheduler !== undefined && descheduler.mode !== "off") return { trim: movablePod };
+function trimOf(deps: SchedulerPluginDeps): Pick<ClusterPodsOptions, "trim"> {
+  const { planner, descheduler, proposals } = deps;
+  if ((descheduler !== undefined && descheduler.mode !== "off") || proposals !== undefined)
+    return { trim: movablePod };
   return planner?.enabled === true ? { trim: plannerPod } : {};
 }
 

@@ -22,6 +22,8 @@ export interface PageGroundOptions {
   readonly degree: number;
   /** How node `index` is called. @default node-0001 */
   readonly nameOf?: (index: number) => string;
+  /** Workflows of a Deployment each, called by `workflowOf`. @default 0 */
+  readonly workflows?: number;
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
@@ -51,6 +53,8 @@ export async function startPageGround(options: PageGroundOptions): Promise<PageG
   const store = createMemoryStore({ clock: systemClock });
   for (const [index, name] of names.entries())
     await store.create(nodeObject(name, Math.floor(index / zoneSize)));
+  for (let index = 0; index < (options.workflows ?? 0); index++)
+    await store.create(deploymentObject(workflowOf(index)));
   const bus = createMemoryBus({ clock: systemClock });
   const { aggregator: config } = loadSettings([aggregatorSettings], {
     env: {},
@@ -83,20 +87,8 @@ export async function startPageGround(options: PageGroundOptions): Promise<PageG
   };
   const publish = async (): Promise<void> => {
     for (const [source, name] of names.entries()) {
-      const metrics = metricsOf(
-        peers[source]!.map((target) => ({ target: names[target]!, ms: rttOf(source, target) })),
-      );
-      await bus.publish(TOPICS.probe, [
-        {
-          key: name,
-          value: encodeMetrics({
-            resource: { [RESOURCE_ATTRIBUTES.node]: name },
-            scope: { name: "test" },
-            metrics,
-          }),
-          headers: {},
-        },
-      ]);
+      const samples = peers[source]!.map((target) => ({ target: names[target]!, ms: rttOf(source, target) }));
+      await bus.publish(TOPICS.probe, [{ key: name, value: recordsOf(name, samples), headers: {} }]);
     }
   };
   await publish();
@@ -135,7 +127,22 @@ function peersOf(index: number, nodes: number, degree: number): number[] {
   return [...peers];
 }
 
-function nodeObject(name: string, zone: number) {
+/** Name of a workflow and of its one workload. */
+export function workflowOf(index: number): string {
+  return `flow-${String(index + 1).padStart(5, "0")}`;
+}
+
+function deploymentObject(name: string) {
+  const labels = { app: name, "isochrone.dev/workflow": name };
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { namespace: "many", name, labels },
+    spec: { selector: { matchLabels: { app: name } }, template: { metadata: { labels }, spec: {} } },
+  };
+}
+
+export function nodeObject(name: string, zone: number) {
   return {
     apiVersion: "v1",
     kind: "Node",
@@ -153,7 +160,22 @@ function nodeObject(name: string, zone: number) {
   };
 }
 
-function metricsOf(samples: readonly { readonly target: string; readonly ms: number | null }[]): Metric[] {
+interface Sample {
+  readonly target: string;
+  /** null: nothing comes back. */
+  readonly ms: number | null;
+}
+
+/** What a node's probe publishes at once. */
+export function recordsOf(node: string, samples: readonly Sample[]): Uint8Array {
+  return encodeMetrics({
+    resource: { [RESOURCE_ATTRIBUTES.node]: node },
+    scope: { name: "test" },
+    metrics: metricsOf(samples),
+  });
+}
+
+function metricsOf(samples: readonly Sample[]): Metric[] {
   const timeMs = Date.now();
   const head = (target: string) => ({ destination_node: target, method: "udp_rr", ip_family: "4" });
   return [

@@ -16,14 +16,25 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
+const DESK = { width: 1400, height: 1000 };
+const PHONE = { width: 400, height: 800 };
+/** What barriers are looked for in: colours depend on the theme, and what fits on the width. */
+const LOOKS = [
+  ["light", DESK],
+  ["dark", DESK],
+  ["dark", PHONE],
+] as const;
+
 export class PageVisit {
   readonly page: Page;
   /** Errors of the browser. */
   readonly faults: string[] = [];
   readonly #browser: Browser;
   readonly #url: string;
+  readonly #scheme: "light" | "dark";
 
-  private constructor(browser: Browser, page: Page, url: string) {
+  private constructor(browser: Browser, page: Page, url: string, scheme: "light" | "dark") {
+    this.#scheme = scheme;
     this.#browser = browser;
     this.page = page;
     this.#url = new URL(url).origin;
@@ -37,11 +48,9 @@ export class PageVisit {
 
   static async open(url: string, options: { readonly isDark?: boolean } = {}): Promise<PageVisit> {
     const browser = await launchBrowser();
-    const page = await browser.newPage({
-      viewport: { width: 1400, height: 1000 },
-      colorScheme: options.isDark === true ? "dark" : "light",
-    });
-    const visit = new PageVisit(browser, page, url);
+    const colorScheme = options.isDark === true ? "dark" : "light";
+    const page = await browser.newPage({ viewport: DESK, colorScheme });
+    const visit = new PageVisit(browser, page, url, colorScheme);
     await page.goto(url);
     return visit;
   }
@@ -56,8 +65,24 @@ export class PageVisit {
     return await this.page.locator(`${table} tbody td:nth-child(${index})`).allTextContents();
   }
 
-  /** Serious findings of axe-core, in words. */
+  /** Serious findings of axe-core, in words: light and dark, and on a telephone. */
   async barriers(): Promise<string[]> {
+    const found = new Map<string, string>();
+    const size = this.page.viewportSize() ?? DESK;
+    for (const [colorScheme, viewport] of LOOKS) {
+      await this.page.emulateMedia({ colorScheme });
+      await this.page.setViewportSize(viewport);
+      // Colours and sizes change with the next frames.
+      await this.page.evaluate("new Promise((done) => setTimeout(done, 150))");
+      for (const barrier of await this.#barriersNow())
+        found.set(barrier, `${colorScheme}, ${viewport.width} px: ${barrier}`);
+    }
+    await this.page.emulateMedia({ colorScheme: this.#scheme });
+    await this.page.setViewportSize(size);
+    return [...found.values()];
+  }
+
+  async #barriersNow(): Promise<string[]> {
     await this.page.evaluate(AXE);
     const violations = await this.page.evaluate<readonly Violation[]>(
       'axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations)',
@@ -68,6 +93,8 @@ export class PageVisit {
   }
 
   async close(): Promise<void> {
+    // What is still being answered in a server's place would fail, and be taken for a fault.
+    await this.page.unrouteAll({ behavior: "ignoreErrors" });
     await this.#browser.close();
   }
 }
@@ -128,6 +155,7 @@ export async function lookAtPages(visit: PageVisit, system: EmbeddedSystem): Pro
   );
   expect(Math.abs(shown - links[0]!.rttMs.p50!)).toBeLessThan(5);
   await page.waitForSelector(".u-over");
+  expect(await page.locator(".histogram .column").count()).toBeGreaterThan(0);
   await check("pair");
 
   await visit.goTo("/network/map");
@@ -138,6 +166,10 @@ export async function lookAtPages(visit: PageVisit, system: EmbeddedSystem): Pro
   await expect.poll(() => page.locator("#dag g.workload").count()).toBe(17);
   expect(await page.locator("#dag g.channel").count()).toBe((await system.workflow()).channels.length);
   expect(await page.locator("#placements tbody tr").count()).toBe(17);
+  // What it costs today against the best plan, which is proposed again and again.
+  const best = page.locator(".tile", { hasText: "Best plan" });
+  await expect.poll(() => best.textContent(), { timeout: 20_000 }).toMatch(/today/);
+  await page.locator("#moves-title").waitFor();
   await check("workflows");
 
   await visit.goTo("/decisions");

@@ -2,6 +2,7 @@
 // one for what it hasn't: a thousand nodes, nothing at all, a server that is gone. Arguments name parts (embedded large empty broken); none means all.
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import type { Browser, Page } from "playwright-core";
 import { launchBrowser } from "../harness/browser.ts";
 import { EmbeddedSystem } from "../harness/embedded.ts";
@@ -48,7 +49,8 @@ async function shoot(
 /** Not the whole of a long page: what follows further down are more rows of the same tables. */
 async function keep(page: Page, file: string, look: Look): Promise<void> {
   const tall = await page.evaluate<number>("document.documentElement.scrollHeight");
-  const { width, height } = look === "narrow" ? PHONE : { width: DESK.width, height: Math.min(tall, 1150) };
+  const [{ width }, most] = look === "narrow" ? [PHONE, 1400] : [DESK, 1150];
+  const height = Math.min(tall, most);
   writeFileSync(
     file,
     toPalette(await page.screenshot({ fullPage: true, clip: { x: 0, y: 0, width, height } })),
@@ -90,15 +92,21 @@ async function embedded(browser: Browser): Promise<void> {
 }
 
 async function large(browser: Browser): Promise<void> {
-  const ground = await startPageGround({ nodes: 1000, zoneSize: 50, degree: 20 });
+  const ground = await startPageGround({
+    nodes: 1000,
+    zoneSize: 50,
+    degree: 20,
+    settings: { coordinateIntervalMs: 5_000 },
+  });
   try {
     await pause(3_000);
     ground.set(3, 4, 420);
     ground.set(700, 701, null);
     await ground.publish();
     // Every pair that nobody measures is estimated once coordinates are fitted.
-    for (let round = 0; round < 5; round++) {
-      await pause(5_000);
+    // A pair is silent when the window has forgotten its last answer.
+    for (let round = 0; round < 17 || (round < 40 && !(await hasCoordinates(ground.url))); round++) {
+      await pause(2_000);
       await ground.publish();
     }
     await shoot(browser, `${ground.url}/#/network?level=nodes`, "network-1000", ["light", "dark"], "#matrix");
@@ -106,6 +114,11 @@ async function large(browser: Browser): Promise<void> {
   } finally {
     await ground.stop();
   }
+}
+
+async function hasCoordinates(url: string): Promise<boolean> {
+  const graph = (await (await fetch(`${url}/api/v1/graph/cluster?limit=1`)).json()) as ClusterGraphSnapshot;
+  return graph.nodes.every(({ coordinate }) => coordinate !== null);
 }
 
 async function empty(browser: Browser): Promise<void> {

@@ -22,7 +22,9 @@ import type { LeaderForward } from "./forward.ts";
 import { registerGraphRoutes } from "./graph-routes.ts";
 import { registerHealthRoute } from "./health-route.ts";
 import { registerHistoryRoutes } from "./history-routes.ts";
+import { registerLinkRoute } from "./link-route.ts";
 import { registerPage } from "./page-routes.ts";
+import type { ReplicaHealths } from "./replica-healths.ts";
 import { registerProbePlanRoute, type PlanSources } from "./probe-plan-route.ts";
 
 /** What the graph API serves from. */
@@ -45,7 +47,11 @@ export interface GraphApiParts {
   readonly plan: PlanSources;
   readonly leases: LeaseDesk;
   /** Null where this is the only replica. */
-  readonly replication: { readonly forward: LeaderForward; readonly relay: ReportRelay } | null;
+  readonly replication: {
+    readonly forward: LeaderForward;
+    readonly relay: ReportRelay;
+    readonly healths: ReplicaHealths;
+  } | null;
   readonly decisions: DecisionsSource;
   readonly page?: PageAssets | undefined;
   ready(): Readiness;
@@ -73,6 +79,7 @@ export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
     const api = scope as unknown as FastifyInstance;
     answerKnownErrors(api);
     registerGraphRoutes(api, parts.keeper, parts.former, parts.epoch);
+    registerLinkRoute(api, parts.keeper, parts.nowMs);
     registerHistoryRoutes(api, parts.former, parts.keeper);
     registerHealthRoute(api, parts);
     registerProbePlanRoute(api, parts.plan, parts.replication);

@@ -65,12 +65,12 @@ class Client {
     response.on("error", () => undefined);
   }
 
-  static connect(lastEventId?: string): Promise<Client> {
+  static connect(lastEventId?: string, query = ""): Promise<Client> {
     const { port } = app.server.address() as AddressInfo;
     const headers = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
     return new Promise((resolve, reject) => {
       const request = get(
-        { host: "127.0.0.1", port, path: "/api/v1/events", headers, agent: false },
+        { host: "127.0.0.1", port, path: `/api/v1/events${query}`, headers, agent: false },
         (response) => resolve(new Client(response)),
       );
       request.on("error", reject);
@@ -102,6 +102,28 @@ describe("event stream", () => {
     expect(client.response.headers["content-type"]).toContain("text/event-stream");
     expect(text).toContain("event: graph");
     expect(await client.until('"nodes":["b"]')).toContain('"version":2');
+  });
+
+  test("a client that wants no changes gets versions alone, also when it comes back; others beside it get both", async () => {
+    for (let version = 1; version <= 2; version++) build(["a"]);
+    const brief = (await Client.connect("life-1", "?changes=none")).listen();
+    const full = (await Client.connect("life-1")).listen();
+    await brief.until("id: life-2");
+    build(["a", "b"]);
+    const text = await brief.until("id: life-3\ndata: ");
+    expect(await full.until('"nodes":["b"]')).toContain("id: life-3");
+    expect(
+      text.match(/^data: .*$/gm)!.map((line) => Object.keys(JSON.parse(line.slice(6)) as object)),
+    ).toEqual([
+      ["version", "observedAt"],
+      ["version", "observedAt"],
+    ]);
+  });
+
+  test("a word for the changes that it doesn't know is a mistake", async () => {
+    const { response } = await Client.connect(undefined, "?changes=some");
+    expect(response.statusCode).toBe(400);
+    response.resume();
   });
 
   test("a client that comes back gets what it missed, in order and no more", async () => {

@@ -2,15 +2,36 @@ import type { ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import type { Clock } from "@isochrone/runtime";
 import { ProblemSchema, type GraphEvent } from "@isochrone/topology";
-import { Type } from "typebox";
+import { Type, type Static } from "typebox";
 import { AggregatorError } from "../errors.ts";
 import type { GraphKeeper } from "../graph-keeper.ts";
-import { NoQuery } from "./query.ts";
+import { NOTHING_ELSE } from "./query.ts";
 
 /** So that proxies and clients can tell a quiet stream from a dead one. */
 const HEARTBEAT_MS = 15_000;
+const HEARTBEAT = Buffer.from(": heartbeat\n\n");
 /** What a reset event links to. */
 const SNAPSHOT_PATH = "/api/v1/graph/cluster";
+
+const EventsQuery = Type.Object(
+  {
+    changes: Type.Optional(
+      Type.Literal("none", {
+        description:
+          "Only version and observedAt of each event: for who reads the graph anyway. In large clusters what changed is megabytes per version",
+      }),
+    ),
+  },
+  NOTHING_ELSE,
+);
+type EventsQuery = Static<typeof EventsQuery>;
+
+interface Client {
+  /** Whether it may still listen. */
+  isStillAllowed(): boolean | Promise<boolean>;
+  /** Whether it is told of versions alone. */
+  readonly isBrief: boolean;
+}
 
 /** What the event stream needs. */
 export interface EventStreamOptions {
@@ -26,14 +47,13 @@ export interface EventStreamOptions {
 /** `GET /api/v1/events`: one event per version of the graphs, to any number of clients up to a bound. */
 export class EventStream {
   readonly #options: EventStreamOptions;
-  /** With what says whether each may still listen. */
-  readonly #clients = new Map<ServerResponse, () => boolean | Promise<boolean>>();
+  readonly #clients = new Map<ServerResponse, Client>();
   readonly #stopped = new AbortController();
   readonly #unlisten: () => void;
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
-    this.#unlisten = options.keeper.listen((event) => this.#broadcast(this.#format(event)));
+    this.#unlisten = options.keeper.listen((event) => this.#announce(event));
     void this.#heartbeat();
   }
 
@@ -42,7 +62,7 @@ export class EventStream {
   }
 
   register(app: FastifyInstance): void {
-    app.get<{ Headers: { "last-event-id"?: string } }>(
+    app.get<{ Headers: { "last-event-id"?: string }; Querystring: EventsQuery }>(
       "/api/v1/events",
       {
         // The answer to a HEAD would never end.
@@ -51,7 +71,7 @@ export class EventStream {
           summary:
             "Server-sent events: `graph` with what changed, `reset` where the client has to read the snapshot again",
           headers: Type.Object({ "last-event-id": Type.Optional(Type.String({ maxLength: 200 })) }),
-          querystring: NoQuery,
+          querystring: EventsQuery,
           response: {
             200: { content: { "text/event-stream": { schema: Type.String() } } },
             400: ProblemSchema,
@@ -70,8 +90,9 @@ export class EventStream {
         // The headers that hooks have set, X-Request-Id and the like, go along.
         const headers = reply.getHeaders();
         reply.hijack();
-        this.#clients.set(reply.raw, () => request.isStillAllowed());
-        this.#open(request.headers["last-event-id"], reply.raw, headers);
+        const isBrief = request.query.changes === "none";
+        this.#clients.set(reply.raw, { isBrief, isStillAllowed: () => request.isStillAllowed() });
+        this.#open(reply.raw, headers, this.#greeting(request.headers["last-event-id"], isBrief));
       },
     );
   }
@@ -84,7 +105,7 @@ export class EventStream {
     this.#clients.clear();
   }
 
-  #open(lastEventId: string | undefined, response: ServerResponse, headers: Record<string, unknown>): void {
+  #open(response: ServerResponse, headers: Record<string, unknown>, greeting: string): void {
     for (const [name, value] of Object.entries(headers))
       if (value !== undefined) response.setHeader(name, value as string);
     response.writeHead(200, {
@@ -94,33 +115,40 @@ export class EventStream {
     });
     response.on("close", () => this.#clients.delete(response));
     response.on("error", () => this.#clients.delete(response));
-    this.#send(response, `retry: 1000\n\n${this.#greeting(lastEventId)}`);
+    this.#send(response, Buffer.from(`retry: 1000\n\n${greeting}`));
   }
 
   /** What a client gets first: what it missed, or where to begin anew. A new client gets the newest event. */
-  #greeting(lastEventId: string | undefined): string {
+  #greeting(lastEventId: string | undefined, isBrief: boolean): string {
     const { keeper } = this.#options;
     if (lastEventId === undefined || lastEventId === "") {
       const newest = keeper.history.newest;
-      return newest === null ? "" : this.#format(newest);
+      return newest === null ? "" : this.#format(newest, isBrief);
     }
     const resume = keeper.history.after(lastEventId);
-    if (resume.kind === "replay") return resume.events.map((event) => this.#format(event)).join("");
+    if (resume.kind === "replay") return resume.events.map((event) => this.#format(event, isBrief)).join("");
     const version = keeper.newest?.version ?? 0;
     const data = JSON.stringify({ version, snapshot: SNAPSHOT_PATH });
     return `event: reset\nid: ${keeper.history.idOf(version)}\ndata: ${data}\n\n`;
   }
 
-  #format(event: GraphEvent): string {
-    return `event: graph\nid: ${this.#options.keeper.history.idOf(event.version)}\ndata: ${JSON.stringify(event)}\n\n`;
+  #format(event: GraphEvent, isBrief: boolean): string {
+    const { version, observedAt } = event;
+    const data = JSON.stringify(isBrief ? { version, observedAt } : event);
+    return `event: graph\nid: ${this.#options.keeper.history.idOf(version)}\ndata: ${data}\n\n`;
   }
 
-  #broadcast(text: string): void {
-    for (const client of this.#clients.keys()) this.#send(client, text);
+  /** Written out once for all clients of a kind, and not at all for none. */
+  #announce(event: GraphEvent): void {
+    const texts = new Map<boolean, Buffer>();
+    for (const [response, { isBrief }] of this.#clients) {
+      let text = texts.get(isBrief);
+      if (text === undefined) texts.set(isBrief, (text = Buffer.from(this.#format(event, isBrief))));
+      this.#send(response, text);
+    }
   }
 
-  #send(client: ServerResponse, text: string): void {
-    if (text === "") return;
+  #send(client: ServerResponse, text: Buffer): void {
     if (client.writableLength > this.#options.maxBufferedBytes) {
       this.#clients.delete(client);
       client.destroy();
@@ -138,16 +166,18 @@ export class EventStream {
       } catch {
         return;
       }
-      this.#broadcast(": heartbeat\n\n");
-      for (const [client, isStillAllowed] of this.#clients) void this.#review(client, isStillAllowed);
+      for (const [response, client] of this.#clients) {
+        this.#send(response, HEARTBEAT);
+        void this.#review(response, client);
+      }
     }
   }
 
   /** A stream outlasts the token that opened it; its client comes back with the next one. */
-  async #review(client: ServerResponse, isStillAllowed: () => boolean | Promise<boolean>): Promise<void> {
-    if (await isStillAllowed()) return;
-    if (!this.#clients.delete(client)) return;
-    client.end();
+  async #review(response: ServerResponse, client: Client): Promise<void> {
+    if (await client.isStillAllowed()) return;
+    if (!this.#clients.delete(response)) return;
+    response.end();
     this.#options.onDropped("not_allowed");
   }
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import {
+  ClusterColumnsSchema,
   ClusterGraphSchema,
   ProblemSchema,
   WorkflowGraphSchema,
@@ -16,6 +17,7 @@ import type { WindowName } from "../domain/window-shape.ts";
 import { AggregatorError } from "../errors.ts";
 import type { GraphKeeper, PublishedGraphs } from "../graph-keeper.ts";
 import type { GraphHistory } from "../graph-history.ts";
+import { sendColumns } from "./cluster-columns.ts";
 import { isUnchanged } from "./etag.ts";
 import { AtQuery, momentOf } from "./history-routes.ts";
 import { NOTHING_ELSE } from "./query.ts";
@@ -79,6 +81,7 @@ export function registerGraphRoutes(
     return isUnchanged(request, reply, `"${epoch}-${graphs.version}-${window}"`) ? null : graphs;
   };
   registerCluster(app, keeper, fresh);
+  registerColumns(app, fresh);
   registerWorkflowList(app, keeper, fresh, epoch);
   registerWorkflow(app, fresh);
 }
@@ -107,6 +110,25 @@ function registerCluster(app: FastifyInstance, keeper: GraphKeeper, fresh: Fresh
       return graphs === null
         ? reply.send()
         : sendJson(reply, clusterJson(graphs, window, request.query, keeper));
+    },
+  );
+}
+
+function registerColumns(app: FastifyInstance, fresh: Fresh): void {
+  app.get<{ Querystring: WorkflowQuery }>(
+    "/api/v1/graph/cluster/columns",
+    {
+      schema: {
+        summary:
+          "The whole cluster graph for who draws all of it: links as columns, a tenth of the text; gzip for clients that take it",
+        querystring: WorkflowQuery,
+        response: { 200: ClusterColumnsSchema, 304: Unchanged, 400: ProblemSchema, 503: ProblemSchema },
+      },
+    },
+    (request, reply) => {
+      const graphs = fresh(request, reply, request.query);
+      if (graphs === null) return reply.send();
+      return sendColumns(request, reply, graphs.cluster(request.query.window ?? "full"));
     },
   );
 }

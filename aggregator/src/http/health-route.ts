@@ -1,9 +1,11 @@
 import type { FastifyInstance } from "fastify";
-import { HealthSchema, ProblemSchema, type Health } from "@isochrone/topology";
+import { HealthSchema, ProblemSchema, type Health, type ReplicaHealth } from "@isochrone/topology";
 import type { Readiness } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
+import { Type, type Static } from "typebox";
 import type { GraphKeeper } from "../graph-keeper.ts";
-import { NoQuery } from "./query.ts";
+import { NOTHING_ELSE } from "./query.ts";
+import { ofHealth, type ReplicaHealths } from "./replica-healths.ts";
 
 /** What is told of the aggregator itself. */
 export interface HealthSources {
@@ -11,24 +13,49 @@ export interface HealthSources {
   readonly keeper: GraphKeeper;
   readonly replica: string | null;
   readonly nowMs: () => number;
+  /** Null where this is the only replica. */
+  readonly replication: { readonly healths: Pick<ReplicaHealths, "others"> } | null;
   ready(): Readiness;
 }
+
+const HealthQuery = Type.Object(
+  {
+    replicas: Type.Optional(
+      Type.Literal("all", { description: "Also what every other live replica says of itself" }),
+    ),
+  },
+  NOTHING_ELSE,
+);
+type HealthQuery = Static<typeof HealthQuery>;
 
 const MAX_CLOCKS = 20;
 
 /** `GET /api/v1/health`: the figures that a person asks for first. All of them, and those that are told over time, are on /metrics. */
 export function registerHealthRoute(app: FastifyInstance, sources: HealthSources): void {
-  app.get(
+  app.get<{ Querystring: HealthQuery }>(
     "/api/v1/health",
     {
       schema: {
         summary: "How this aggregator is: freshness, what was dropped, replicas and their lag",
-        querystring: NoQuery,
+        querystring: HealthQuery,
         response: { 200: HealthSchema, 400: ProblemSchema },
       },
     },
-    async (_request, reply) => reply.header("cache-control", "no-store").send(await healthOf(sources)),
+    async ({ query, headers }, reply) => {
+      const { replication } = sources;
+      const [own, others] = await Promise.all([
+        healthOf(sources),
+        query.replicas === "all" ? (replication?.healths.others(headers.authorization) ?? []) : null,
+      ]);
+      return reply
+        .header("cache-control", "no-store")
+        .send(others === null ? own : { ...own, replicas: { ...own.replicas, all: allOf(own, others) } });
+    },
   );
+}
+
+function allOf(own: Health, others: readonly ReplicaHealth[]): ReplicaHealth[] {
+  return [ofHealth(own.replicas.replica ?? "the only one", own), ...others];
 }
 
 interface Reading {

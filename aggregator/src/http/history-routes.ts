@@ -1,19 +1,10 @@
 import type { FastifyInstance } from "fastify";
 import { GraphHistorySchema, LinkHistorySchema, ProblemSchema } from "@isochrone/topology";
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
 import { AggregatorError } from "../errors.ts";
 import type { GraphHistory } from "../graph-history.ts";
 import type { GraphKeeper } from "../graph-keeper.ts";
-import { NOTHING_ELSE, NoQuery } from "./query.ts";
-
-const LinkQuery = Type.Object(
-  {
-    source: Type.String({ minLength: 1, maxLength: 253 }),
-    target: Type.String({ minLength: 1, maxLength: 253 }),
-  },
-  NOTHING_ELSE,
-);
-type LinkQuery = Static<typeof LinkQuery>;
+import { NoQuery, PairQuery } from "./query.ts";
 
 /** Of the graph routes: the graphs of then. */
 export const AtQuery = Type.Optional(
@@ -52,12 +43,12 @@ export function registerHistoryRoutes(
         .header("cache-control", "no-store")
         .send({ keptSeconds: history.keptSeconds, times: history.times() }),
   );
-  app.get<{ Querystring: LinkQuery }>(
+  app.get<{ Querystring: PairQuery }>(
     "/api/v1/graph/history/link",
     {
       schema: {
         summary: "How one ordered pair of nodes was, over the kept history",
-        querystring: LinkQuery,
+        querystring: PairQuery,
         response: { 200: LinkHistorySchema, 400: ProblemSchema },
       },
     },

@@ -15,9 +15,9 @@ import { compareAreaPairs, figuresText, type AreaFigures } from "../domain/netwo
 
 /** The weights that come of measurements. */
 export const NETPERF_COSTS = "NetperfCosts";
-/** Milliseconds that one unit of networkCost stands for. */
+/** Annotation of the NetworkTopology: milliseconds that one unit of networkCost stands for. */
 export const SCALE_ANNOTATION = "isochrone.dev/network-cost-scale";
-/** Hash of the figures as they were written here, and the scale then; other figures than these come from somebody else. */
+/** Annotation of it: hash of the figures as they were written here, and the scale then; other figures than these come from somebody else. */
 export const WRITTEN_ANNOTATION = "isochrone.dev/network-costs-written";
 
 type Figures = ReadonlyMap<string, AreaFigures>;

@@ -1,6 +1,7 @@
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
-import { SchedulingModel } from "@isochrone/placement";
+import { SchedulingModel, workflowPlan } from "@isochrone/placement";
+import type { WorkflowPlanReport } from "@isochrone/placement";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { GraphClient } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
@@ -11,8 +12,6 @@ import type { Format } from "../output/format.ts";
 import { show } from "../output/show.ts";
 import type { View } from "../output/show.ts";
 import { table } from "../output/table.ts";
-import { workflowPlan } from "../plan/workflow-plan.ts";
-import type { WorkflowPlanReport } from "../plan/workflow-plan.ts";
 
 export interface PlanOptions extends GraphServerOptions {
   readonly kubeconfig?: string;

@@ -28,6 +28,9 @@ import {
   writingConfig,
 } from "./settings.ts";
 
+/** So that the page shows what the placement costs against the best one; it takes some milliseconds each time. */
+const PROPOSALS = { intervalMs: 5_000, planMs: 20, maxPairs: 5_000, seed: 1 };
+
 /** What all services of one composition share. */
 export interface Surroundings {
   readonly options: EmbeddedOptions;
@@ -82,6 +85,7 @@ export function schedulerOf(surroundings: Surroundings, port: number, graphUrl: 
     random,
     logger: logger.child({ service: "scheduler-plugin" }),
     registry: registryOf(surroundings, "scheduler-plugin", "scheduler-plugin"),
+    proposals: PROPOSALS,
   });
 }
 

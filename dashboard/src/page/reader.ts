@@ -1,7 +1,10 @@
 import type { ClusterView } from "./model/cluster-view.ts";
 import type { Level, Quantity } from "./model/route.ts";
+import { Unpacker } from "./model/packed.ts";
 import type { Theme } from "./model/scale.ts";
-import type { Picture, PictureRequest, ViewRequest, WorkerAnswer } from "./worker.ts";
+import type { Grid, Spent } from "./network/grid.ts";
+import type { Digest } from "./network/summary.ts";
+import type { PackedPicture, PictureRequest, ViewRequest, WorkerAnswer } from "./worker.ts";
 
 interface Waiting {
   resolve(answer: WorkerAnswer): void;
@@ -10,11 +13,23 @@ interface Waiting {
 
 type Question = Omit<ViewRequest, "id"> | Omit<PictureRequest, "id">;
 
-export type ReadAnswer = { readonly view: ClusterView } | { readonly status: number; readonly text: string };
+/** A graph as it is shown, and what is said of it. */
+export interface Reading {
+  readonly view: ClusterView;
+  readonly digest: Digest;
+}
+
+export interface Picture extends Omit<PackedPicture, "grid"> {
+  readonly grid: Grid;
+}
+
+export type ReadAnswer = Reading | { readonly status: number; readonly text: string };
 
 /** The worker that reads and draws. */
 export class Reader {
   readonly #worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+  readonly #unpacker = new Unpacker();
+  #spent: Spent | null = null;
   readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;
 
@@ -38,20 +53,33 @@ export class Reader {
 
   /** Asks the graph API and reads its answer; where it says no, what it says. Rejects with a TypeError, as fetch does, where it can't be reached. */
   async read(url: string, headers: Readonly<Record<string, string>>): Promise<ReadAnswer> {
-    return (await this.#ask({ kind: "view", url, headers })) as ReadAnswer;
+    const answer = await this.#ask({ kind: "view", url, headers });
+    return "view" in answer ? this.#unpacker.view(answer.view) : (answer as ReadAnswer);
+  }
+
+  /** Takes back a grid that nobody looks at any more. */
+  takeBack({ values, cells }: Spent): void {
+    this.#spent = { values, cells };
   }
 
   /** Draws the graph that was read last; null before the first. */
   async draw(quantity: Quantity, level: Level, theme: Theme): Promise<Picture | null> {
-    const question = { kind: "picture", quantity, level, theme } as const;
-    return ((await this.#ask(question)) as { readonly picture: Picture | null }).picture;
+    const spent = this.#spent;
+    this.#spent = null;
+    const question = { kind: "picture", quantity, level, theme, spent } as const;
+    const moved = spent === null ? [] : [spent.values.buffer, spent.cells.buffer];
+    const answer = (await this.#ask(question, moved as ArrayBuffer[])) as {
+      readonly picture: PackedPicture | null;
+    };
+    const { picture } = answer;
+    return picture === null ? null : { ...picture, grid: this.#unpacker.grid(picture.grid) };
   }
 
-  #ask(question: Question): Promise<WorkerAnswer> {
+  #ask(question: Question, moved: ArrayBuffer[] = []): Promise<WorkerAnswer> {
     return new Promise((resolve, reject) => {
       const id = ++this.#lastId;
       this.#waiting.set(id, { resolve, reject });
-      this.#worker.postMessage({ ...question, id }, []);
+      this.#worker.postMessage({ ...question, id }, moved);
     });
   }
 }

@@ -6,7 +6,8 @@ import { afterReset, afterStream, CONNECTING, type Connection } from "./model/co
 import { followEvents } from "./model/events.ts";
 import { formatRoute, parseRoute, type Place, type Route, type View } from "./model/route.ts";
 import type { Theme } from "./model/scale.ts";
-import { Reader } from "./reader.ts";
+import type { Digest } from "./network/summary.ts";
+import { Reader, type Reading } from "./reader.ts";
 import { allowed, ask, askForToken, getJson, Refused, TokenNeeded, tokenWorks } from "./session.ts";
 
 /** Why the newest graphs are not here. */
@@ -17,6 +18,8 @@ export interface Failure {
 }
 
 export const cluster = signal<ClusterView | null>(null);
+/** What is said of the cluster; null as long as that is. */
+export const digest = signal<Digest | null>(null);
 export const workflows = signal<WorkflowList | null>(null);
 export const history = signal<GraphHistory | null>(null);
 export const failure = signal<Failure | null>(null);
@@ -83,11 +86,15 @@ export function ofMoment(path: string, at: string): string {
 let running: Promise<void> | null = null;
 let isWanted = false;
 let notBeforeMs = 0;
+let wake: () => void = () => undefined;
 
 /** Reads the graphs, now or after what is under way; many wishes are one. */
 export function refresh(isUrgent = false): void {
   isWanted = true;
-  if (isUrgent) notBeforeMs = 0;
+  if (isUrgent) {
+    notBeforeMs = 0;
+    wake();
+  }
   running ??= drain().finally(() => (running = null));
 }
 
@@ -95,7 +102,10 @@ async function drain(): Promise<void> {
   while (isWanted) {
     const waitMs = notBeforeMs - performance.now();
     if (waitMs > 0) {
-      await new Promise((resolve) => setTimeout(resolve, Math.min(waitMs, 200)));
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        setTimeout(resolve, waitMs);
+      });
       continue;
     }
     isWanted = false;
@@ -106,27 +116,29 @@ async function drain(): Promise<void> {
 }
 
 /** By the worker, with this session's token. */
-async function readCluster(path: string): Promise<ClusterView> {
-  let view: ClusterView | null = null;
+async function readCluster(path: string): Promise<Reading> {
+  let reading: Reading | null = null;
   const response = await ask(path, {}, async (asked, { headers }) => {
     const answer = await reader.read(new URL(asked, document.baseURI).href, Object.fromEntries(headers));
-    if ("view" in answer) view = answer.view;
+    if ("view" in answer) reading = answer;
     return "view" in answer ? new Response() : new Response(answer.text, { status: answer.status });
   });
   await allowed(response);
-  return view!;
+  return reading!;
 }
 
 async function load(): Promise<void> {
   const at = moment.peek();
   try {
-    const view = await readCluster(ofMoment("api/v1/graph/cluster", at));
+    const { view, digest: said } = await readCluster(ofMoment("api/v1/graph/cluster/columns", at));
     const list = await getJson<WorkflowList>(ofMoment("api/v1/graph/workflows", at));
     // Another moment was chosen meanwhile.
     if (at !== moment.peek()) return refresh(true);
     batch(() => {
-      if (view.version !== cluster.peek()?.version || view.observedAt !== cluster.peek()?.observedAt)
+      if (view.version !== cluster.peek()?.version || view.observedAt !== cluster.peek()?.observedAt) {
         cluster.value = view;
+        digest.value = said;
+      }
       workflows.value = list;
       failure.value = null;
       round.value++;
@@ -173,7 +185,7 @@ export function start(): void {
   setInterval(() => void loadHistory(), HISTORY_MS);
   void followEvents({
     open: (lastId, aborted) =>
-      ask("api/v1/events", {
+      ask("api/v1/events?changes=none", {
         signal: aborted,
         headers: lastId === "" ? {} : { "last-event-id": lastId },
       }),

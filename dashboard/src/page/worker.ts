@@ -1,10 +1,12 @@
 // Reads graphs and draws grids beside the main thread.
-import type { ClusterGraphSnapshot } from "@isochrone/topology";
+import type { ClusterColumns } from "@isochrone/topology";
 import { clusterViewOf, type ClusterView } from "./model/cluster-view.ts";
+import { packGrid, packView, type PackedGrid, type PackedView } from "./model/packed.ts";
 import type { Level, Quantity } from "./model/route.ts";
 import type { Theme } from "./model/scale.ts";
-import { gridOf, type Grid } from "./network/grid.ts";
+import { gridOf, type Spent } from "./network/grid.ts";
 import { pixelsOf } from "./network/pixels.ts";
+import { digestOf } from "./network/summary.ts";
 
 export interface ViewRequest {
   readonly kind: "view";
@@ -19,22 +21,23 @@ export interface PictureRequest {
   readonly quantity: Quantity;
   readonly level: Level;
   readonly theme: Theme;
+  readonly spent: Spent | null;
 }
 
 /** A grid and its pixels, of one version of the graph. */
-export interface Picture {
+export interface PackedPicture {
   readonly version: number;
   readonly theme: Theme;
-  readonly grid: Grid;
+  readonly grid: PackedGrid;
   /** A pixel per cell; null without cells. */
   readonly bitmap: ImageBitmap | null;
 }
 
 export type WorkerAnswer =
-  | { readonly id: number; readonly view: ClusterView }
+  | { readonly id: number; readonly view: PackedView }
   /** What the server said instead of a graph. */
   | { readonly id: number; readonly status: number; readonly text: string }
-  | { readonly id: number; readonly picture: Picture | null }
+  | { readonly id: number; readonly picture: PackedPicture | null }
   | { readonly id: number; readonly fault: string; readonly isUnreachable: boolean };
 
 interface WorkerScope {
@@ -56,25 +59,25 @@ scope.addEventListener("message", ({ data }) => {
   });
 });
 
-/** Tens of megabytes: the main thread sees none of them. */
+/** Megabytes in large clusters: the main thread sees none of them. */
 async function read({ id, url, headers }: ViewRequest): Promise<void> {
   const response = await fetch(url, { headers });
   if (!response.ok)
     return scope.postMessage({ id, status: response.status, text: await response.text() }, []);
-  view = clusterViewOf((await response.json()) as ClusterGraphSnapshot);
-  // It is copied: pictures are drawn from the one here.
-  scope.postMessage({ id, view }, []);
+  view = clusterViewOf((await response.json()) as ClusterColumns);
+  const { packed, moved } = packView(view, digestOf(view));
+  scope.postMessage({ id, view: packed }, moved);
 }
 
-async function draw({ id, quantity, level, theme }: PictureRequest): Promise<void> {
+async function draw({ id, quantity, level, theme, spent }: PictureRequest): Promise<void> {
   if (view === null) return scope.postMessage({ id, picture: null }, []);
   const { version } = view;
-  const grid = gridOf(view, quantity, level);
+  const grid = gridOf(view, quantity, level, spent);
   const bitmap =
     grid.size === 0 ? null : await createImageBitmap(new ImageData(pixelsOf(grid, theme), grid.size));
-  const moved = [grid.values.buffer, grid.cells.buffer] as ArrayBuffer[];
+  const { packed, moved } = packGrid(grid);
   scope.postMessage(
-    { id, picture: { version, theme, grid, bitmap } },
+    { id, picture: { version, theme, grid: packed, bitmap } },
     bitmap === null ? moved : [...moved, bitmap],
   );
 }

@@ -1,6 +1,17 @@
 export { bandwidthAnnotations, bandwidthLimits, EGRESS_BANDWIDTH, INGRESS_BANDWIDTH } from "./bandwidth.ts";
 export type { BandwidthLimits, ReplicasOf } from "./bandwidth.ts";
 export {
+  expiryMs,
+  type CertificateBundle,
+  type CertificateStep,
+  type KeyPair,
+} from "./certificates/bundle.ts";
+export { trustedBy } from "./certificates/bundle.ts";
+export { configMapPublication } from "./certificates/config-map.ts";
+export { CertificateKeeper } from "./certificates/keeper.ts";
+export type { CertificateEvents, TrustPublication } from "./certificates/keeper.ts";
+export { issueCertificate, makeAuthority } from "./certificates/x509.ts";
+export {
   CHANNELS_ANNOTATION,
   formatChannels,
   NO_NETWORK_LIMIT,

@@ -5,6 +5,7 @@ export const LABELS = {
   zone: "topology.kubernetes.io/zone",
   region: "topology.kubernetes.io/region",
   segment: "topology.kubernetes.io/segment",
+  /** Label of pods: the workflow that they belong to. */
   workflow: "isochrone.dev/workflow",
   appGroup: "appgroup.diktyo.x-k8s.io",
   appGroupWorkload: "appgroup.diktyo.x-k8s.io.workload",

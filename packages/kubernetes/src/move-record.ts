@@ -4,9 +4,9 @@ import { isPlainObject } from "./json.ts";
 import type { JsonPatchOperation, KubernetesObject, ObjectRef } from "./port.ts";
 import { timestamp } from "./objects.ts";
 
-/** Moves under way, on the controller of the pods that were evicted: a JSON list of {@link MoveRecord}. */
+/** Annotation: moves under way, on the controller of the pods that were evicted: a JSON list of {@link MoveRecord}. */
 export const MOVES_ANNOTATION = "isochrone.dev/moves";
-/** When a pod of this controller was moved last, and how long no other may be: JSON of {@link LastMove}. */
+/** Annotation: when a pod of this controller was moved last, and how long no other may be: JSON of {@link LastMove}. */
 export const LAST_MOVE_ANNOTATION = "isochrone.dev/last-move";
 
 /** A move that waits for its replacement pod. */

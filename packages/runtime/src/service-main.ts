@@ -55,6 +55,7 @@ const ALL_SECTIONS = [
   "annotations",
   "kubernetes",
   "access",
+  "certificates",
   "networkTopology",
   "appGroups",
   "bandwidthResource",

@@ -45,8 +45,23 @@ export {
   DecisionSchema,
 } from "./decision-schema.ts";
 export type { Candidate, Decision, DecisionKind, DecisionList } from "./decision-schema.ts";
-export { GraphHistorySchema, HealthSchema, LinkHistorySchema } from "./operation-schema.ts";
-export type { GraphHistory, Health, LinkHistory } from "./operation-schema.ts";
+export { clusterColumnsOf } from "./cluster-columns.ts";
+export {
+  ClusterColumnsSchema,
+  GraphHistorySchema,
+  HealthSchema,
+  LinkDistributionsSchema,
+  LinkHistorySchema,
+  ReplicaHealthSchema,
+} from "./operation-schema.ts";
+export type {
+  ClusterColumns,
+  GraphHistory,
+  Health,
+  LinkDistributions,
+  LinkHistory,
+  ReplicaHealth,
+} from "./operation-schema.ts";
 export { GraphClientError, SnapshotError, TOPOLOGY_ERROR_CODES, TopologyError } from "./errors.ts";
 export type { TopologyErrorCode } from "./errors.ts";
 export {

@@ -1,6 +1,6 @@
 // What the graph API says of the past, and of the aggregator itself.
 import { Type, type Static } from "typebox";
-import { NullableNumber, NullableString } from "./schema.ts";
+import { ClusterGraphSchema, MethodSchema, NullableNumber, NullableString } from "./schema.ts";
 
 /** Which moments `?at=` reaches. */
 export const GraphHistorySchema = Type.Object(
@@ -33,8 +33,90 @@ export const LinkHistorySchema = Type.Object(
   { $id: "LinkHistory" },
 );
 
+const Numbers = (description: string) => Type.Array(Type.Number(), { description });
+const NullableNumbers = (description: string) =>
+  Type.Array(Type.Union([Type.Number(), Type.Null()]), { description });
+
+/** The cluster graph for who draws all of it: links as columns of equal length, each with the figures that a drawing needs. */
+export const ClusterColumnsSchema = Type.Object(
+  {
+    ...Type.Omit(ClusterGraphSchema, ["links", "nextCursor"]).properties,
+    links: Type.Object(
+      {
+        source: Numbers("position among the nodes"),
+        target: Numbers("position among the nodes"),
+        method: Numbers("position among the methods"),
+        ipFamily: Numbers("4 or 6"),
+        origin: Numbers("position among the origins"),
+        provisional: Numbers("1: the window isn't full yet"),
+        p50Ms: NullableNumbers("milliseconds, to the microsecond as all of them"),
+        p90Ms: NullableNumbers("milliseconds"),
+        p99Ms: NullableNumbers("milliseconds"),
+        count: Numbers("samples in the window"),
+        lossRatio: NullableNumbers("0 to 1"),
+        costMs: NullableNumbers("milliseconds"),
+        errorMs: NullableNumbers("milliseconds"),
+        ageSeconds: NullableNumbers("age of the newest sample"),
+        methods: Type.Array(Type.String()),
+        origins: Type.Array(Type.String()),
+      },
+      { description: "in the order of the graph's links" },
+    ),
+  },
+  { $id: "ClusterColumns" },
+);
+
+/** All that the window holds of the round-trip times of one ordered pair. */
+export const LinkDistributionsSchema = Type.Object(
+  {
+    source: Type.String(),
+    target: Type.String(),
+    observedAt: Type.String({ description: "RFC 3339" }),
+    windowSeconds: Type.Number(),
+    distributions: Type.Array(
+      Type.Object({
+        method: MethodSchema,
+        ipFamily: Type.Union([Type.Literal(4), Type.Literal(6)]),
+        count: Type.Integer({ description: "answers" }),
+        minMs: NullableNumber("milliseconds, exact"),
+        maxMs: NullableNumber("milliseconds, exact"),
+        buckets: Type.Array(
+          Type.Object({
+            fromMs: Type.Number({ description: "above this, milliseconds" }),
+            toMs: Type.Number({ description: "up to and including this, milliseconds" }),
+            count: Type.Integer(),
+          }),
+          { description: "those that hold something, 1.1 % wide each, in order" },
+        ),
+      }),
+      { description: "of each method that got an answer; the one that costs come from first" },
+    ),
+  },
+  { $id: "LinkDistributions" },
+);
+
 const Count = (description: string) => Type.Number({ description });
 const Reasons = (description: string) => Type.Record(Type.String(), Type.Number(), { description });
+
+const LagSchema = Type.Array(
+  Type.Object({ topic: Type.String(), partition: Type.String(), records: Type.Number() }),
+  { description: "records that it has not read yet, by partition" },
+);
+
+/** What one of several replicas says of itself. */
+export const ReplicaHealthSchema = Type.Object(
+  {
+    replica: Type.String({ description: "name" }),
+    problem: NullableString("why it could not be asked; null: it answered"),
+    ready: Type.Union([Type.Boolean(), Type.Null()]),
+    isLeader: Type.Union([Type.Boolean(), Type.Null()]),
+    version: NullableNumber("of its newest graph"),
+    graphAgeSeconds: NullableNumber("age of its newest graph"),
+    ownedPartitions: NullableNumber("input partitions that it reads"),
+    lag: LagSchema,
+  },
+  { $id: "ReplicaHealth" },
+);
 
 /** How the aggregator that answers is. */
 export const HealthSchema = Type.Object(
@@ -73,11 +155,11 @@ export const HealthSchema = Type.Object(
       live: NullableNumber("replicas with a lease that holds; null where there is but one"),
       isLeader: Type.Union([Type.Boolean(), Type.Null()]),
       ownedPartitions: NullableNumber("input partitions of the one that answers; null without shared topics"),
-      lag: Type.Array(
-        Type.Object({ topic: Type.String(), partition: Type.String(), records: Type.Number() }),
-        {
-          description: "records that it has not read yet, by partition",
-        },
+      lag: LagSchema,
+      all: Type.Optional(
+        Type.Array(ReplicaHealthSchema, {
+          description: "all live replicas in their own words, this one first; with ?replicas=all",
+        }),
       ),
     }),
     clocks: Type.Array(Type.Object({ source: Type.String(), skewSeconds: Type.Number() }), {
@@ -88,5 +170,8 @@ export const HealthSchema = Type.Object(
 );
 
 export type GraphHistory = Static<typeof GraphHistorySchema>;
+export type ClusterColumns = Static<typeof ClusterColumnsSchema>;
 export type LinkHistory = Static<typeof LinkHistorySchema>;
+export type LinkDistributions = Static<typeof LinkDistributionsSchema>;
+export type ReplicaHealth = Static<typeof ReplicaHealthSchema>;
 export type Health = Static<typeof HealthSchema>;

@@ -2,7 +2,7 @@
 import { conditionsOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 
-/** Marks canaries, so that those of a replica that died are found. */
+/** Label of canaries, so that those of a replica that died are found. */
 export const CANARY_LABEL = "isochrone.dev/canary";
 
 export interface CanarySpec {

@@ -22,6 +22,12 @@ const QuerySchema = Type.Object(
 const IdSchema = Type.Object({ id: Type.String() });
 const PlanQuerySchema = Type.Object(
   {
+    kind: Type.Optional(
+      Type.Union([Type.Literal("plan"), Type.Literal("proposal")], {
+        description:
+          "proposal: what would be best for workflows that run, the newest of each; nobody is moved by it. Default: plan, what was planned",
+      }),
+    ),
     namespace: Type.Optional(Type.String()),
     limit: Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }),
   },
@@ -40,6 +46,7 @@ const PlanSchema = Type.Object(
     workflow: Type.String({ description: "namespace/name" }),
     durationMs: Type.Number(),
     cost: Type.Union([CostSchema, Type.Null()]),
+    today: Type.Optional(CostSchema),
     lowerBound: Type.Union([Type.Number(), Type.Null()], { description: "no plan costs less" }),
     pods: Type.Array(
       Type.Object({
@@ -47,7 +54,8 @@ const PlanSchema = Type.Object(
         workload: NullableText,
         node: NullableText,
         reason: NullableText,
-        decision: Type.String(),
+        decision: Type.Union([Type.String(), Type.Null()], { description: "null: it is a proposal" }),
+        from: Type.Optional(Type.String({ description: "of a proposal: where it runs" })),
       }),
     ),
     explanation: Type.Array(Type.String()),
@@ -77,6 +85,9 @@ export function addDecisionRoutes(app: HttpApp, decisions: DecisionLog, plans: P
   app.get(
     "/api/v1/plans",
     { schema: { querystring: PlanQuerySchema, response: { 200: PlanListSchema } } },
-    (request) => ({ plans: plans.find(request.query) as Static<typeof PlanSchema>[] }),
+    ({ query }) => {
+      const found = query.kind === "proposal" ? plans.proposals(query) : plans.find(query);
+      return { plans: found as Static<typeof PlanSchema>[] };
+    },
   );
 }

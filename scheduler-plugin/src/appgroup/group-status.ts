@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { GroupMembers } from "./members.ts";
 
 /**
- * Where the faults of an AppGroup's spec are told beside its status, whose schema has no place for them: one line each, the reason first.
+ * Annotation of an AppGroup: the faults of its spec, for which the schema of its status has no place, one line each, the reason first.
  * Absent when there is none.
  */
 export const FAULTS_ANNOTATION = "isochrone.dev/appgroup-faults";

@@ -2,7 +2,7 @@
 import { isStoreError, KINDS, PLANNER_LEASE } from "@isochrone/kubernetes";
 import type { ClusterStore, JsonPatchOperation, KubernetesObject } from "@isochrone/kubernetes";
 
-/** JSON, see term-memory.ts. */
+/** Annotation of the planner's Lease: what the descheduler remembers from run to run, JSON. */
 export const MEMORY_ANNOTATION = "isochrone.dev/descheduler-memory";
 
 /** Text that outlives the leader. */

@@ -10,12 +10,34 @@ export interface LoggedPlan {
   /** Of the search. */
   readonly durationMs: number;
   /** null when there is none: nothing could be planned. */
-  readonly cost: { readonly network: number; readonly pressure: number; readonly total: number } | null;
+  readonly cost: PlanCosts | null;
   /** No plan costs less; null = not known. */
   readonly lowerBound: number | null;
   readonly pods: readonly LoggedPlanPod[];
   /** In words. */
   readonly explanation: readonly string[];
+}
+
+/** What would be best for the pods of a workflow that runs. Nobody is moved by it. */
+export interface LoggedProposal extends Omit<LoggedPlan, "pods" | "cost"> {
+  /** As the pods are now. */
+  readonly today: PlanCosts;
+  readonly cost: PlanCosts;
+  /** Those that would move. */
+  readonly pods: readonly LoggedProposalPod[];
+}
+
+export interface LoggedProposalPod extends Omit<LoggedPlanPod, "decision"> {
+  readonly from: string;
+  /** Nothing is decided. */
+  readonly decision: null;
+}
+
+/** Costs in bytes/s x ms. */
+export interface PlanCosts {
+  readonly network: number;
+  readonly pressure: number;
+  readonly total: number;
 }
 
 export interface LoggedPlanPod {
@@ -37,6 +59,7 @@ export interface PlanFilter {
 export class PlanLog {
   readonly #capacity: number;
   readonly #plans: LoggedPlan[] = [];
+  #proposals: readonly LoggedProposal[] = [];
 
   constructor(capacity: number) {
     this.#capacity = capacity;
@@ -45,6 +68,17 @@ export class PlanLog {
   add(plan: LoggedPlan): void {
     this.#plans.push(plan);
     if (this.#plans.length > this.#capacity) this.#plans.shift();
+  }
+
+  /** In place of all that were proposed before: of what runs only the newest counts. */
+  propose(proposals: readonly LoggedProposal[]): void {
+    this.#proposals = proposals;
+  }
+
+  proposals({ namespace, limit }: PlanFilter): readonly LoggedProposal[] {
+    return this.#proposals
+      .filter(({ workflow }) => namespace === undefined || workflow.startsWith(`${namespace}/`))
+      .slice(0, limit);
   }
 
   /** Newest first. */

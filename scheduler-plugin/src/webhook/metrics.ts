@@ -1,7 +1,7 @@
 // Names and labels of the webhook's metrics, in one place.
+import type { CertificateEvents } from "@isochrone/kubernetes";
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
-import type { CertificateStep } from "./certificates.ts";
 import type { Exclusion } from "./gate-rules.ts";
 import type { ReviewFault } from "./admission-review.ts";
 
@@ -33,7 +33,8 @@ export interface WebhookMetrics {
   count(pod: PodOutcome): void;
   fault(reason: FaultReason): void;
   failed(what: "heartbeat" | "certificates", reason: string): void;
-  stepped(step: CertificateStep): void;
+  /** What happens to the certificates and the registration. */
+  readonly certificates: CertificateEvents;
 }
 
 /** @param heartbeatAgeSeconds NaN while none was seen */
@@ -46,14 +47,20 @@ export function createWebhookMetrics(registry: Registry, heartbeatAgeSeconds: ()
     collect: () => heartbeat.set(heartbeatAgeSeconds()),
   });
   const counters = createCounters(registers);
-  const { pods, faults, failures, steps } = counters;
+  const gauges = createGauges(registers);
+  const { pods, faults, failures, steps, registrations } = counters;
   return {
     ...counters,
-    ...createGauges(registers),
+    ...gauges,
     count: (outcome) => pods.inc({ outcome }),
     fault: (reason) => faults.inc({ reason }),
     failed: (what, reason) => failures.inc({ what, reason }),
-    stepped: (step) => steps.inc({ step }),
+    certificates: {
+      stepped: (step) => steps.inc({ step }),
+      expires: (certificate, notAfterSeconds) => gauges.expiry.set({ certificate }, notAfterSeconds),
+      published: () => registrations.inc(),
+      isPublished: (is) => gauges.registered.set(is ? 1 : 0),
+    },
   };
 }
 

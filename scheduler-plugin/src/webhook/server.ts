@@ -1,9 +1,9 @@
 // The webhook's own listener: TLS only, a few paths, and bounds on everything that a client could send.
 import { createServer, type Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { KeyPair } from "@isochrone/kubernetes";
 import { listen } from "@isochrone/runtime/http";
 import type { ListenAddress } from "@isochrone/runtime/http";
-import type { KeyPair } from "./certificates.ts";
 import { ENTRIES } from "./gate-rules.ts";
 import type { Entry } from "./gate-rules.ts";
 import type { FaultReason } from "./metrics.ts";

@@ -1,5 +1,12 @@
 // The webhook as a part of the scheduler-plugin: what it needs to know is followed ahead, so that no pod waits for an answer.
-import { createInformer, KINDS, leaderStore, StoreError, WEBHOOK_SECRET } from "@isochrone/kubernetes";
+import {
+  CertificateKeeper,
+  createInformer,
+  KINDS,
+  leaderStore,
+  StoreError,
+  WEBHOOK_SECRET,
+} from "@isochrone/kubernetes";
 import type { ClusterStore, Informer } from "@isochrone/kubernetes";
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtime";
@@ -10,10 +17,10 @@ import type { Injectable } from "../domain/canary-record.ts";
 import { SCHEDULER_LEASE } from "../leadership.ts";
 import type { Leadership, SharedLeadership } from "../leadership.ts";
 import { Admission } from "./admission.ts";
-import { CertificateKeeper } from "./certificate-keeper.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { createWebhookMetrics } from "./metrics.ts";
 import type { WebhookMetrics } from "./metrics.ts";
+import { isTrusted, register } from "./registration.ts";
 import type { RegistrationOptions } from "./registration.ts";
 import { GroupReplicas } from "./replicas.ts";
 import { WebhookServer } from "./server.ts";
@@ -95,7 +102,7 @@ class RunningWebhook implements Webhook {
     pods.onChange((change) => this.#replicas.take(change));
     this.#appGroups = createInformer({ store, kind: KINDS.appGroup, clock, random, logger });
     await this.#heartbeat.start();
-    const keeper = await this.#createKeeper();
+    const keeper = this.#createKeeper();
     this.#checks = periodic({
       clock,
       intervalMs: this.#config.certificateCheckMs,
@@ -135,30 +142,33 @@ class RunningWebhook implements Webhook {
     });
   }
 
-  async #createKeeper(): Promise<CertificateKeeper> {
+  #createKeeper(): CertificateKeeper {
     const { store, namespace, clock, logger } = this.#deps;
     const leadership = this.#leadership;
+    const writeStore = leaderStore(store, leadership, SCHEDULER_LEASE);
     return new CertificateKeeper({
+      name: "webhook",
       store,
-      leaderStore: leaderStore(store, leadership, SCHEDULER_LEASE),
-      isLeader: () => leadership.isLeader(),
-      isRemoved: () => this.#heartbeat.isRemoved(),
+      writeStore,
+      // One that was taken away on purpose is not made or registered again.
+      mayWrite: () => leadership.isLeader() && !this.#heartbeat.isRemoved(),
       namespace,
       secretName: WEBHOOK_SECRET,
       rules: { ...this.#config, hosts: this.#hosts() },
       clockSkewMs: this.#config.clockSkewMs,
       trustDelayMs: this.#config.trustDelayMs,
-      registration: this.#registration(),
-      // Loaded here only: who has no webhook pays nothing for it.
-      maker: await import("./x509.ts"),
-      onServing: async (pair) => {
+      publication: {
+        publish: (trusted) => register(writeStore, this.#registration(), trusted),
+        holds: (authority) => isTrusted(writeStore, authority),
+      },
+      onServing: async ({ serving }) => {
         const before = this.#server.address;
-        await this.#server.serveWith(pair);
+        await this.#server.serveWith(serving);
         if (before === null) logger.info("webhook listening", { url: this.#server.address?.url });
       },
       clock,
       logger,
-      metrics: this.#metrics,
+      events: this.#metrics.certificates,
     });
   }
 

@@ -2,7 +2,7 @@ import type { DecisionList } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { PlanList } from "../model/plan.ts";
-import { Card, Empty, Loading, Name, Table, Trouble, When } from "../parts/common.tsx";
+import { Card, Empty, Lead, Loading, Name, Table, Trouble, When } from "../parts/common.tsx";
 import { useJson } from "../parts/ask.ts";
 import { linkTo } from "../store.ts";
 import { DecisionView, PlanView } from "./decision.tsx";
@@ -32,6 +32,7 @@ export function DecisionsPage(props: {
       <div class="page-head">
         <h1>Decisions</h1>
       </div>
+      <Lead>On which node each pod was placed, or why it was moved. A name opens the whole reasoning.</Lead>
       <Card title="Placements, evictions and plans" id="stream">
         {decisions.data === null ? (
           decisions.failure === null ? (

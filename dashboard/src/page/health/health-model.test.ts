@@ -1,7 +1,7 @@
-import type { ClusterGraphSnapshot, Health } from "@isochrone/topology";
+import { clusterColumnsOf, type ClusterGraphSnapshot, type Health } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { clusterViewOf } from "../model/cluster-view.ts";
-import { findingsOf, instrumentsOf } from "./health-model.ts";
+import { findingsOf, instrumentsOf, partitionsInWords, replicasOf } from "./health-model.ts";
 
 const node = (name: string, usageAgeSeconds: number | null) => ({
   name,
@@ -23,27 +23,29 @@ const link = (source: string, target: string, ageSeconds: number | null, lossRat
   provisional: false,
   ageSeconds,
 });
-const view = clusterViewOf({
-  version: 1,
-  observedAt: "2026-01-01T00:00:00Z",
-  windowSeconds: 30,
-  nodes: [
-    node("well", 1),
-    node("mute", 1),
-    node("old", 1),
-    node("alone", 1),
-    node("blind", null),
-    node("half", 1),
-  ],
-  links: [
-    link("well", "old", 1),
-    link("old", "well", 1000),
-    link("alone", "well", 1, 1),
-    link("blind", "well", 1),
-    link("half", "well", 1),
-    link("half", "old", 1, 1),
-  ],
-} as unknown as ClusterGraphSnapshot);
+const view = clusterViewOf(
+  clusterColumnsOf({
+    version: 1,
+    observedAt: "2026-01-01T00:00:00Z",
+    windowSeconds: 30,
+    nodes: [
+      node("well", 1),
+      node("mute", 1),
+      node("old", 1),
+      node("alone", 1),
+      node("blind", null),
+      node("half", 1),
+    ],
+    links: [
+      link("well", "old", 1),
+      link("old", "well", 1000),
+      link("alone", "well", 1, 1),
+      link("blind", "well", 1),
+      link("half", "well", 1),
+      link("half", "old", 1, 1),
+    ],
+  } as unknown as ClusterGraphSnapshot),
+);
 
 const health: Health = {
   observedAt: "2026-01-01T00:00:00Z",
@@ -94,5 +96,25 @@ describe("health", () => {
     const findings = findingsOf(sick, instrumentsOf(view), 30);
     expect(findings.map(({ level }) => level)).toEqual(["bad", "bad", "warn", "warn", "warn"]);
     expect(findings[0]!.remedy).toBe("waiting");
+  });
+
+  test("of several replicas all count, and one that can't be asked is told", () => {
+    const own = replicasOf(health)[0]!;
+    const lag = [
+      { topic: "isochrone.probe.v1", partition: "10", records: 9_000 },
+      { topic: "isochrone.usage.v1", partition: "1", records: 1 },
+      { topic: "isochrone.probe.v1", partition: "2", records: 2_000 },
+    ];
+    const all = [
+      { ...own, replica: "a", lag },
+      { ...own, replica: "b", problem: "it answered 403", ready: null },
+    ];
+    const findings = findingsOf({ ...health, replicas: { ...health.replicas, all } }, [], 30);
+    expect(findings.map(({ title }) => title)).toEqual([
+      "1 replica of the aggregator can't be asked",
+      "11 k records wait to be read",
+    ]);
+    expect(findings[0]!.remedy).toContain("b: it answered 403");
+    expect(partitionsInWords(lag)).toBe("probe 2, 10; usage 1");
   });
 });

@@ -1,5 +1,5 @@
 // What is wrong, worst first, from the graph and from what the aggregator says of itself. Pure.
-import type { Health } from "@isochrone/topology";
+import type { Health, ReplicaHealth } from "@isochrone/topology";
 import { PAIR, staleAfterSeconds, type ClusterView } from "../model/cluster-view.ts";
 import { age, count, plural } from "../model/format.ts";
 
@@ -74,6 +74,41 @@ function verdict(
 export const total = (reasons: Readonly<Record<string, number>>): number =>
   Object.values(reasons).reduce((sum, value) => sum + value, 0);
 
+/** All that are known of; of an aggregator that knows no others, itself. */
+export function replicasOf({ ready, version, graphAgeSeconds, replicas }: Health): readonly ReplicaHealth[] {
+  const { replica, isLeader, ownedPartitions, lag, all } = replicas;
+  const own = { replica: replica ?? "", problem: null, ready, isLeader, version, graphAgeSeconds };
+  return all ?? [{ ...own, ownedPartitions, lag }];
+}
+
+/** Records that wait to be read, by all of them. */
+export function waitingOf(replicas: readonly ReplicaHealth[]): number {
+  return replicas.flatMap(({ lag }) => lag).reduce((sum, { records }) => sum + records, 0);
+}
+
+/** Title and remedy. */
+function silenceOf(unreachable: readonly ReplicaHealth[]): [title: string, remedy: string] {
+  const reasons = unreachable.map(({ replica, problem }) => `${replica}: ${problem}`).join("; ");
+  return [
+    `${plural(unreachable.length, "replica")} of the aggregator can't be asked`,
+    `${reasons}. Its Lease holds: look at its log, and at what is between replicas.`,
+  ];
+}
+
+/** `probe 0, 2; usage 1`: topics by the word that tells them apart. */
+export function partitionsInWords(lag: ReplicaHealth["lag"]): string {
+  const byTopic = new Map<string, number[]>();
+  for (const { topic, partition } of lag)
+    byTopic.set(topic, [...(byTopic.get(topic) ?? []), Number(partition)]);
+  return [...byTopic]
+    .map(([topic, partitions]) => {
+      const name = /^isochrone\.(.+)\.v\d+$/.exec(topic)?.[1] ?? topic;
+      return `${name} ${partitions.sort((a, b) => a - b).join(", ")}`;
+    })
+    .sort()
+    .join("; ");
+}
+
 /** What somebody should look at; nothing when all is well. */
 export function findingsOf(
   health: Health,
@@ -84,10 +119,13 @@ export function findingsOf(
   const add = (isSo: boolean, level: Finding["level"], title: string, remedy: string): void => {
     if (isSo) findings.push({ level, title, remedy });
   };
-  const { intake, replicas } = health;
-  const sick = instruments.filter(({ state }) => state === "bad").length;
-  const unwell = instruments.filter(({ state }) => state === "warn").length;
-  const lag = replicas.lag.reduce((sum, { records }) => sum + records, 0);
+  const { intake } = health;
+  const [sick, unwell] = (["bad", "warn"] as const).map(
+    (wanted) => instruments.filter(({ state }) => state === wanted).length,
+  ) as [number, number];
+  const all = replicasOf(health);
+  const lag = waitingOf(all);
+  const unreachable = all.filter(({ problem }) => problem !== null);
   const skew = Math.max(0, ...health.clocks.map(({ skewSeconds }) => Math.abs(skewSeconds)));
   const refused = total(intake.refused);
   add(!health.ready, "bad", "The aggregator isn't ready", health.reasons.join("; ") || "It doesn't say why.");
@@ -109,6 +147,7 @@ export function findingsOf(
     `${plural(health.buildFailures, "build")} of graphs failed`,
     "The graph before stays; the log names the error.",
   );
+  add(unreachable.length > 0, "warn", ...silenceOf(unreachable));
   add(
     lag > LAG,
     "warn",

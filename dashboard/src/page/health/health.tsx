@@ -1,25 +1,36 @@
-import type { Health } from "@isochrone/topology";
+import type { Health, ReplicaHealth } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import type { ClusterView } from "../model/cluster-view.ts";
-import { age, count, figure, percent } from "../model/format.ts";
-import { Card, Empty, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
+import { age, count, figure, percent, plural } from "../model/format.ts";
+import { Card, Empty, Lead, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
 import { useJson } from "../parts/ask.ts";
-import { cluster } from "../store.ts";
-import { summaryOf } from "../network/summary.ts";
-import { findingsOf, instrumentsOf, total, type Finding, type Instrument } from "./health-model.ts";
+import { cluster, digest } from "../store.ts";
+import {
+  findingsOf,
+  instrumentsOf,
+  partitionsInWords,
+  replicasOf,
+  total,
+  waitingOf,
+  type Finding,
+  type Instrument,
+} from "./health-model.ts";
 
 const MOST_NODES = 100;
 
 export function HealthPage(): VNode {
   const view = cluster.value!;
-  const { data: health, failure } = useJson<Health>("api/v1/health", { isOfNow: true });
+  const { data: health, failure } = useJson<Health>("api/v1/health?replicas=all", { isOfNow: true });
   const instruments = useMemo(() => instrumentsOf(view), [view]);
   return (
     <>
       <div class="page-head">
         <h1>Health</h1>
       </div>
+      <Lead>
+        Whether the figures on the other pages can be trusted: how fresh they are, and who measures them.
+      </Lead>
       {health === null ? (
         failure === null ? (
           <Loading lines={4} />
@@ -44,9 +55,11 @@ interface AggregatorProps {
 
 function Aggregator({ health, view, instruments }: AggregatorProps): VNode {
   const { intake, replicas, probing, sizes } = health;
-  const { coverage, pairs } = useMemo(() => summaryOf(view), [view]);
+  const { coverage, pairs } = digest.value!.summary;
   const lost = intake.missing + intake.publisherDropped;
-  const lag = replicas.lag.reduce((sum, { records }) => sum + records, 0);
+  const all = replicasOf(health);
+  const lags = all.flatMap(({ lag }) => lag);
+  const lag = waitingOf(all);
   return (
     <>
       <Findings findings={findingsOf(health, instruments, view.windowSeconds)} />
@@ -73,20 +86,20 @@ function Aggregator({ health, view, instruments }: AggregatorProps): VNode {
           note={`${count(intake.missing)} missing, ${count(intake.publisherDropped)} dropped`}
           {...(lost > 0 ? { state: "warn" as const } : {})}
         />
-        <Tile label="Lag" value={count(lag)} note={`records over ${replicas.lag.length} partitions`} />
+        <Tile label="Lag" value={count(lag)} note={`records over ${plural(lags.length, "partition")}`} />
         <Tile
           label="Replicas"
           value={count(replicas.live ?? 1)}
           note={
             replicas.isLeader === null
               ? "one alone"
-              : `this one ${replicas.isLeader ? "leads" : "follows"}${replicas.ownedPartitions === null ? "" : `, ${replicas.ownedPartitions} partitions`}`
+              : `${replicas.replica} answers here and ${replicas.isLeader ? "leads" : "follows"}`
           }
         />
         <Tile
           label="In memory"
           value={count(sizes.series)}
-          note={`series; ${count(sizes.links)} links, ${count(sizes.eventClients)} readers`}
+          note={`series; ${count(sizes.links)} links, ${plural(sizes.eventClients, "reader")}`}
         />
       </dl>
       <div class="columns">
@@ -94,9 +107,14 @@ function Aggregator({ health, view, instruments }: AggregatorProps): VNode {
           <Reasons health={health} />
         </Card>
         <Card title="Partitions and clocks">
-          <Lag health={health} />
+          <Lag lags={lags} clocks={health.clocks} />
         </Card>
       </div>
+      {replicas.isLeader === null ? null : (
+        <Card title="Replicas of the aggregator" id="replicas">
+          <Replicas all={all} answering={replicas.replica} />
+        </Card>
+      )}
     </>
   );
 }
@@ -155,16 +173,71 @@ function Reasons({ health: { intake } }: { readonly health: Health }): VNode {
   );
 }
 
-function Lag({ health: { replicas, clocks } }: { readonly health: Health }): VNode {
+/** Each reads partitions of its own, and says so itself. */
+function Replicas(props: {
+  readonly all: readonly ReplicaHealth[];
+  readonly answering: string | null;
+}): VNode {
+  return (
+    <Table
+      id="replicas"
+      label="replicas and the partitions that each reads"
+      columns={[
+        { title: "Replica", isText: true },
+        { title: "State", isText: true },
+        { title: "Newest graph" },
+        { title: "Partitions", isText: true },
+        { title: "Waiting" },
+      ]}
+      rows={props.all.map((each) => ({
+        key: each.replica,
+        class: each.problem === null ? "" : "bad",
+        cells: [
+          <>
+            <Name>{each.replica}</Name>
+            {each.replica === props.answering ? <small class="soft"> answers here</small> : null}
+          </>,
+          <ReplicaState replica={each} />,
+          each.problem === null ? age(each.graphAgeSeconds) : "–",
+          <Partitions lag={each.lag} owned={each.ownedPartitions} />,
+          each.problem === null ? count(waitingOf([each])) : "–",
+        ],
+      }))}
+    />
+  );
+}
+
+function ReplicaState({ replica: { problem, ready, isLeader } }: { readonly replica: ReplicaHealth }): VNode {
+  if (problem !== null) return <span class="badge bad">can't be asked: {problem}</span>;
+  if (ready !== true) return <span class="badge warn">not ready</span>;
+  return <span class="badge good">{isLeader === true ? "leads" : "follows"}</span>;
+}
+
+/** `probe 0, 3, 4; usage 1`. */
+function Partitions({
+  lag,
+  owned,
+}: {
+  readonly lag: Health["replicas"]["lag"];
+  readonly owned: number | null;
+}): VNode {
+  if (lag.length === 0) return <span class="soft">{owned === null ? "–" : count(owned)}</span>;
+  return <span>{partitionsInWords(lag)}</span>;
+}
+
+function Lag(props: { readonly lags: Health["replicas"]["lag"]; readonly clocks: Health["clocks"] }): VNode {
+  const { lags, clocks } = props;
   const topics = new Map<string, { partitions: number; records: number }>();
-  for (const { topic, records } of replicas.lag) {
+  for (const { topic, records } of lags) {
     const seen = topics.get(topic) ?? { partitions: 0, records: 0 };
     topics.set(topic, { partitions: seen.partitions + 1, records: seen.records + records });
   }
   return (
     <>
       {topics.size === 0 ? (
-        <Empty title="No partitions are read here" />
+        <Empty title="No partitions">
+          Without Kafka records come straight to the aggregator: nothing waits anywhere.
+        </Empty>
       ) : (
         <Table
           label="lag by topic"

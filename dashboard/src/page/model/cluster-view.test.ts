@@ -1,4 +1,4 @@
-import type { ClusterGraphSnapshot, Link } from "@isochrone/topology";
+import { clusterColumnsOf, type ClusterGraphSnapshot, type Link } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { CELL, gridOf, KIND_BITS, MARK } from "../network/grid.ts";
 import { pixelsOf } from "../network/pixels.ts";
@@ -50,9 +50,12 @@ const graph = (links: Link[]): ClusterGraphSnapshot => ({
   links,
 });
 
+/** From the graph by way of its columns, as the page gets it. */
+const viewOf = (of: ClusterGraphSnapshot) => clusterViewOf(clusterColumnsOf(of));
+
 describe("the cluster as the page sees it", () => {
   test("has its nodes by region, zone and number, and areas of those that belong together", () => {
-    const { nodes, areas } = clusterViewOf(graph([]));
+    const { nodes, areas } = viewOf(graph([]));
     expect(nodes.map(({ name }) => name)).toEqual(["a-1", "b-2", "b-10", "lost"]);
     expect(areas.map(({ zone, begin, end }) => [zone, begin, end])).toEqual([
       ["z1", 0, 1],
@@ -62,7 +65,7 @@ describe("the cluster as the page sees it", () => {
   });
 
   test("believes one link per pair: the preferred method that has a figure", () => {
-    const { pairs } = clusterViewOf(
+    const { pairs } = viewOf(
       graph([
         link("a-1", "b-2", 5),
         link("a-1", "b-2", 6, { method: "icmp" }),
@@ -80,7 +83,7 @@ describe("the cluster as the page sees it", () => {
   });
 
   test("knows what a way costs: measured, by coordinates, unreachable or unknown", () => {
-    const cost = costBetween(clusterViewOf(graph([link("a-1", "b-2", 5), link("b-2", "a-1", null)])));
+    const cost = costBetween(viewOf(graph([link("a-1", "b-2", 5), link("b-2", "a-1", null)])));
     expect([cost("a-1", "b-2"), cost("a-1", "b-10"), cost("b-2", "a-1"), cost("a-1", "a-1")]).toEqual([
       5,
       8,
@@ -97,7 +100,7 @@ describe("the matrix", () => {
     link("b-2", "a-1", null),
     link("b-10", "b-2", 2, { lossRatio: 0.1, ageSeconds: 1000, provisional: true }),
   ];
-  const view = clusterViewOf(graph(links));
+  const view = viewOf(graph(links));
 
   test("tells measured from estimated, silent and unknown, and marks losses and age", () => {
     const { size, cells, values } = gridOf(view, "p50", "nodes");
@@ -126,6 +129,25 @@ describe("the matrix", () => {
     expect(gridOf(view, "loss", "regions").values[0]).toBeCloseTo(0.05);
   });
 
+  test("of zones has an estimate where nobody measures, and none of what no coordinate tells", () => {
+    const { size, cells, values } = gridOf(viewOf(graph([])), "p50", "zones");
+    // z1 has a-1 at 0, 0 and 2 above; of z2 only b-10 has a coordinate, at 3, 4 and 1 above.
+    expect([values[1], cells[1]]).toEqual([8, CELL.estimated]);
+    expect(cells[0]).toBe(CELL.nothing);
+    expect(cells[2]).toBe(CELL.nothing);
+    expect(gridOf(viewOf(graph([])), "loss", "zones").cells).toEqual(new Uint8Array(size * size));
+  });
+
+  test("is written over a grid that nobody needs any more, of whatever was in it", () => {
+    const spent = gridOf(view, "p99", "nodes");
+    const fresh = gridOf(view, "p50", "nodes");
+    const reused = gridOf(view, "p50", "nodes", spent);
+    expect(reused.values).toBe(spent.values);
+    expect([reused.values, reused.cells]).toEqual([fresh.values, fresh.cells]);
+    const other = gridOf(viewOf({ ...graph([]), nodes: [] }), "p50", "nodes", spent);
+    expect(other.values).not.toBe(spent.values);
+  });
+
   test("is red where a link is slow", () => {
     const pixels = pixelsOf(gridOf(view, "p50", "nodes"), "light");
     expect([...pixels.subarray(4, 8)]).toEqual([...rgbSteps("light").at(-1)!, 255]);
@@ -133,7 +155,7 @@ describe("the matrix", () => {
   });
 
   test("of nothing is empty", () => {
-    const none = clusterViewOf({ ...graph([]), nodes: [] });
+    const none = viewOf({ ...graph([]), nodes: [] });
     expect(gridOf(none, "p50", "nodes").size).toBe(0);
     expect(gridOf(none, "p50", "zones").size).toBe(0);
   });
@@ -141,7 +163,7 @@ describe("the matrix", () => {
 
 describe("the network as a whole", () => {
   test("names the worst pairs, those without an answer first", () => {
-    const view = clusterViewOf(
+    const view = viewOf(
       graph([
         link("a-1", "b-2", 5),
         link("b-2", "a-1", 50),

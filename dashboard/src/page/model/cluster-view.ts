@@ -1,6 +1,6 @@
 // The cluster graph as the page draws it: nodes in the order of rows, one believed link per ordered pair, figures as columns. Made in a
-// worker: at 1,000 nodes the graph is tens of megabytes of text.
-import type { ClusterGraphSnapshot, ClusterNode, Link } from "@isochrone/topology";
+// worker: at 1,000 nodes the graph is a megabyte of text.
+import type { ClusterColumns, ClusterNode } from "@isochrone/topology";
 
 const DEFAULT_METHODS: readonly string[] = ["udp_rr", "tcp_rr", "icmp", "tcp_connect"];
 /** As long as placement believes a figure: this many windows. */
@@ -41,13 +41,15 @@ export interface ClusterView {
   readonly version: number;
   readonly observedAt: string;
   readonly windowSeconds: number;
-  /** By region, zone and name. */
+  /** Nodes. */
+  readonly size: number;
+  /** By region, zone and name. On the main thread it is read when it is first looked at. */
   readonly nodes: readonly ClusterNode[];
   readonly areas: readonly Area[];
   readonly pairs: Pairs;
   /** Links that the graph holds, of all methods. */
   readonly links: number;
-  readonly coordinates: ClusterGraphSnapshot["coordinates"];
+  readonly coordinates: ClusterColumns["coordinates"];
 }
 
 export const NO_ZONE = "no zone";
@@ -63,20 +65,27 @@ export function staleAfterSeconds(windowSeconds: number): number {
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-export function clusterViewOf(graph: ClusterGraphSnapshot): ClusterView {
-  const nodes = [...graph.nodes].sort(
-    (a, b) =>
-      naturally(regionOf(a), regionOf(b)) || naturally(zoneOf(a), zoneOf(b)) || naturally(a.name, b.name),
-  );
+export function clusterViewOf(graph: ClusterColumns): ClusterView {
+  const rows = graph.nodes
+    .map((node, index) => ({ node, index }))
+    .sort(
+      ({ node: a }, { node: b }) =>
+        naturally(regionOf(a), regionOf(b)) || naturally(zoneOf(a), zoneOf(b)) || naturally(a.name, b.name),
+    );
+  const nodes = rows.map(({ node }) => node);
+  /** Row of each of the graph's nodes. */
+  const rowAt = new Int32Array(nodes.length);
+  for (const [row, { index }] of rows.entries()) rowAt[index] = row;
   const { version, observedAt, windowSeconds } = graph;
   return {
     version,
     observedAt,
     windowSeconds,
+    size: nodes.length,
     nodes,
     areas: areasOf(nodes),
-    pairs: pairsOf(graph, nodes),
-    links: graph.links.length,
+    pairs: pairsOf(graph, rowAt),
+    links: graph.links.source.length,
     coordinates: graph.coordinates,
   };
 }
@@ -100,12 +109,13 @@ function areasOf(nodes: readonly ClusterNode[]): Area[] {
   return areas;
 }
 
-function pairsOf(graph: ClusterGraphSnapshot, nodes: readonly ClusterNode[]): Pairs {
-  const ids = new Map(nodes.map(({ name }, index) => [name, index]));
-  const best = bestLinks(graph, ids, nodes.length);
+function pairsOf(graph: ClusterColumns, rowAt: Int32Array): Pairs {
+  const { links } = graph;
+  const size = rowAt.length;
+  const best = bestLinks(graph, rowAt);
   const keys = Float64Array.from(best.keys()).sort();
   const pairs: Pairs = {
-    rowStart: new Int32Array(nodes.length + 1),
+    rowStart: new Int32Array(size + 1),
     column: new Int32Array(keys.length),
     flags: new Uint8Array(keys.length),
     figures: Object.fromEntries(
@@ -115,49 +125,60 @@ function pairsOf(graph: ClusterGraphSnapshot, nodes: readonly ClusterNode[]): Pa
   const staleSeconds = staleAfterSeconds(graph.windowSeconds);
   for (const [at, key] of keys.entries()) {
     const link = best.get(key)!;
-    pairs.rowStart[Math.floor(key / nodes.length) + 1]!++;
-    pairs.column[at] = key % nodes.length;
-    pairs.flags[at] = flagsOf(link, staleSeconds);
-    const { p50, p90, p99, count } = link.rttMs;
-    const { lossRatio, costMs, errorMs, ageSeconds } = link;
-    const values = { p50, p90, p99, lossRatio, costMs, errorMs, ageSeconds, count };
-    for (const name of FIGURES) pairs.figures[name][at] = values[name] ?? Number.NaN;
+    pairs.rowStart[Math.floor(key / size) + 1]!++;
+    pairs.column[at] = key % size;
+    pairs.flags[at] = flagsOf(links, link, staleSeconds);
+    for (const name of FIGURES) pairs.figures[name][at] = links[COLUMNS[name]][link] ?? Number.NaN;
   }
-  for (let row = 0; row < nodes.length; row++) pairs.rowStart[row + 1]! += pairs.rowStart[row]!;
+  for (let row = 0; row < size; row++) pairs.rowStart[row + 1]! += pairs.rowStart[row]!;
   return pairs;
 }
 
+type Links = ClusterColumns["links"];
+
+/** Where each figure stands in the answer. */
+const COLUMNS = {
+  p50: "p50Ms",
+  p90: "p90Ms",
+  p99: "p99Ms",
+  lossRatio: "lossRatio",
+  costMs: "costMs",
+  errorMs: "errorMs",
+  ageSeconds: "ageSeconds",
+  count: "count",
+} as const satisfies Record<FigureName, keyof Links>;
+
 /** One link per ordered pair: methods are never merged, the first of the order that has a figure is believed. */
-function bestLinks(
-  { links, costMethods = [] }: ClusterGraphSnapshot,
-  ids: ReadonlyMap<string, number>,
-  size: number,
-): Map<number, Link> {
-  const methods = [...new Set([...costMethods, ...DEFAULT_METHODS])];
-  const order = new Map(methods.map((method, index) => [method, -index] as const));
-  const rankOf = (link: Link): number =>
-    (link.rttMs.p50 !== null || link.costMs !== null ? 100 : 0) +
-    (link.lossRatio === null ? 0 : 50) +
-    (order.get(link.method) ?? -50) +
-    (link.ipFamily === 4 ? 0.5 : 0);
-  const best = new Map<number, Link>();
-  for (const link of links) {
-    const [source, target] = [ids.get(link.source), ids.get(link.target)];
-    if (source === undefined || target === undefined || source === target) continue;
-    const key = source * size + target;
+function bestLinks({ links, costMethods = [] }: ClusterColumns, rowAt: Int32Array): Map<number, number> {
+  const order = [...new Set<string>([...costMethods, ...DEFAULT_METHODS])];
+  const methodRanks = links.methods.map((method) => {
+    const index = order.indexOf(method);
+    return index < 0 ? -50 : -index;
+  });
+  const rankOf = (at: number): number =>
+    (links.p50Ms[at] === null && links.costMs[at] === null ? 0 : 100) +
+    (links.lossRatio[at] === null ? 0 : 50) +
+    methodRanks[links.method[at]!]! +
+    (links.ipFamily[at] === 4 ? 0.5 : 0);
+  const best = new Map<number, number>();
+  for (let at = 0; at < links.source.length; at++) {
+    const [row, column] = [rowAt[links.source[at]!]!, rowAt[links.target[at]!]!];
+    if (row === column) continue;
+    const key = row * rowAt.length + column;
     const other = best.get(key);
-    if (other === undefined || rankOf(link) > rankOf(other)) best.set(key, link);
+    if (other === undefined || rankOf(at) > rankOf(other)) best.set(key, at);
   }
   return best;
 }
 
-function flagsOf(link: Link, staleSeconds: number): number {
+function flagsOf(links: Links, at: number, staleSeconds: number): number {
+  const origin = links.origins[links.origin[at]!];
   return (
-    (link.provisional ? PAIR.provisional : 0) |
-    (link.origin === "estimated" ? PAIR.estimated : 0) |
-    (link.origin === "declared" ? PAIR.declared : 0) |
-    (link.origin === "measured" && (link.ageSeconds ?? Infinity) > staleSeconds ? PAIR.stale : 0) |
-    (link.lossRatio === 1 ? PAIR.dead : 0)
+    (links.provisional[at] === 1 ? PAIR.provisional : 0) |
+    (origin === "estimated" ? PAIR.estimated : 0) |
+    (origin === "declared" ? PAIR.declared : 0) |
+    (origin === "measured" && (links.ageSeconds[at] ?? Infinity) > staleSeconds ? PAIR.stale : 0) |
+    (links.lossRatio[at] === 1 ? PAIR.dead : 0)
   );
 }
 

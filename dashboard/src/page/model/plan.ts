@@ -22,3 +22,20 @@ export interface Plan {
 export interface PlanList {
   readonly plans: readonly Plan[];
 }
+
+/** What would be best for a workflow that runs; nobody moves its pods by it. */
+export interface Proposal extends Pick<Plan, "id" | "at" | "workflow" | "explanation"> {
+  readonly today: NonNullable<Plan["cost"]>;
+  readonly cost: NonNullable<Plan["cost"]>;
+  /** Those that would move. */
+  readonly pods: readonly {
+    readonly name: string;
+    readonly workload: string | null;
+    readonly from: string;
+    readonly node: string | null;
+  }[];
+}
+
+export interface ProposalList {
+  readonly plans: readonly Proposal[];
+}

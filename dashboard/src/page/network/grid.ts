@@ -45,17 +45,33 @@ export function usualLevel(nodes: number): Level {
   return nodes > 1_200 ? "zones" : "nodes";
 }
 
-export function gridOf(view: ClusterView, quantity: Quantity, level: Level): Grid {
+/** Room that is no longer needed. */
+export type Spent = Pick<Grid, "values" | "cells">;
+
+/** @param spent is written over and becomes the grid's own where it has the right size: megabytes per version are many to collect */
+export function gridOf(
+  view: ClusterView,
+  quantity: Quantity,
+  level: Level,
+  spent: Spent | null = null,
+): Grid {
   return level === "nodes" && view.nodes.length <= MAX_ROWS
-    ? nodeGrid(view, quantity)
+    ? nodeGrid(view, quantity, spent)
     : areaGrid(view, quantity, level === "regions" ? "regions" : "zones");
 }
 
-function nodeGrid(view: ClusterView, quantity: Quantity): Grid {
+function emptyCells(size: number, spent: Spent | null): Spent {
+  const fits = spent !== null && spent.cells.length === size * size;
+  const { values, cells } = fits
+    ? spent
+    : { values: new Float32Array(size * size), cells: new Uint8Array(size * size) };
+  return { values: values.fill(Number.NaN), cells: cells.fill(0) };
+}
+
+function nodeGrid(view: ClusterView, quantity: Quantity, spent: Spent | null): Grid {
   const { nodes, areas, pairs } = view;
   const size = nodes.length;
-  const values = new Float32Array(size * size).fill(Number.NaN);
-  const cells = new Uint8Array(size * size);
+  const { values, cells } = emptyCells(size, spent);
   if (measureOf(quantity) === "ms") estimateAll(view, values, cells);
   const column = pairs.figures[COLUMN[quantity]];
   for (let row = 0; row < size; row++) {
@@ -134,8 +150,7 @@ interface Group {
 function areaGrid(view: ClusterView, quantity: Quantity, level: "zones" | "regions"): Grid {
   const groups = groupsOf(view, level);
   const size = groups.length;
-  const values = new Float32Array(size * size).fill(Number.NaN);
-  const cells = new Uint8Array(size * size);
+  const { values, cells } = emptyCells(size, null);
   const groupAt = new Int32Array(view.nodes.length);
   for (const [index, { members }] of groups.entries()) for (const node of members) groupAt[node] = index;
   const found = Array.from({ length: size * size }, () => ({ values: [] as number[], marks: 0, dead: 0 }));
@@ -154,6 +169,12 @@ function areaGrid(view: ClusterView, quantity: Quantity, level: "zones" | "regio
       values[cell] = median(seen);
       cells[cell] = CELL.measured | marks | (dead > 0 ? MARK.lossy : 0);
     } else if (dead > 0) cells[cell] = CELL.dead;
+    else if (measureOf(quantity) === "ms") {
+      const guess = estimateBetween(view, groups[Math.floor(cell / size)]!, groups[cell % size]!);
+      if (Number.isNaN(guess)) continue;
+      values[cell] = guess;
+      cells[cell] = CELL.estimated;
+    }
   }
   return {
     level,
@@ -164,6 +185,23 @@ function areaGrid(view: ClusterView, quantity: Quantity, level: "zones" | "regio
     values,
     cells,
   };
+}
+
+/** Nodes of an area that stand for all of it. */
+const SAMPLE = 5;
+
+/** Median of the estimates between some nodes of either; NaN without coordinates. */
+function estimateBetween({ nodes, coordinates }: ClusterView, from: Group, to: Group): number {
+  if (coordinates === null || coordinates === undefined) return Number.NaN;
+  const some = ({ members }: Group): readonly number[] =>
+    members.filter((_, index) => index % Math.ceil(members.length / SAMPLE) === 0);
+  const guesses: number[] = [];
+  for (const row of some(from))
+    for (const column of some(to)) {
+      const ms = row === column ? Number.NaN : estimateMs(nodes[row]!.coordinate, nodes[column]!.coordinate);
+      if (!Number.isNaN(ms)) guesses.push(ms);
+    }
+  return guesses.length === 0 ? Number.NaN : median(guesses);
 }
 
 function groupsOf({ areas }: ClusterView, level: "zones" | "regions"): Group[] {

@@ -1,12 +1,15 @@
 // The matrix's canvas: takes pictures, keeps the viewport, and answers pointer and keys. Draws at most once per frame.
 import type { Theme } from "../model/scale.ts";
-import type { Picture } from "../worker.ts";
+import type { Picture } from "../reader.ts";
+import type { Grid } from "./grid.ts";
 import { hatchingOf, marginsOf, paint, rowNames, type Cell, type Margins } from "./paint.ts";
 import { cellAt, fitted, held, panned, showing, zoomed, type Field, type Viewport } from "./viewport.ts";
 
 export interface MatrixEvents {
   readonly onCell: (cell: Cell | null) => void;
   readonly onOpen: (cell: Cell) => void;
+  /** A picture was replaced. */
+  readonly onGone: (picture: Picture) => void;
 }
 
 const WHEEL_STEP = 0.0016;
@@ -22,6 +25,9 @@ export class MatrixCanvas {
   readonly #gone = new AbortController();
   #picture: Picture | null = null;
   #names: readonly string[] = [];
+  /** Whose names they are. */
+  #measured: { readonly labels: readonly string[]; readonly bands: string; readonly width: number } | null =
+    null;
   #hatching: CanvasPattern | null = null;
   #hatchingTheme: Theme | null = null;
   #margins: Margins = { left: 80, top: 80 };
@@ -54,8 +60,8 @@ export class MatrixCanvas {
   }
 
   show(picture: Picture): void {
-    const before = this.#picture?.grid;
-    this.#picture?.bitmap?.close();
+    const former = this.#picture;
+    const before = former?.grid;
     this.#picture = picture;
     const { grid } = picture;
     if (before?.size !== grid.size || before.level !== grid.level) {
@@ -63,6 +69,10 @@ export class MatrixCanvas {
       this.#isFitted = true;
     }
     this.#resize();
+    if (former !== null) {
+      former.bitmap?.close();
+      this.#events.onGone(former);
+    }
     performance.mark("isochrone-matrix-shown", { detail: { version: picture.version, size: grid.size } });
   }
 
@@ -84,8 +94,7 @@ export class MatrixCanvas {
     if (this.#picture === null) return;
     const { grid, theme } = this.#picture;
     const width = this.#canvas.parentElement!.clientWidth;
-    this.#names = rowNames(grid, width < 520);
-    this.#margins = marginsOf(this.#context, grid, this.#names, width);
+    this.#measureNames(grid, width);
     const room = { width: width - this.#margins.left, height: Math.max(320, innerHeight * MAX_HEIGHT_SHARE) };
     const fit = fitted(grid.size, {
       width: room.width,
@@ -112,6 +121,16 @@ export class MatrixCanvas {
     }
     // A resized canvas is empty: it is drawn in the same frame, or it would flicker.
     this.#paint();
+  }
+
+  /** A thousand names are shortened and measured when they or the room for them have changed. */
+  #measureNames(grid: Grid, width: number): void {
+    const measured = this.#measured;
+    const bands = grid.bands.map(({ label }) => label).join("\n");
+    if (measured?.labels === grid.labels && measured.bands === bands && measured.width === width) return;
+    this.#measured = { labels: grid.labels, bands, width };
+    this.#names = rowNames(grid, width < 520);
+    this.#margins = marginsOf(this.#context, grid, this.#names, width);
   }
 
   #draw(): void {

@@ -5,8 +5,8 @@ import { age, milliseconds, percent, plural } from "../model/format.ts";
 import { LEVELS, QUANTITIES, type Level, type Quantity } from "../model/route.ts";
 import { DEAD, legendOf, NOTHING } from "../model/scale.ts";
 import type { ClusterView } from "../model/cluster-view.ts";
+import type { Picture } from "../reader.ts";
 import { cluster, goTo, look, reader, route, theme } from "../store.ts";
-import type { Picture } from "../worker.ts";
 import { CELL, KIND_BITS, MARK, measureOf, pairAt, usualLevel, type Grid } from "./grid.ts";
 import { MatrixCanvas } from "./matrix-canvas.ts";
 import type { Cell } from "./paint.ts";
@@ -24,9 +24,9 @@ const LEVEL_NAMES: Readonly<Record<Level, string>> = { nodes: "Nodes", zones: "Z
 export function Matrix(): VNode {
   const view = cluster.value!;
   const { quantity } = route.value.view;
-  const level = route.value.view.level ?? usualLevel(view.nodes.length);
+  const level = route.value.view.level ?? usualLevel(view.size);
   const { canvas, matrix, text } = useMatrix(view, quantity, level);
-  const size = view.nodes.length;
+  const { size } = view;
   if (size === 0)
     return <Empty title="No node is known yet">Nodes appear as soon as the cluster lists them.</Empty>;
   return (
@@ -107,6 +107,7 @@ function useMatrix(view: ClusterView, quantity: Quantity, level: Level) {
     const opened = new MatrixCanvas(canvas.current!, {
       onCell: (cell) =>
         setText(cell === null ? "" : describe(cell, shown.current?.grid ?? null, cluster.peek())),
+      onGone: ({ grid }) => reader.takeBack(grid),
       onOpen: (cell) => open(cell, shown.current?.grid ?? null),
     });
     matrix.current = opened;

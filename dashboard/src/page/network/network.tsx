@@ -1,18 +1,18 @@
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
-import { PAIR, rowOf, staleAfterSeconds, zoneOf, type ClusterView } from "../model/cluster-view.ts";
+import { staleAfterSeconds, zoneOf, type ClusterView } from "../model/cluster-view.ts";
 import { age, bitsPerSecond, count, cpu, memory, milliseconds, percent } from "../model/format.ts";
-import { Card, Empty, Name, Table, Tile } from "../parts/common.tsx";
-import { cluster, linkTo } from "../store.ts";
+import { Card, Empty, Lead, Name, Table, Tile } from "../parts/common.tsx";
+import { cluster, digest, linkTo } from "../store.ts";
 import { NetworkMap } from "./map.tsx";
 import { Matrix } from "./matrix.tsx";
-import { summaryOf, worstPairs } from "./summary.ts";
-
-const MOST_ROWS = 15;
-const MOST_NODES = 50;
+import type { Digest } from "./summary.ts";
 
 export function NetworkPage({ view: which }: { readonly view: "matrix" | "map" }): VNode {
   const view = cluster.value!;
+  const { summary, worst, head } = digest.value!;
+  // Hundreds of cells that seldom change: the same element is not looked at again.
+  const nodes = useMemo(() => <Nodes head={head} size={view.size} />, [head, view.size]);
   return (
     <>
       <div class="page-head">
@@ -29,27 +29,28 @@ export function NetworkPage({ view: which }: { readonly view: "matrix" | "map" }
           ))}
         </nav>
       </div>
-      <Summary view={view} />
+      <Lead>
+        How long a packet takes from one node to another and back, measured between the nodes themselves.
+      </Lead>
+      <Summary view={view} summary={summary} />
       <div class="columns beside">
         <Card title={which === "matrix" ? "Latency between nodes" : "Map"}>
           {which === "matrix" ? <Matrix /> : <NetworkMap />}
         </Card>
         <Card title="Slowest pairs">
-          <Worst view={view} />
+          <Worst worst={worst} />
         </Card>
       </div>
-      <Card title="Nodes">
-        <Nodes view={view} />
-      </Card>
+      <Card title="Nodes">{nodes}</Card>
     </>
   );
 }
 
-function Summary({ view }: { readonly view: ClusterView }): VNode {
-  const { medianMs, worstMs, dead, lossy, stale, pairs, coverage } = useMemo(() => summaryOf(view), [view]);
+function Summary({ view, summary }: { readonly view: ClusterView } & Pick<Digest, "summary">): VNode {
+  const { medianMs, worstMs, dead, lossy, stale, pairs, coverage } = summary;
   return (
     <dl class="tiles">
-      <Tile label="Nodes" value={count(view.nodes.length)} note={`${view.areas.length} zones`} />
+      <Tile label="Nodes" value={count(view.size)} note={`${view.areas.length} zones`} />
       <Tile
         label="Median round trip"
         value={milliseconds(medianMs)}
@@ -59,7 +60,7 @@ function Summary({ view }: { readonly view: ClusterView }): VNode {
       <Tile
         label="No answer"
         value={count(dead)}
-        note="pairs"
+        note={dead === 1 ? "pair of nodes" : "pairs of nodes"}
         {...(dead > 0 ? { state: "bad" as const } : {})}
       />
       <Tile
@@ -78,11 +79,9 @@ function Summary({ view }: { readonly view: ClusterView }): VNode {
   );
 }
 
-function Worst({ view }: { readonly view: ClusterView }): VNode {
-  const worst = useMemo(() => worstPairs(view, MOST_ROWS), [view]);
+function Worst({ worst }: Pick<Digest, "worst">): VNode {
   if (worst.length === 0)
     return <Empty title="No pair is measured yet">Probes answer within seconds of their start.</Empty>;
-  const { p50, p99, lossRatio } = view.pairs.figures;
   return (
     <Table
       id="worst"
@@ -94,33 +93,25 @@ function Worst({ view }: { readonly view: ClusterView }): VNode {
         { title: "p99" },
         { title: "Loss" },
       ]}
-      rows={worst.map((at) => {
-        const [source, target] = [
-          view.nodes[rowOf(view.pairs, at)]!.name,
-          view.nodes[view.pairs.column[at]!]!.name,
-        ];
-        const isDead = (view.pairs.flags[at]! & PAIR.dead) !== 0;
-        return {
-          key: `${source}\n${target}`,
-          class: isDead ? "bad" : "",
-          cells: [
-            <a href={linkTo({ page: "pair", source, target })}>
-              <Name>{source}</Name>
-            </a>,
-            <Name>{target}</Name>,
-            isDead ? "no answer" : milliseconds(p50[at]),
-            milliseconds(p99[at]),
-            percent(lossRatio[at]),
-          ],
-        };
-      })}
+      rows={worst.map(({ source, target, isDead, p50, p99, lossRatio }) => ({
+        key: `${source}\n${target}`,
+        class: isDead ? "bad" : "",
+        cells: [
+          <a href={linkTo({ page: "pair", source, target })}>
+            <Name>{source}</Name>
+          </a>,
+          <Name>{target}</Name>,
+          isDead ? "no answer" : milliseconds(p50),
+          milliseconds(p99),
+          percent(lossRatio),
+        ],
+      }))}
     />
   );
 }
 
-function Nodes({ view }: { readonly view: ClusterView }): VNode {
-  const { nodes } = view;
-  if (nodes.length === 0)
+function Nodes({ head, size }: Pick<Digest, "head"> & Pick<ClusterView, "size">): VNode {
+  if (size === 0)
     return <Empty title="No node is known yet">The cluster's objects are still being read.</Empty>;
   return (
     <>
@@ -135,7 +126,7 @@ function Nodes({ view }: { readonly view: ClusterView }): VNode {
           { title: "Sends" },
           { title: "State", isText: true },
         ]}
-        rows={nodes.slice(0, MOST_NODES).map((node) => ({
+        rows={head.map((node) => ({
           key: node.name,
           cells: [
             <Name>{node.name}</Name>,
@@ -153,9 +144,9 @@ function Nodes({ view }: { readonly view: ClusterView }): VNode {
           ],
         }))}
       />
-      {nodes.length > MOST_NODES ? (
+      {size > head.length ? (
         <p class="soft">
-          The first {MOST_NODES} of {count(nodes.length)}.
+          The first {head.length} of {count(size)}.
         </p>
       ) : null}
     </>

@@ -1,5 +1,12 @@
 import type { Link } from "@isochrone/topology";
 
+export const METHOD_NAMES: Readonly<Record<string, string>> = {
+  udp_rr: "UDP request/response",
+  tcp_rr: "TCP request/response",
+  icmp: "ICMP echo",
+  tcp_connect: "TCP handshake",
+};
+
 const DEFAULT_ORDER = ["udp_rr", "tcp_rr", "icmp", "tcp_connect"];
 
 /** The link that costs come from: measured before declared before estimated, then by the order of methods. */

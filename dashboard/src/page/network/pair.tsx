@@ -1,4 +1,4 @@
-import type { ClusterGraphSnapshot, Link, LinkHistory } from "@isochrone/topology";
+import type { ClusterGraphSnapshot, Link, LinkDistributions, LinkHistory } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { age, bitsPerSecond, figure, milliseconds, percent } from "../model/format.ts";
@@ -6,26 +6,18 @@ import { promqlOf } from "../model/promql.ts";
 import { Card, Empty, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
 import { useJson } from "../parts/ask.ts";
 import { TimePlot } from "../parts/plot.tsx";
-import { linkTo, route } from "../store.ts";
+import { linkTo, moment, route } from "../store.ts";
 import { Distribution } from "./distribution.tsx";
-import { believed } from "./pair-model.ts";
-
-const METHOD_NAMES: Readonly<Record<string, string>> = {
-  udp_rr: "UDP request/response",
-  tcp_rr: "TCP request/response",
-  icmp: "ICMP echo",
-  tcp_connect: "TCP handshake",
-};
+import { Histogram } from "./histogram.tsx";
+import { believed, METHOD_NAMES } from "./pair-model.ts";
 
 /** One ordered pair of nodes, and the way back. */
 export function PairPage(props: { readonly source: string; readonly target: string }): VNode {
   const { source, target } = props;
   const names = `nodes=${encodeURIComponent(`${source},${target}`)}`;
   const answer = useJson<ClusterGraphSnapshot>(`api/v1/graph/cluster?${names}&include=estimated`);
-  const past = useJson<LinkHistory>(
-    `api/v1/graph/history/link?source=${encodeURIComponent(source)}&target=${encodeURIComponent(target)}`,
-    { isOfNow: true },
-  );
+  const pair = `source=${encodeURIComponent(source)}&target=${encodeURIComponent(target)}`;
+  const past = useJson<LinkHistory>(`api/v1/graph/history/link?${pair}`, { isOfNow: true });
   const graph = answer.data;
   return (
     <>
@@ -86,7 +78,7 @@ function PairBody({ graph, past, source, target }: BodyProps): VNode {
       <Facts link={best} back={back} />
       <div class="columns">
         <Card title="Distribution">
-          <Distribution links={links} />
+          <Times source={source} target={target} links={links} />
         </Card>
         <Card title="Over time">
           <Past past={past} />
@@ -97,6 +89,34 @@ function PairBody({ graph, past, source, target }: BodyProps): VNode {
       </Card>
     </>
   );
+}
+
+/** The histogram of now; of the past only quantiles are kept. */
+function Times(props: Omit<BodyProps, "graph" | "past"> & { readonly links: readonly Link[] }): VNode {
+  const { source, target, links } = props;
+  const isPast = moment.value !== "";
+  const query = `source=${encodeURIComponent(source)}&target=${encodeURIComponent(target)}`;
+  const { data, failure } = useJson<LinkDistributions>(isPast ? null : `api/v1/graph/link?${query}`, {
+    isOfNow: true,
+  });
+  if (isPast)
+    return (
+      <>
+        <Distribution links={links} />
+        <p class="soft">
+          A box goes from the median to p90, its line to p99, the dot is the mean. Of the past only these are
+          kept.
+        </p>
+      </>
+    );
+  if (data !== null && data.distributions.length > 0)
+    return (
+      <>
+        <Histogram distributions={data.distributions} links={links} />
+        <p class="soft">Answers of the last {age(data.windowSeconds)}; point at a bar for its figures.</p>
+      </>
+    );
+  return data === null && failure === null ? <Loading /> : <Distribution links={links} />;
 }
 
 function Facts({ link, back }: { readonly link: Link; readonly back: Link | null }): VNode {

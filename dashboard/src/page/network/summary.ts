@@ -1,5 +1,28 @@
-// Figures of the network as a whole. Pure.
-import { PAIR, type ClusterView } from "../model/cluster-view.ts";
+// Figures of the network as a whole. Pure; the worker computes them.
+import type { ClusterNode } from "@isochrone/topology";
+import { PAIR, rowOf, type ClusterView } from "../model/cluster-view.ts";
+
+/** What the page says of a graph in words and tables. */
+export interface Digest {
+  readonly summary: Summary;
+  readonly worst: readonly WorstPair[];
+  /** The first nodes. */
+  readonly head: readonly ClusterNode[];
+}
+
+export interface WorstPair {
+  readonly source: string;
+  readonly target: string;
+  /** No answer at all. */
+  readonly isDead: boolean;
+  /** Unknown figures are NaN. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly lossRatio: number;
+}
+
+const WORST = 15;
+const HEAD = 50;
 
 export interface Summary {
   readonly medianMs: number;
@@ -14,6 +37,23 @@ export interface Summary {
 }
 
 const LOSSY = 0.001;
+
+export function digestOf(view: ClusterView): Digest {
+  const { nodes, pairs } = view;
+  const { p50, p99, lossRatio } = pairs.figures;
+  return {
+    summary: summaryOf(view),
+    worst: worstPairs(view, WORST).map((at) => ({
+      source: nodes[rowOf(pairs, at)]!.name,
+      target: nodes[pairs.column[at]!]!.name,
+      isDead: (pairs.flags[at]! & PAIR.dead) !== 0,
+      p50: p50[at]!,
+      p99: p99[at]!,
+      lossRatio: lossRatio[at]!,
+    })),
+    head: nodes.slice(0, HEAD),
+  };
+}
 
 export function summaryOf({ pairs, nodes }: ClusterView): Summary {
   const { p50, lossRatio } = pairs.figures;

@@ -6,8 +6,8 @@ const field = { width: 500, height: 400 };
 describe("the viewport", () => {
   test("shows all cells, and few ones no larger than is useful", () => {
     expect(fitted(1000, field).scale).toBe(0.4);
-    expect(fitted(3, field).scale).toBe(46);
-    expect(fitted(0, field).scale).toBe(46);
+    expect(fitted(3, field).scale).toBe(60);
+    expect(fitted(0, field).scale).toBe(60);
   });
 
   test("keeps the point under the pointer when it zooms, and the edges", () => {

@@ -15,7 +15,7 @@ export interface Field {
 }
 
 /** Larger cells than this make a small matrix no clearer. */
-const MAX_FIT = 46;
+const MAX_FIT = 60;
 const MAX_SCALE = 64;
 
 /** All of it, at the left. */

@@ -22,6 +22,11 @@ export function Card(props: {
   );
 }
 
+/** What a page is about, for who sees it for the first time. */
+export function Lead(props: { readonly children: ComponentChildren }): VNode {
+  return <p class="page-lead">{props.children}</p>;
+}
+
 /** What stands where there is nothing to show, and what makes it appear. */
 export function Empty(props: { readonly title: string; readonly children?: ComponentChildren }): VNode {
   return (

@@ -17,6 +17,14 @@ const LINES = {
 const DASHES = [[], [6, 3], [2, 3]] as const;
 const AXES = { light: ["#4d5a68", "#e3e8ed"], dark: ["#a9b4c1", "#2a323c"] } as const;
 
+/** Seconds since the epoch as a time of day, in the reader's zone. */
+const clock = (seconds: number): string => new Date(seconds * 1000).toLocaleTimeString("en-GB");
+
+function newest(plot: UPlot): void {
+  const { idx } = plot.cursor;
+  if (idx === null || idx === undefined) plot.setLegend({ idx: plot.data[0].length - 1 }, false);
+}
+
 /** Milliseconds over time; gaps where nothing is known. */
 export function TimePlot(props: {
   readonly label: string;
@@ -47,17 +55,18 @@ export function TimePlot(props: {
         width: holder.clientWidth,
         height,
         padding: [12, 8, 0, 0],
+        // Where nobody points the newest figures stand in the legend.
+        hooks: { setCursor: [newest], ready: [newest], setData: [newest] },
         cursor: { drag: { x: false, y: false }, points: { size: 6 } },
         legend: { live: true },
         scales: { y: { range: (_plot, _low, high) => [0, Math.max(high, 0.001) * 1.15] } },
         axes: [
-          axis,
+          { ...axis, values: (_plot, ticks) => ticks.map(clock) },
           { ...axis, size: 64, values: (_plot, ticks) => ticks.map((tick) => milliseconds(tick)) },
         ],
         series: [
           {
-            value: (_plot, seconds) =>
-              seconds === null ? "–" : new Date(seconds * 1000).toLocaleTimeString("en-GB"),
+            value: (_plot, seconds) => (seconds === null ? "–" : clock(seconds)),
             label: "Time",
           },
           ...props.lines.map(({ label }, index) => ({

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { age, plural } from "../model/format.ts";
-import { PAIR, type ClusterView } from "../model/cluster-view.ts";
-import { cluster, connection, failure, moment, nowMs } from "../store.ts";
+import type { ClusterView } from "../model/cluster-view.ts";
+import { cluster, connection, digest, failure, moment, nowMs } from "../store.ts";
 
 /** A graph that is older is said to be. */
 const OLD_SECONDS = 30;
@@ -44,7 +44,7 @@ function statusOf(): Said {
 }
 
 function statusOfGraph(view: ClusterView, ageSeconds: number): Said {
-  const size = `${plural(view.nodes.length, "node")}, ${plural(view.links, "link")}`;
+  const size = `${plural(view.size, "node")}, ${plural(view.links, "link")}`;
   const old = age(ageSeconds);
   if (moment.value !== "")
     return {
@@ -62,14 +62,8 @@ function statusOfGraph(view: ClusterView, ageSeconds: number): Said {
       words: `graph ${view.version} is ${old} old, ${size}`,
       change: "the graph is old",
     };
-  const silent = silentPairs(view);
+  const silent = digest.value?.summary.dead ?? 0;
   const without = silent > 0 ? `, ${plural(silent, "pair")} without an answer` : "";
   const words = `live, ${size}${without}, window ${age(view.windowSeconds)}`;
   return { state: silent > 0 ? "warn" : "good", words, change: "connected" };
-}
-
-function silentPairs({ pairs }: ClusterView): number {
-  let silent = 0;
-  for (const flags of pairs.flags) if ((flags & PAIR.dead) !== 0) silent++;
-  return silent;
 }

@@ -1,6 +1,6 @@
 import type { Channel, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
-import type { VNode } from "preact";
-import { useMemo } from "preact/hooks";
+import type { RefObject, VNode } from "preact";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { NO_ZONE, zoneOf, type ClusterView } from "../model/cluster-view.ts";
 import { bytesPerSecond, cpu, figure, memory, milliseconds } from "../model/format.ts";
 import { shorten, shortNames } from "../model/names.ts";
@@ -26,6 +26,7 @@ export function Dag({ workflow, view, costs }: DagProps): VNode {
   // The layout is of names alone: traffic changes every second, and boxes that move can't be watched.
   const shape = `${direction}\n${workflow.workloads.map(({ name }) => name).join("\n")}\n\n${workflow.channels.map(({ source, target }) => `${source}\n${target}`).join("\n")}`;
   const drawing = useMemo(() => layoutOf(workflow, direction), [shape]);
+  const frame = useBeginning(drawing, direction);
   const zones = new Map(view.nodes.map((node) => [node.name, zoneOf(node)]));
   const colours = zoneColours(view.nodes.map(zoneOf), theme.value);
   const names = useMemo(
@@ -44,7 +45,14 @@ export function Dag({ workflow, view, costs }: DagProps): VNode {
   );
   return (
     <>
-      <div class="scroll dag" id="dag" tabIndex={0} role="region" aria-label={`graph of ${workflow.name}`}>
+      <div
+        ref={frame}
+        class="scroll dag"
+        id="dag"
+        tabIndex={0}
+        role="region"
+        aria-label={`graph of ${workflow.name}`}
+      >
         <svg
           width={drawing.width}
           height={drawing.height}
@@ -87,19 +95,43 @@ export function Dag({ workflow, view, costs }: DagProps): VNode {
           ))}
         </svg>
       </div>
-      <ul class="keys" aria-label="Zones">
-        {[...colours]
-          .filter(([zone]) => used.has(zone))
-          .map(([zone, colour]) => (
-            <li key={zone}>
-              <i style={{ backgroundColor: colour }} /> <Name>{zone}</Name>
-            </li>
-          ))}
-        <li class="soft">
-          Lines: thicker is more traffic, redder is a longer round trip, dashes move where there is traffic.
-        </li>
-      </ul>
+      <Keys colours={colours} used={used} />
     </>
+  );
+}
+
+/** Where a drawing is wider than the screen, reading begins where the calls begin. */
+function useBeginning(
+  { boxes }: ReturnType<typeof layoutOf>,
+  direction: "TB" | "LR",
+): RefObject<HTMLDivElement> {
+  const frame = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const [first] = [...boxes].sort((a, b) => (direction === "TB" ? a.y - b.y : a.x - b.x));
+    if (frame.current !== null && first !== undefined)
+      frame.current.scrollLeft = first.x - frame.current.clientWidth / 2;
+  }, [boxes]);
+  return frame as RefObject<HTMLDivElement>;
+}
+
+function Keys(props: {
+  readonly colours: ReadonlyMap<string, string>;
+  /** Zones that are in the drawing. */
+  readonly used: ReadonlySet<string>;
+}): VNode {
+  return (
+    <ul class="keys" aria-label="Zones">
+      {[...props.colours]
+        .filter(([zone]) => props.used.has(zone))
+        .map(([zone, colour]) => (
+          <li key={zone}>
+            <i style={{ backgroundColor: colour }} /> <Name>{zone}</Name>
+          </li>
+        ))}
+      <li class="soft">
+        Lines: thicker is more traffic, redder is a longer round trip, dashes move where there is traffic.
+      </li>
+    </ul>
   );
 }
 
@@ -191,7 +223,7 @@ function Box({ workload, x, y, zones, colours, nodeNames }: BoxProps): VNode {
         {where}
       </text>
       <text class="small" x={BOX.width / 2} y={50}>
-        {cpu(cpuMillicores)} · {memory(memoryBytes)}
+        {cpu(cpuMillicores).replace(/ m$/, " mCPU")} · {memory(memoryBytes)}
       </text>
     </g>
   );

@@ -2,12 +2,13 @@ import type { WorkflowGraphSnapshot, WorkflowList } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { costBetween, type ClusterView } from "../model/cluster-view.ts";
-import { age, bytesPerSecond, count, cpu, figure, memory, milliseconds, percent } from "../model/format.ts";
-import type { Plan, PlanList } from "../model/plan.ts";
-import { Card, Empty, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
+import { bytesPerSecond, count, cpu, figure, memory, milliseconds, percent } from "../model/format.ts";
+import type { PlanList, ProposalList } from "../model/plan.ts";
+import { Card, Empty, Lead, Loading, Name, Table, Trouble } from "../parts/common.tsx";
 import { useJson } from "../parts/ask.ts";
-import { cluster, goTo, linkTo, nowMs, workflows } from "../store.ts";
-import { channelCosts, onTheWay, totalCost, type ChannelCost } from "./costs.ts";
+import { cluster, goTo, linkTo, moment, workflows } from "../store.ts";
+import { Costs, Moves, sum } from "./best-plan.tsx";
+import { channelCosts, type ChannelCost } from "./costs.ts";
 import { Dag, MAX_WORKLOADS } from "./dag.tsx";
 import { matching } from "./filter.ts";
 
@@ -25,6 +26,9 @@ export function WorkflowsPage({ chosen }: { readonly chosen: Chosen | null }): V
         <h1>Workflows</h1>
         {list !== null && list.length > 0 ? <Chooser list={list} chosen={first} /> : null}
       </div>
+      <Lead>
+        Which services call each other, on which nodes they run, and what the way between them costs.
+      </Lead>
       {list === null ? (
         <Loading lines={5} />
       ) : first === null ? (
@@ -89,9 +93,13 @@ function One({ chosen: { namespace, name } }: { readonly chosen: Chosen }): VNod
   const view = cluster.value!;
   const path = `api/v1/graph/workflows/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
   const { data: workflow, failure, status } = useJson<WorkflowGraphSnapshot>(path);
-  const plans = useJson<PlanList>(`api/v1/plans?namespace=${encodeURIComponent(namespace)}&limit=200`, {
-    isOfNow: true,
-  });
+  const ofNamespace = `namespace=${encodeURIComponent(namespace)}&limit=200`;
+  const plans = useJson<PlanList>(`api/v1/plans?${ofNamespace}`, { isOfNow: true });
+  // Of now alone; where nobody proposes, what was planned stands in for it.
+  const proposals = useJson<ProposalList>(
+    moment.value === "" ? `api/v1/plans?kind=proposal&${ofNamespace}` : null,
+    { isOfNow: true },
+  );
   const costs = useMemo(
     () => (workflow === null ? [] : channelCosts(workflow, costBetween(view))),
     [workflow, view],
@@ -108,12 +116,14 @@ function One({ chosen: { namespace, name } }: { readonly chosen: Chosen }): VNod
   }
   const full = `${namespace}/${name}`;
   const plan = plans.data?.plans.find((each) => each.workflow === full) ?? null;
+  const proposal = proposals.data?.plans.find((each) => each.workflow === full) ?? null;
   return (
     <>
       <Costs
         workflow={workflow}
         costs={costs}
         plan={plan}
+        proposal={proposal}
         fault={plans.failure === null ? null : plans.failure.text}
       />
       <Card title="Calls and placement" id="calls">
@@ -130,55 +140,11 @@ function One({ chosen: { namespace, name } }: { readonly chosen: Chosen }): VNod
       <Card title="Channels, the most expensive first" id="channels">
         <Channels costs={costs} />
       </Card>
+      {proposal === null ? null : <Moves proposal={proposal} />}
       <Card title="Workloads">
         <Workloads workflow={workflow} view={view} />
       </Card>
     </>
-  );
-}
-
-interface CostsProps {
-  readonly workflow: WorkflowGraphSnapshot;
-  readonly costs: readonly ChannelCost[];
-  readonly plan: Plan | null;
-  readonly fault: string | null;
-}
-
-/** Bytes that are on the wire at any time, which is what traffic times round-trip time comes to. */
-const sum = (cost: number): string => bytesPerSecond(onTheWay(cost)).replace("B/s", "B");
-
-function Costs({ workflow, costs, plan, fault }: CostsProps): VNode {
-  const { total, unknown } = totalCost(costs);
-  const pods = workflow.workloads.reduce((number, workload) => number + workload.pods.length, 0);
-  const rate = workflow.channels.reduce((all, channel) => all + (channel.requestsPerSecond ?? 0), 0);
-  const best = plan?.cost ?? null;
-  const gain = best === null || total === 0 ? null : 1 - best.network / total;
-  return (
-    <dl class="tiles">
-      <Tile
-        label="Workloads"
-        value={count(workflow.workloads.length)}
-        note={`${count(pods)} pods, ${count(workflow.channels.length)} channels`}
-      />
-      <Tile label="Requests" value={`${figure(rate)}/s`} note="over all channels" />
-      <Tile
-        label="Network cost today"
-        value={sum(total)}
-        note={`under way at any time${unknown === 0 ? "" : `; ${unknown} channels unknown`}`}
-      />
-      <Tile
-        label="Best plan"
-        value={best === null ? "none" : sum(best.network)}
-        note={
-          best === null
-            ? fault === null
-              ? "the planner has planned nothing for it"
-              : `no plans: ${fault.replace(/^no graphs: /, "")}`
-            : `${gain === null || Math.abs(gain) < 0.005 ? "as today" : gain > 0 ? `${percent(gain)} less` : `${percent(-gain)} more than today`}, ${age((nowMs.value - Date.parse(plan!.at)) / 1000)} old`
-        }
-        {...(gain !== null && gain > 0.1 ? { state: "warn" as const } : {})}
-      />
-    </dl>
   );
 }
 

@@ -70,6 +70,17 @@ async function tokenFile(token: string): Promise<string> {
 
 const clock = new ManualClock();
 
+test("believes the authorities that it is told of, as they are at each request, under the name that it is given", async () => {
+  const seen = await serve(await authority.issue("told", ["graph.isochrone.svc"]));
+  let trusted = await other.ca();
+  const get = authorizedFetch({ ca: () => trusted, serverName: "graph.isochrone.svc", clock });
+  await expect(get(seen.url)).rejects.toThrow("fetch failed");
+  trusted += await authority.ca();
+  expect((await get(seen.url)).status).toBe(200);
+  const elsewhere = authorizedFetch({ ca: () => trusted, serverName: "other.isochrone.svc", clock });
+  await expect(elsewhere(seen.url)).rejects.toThrow("fetch failed");
+});
+
 test("sends the token of its file, and the new one soon after the file is replaced", async () => {
   const seen = await serve();
   const path = await tokenFile("first");

@@ -9,7 +9,9 @@ export interface AuthorizedFetchOptions {
   readonly tokenFile?: string | null;
   /** PEM file of the authorities whose certificates are believed; read again as it changes. @default the system's */
   readonly caFile?: string | null;
-  /** Name that the server's certificate must carry. @default the address's host; only with a caFile */
+  /** The authorities themselves (PEM), asked for at each request, in the place of a caFile. @default none */
+  readonly ca?: (() => string) | null;
+  /** Name that the server's certificate must carry. @default the address's host; only with authorities */
   readonly serverName?: string | null;
   /** PEM file of the certificate to show to a server that wants one; read again as it changes. @default none is shown */
   readonly certFile?: string | null;
@@ -25,9 +27,9 @@ export type Fetch = (url: string, init?: FetchInit & { readonly redirect?: "erro
 
 /** A `fetch` that sends the token, believes the authorities and shows the certificate of files. Rejects with CredentialsError when one can't be used. */
 export function authorizedFetch(options: AuthorizedFetchOptions): Fetch {
-  const { tokenFile = null, caFile = null, certFile = null, clock } = options;
+  const { tokenFile = null, caFile = null, ca = null, certFile = null, clock } = options;
   const token = tokenFile === null ? null : new WatchedFile(tokenFile, clock);
-  const tls = caFile === null && certFile === null ? null : new TlsAgent(options);
+  const tls = caFile === null && ca === null && certFile === null ? null : new TlsAgent(options);
   return async (url, init = {}) => {
     const headers = { ...init.headers };
     if (token !== null && headers["authorization"] === undefined)

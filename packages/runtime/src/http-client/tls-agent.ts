@@ -7,6 +7,7 @@ import { WatchedFile } from "./credential-files.ts";
 
 export interface TlsAgentOptions {
   readonly caFile?: string | null;
+  readonly ca?: (() => string) | null;
   readonly serverName?: string | null;
   readonly certFile?: string | null;
   readonly keyFile?: string | null;
@@ -62,7 +63,9 @@ export class TlsAgent {
 
   async #read(): Promise<Material> {
     const entries = Object.entries(this.#files).map(async ([part, file]) => [part, await file.content()]);
-    return Object.fromEntries((await Promise.all(entries)) as [string, string][]);
+    const { ca = null } = this.#options;
+    const known = ca === null ? {} : { ca: ca() };
+    return { ...known, ...Object.fromEntries((await Promise.all(entries)) as [string, string][]) };
   }
 
   #readAgain(): Promise<Material> {
@@ -72,7 +75,7 @@ export class TlsAgent {
 
   #check(material: Material): void {
     const { caFile, certFile, keyFile } = this.#options;
-    if (material.ca !== undefined) checkCertificates(material.ca, caFile!);
+    if (material.ca !== undefined && caFile) checkCertificates(material.ca, caFile);
     if (material.cert !== undefined) checkCertificates(material.cert, certFile!);
     if (isPair(material)) return;
     // A pair that never fits is read at each request, until it does.

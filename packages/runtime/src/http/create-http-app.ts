@@ -10,7 +10,6 @@ import { installHttpMetrics } from "./http-metrics.ts";
 import type { HttpMetrics } from "./http-metrics.ts";
 import { problem, sendProblem } from "./problem.ts";
 import { ServerTls, type ServerTlsOptions } from "./server-tls.ts";
-import { installValidation } from "./validation.ts";
 
 /** Whether a service can take work, and why not. */
 export interface Readiness {
@@ -26,6 +25,8 @@ export interface HttpAppOptions {
   readonly registry: Registry;
   readonly bodyLimitBytes: number;
   ready(): Readiness | Promise<Readiness>;
+  /** Whether routes have schemas by which requests are judged. @default true */
+  readonly hasSchemas?: boolean;
   /** Serves an OpenAPI document of the routes that are registered after this call. */
   readonly openapi?: { readonly path: string; readonly title: string; readonly version: string };
   /** Requests under way at once; more are answered with 503 and Retry-After. @default 512 */
@@ -80,7 +81,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
   app.server.headersTimeout = Math.min(requestTimeoutMs, app.server.headersTimeout);
   app.server.maxConnections = options.maxConnections ?? 4096;
   const plain = app as unknown as FastifyInstance;
-  installValidation(plain);
+  if (options.hasSchemas ?? true) (await import("./validator.ts")).installValidation(plain);
   installErrorHandling(plain, options.logger);
   const metrics = installHttpMetrics(plain, options.name, options.registry);
   installOverloadGuard(plain, options.maxConcurrentRequests ?? 512, metrics);

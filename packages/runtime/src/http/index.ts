@@ -5,5 +5,5 @@ export { listen } from "./listen.ts";
 export type { ListenAddress } from "./listen.ts";
 export { HttpError, problem, sendProblem } from "./problem.ts";
 export type { FieldMistake, Problem } from "./problem.ts";
-export type { ServerTlsOptions } from "./server-tls.ts";
+export type { ServerTlsFiles, ServerTlsOptions, TlsMaterial } from "./server-tls.ts";
 export { SERVER_TLS_SETTINGS, serverTlsOf, serverTlsRules } from "./tls-settings.ts";

@@ -9,7 +9,14 @@ import { createRegistry } from "../metrics.ts";
 import { systemClock } from "../system.ts";
 import { TestAuthority, type TestCertificate } from "../testing/certificates.ts";
 import { MemoryLogger } from "../testing/memory-logger.ts";
-import { createHttpApp, listen, type HttpApp, type ListenAddress, type ServerTlsOptions } from "./index.ts";
+import {
+  createHttpApp,
+  listen,
+  type HttpApp,
+  type ListenAddress,
+  type ServerTlsFiles,
+  type TlsMaterial,
+} from "./index.ts";
 
 const CHECK_MS = 25;
 let folder: string;
@@ -46,7 +53,7 @@ interface Served {
 }
 
 async function serve(
-  tls: Omit<ServerTlsOptions, "clock"> & Partial<Pick<ServerTlsOptions, "clock">>,
+  tls: (Omit<ServerTlsFiles, "clock"> & { readonly clock?: Clock }) | { readonly current: () => TlsMaterial },
 ): Promise<Served> {
   const logger = new MemoryLogger();
   const app = await createHttpApp({
@@ -287,4 +294,16 @@ test("a certificate that ends while its connection is open ends the connection",
   expect([refused.status, refused.body.includes("CERT_HAS_EXPIRED")]).toEqual([401, true]);
   expect(Object.keys(agent.freeSockets)).toEqual([]);
   agent.destroy();
+});
+
+test("serves by what the process itself keeps, and by what takes its place", async () => {
+  const materialOf = async ({ certFile, keyFile }: TestCertificate): Promise<TlsMaterial> => ({
+    cert: await readFile(certFile, "utf8"),
+    key: await readFile(keyFile, "utf8"),
+  });
+  let current = await materialOf(first);
+  const served = await serve({ current: () => current });
+  expect((await get(served, "/hello")).server).toBe("first");
+  current = await materialOf(second);
+  await expect.poll(async () => (await get(served, "/hello")).server).toBe("second");
 });

@@ -11,8 +11,16 @@ import { ClientCertificates } from "./client-certificates.ts";
 import type { RequestGate } from "./gate.ts";
 import { reuse } from "./http-metrics.ts";
 
-/** Certificates of a server; the files are read again while it runs. */
-export interface ServerTlsOptions {
+/** Certificates of a server: of files, which are read again while it runs, or of this process's own keeping. */
+export type ServerTlsOptions = ServerTlsFiles | ServerTlsKept;
+
+interface ServerTlsCommon {
+  readonly clock: Clock;
+  /** How often certificates are looked at. @default 10000 */
+  readonly checkMs?: number;
+}
+
+export interface ServerTlsFiles extends ServerTlsCommon {
   /** PEM: the server's certificate, then those between it and its authority. */
   readonly certFile: string;
   /** PEM: the key of the first certificate. */
@@ -21,9 +29,11 @@ export interface ServerTlsOptions {
   readonly clientCaFile?: string | null;
   /** Common names or DNS names of which a client certificate must carry one. @default any that the authorities signed */
   readonly clientNames?: readonly string[];
-  readonly clock: Clock;
-  /** How often the files are looked at. @default 10000 */
-  readonly checkMs?: number;
+}
+
+export interface ServerTlsKept extends ServerTlsCommon {
+  /** What to serve with now. */
+  readonly current: () => TlsMaterial;
 }
 
 /** What a TLS server serves with, PEM. */
@@ -60,11 +70,9 @@ export class ServerTls {
     this.#name = name;
     this.#metrics = tlsMetrics(registry);
     this.#metrics.notAfter.set({ server: name }, expiryOf(material));
-    const { clientCaFile, clientNames: names = [] } = options;
-    this.#clients =
-      typeof clientCaFile === "string"
-        ? new ClientCertificates({ server: name, names, clock, logger, registry })
-        : null;
+    this.#clients = asksClients(options)
+      ? new ClientCertificates({ server: name, names: options.clientNames ?? [], clock, logger, registry })
+      : null;
     this.#loop = periodic({
       clock,
       intervalMs: checkMs ?? DEFAULT_CHECK_MS,
@@ -84,7 +92,7 @@ export class ServerTls {
 
   /** For `https.createServer`. */
   get serverOptions(): object {
-    const requestCert = typeof this.#options.clientCaFile === "string";
+    const requestCert = asksClients(this.#options);
     // Whether a client's certificate is good is judged per request, so that health answers those who have none.
     return { ...contextOf(this.#material), requestCert, rejectUnauthorized: false };
   }
@@ -161,8 +169,14 @@ function tlsMetrics(registry: Registry): TlsMetrics {
   return { reloads, notAfter };
 }
 
+function asksClients(options: ServerTlsOptions): options is ServerTlsFiles {
+  return "certFile" in options && typeof options.clientCaFile === "string";
+}
+
 /** The files, read and tried. Rejects with what is wrong with which. */
-async function readMaterial({ certFile, keyFile, clientCaFile }: ServerTlsOptions): Promise<TlsMaterial> {
+async function readMaterial(options: ServerTlsOptions): Promise<TlsMaterial> {
+  if ("current" in options) return options.current();
+  const { certFile, keyFile, clientCaFile } = options;
   const [cert, key, ca] = await Promise.all([
     read("certificate", certFile),
     read("key", keyFile),

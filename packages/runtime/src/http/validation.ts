@@ -1,10 +1,5 @@
-import type { FastifyInstance } from "fastify";
-import type { TSchema } from "typebox";
-import { Compile } from "typebox/compile";
-import { Value } from "typebox/value";
 import type { FieldMistake } from "./problem.ts";
 
-const MAX_MISTAKES = 8;
 const MAX_VALUE_CHARACTERS = 100;
 
 interface SchemaMistake {
@@ -19,22 +14,6 @@ export interface RequestParts {
   readonly body: unknown;
   readonly query: unknown;
   readonly params: unknown;
-}
-
-/**
- * Validates by typebox. Query, path and headers are text and are converted to the types of the schema; in a body a
- * wrong type is a mistake ("5" is no number).
- */
-export function installValidation(app: FastifyInstance): void {
-  app.setValidatorCompiler<TSchema>(({ schema, httpPart }) => {
-    const check = Compile(schema);
-    return (raw: unknown) => {
-      const complete: unknown = Value.Default(schema, raw);
-      const value: unknown = httpPart === "body" ? complete : Value.Convert(schema, complete);
-      if (check.Check(value)) return { value };
-      return { error: check.Errors(value).slice(0, MAX_MISTAKES) as never };
-    };
-  });
 }
 
 /** Mistakes in the words of the problem: field, rule, value. */

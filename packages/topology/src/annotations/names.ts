@@ -9,11 +9,17 @@ export const DEFAULT_ANNOTATION_PREFIXES: readonly string[] = [DEFAULT_ANNOTATIO
 
 /** Names without their prefix. */
 export const ANNOTATION_NAMES = {
+  /** Of a node: what is allocatable less what is used, a quantity. */
   availableCpu: "available-cpu",
+  /** Of a node: what is allocatable less the working set, a quantity. */
   availableMemory: "available-memory",
+  /** Of a node: a JSON list of ms, the height last. */
   networkCoordinate: "network-coordinate",
+  /** Of a workload: mean use of one pod, a quantity. */
   cpuUsage: "cpu-usage",
+  /** Of a workload: mean use of one pod, a quantity. */
   memoryUsage: "memory-usage",
+  /** Of nodes and workloads: when the figures were read from the graph, RFC 3339. */
   observedAt: "observed-at",
 } as const;
 

@@ -1,9 +1,9 @@
-import type { KubernetesObject } from "@isochrone/kubernetes";
-import { SchedulingModel } from "@isochrone/placement";
-import { channel, link, node, workload } from "@isochrone/placement/testing";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
+import { channel, link, node, workload } from "../testing/index.ts";
+import type { ApiObject } from "./json.ts";
+import { SchedulingModel } from "./scheduling-model.ts";
 import { workflowPlan } from "./workflow-plan.ts";
 import type { WorkflowPlanReport } from "./workflow-plan.ts";
 
@@ -38,7 +38,7 @@ function workflow(pods: Readonly<Record<string, Readonly<Record<string, string>>
 
 function report(
   placed: Readonly<Record<string, Readonly<Record<string, string>>>>,
-  change: (pod: KubernetesObject) => KubernetesObject = (pod) => pod,
+  change: (pod: ApiObject) => ApiObject = (pod) => pod,
 ): WorkflowPlanReport | null {
   const nodes = NODES.map((name) => ({
     metadata: { name, labels: { "kubernetes.io/hostname": name } },
@@ -55,7 +55,7 @@ function report(
         metadata: { namespace: "shop", name, uid: name, labels: { app: workload } },
         spec: { nodeName, containers: [{ resources: { requests: { cpu: "100m" } } }] },
         status: { phase: "Running" },
-      }),
+      } as ApiObject),
     ),
   );
   return workflowPlan({
@@ -101,14 +101,14 @@ describe("the plan of a workflow that runs", () => {
   });
 
   test("leaves pods that can't be moved where they are", () => {
-    const daemon = (pod: KubernetesObject): KubernetesObject => ({
+    const daemon = (pod: ApiObject): ApiObject => ({
       ...pod,
       metadata: {
         ...pod.metadata,
         ownerReferences: [
           { apiVersion: "apps/v1", kind: "DaemonSet", name: "d", uid: "d", controller: true },
         ],
-      },
+      } as ApiObject["metadata"],
     });
     const found = report({ web: { "web-1": "east-0" }, db: { "db-1": "west-0" } }, (pod) =>
       pod.metadata.name === "db-1" ? daemon(pod) : pod,

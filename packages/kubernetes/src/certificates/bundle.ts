@@ -1,8 +1,8 @@
-// The webhook's certificates as all replicas share them, and what is to be done with them next.
+// A server's certificates as all its replicas share them in a Secret, and what is to be done with them next.
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import { looseFields, looseText } from "@isochrone/kubernetes";
-import type { KubernetesObject } from "@isochrone/kubernetes";
+import { looseFields, looseText } from "../loose.ts";
+import type { KubernetesObject } from "../port.ts";
 
 /** PEM. */
 export interface KeyPair {
@@ -15,7 +15,7 @@ export type Authority = KeyPair;
 
 /**
  * An authority takes over in three steps, so that whoever asks trusts whatever any replica serves with at any time: it is made (`next`) and
- * trusted beside the old one; when every API server has heard of it, it signs (`authority`); the old one stays trusted until it expires
+ * trusted beside the old one; when everyone who asks has heard of it, it signs (`authority`); the old one stays trusted until it expires
  * (`former`), for replicas that still serve by it. Its key is gone by then.
  */
 export interface CertificateBundle {
@@ -39,7 +39,7 @@ export interface CertificateRules {
 /** Part of its life with which a certificate is replaced. */
 const RENEW_AT = 1 / 3;
 
-/** @param isNextTrusted whether the next authority has been registered for long enough */
+/** @param isNextTrusted whether the next authority has been published for long enough */
 export function nextStep(
   bundle: CertificateBundle | null,
   rules: CertificateRules,
@@ -59,7 +59,7 @@ export function nextStep(
   return former !== null && leftMs(former, nowMs) <= 0 ? "retire" : null;
 }
 
-/** PEM of all authorities that are to be trusted now, for the registration. */
+/** PEM of all authorities that are to be trusted now. */
 export function trustedBy({ authority, next, former }: CertificateBundle): string {
   return [authority.certificate, next?.certificate ?? null, former]
     .filter((pem) => pem !== null)

@@ -1,8 +1,8 @@
 import { X509Certificate } from "node:crypto";
-import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { describe, expect, test } from "vitest";
-import { bundleOf, dataOf, expiryMs, nextStep, trustedBy } from "./certificates.ts";
-import type { CertificateBundle } from "./certificates.ts";
+import { KINDS, type KubernetesObject } from "../port.ts";
+import { bundleOf, dataOf, expiryMs, nextStep, trustedBy } from "./bundle.ts";
+import type { CertificateBundle } from "./bundle.ts";
 import { issueCertificate, makeAuthority } from "./x509.ts";
 
 const DAY_MS = 86_400_000;
@@ -24,7 +24,7 @@ const FRESH: CertificateBundle = { authority, next: null, former: null, serving 
 const step = (bundle: CertificateBundle | null, day: number, isNextTrusted = false) =>
   nextStep(bundle, RULES, START_MS + day * DAY_MS, isNextTrusted);
 
-describe("a certificate of the webhook", () => {
+describe("a certificate", () => {
   test("is the authority's, for its hosts, and for servers alone", () => {
     const read = new X509Certificate(serving.certificate);
     expect(read.verify(new X509Certificate(authority.certificate).publicKey)).toBe(true);

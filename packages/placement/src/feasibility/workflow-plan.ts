@@ -1,9 +1,11 @@
 // What a workflow's placement costs today, what the best plan would cost, and which moves lie between.
-import { createObjective, plan, planProblem } from "@isochrone/placement";
-import type { FeasiblePlanProblem, PlanCost, SchedulingModel } from "@isochrone/placement";
-import { keyOf } from "@isochrone/kubernetes";
-import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import { createObjective, type PlanCost } from "../planner/objective.ts";
+import { plan } from "../planner/plan.ts";
+import { isTerminating, keyOf, record, records, type ApiObject } from "./json.ts";
+import type { FeasiblePlanProblem } from "./plan-input.ts";
+import { planProblem } from "./plan-problem.ts";
+import type { SchedulingModel } from "./scheduling-model.ts";
 
 export interface PlannedMove {
   readonly pod: string;
@@ -30,7 +32,7 @@ export interface WorkflowPlanReport {
 export interface WorkflowPlanInput {
   readonly model: SchedulingModel;
   /** All of the cluster. */
-  readonly pods: readonly KubernetesObject[];
+  readonly pods: readonly ApiObject[];
   readonly cluster: ClusterGraph;
   readonly workflow: WorkflowGraph;
   readonly seed: number;
@@ -91,7 +93,7 @@ export function workflowPlan(input: WorkflowPlanInput): WorkflowPlanReport | nul
 }
 
 interface MovablePod {
-  readonly object: KubernetesObject;
+  readonly object: ApiObject;
   readonly workload: string;
 }
 
@@ -115,11 +117,11 @@ function podsOf({ model, pods, workflow }: WorkflowPlanInput): {
   return { movable, kept };
 }
 
-function reasonToKeep(pod: KubernetesObject, model: SchedulingModel): string | null {
-  const owners = pod.metadata.ownerReferences ?? [];
+function reasonToKeep(pod: ApiObject, model: SchedulingModel): string | null {
+  const owners = records(record(pod.metadata)["ownerReferences"]);
   if (owners.some(({ kind }) => kind === "DaemonSet")) return "it is a DaemonSet's";
   if (owners.some(({ kind }) => kind === "Node")) return "it is a static pod";
-  if (pod.metadata.deletionTimestamp !== undefined) return "it is being deleted";
+  if (isTerminating(pod)) return "it is being deleted";
   const unsupported = model.unsupported(pod);
   return unsupported.length === 0 ? null : unsupported.join("; ");
 }

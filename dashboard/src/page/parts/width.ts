@@ -1,0 +1,20 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { RefObject } from "preact";
+
+/** How wide an element is, so that a drawing in it has its own pixels: one that is scaled has letters nobody can read on a telephone. */
+export function useWidth<T extends Element>(
+  usual: number,
+): { readonly place: RefObject<T | null>; readonly width: number } {
+  const place = useRef<T>(null);
+  const [width, setWidth] = useState(usual);
+  useEffect(() => {
+    const holder = place.current;
+    if (holder === null) return undefined;
+    const measure = (): void => setWidth(Math.max(240, Math.floor(holder.clientWidth)));
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(holder);
+    return () => observer.disconnect();
+  }, []);
+  return { place, width };
+}

@@ -1,0 +1,126 @@
+// Every page with names as bad as they get, and the Workflows page with ten thousand of them; in a real browser.
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hasBrowser } from "../harness/browser.ts";
+import { answerHostilely, EVIL } from "../harness/hostile-answers.ts";
+import { startPageGround, workflowOf, type PageGround } from "../harness/page-ground.ts";
+import { PageVisit } from "../harness/page-visit.ts";
+
+describe.runIf(hasBrowser)("names of workflows, pods, decisions and replicas", () => {
+  let ground: PageGround;
+  let visit: PageVisit;
+  let page: Page;
+
+  beforeAll(async () => {
+    ground = await startPageGround({ nodes: 4, zoneSize: 2, degree: 3 });
+    visit = await PageVisit.open(ground.url);
+    page = visit.page;
+    await answerHostilely(page, ground.names);
+    await page.reload();
+    await page.waitForSelector("#nodes tbody tr:nth-child(4)", { timeout: 20_000 });
+  }, 60_000);
+
+  afterAll(async () => {
+    await visit?.close();
+    await ground?.stop();
+  });
+
+  /** Nothing of a name became part of the page, it fits its place, and nobody is kept out. */
+  const isWell = async (): Promise<void> => {
+    expect(await page.evaluate("globalThis.hit")).toBeUndefined();
+    expect(await page.locator("main img, main script, main b, main iframe").count()).toBe(0);
+    expect(await page.locator('main a[href^="javascript:"]').count()).toBe(0);
+    expect(visit.faults).toEqual([]);
+    expect(await visit.barriers()).toEqual([]);
+    await page.setViewportSize({ width: 400, height: 800 });
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    await page.setViewportSize({ width: 1400, height: 1000 });
+  };
+
+  test("workflows: chooser, drawing, channels, workloads and the best plan", async () => {
+    const [namespace, name] = [EVIL[0]!, EVIL[1]!];
+    await visit.goTo(`/workflows/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`);
+    await expect.poll(() => page.locator("#dag g.workload").count()).toBe(EVIL.length);
+    const options = await page.locator("#workflow-choice option").allTextContents();
+    for (const evil of EVIL) expect(options.some((option) => option.endsWith(`/${evil}`))).toBe(true);
+    expect(await visit.column("#placements", 1)).toEqual([...EVIL]);
+    expect(new Set(await visit.column("#channels", 2))).toEqual(new Set(EVIL.slice(1)));
+    await page.waitForSelector("#moves tbody tr");
+    expect(await visit.column("#moves", 1)).toEqual([...EVIL]);
+    expect(await page.locator(".tile", { hasText: "Best plan" }).textContent()).toContain(
+      "44.4 % less than today",
+    );
+    // Each within its own direction of writing.
+    expect(await page.locator("#placements bdi").count()).toBeGreaterThanOrEqual(EVIL.length);
+    await isWell();
+  }, 60_000);
+
+  test("a workflow is chosen by its bad name, and has an address that leads back to it", async () => {
+    await page.locator("#workflow-choice").selectOption(`${EVIL[9]}/${EVIL[0]}`);
+    await expect.poll(() => page.evaluate("location.hash")).toContain(encodeURIComponent(EVIL[0]!));
+    const address = await page.evaluate<string>("location.href");
+    await page.goto("about:blank");
+    await page.goto(address);
+    await expect.poll(() => page.locator("#workflow-choice").inputValue()).toBe(`${EVIL[9]}/${EVIL[0]}`);
+  });
+
+  test("decisions, one of them, and a plan", async () => {
+    await visit.goTo("/decisions");
+    await page.waitForSelector("#decisions tbody tr:nth-child(10)");
+    expect(await visit.column("#decisions", 3)).toEqual(expect.arrayContaining([...EVIL]));
+    await isWell();
+    for (const index of [0, 1, 2]) {
+      await visit.goTo(`/decisions/evil-${index}`);
+      await page.waitForSelector("#candidates tbody tr");
+      expect(await page.locator(".why .lead").textContent()).toBe(`Because of ${EVIL[index]}.`);
+    }
+    await isWell();
+    await visit.goTo("/plans/evil-plan");
+    await expect.poll(() => page.locator("h1").textContent()).toContain(EVIL[1]!);
+    await isWell();
+  }, 90_000);
+
+  test("health: replicas, topics, clocks and reasons", async () => {
+    await visit.goTo("/health");
+    await page.waitForSelector("#replicas tbody tr:nth-child(2)");
+    const replicas = await page.locator("#replicas").textContent();
+    for (const evil of [EVIL[0]!, EVIL[5]!, `can't be asked: ${EVIL[1]}`]) expect(replicas).toContain(evil);
+    await isWell();
+  }, 60_000);
+});
+
+describe.runIf(hasBrowser)("ten thousand workflows", () => {
+  const MANY = 10_000;
+
+  test("are listed as far as anybody reads, found by a few letters, and cost no long wait", async () => {
+    const ground = await startPageGround({ nodes: 4, zoneSize: 2, degree: 3, workflows: MANY });
+    const visit = await PageVisit.open(`${ground.url}/#/workflows`);
+    const { page } = visit;
+    try {
+      const find = page.getByRole("searchbox", { name: "Find" });
+      await find.waitFor({ timeout: 30_000 });
+      await expect.poll(() => find.getAttribute("placeholder")).toBe("among 10 k");
+      const options = page.locator("#workflow-choice option");
+      expect(await options.count()).toBeLessThanOrEqual(201);
+      expect(await page.locator("main").textContent()).toContain("10 k match; the first 200 are listed");
+
+      await page.evaluate(
+        "globalThis.longest = 0; new PerformanceObserver((list) => { for (const { duration } of list.getEntries()) longest = Math.max(longest, duration); }).observe({ type: 'longtask' })",
+      );
+      await find.pressSequentially("many 07421");
+      await expect.poll(() => options.allTextContents()).toContain(`many/${workflowOf(7_420)}`);
+      // Beside it the one that is shown.
+      expect(await options.count()).toBeLessThanOrEqual(2);
+      await page.locator("#workflow-choice").selectOption(`many/${workflowOf(7_420)}`);
+      await expect.poll(() => page.locator("#placements").textContent()).toContain(workflowOf(7_420));
+      // Generous: what else the machine does counts too.
+      expect(await page.evaluate<number>("longest")).toBeLessThan(1_000);
+      expect(await visit.barriers()).toEqual([]);
+      // No scheduler-plugin is there, which the browser writes down.
+      expect(visit.faults.filter((fault) => !fault.includes("/api/v1/plans"))).toEqual([]);
+    } finally {
+      await visit.close();
+      await ground.stop();
+    }
+  }, 120_000);
+});
