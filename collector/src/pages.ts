@@ -14,6 +14,7 @@ export function createPages(
   return {
     async start() {
       app = await createHttpApp({
+        hasSchemas: false,
         name: "collector",
         logger,
         registry,

@@ -265,6 +265,7 @@ class ProbeService implements Probe {
   async #listen(port: number): Promise<void> {
     const { logger, registry } = this.#deps;
     this.#app = await createHttpApp({
+      hasSchemas: false,
       name: "probe",
       logger,
       registry,

@@ -47,7 +47,7 @@ function networkFamilies({ counter, gauge, quantiles, histogram }: Make) {
     icmpQuantile: quantiles(N.icmpQuantile, `Quantiles of the ICMP round-trip time ${quantileHelp}`),
     icmpSent: counter(N.icmpSent, "ICMP echo requests sent"),
     icmpReceived: counter(N.icmpReceived, "ICMP echo replies received in time"),
-    icmpLost: counter(N.icmpLost, "ICMP echo requests without a reply in time, by reason"),
+    icmpLost: counter(N.icmpLost, "ICMP echo requests without a reply in time"),
     icmpLate: counter(N.icmpLate, "ICMP echo replies received after the timeout"),
     icmpDuplicate: counter(N.icmpDuplicate, "ICMP echo replies received again"),
     icmpCorrupt: counter(N.icmpCorrupt, "ICMP echo replies that aren't what was sent"),

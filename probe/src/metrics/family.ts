@@ -1,5 +1,6 @@
 import type { Metric as PromMetric, Registry } from "prom-client";
 import type { ExponentialHistogramData } from "@isochrone/telemetry";
+import { labelsOf } from "./names.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -21,6 +22,8 @@ interface Series<V> {
 export abstract class Family<V> {
   readonly name: string;
   readonly help: string;
+  /** That series may carry, beside what their type adds. */
+  readonly labelNames: readonly string[];
   abstract readonly type: string;
   readonly aggregator = "sum";
   protected readonly series = new Map<string, Series<V>>();
@@ -28,6 +31,7 @@ export abstract class Family<V> {
   constructor(name: string, help: string) {
     this.name = name;
     this.help = help;
+    this.labelNames = labelsOf(name);
   }
 
   /** Removes every series that carries all of these labels. */

@@ -77,6 +77,52 @@ export const KEP_QUANTILE_NAMES = {
   "0.99": "netperf_p99_latency_microseconds",
 } as const;
 
+const OF_PAIRS = [...PAIR_LABELS, "protocol"];
+
+/** Labels by name; what isn't here has `source_node` alone. */
+const LABELS: Readonly<Record<string, readonly string[]>> = {
+  // Histograms are kept per source, or, if asked for, per pair.
+  [METRIC_NAMES.icmpRtt]: PAIR_LABELS,
+  [METRIC_NAMES.rrLatency]: OF_PAIRS,
+  [METRIC_NAMES.connectLatency]: PAIR_LABELS,
+  [METRIC_NAMES.icmpQuantile]: [...PAIR_LABELS, "quantile"],
+  [METRIC_NAMES.connectQuantile]: [...PAIR_LABELS, "quantile"],
+  [METRIC_NAMES.rrQuantile]: [...OF_PAIRS, "quantile"],
+  [METRIC_NAMES.rrApplicationQuantile]: ["source_node", "protocol", "quantile"],
+  [METRIC_NAMES.rrPlannedQuantile]: ["source_node", "protocol", "quantile"],
+  [METRIC_NAMES.icmpSent]: PAIR_LABELS,
+  [METRIC_NAMES.icmpReceived]: PAIR_LABELS,
+  [METRIC_NAMES.icmpLossRatio]: PAIR_LABELS,
+  [METRIC_NAMES.connectLossRatio]: PAIR_LABELS,
+  [METRIC_NAMES.udpJitter]: PAIR_LABELS,
+  [METRIC_NAMES.hops]: PAIR_LABELS,
+  [METRIC_NAMES.lastSuccess]: PAIR_LABELS,
+  [METRIC_NAMES.rrRequests]: OF_PAIRS,
+  [METRIC_NAMES.rrTransactions]: OF_PAIRS,
+  [METRIC_NAMES.rrLossRatio]: OF_PAIRS,
+  [METRIC_NAMES.bandwidth]: PAIR_LABELS.filter((label) => label !== "ip_family"),
+  [METRIC_NAMES.bandwidthProbes]: ["source_node", "result"],
+  [METRIC_NAMES.bandwidthTaken]: ["source_node", "end"],
+  [METRIC_NAMES.rrErrors]: ["source_node", "protocol", "reason"],
+  [METRIC_NAMES.connectErrors]: ["source_node", "reason"],
+  [METRIC_NAMES.discarded]: ["source_node", "reason"],
+  [METRIC_NAMES.responderRefused]: ["source_node", "reason"],
+  [METRIC_NAMES.planRefused]: ["source_node", "reason"],
+  [METRIC_NAMES.keyErrors]: ["source_node", "reason"],
+  [METRIC_NAMES.recordsDropped]: ["source_node", "reason"],
+  [METRIC_NAMES.peers]: ["source_node", "state"],
+  [METRIC_NAMES.pairSeries]: ["source_node", "detail"],
+  [METRIC_NAMES.timestampSource]: ["source_node", "method", "source", "prober"],
+  [METRIC_NAMES.signingKey]: ["source_node", "key_id"],
+  [KEP_QUANTILE_NAMES["0.5"]]: ["origin", "destination"],
+  [KEP_QUANTILE_NAMES["0.9"]]: ["origin", "destination"],
+  [KEP_QUANTILE_NAMES["0.99"]]: ["origin", "destination"],
+};
+
+export function labelsOf(name: string): readonly string[] {
+  return LABELS[name] ?? ["source_node"];
+}
+
 /** 25 us to 1.6 s, doubling. Seconds. */
 export const RTT_BOUNDS: readonly number[] = Array.from({ length: 17 }, (_, i) =>
   Number((25e-6 * 2 ** i).toPrecision(12)),

@@ -8,6 +8,7 @@ import { describe, expect, test } from "vitest";
 import { noOutcomes } from "../domain/tally.ts";
 import type { EngineSnapshot, FlowSnapshot, ProbePeer } from "../ports.ts";
 import { OWN_SERIES, chooseDetail, pairSeries } from "./detail.ts";
+import type { Family } from "./family.ts";
 import { MetricsRecorder, type RecorderOptions } from "./recorder.ts";
 import { parseThrottling } from "./throttling.ts";
 
@@ -141,6 +142,18 @@ describe("series", () => {
       );
     },
   );
+
+  test("carry no other labels than their metric says that it has", async () => {
+    const { registry } = filled(2, { pairHistograms: true, kepMetricNames: true });
+    for (const metric of registry.getMetricsAsArray()) {
+      const family = metric as unknown as Family<unknown>;
+      const { values } = await family.get();
+      const { labelNames, name } = family;
+      const used = new Set(values.flatMap(({ labels }) => Object.keys(labels)));
+      used.delete("le");
+      expect([name, [...used].filter((label) => !labelNames.includes(label))]).toEqual([name, []]);
+    }
+  });
 
   test("detail gives way to number step by step", () => {
     const options = { methods: METHODS, maxSeries: 500, pairHistograms: false, kepMetricNames: false };
