@@ -35,23 +35,23 @@ USER 65532:65532
 FROM base AS probe
 COPY --from=layout /layout/probe /app
 EXPOSE 7411/udp 7411/tcp 7412/tcp 7413/udp 7413/tcp
-ENTRYPOINT ["node", "/app/probe/src/main.ts"]
+ENTRYPOINT ["node", "/app/probe/src/main.js"]
 
 FROM base AS collector
 COPY --from=layout /layout/collector /app
 EXPOSE 9102/tcp
-ENTRYPOINT ["node", "/app/collector/src/main.ts"]
+ENTRYPOINT ["node", "/app/collector/src/main.js"]
 
 FROM base AS aggregator
 COPY --from=layout /layout/aggregator /app
 EXPOSE 8080/tcp
-ENTRYPOINT ["node", "/app/aggregator/src/main.ts"]
+ENTRYPOINT ["node", "/app/aggregator/src/main.js"]
 
 FROM base AS scheduler-plugin
 COPY --from=layout /layout/scheduler-plugin /app
 EXPOSE 8081/tcp 8443/tcp
-ENTRYPOINT ["node", "/app/scheduler-plugin/src/main.ts"]
+ENTRYPOINT ["node", "/app/scheduler-plugin/src/main.js"]
 
 FROM base AS cli
 COPY --from=layout /layout/cli /app
-ENTRYPOINT ["node", "/app/cli/src/main.ts"]
+ENTRYPOINT ["node", "/app/cli/src/main.js"]

@@ -1,8 +1,7 @@
 // Commands that the chart's hooks run. People may, too.
 import type { Command } from "commander";
-import type { Print } from "./program.ts";
-
-const KUBECONFIG = "the cluster (default: $KUBECONFIG, the pod's own, ~/.kube/config)";
+import { context, kubeconfig, output } from "./program-options.ts";
+import type { Print } from "./program-options.ts";
 
 export function addChart(program: Command, print: Print): void {
   program
@@ -12,18 +11,26 @@ export function addChart(program: Command, print: Print): void {
     .description("apply the definitions in a folder, unless one would take away what is allowed now")
     .argument("<folder>", "with YAML files, such as the chart's crds")
     .option("--dry-run", "ask the API server, change nothing")
-    .option("--kubeconfig <file>", KUBECONFIG)
+    .addOption(kubeconfig())
+    .addOption(context())
+    .addOption(output())
     .action(async (folder: string, options) =>
       (await import("./commands/crds.ts")).crdsApplyCommand(folder, options, print),
     );
   program
     .command("clean-up")
     .description(
-      "delete what the services made by themselves, after an uninstallation: Secrets, Leases, annotations of nodes",
+      "delete what the services made by themselves, after an uninstallation: Secrets, ConfigMaps, Leases, annotations of nodes",
     )
     .option("--system-namespace <name>", "where Isochrone was installed", "isochrone")
-    .option("--secret <name>", "the Secret of the probes' keys", "isochrone-probe-keys")
+    .option("--secret <name...>", "Secrets that the aggregator made", [
+      "isochrone-probe-keys",
+      "isochrone-aggregator-certificates",
+    ])
+    .option("--config-map <name...>", "ConfigMaps that it made", ["isochrone-aggregator-ca"])
     .option("--prefix <prefix>", "of annotations", "isochrone.dev/")
-    .option("--kubeconfig <file>", KUBECONFIG)
+    .addOption(kubeconfig())
+    .addOption(context())
+    .addOption(output())
     .action(async (options) => (await import("./commands/clean-up.ts")).cleanUpCommand(options, print));
 }

@@ -43,7 +43,7 @@ describe("an image", () => {
 
   /** With nothing of the environment: an image has none. Node's own path is where an image has it, anywhere else. */
   function start(component: string, env: Readonly<Record<string, string>>): { readonly said: () => string } {
-    const main = join(folder, component, component, "src/main.ts");
+    const main = join(folder, component, component, "src/main.js");
     const child = spawn(process.execPath, [main], { cwd: join(folder, component), env });
     processes.push(child);
     let text = "";
@@ -86,7 +86,7 @@ describe("an image", () => {
   });
 
   test("of the command has what the chart's hooks run", async () => {
-    const main = join(folder, "cli/cli/src/main.ts");
+    const main = join(folder, "cli/cli/src/main.js");
     for (const words of [["crds", "apply"], ["clean-up"], ["gates", "open"], ["graph"]]) {
       const { stdout } = await promisify(execFile)(process.execPath, [main, ...words, "--help"], { env: {} });
       expect(stdout).toContain(`isochrone ${words.join(" ")}`);
@@ -111,6 +111,8 @@ describe("an image", () => {
 
   test("holds no tests, no sources of the page and no tools", () => {
     const files = [...walk(join(folder, "aggregator"))].filter((path) => !path.includes("node_modules"));
+    // As JavaScript: Node's stripper of types costs each process tens of megabytes.
+    expect(files.filter((path) => path.endsWith(".ts"))).toEqual([]);
     expect(files.filter((path) => /\.test\.|\/testing\/|^(tools|test|cli|probe)\//.test(path))).toEqual([]);
   });
 

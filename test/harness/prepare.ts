@@ -1,8 +1,8 @@
 // Fetches and builds, once, the programs that tests run and that no package brings: Apache Kafka, an OpenTelemetry Collector, a control
-// plane of Kubernetes with KWOK, and Helm. Before the suites, because a first build takes minutes, which no test's time allows for.
+// plane of Kubernetes with KWOK, Helm, and the definitions of operators that the chart makes objects of. Before the suites, because a first build takes minutes, which no test's time allows for.
 import { controlPlaneSupport, prepareControlPlane } from "./control-plane/index.ts";
 import { collectorBinary, collectorSupport } from "./otelcol/index.ts";
-import { helmSupport, prepareHelm } from "./helm/index.ts";
+import { helmSupport, operatorsSupport, prepareHelm, prepareOperators } from "./helm/index.ts";
 import { kafkaSupport, prepareKafka } from "./kafka/index.ts";
 
 const began = performance.now();
@@ -11,6 +11,7 @@ const parts = [
   { name: "OpenTelemetry Collector", support: collectorSupport, prepare: collectorBinary },
   { name: "Kubernetes", support: () => controlPlaneSupport(), prepare: () => prepareControlPlane() },
   { name: "Helm", support: helmSupport, prepare: prepareHelm },
+  { name: "Operators' definitions", support: operatorsSupport, prepare: prepareOperators },
 ];
 for (const { name, support, prepare } of parts) {
   const found = support();

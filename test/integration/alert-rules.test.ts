@@ -45,11 +45,22 @@ describe("alert rules", () => {
     }
   });
 
+  test("every metric that the services' code names is in the reference", () => {
+    const reference = readFileSync(join(root, "docs/metrics.md"), "utf8");
+    const missing = [...metricNamesInCode()].filter(
+      (name) => !name.endsWith("_") && !reference.includes(`| \`${name}\` |`),
+    );
+    expect(missing).toEqual([]);
+  });
+
   test("every alert has a page that says what it means and what to do, and every page an alert", () => {
     const alerts = rules.flatMap((name) => alertsIn(readFileSync(join(folder, name), "utf8")));
     expect(readdirSync(runbooks).sort()).toEqual(
       [...alerts.map((alert) => `${alert}.md`), "README.md"].sort(),
     );
+    const texts = rules.map((name) => readFileSync(join(folder, name), "utf8")).join("");
+    const named = [...texts.matchAll(/runbook_url: docs\/runbooks\/(\w+)\.md$/gm)].map(([, name]) => name);
+    expect(named).toEqual(alerts);
     const index = readFileSync(join(runbooks, "README.md"), "utf8");
     for (const alert of alerts) {
       const page = readFileSync(join(runbooks, `${alert}.md`), "utf8");

@@ -5,13 +5,16 @@ import { join } from "node:path";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { parse } from "yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { AUDIENCE } from "../harness/components/index.ts";
 import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
 import {
   CHART,
   Helm,
   helmSupport,
+  installOperators,
   isHook,
   MATRIX,
+  operatorsSupport,
   runHook,
   Services,
   type ChartValues,
@@ -19,12 +22,14 @@ import {
 } from "../harness/helm/index.ts";
 
 const COMPONENTS = ["controller-manager", "scheduler", "kwok"] as const;
-const supports = [helmSupport(), controlPlaneSupport(COMPONENTS)];
+const supports = [helmSupport(), operatorsSupport(), controlPlaneSupport(COMPONENTS)];
 const missing = supports.flatMap((support) => (support.supported ? [] : [support.reason]));
 if (missing.length > 0) console.warn(`the chart is not installed: ${missing.join("; ")}`);
 
 const NAMESPACE = "isochrone";
 const KEYS = "isochrone-probe-keys";
+const CERTIFICATES = { ...KINDS.secret, namespace: NAMESPACE, name: "isochrone-aggregator-certificates" };
+const TRUSTED = { ...KINDS.configMap, namespace: NAMESPACE, name: "isochrone-aggregator-ca" };
 const RESTRICTED = {
   "pod-security.kubernetes.io/enforce": "restricted",
   "pod-security.kubernetes.io/enforce-version": "latest",
@@ -37,8 +42,6 @@ const CRD_NAMES = ["appgroups.appgroup.diktyo.x-k8s.io", "networktopologies.netw
 const TEST_ACCOUNTS = ["isochrone-test", "net-test"];
 /** That sets of values name, beside the release's own. */
 const OTHER_NAMESPACES = ["topologies", "canaries", "isochrone-canary"];
-/** Not of the API server itself: their definitions come with operators. */
-const OF_OPERATORS = ["monitoring.coreos.com", "cert-manager.io"];
 
 describe.runIf(missing.length === 0)("the chart on a real API server", { timeout: 120_000 }, () => {
   let helm: Helm;
@@ -47,6 +50,7 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
   beforeAll(async () => {
     helm = await Helm.open();
     cluster = await startControlPlane({ components: COMPONENTS });
+    await installOperators(cluster);
     await cluster.createNamespace(NAMESPACE, RESTRICTED);
     await cluster.addNodes(3);
   }, 900_000);
@@ -73,9 +77,7 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
 
     test.each(Object.keys(MATRIX))("is taken, object by object, in a dry run: %s", async (name) => {
       const objects = (await helm.template(MATRIX[name])).filter(
-        (object) =>
-          !OF_OPERATORS.some((group) => object.apiVersion.includes(group)) &&
-          !taken.has(JSON.stringify(object)),
+        (object) => !taken.has(JSON.stringify(object)),
       );
       // Schema, defaults and admission are judged; nothing is changed.
       const list = join(cluster.folder, "dry-run.json");
@@ -85,6 +87,20 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
       expect(answer.trim().split("\n")).toHaveLength(objects.length);
       for (const object of objects) taken.add(JSON.stringify(object));
     });
+  });
+
+  test("what operators don't know would be refused", async () => {
+    const rule = {
+      metadata: { namespace: NAMESPACE, name: "wrong" },
+      spec: { groups: [{ name: "a", rulez: [] }] },
+    };
+    const list = join(cluster.folder, "wrong.json");
+    writeFileSync(
+      list,
+      JSON.stringify({ apiVersion: "monitoring.coreos.com/v1", kind: "PrometheusRule", ...rule }),
+    );
+    const flags = ["--server-side", "--dry-run=server", "--validate=strict"];
+    await expect(cluster.kubectl("apply", ...flags, "-f", list)).rejects.toThrow(/rulez/);
   });
 
   describe("a release", () => {
@@ -126,8 +142,9 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
     test("has services that work with its settings and rights: peers, keys, registration", async () => {
       const objects = await helm.template(VALUES);
       const aggregator = await services.start("aggregator", objects);
+      const probe = await bearer(cluster, "isochrone-probe");
       const peers = async (): Promise<string[]> => {
-        const answer = await aggregator.get("/api/v1/probe-plan/node-0");
+        const answer = await aggregator.get("/api/v1/probe-plan/node-0", probe);
         const plan = (await answer.json()) as { peers?: { node: string }[] };
         return (plan.peers ?? []).map(({ node }) => node).sort();
       };
@@ -144,6 +161,18 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
       await expect
         .poll(() => cluster.get(registration), { timeout: 20_000, interval: 250 })
         .toMatchObject({ webhooks: expect.arrayContaining([expect.objectContaining(entry)]) });
+      // What nobody has asked for: by default the graph API is shut.
+      expect(aggregator.url).toMatch(/^https:/);
+      const statusOf = async (headers: Record<string, string>): Promise<number> =>
+        (await aggregator.get("/api/v1/graph/cluster", headers)).status;
+      expect([await statusOf({}), await statusOf(probe)]).toEqual([401, 403]);
+      expect(await statusOf(await bearer(cluster, "isochrone-scheduler-plugin"))).toBe(200);
+      expect(await cluster.get(CERTIFICATES)).toMatchObject({
+        type: "Opaque",
+        data: { "ca.key": expect.any(String), "tls.key": expect.any(String) },
+      });
+      // Whom to trust is all that other pods get to see.
+      expect(Object.keys((await cluster.get(TRUSTED))!["data"] as object)).toEqual(["ca.crt"]);
       await services.kill();
     });
 
@@ -158,8 +187,9 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
     });
 
     test("is upgraded with other values, and what the services made stays", async () => {
-      const secret = { ...KINDS.secret, namespace: NAMESPACE, name: KEYS };
-      const { data } = (await cluster.get(secret))!;
+      const made = [{ ...KINDS.secret, namespace: NAMESPACE, name: KEYS }, CERTIFICATES, TRUSTED];
+      const dataOf = () => Promise.all(made.map(async (ref) => (await cluster.get(ref))!["data"]));
+      const before = await dataOf();
       const values = {
         ...VALUES,
         kafka: { enabled: true, brokers: ["kafka:9092"] },
@@ -167,7 +197,7 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
       };
       const args = ["upgrade", NAMESPACE, CHART, "--values", helm.valuesFile(values), "--timeout", "90s"];
       expect(said(await helmRun(...args))).toMatch(/^0:/);
-      expect(await cluster.get(secret)).toMatchObject({ data });
+      expect(await dataOf()).toEqual(before);
       await cluster.waitFor(
         "statefulsets",
         ([set]) => set?.status?.["readyReplicas"] === 2 && set.status["updatedReplicas"] === 2,
@@ -246,6 +276,13 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
     expect(said(ran)).toMatch(/^0:/);
   }
 });
+
+/** A header that proves the account to the graph API. */
+async function bearer(cluster: ControlPlane, name: string): Promise<Record<string, string>> {
+  const options = { audiences: [AUDIENCE] };
+  const { token } = await cluster.serviceAccountToken({ namespace: NAMESPACE, name }, options);
+  return { authorization: `Bearer ${token}` };
+}
 
 function isRight({ kind }: KubernetesObject): boolean {
   return kind === "ServiceAccount" || kind.includes("Role");

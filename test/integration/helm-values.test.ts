@@ -3,6 +3,7 @@ import {
   aggregatorSettings,
   accessSettings,
   annotationSettings,
+  certificateSettings,
   clusterControllerSections,
 } from "@isochrone/aggregator";
 import { busSettings } from "@isochrone/bus/settings";
@@ -44,6 +45,7 @@ const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
     busSettings,
     kubernetesSettings,
     accessSettings,
+    certificateSettings,
     annotationSettings,
     ...Object.values(clusterControllerSections),
   ],
@@ -181,12 +183,13 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
     };
     // The role of collector-node is called as the component is.
     expect(bound("everything off")).toEqual(["aggregator", "collector"]);
-    expect(bound("everything on")).toEqual(
-      RULE_FILES.filter((file) => !["graph-roles", "probe", "collector-node"].includes(file)),
-    );
+    // Its certificates come from elsewhere.
+    const others = ["graph-roles", "probe", "collector-node", "aggregator-certificates"];
+    expect(bound("everything on")).toEqual(RULE_FILES.filter((file) => !others.includes(file)));
+    expect(bound("as it is")).toContain("aggregator-certificates");
   });
 
-  // Operators' own definitions are not to be had here: what can be wrong is looked at by hand.
+  // That their fields are right, the operators' own definitions say: helm-install.test.ts.
   test("tell operators of ports, Secrets and rules that are there", () => {
     const objects = rendered.get("what operators know")!;
     const of = (kind: string): KubernetesObject[] => objects.filter((object) => object.kind === kind);
@@ -209,6 +212,19 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
     ].map(([, name]) => name!);
     const byServices = ["isochrone-probe-keys"];
     expect(wanted.filter((name) => !made.includes(name) && !byServices.includes(name))).toEqual([]);
+  });
+
+  test("send whoever is alerted to the runbooks, wherever these are", async () => {
+    const urlsOf = async (monitoring: object): Promise<string[]> => {
+      const objects = await helm.template({ monitoring: { rules: true, ...monitoring } });
+      const rules = objects.filter(({ kind }) => kind === "PrometheusRule");
+      return [...JSON.stringify(rules).matchAll(/"runbook_url":"([^"]*)"/g)].map(([, url]) => url!);
+    };
+    const urls = await urlsOf({ runbookBaseUrl: "https://wiki.example.com/runbooks/" });
+    expect(urls.length).toBeGreaterThan(20);
+    expect(urls).toContain("https://wiki.example.com/runbooks/IsochroneGraphStale.md");
+    expect(await urlsOf({})).toContain("docs/runbooks/IsochroneGraphStale.md");
+    expect(await urlsOf({ runbookBaseUrl: "" })).toEqual([]);
   });
 
   const refused: readonly (readonly [string, ChartValues, string | RegExp])[] = [
@@ -235,7 +251,7 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
     ["Kafka without brokers", { kafka: { enabled: true } }, "kafka.brokers must name a broker"],
     [
       "tokens without TLS",
-      { access: { mode: "kubernetes" } },
+      { access: { mode: "kubernetes" }, tls: { source: "none" } },
       "access.mode must not be kubernetes while tls.source is none",
     ],
     [
@@ -324,6 +340,7 @@ function environmentOf(workload: KubernetesObject): Record<string, string> {
 
 interface Source {
   readonly secret?: { readonly items?: readonly { readonly path: string }[] } | undefined;
+  readonly configMap?: { readonly items: readonly { readonly path: string }[] };
   readonly serviceAccountToken?: { readonly path: string };
 }
 
@@ -338,7 +355,8 @@ function mountedBy(workload: KubernetesObject): string[] {
       | undefined;
     if (volume === undefined) return [];
     const sources: readonly Source[] = volume.projected?.sources ?? [{ secret: volume.secret }];
-    return sources.flatMap(({ secret, serviceAccountToken }) => [
+    return sources.flatMap(({ secret, configMap, serviceAccountToken }) => [
+      ...(configMap?.items.map(({ path }) => `${mountPath}/${path}`) ?? []),
       ...(serviceAccountToken === undefined ? [] : [`${mountPath}/${serviceAccountToken.path}`]),
       ...(secret === undefined
         ? []

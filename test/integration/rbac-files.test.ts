@@ -31,9 +31,11 @@ describe("the chart's rules", () => {
   test("let nobody read Secrets but one by its name, exec, impersonate, bind, escalate or use nodes/proxy", () => {
     const grants = grantsOf(objects).map(textOf);
     expect(grants.filter((text) => /secrets/.test(text))).toEqual([
+      "isochrone-aggregator get secrets isochrone-aggregator-certificates in isochrone",
+      "isochrone-aggregator update secrets isochrone-aggregator-certificates in isochrone",
+      "isochrone-aggregator create secrets in isochrone",
       "isochrone-aggregator get secrets isochrone-probe-keys in isochrone",
       "isochrone-aggregator patch secrets isochrone-probe-keys in isochrone",
-      "isochrone-aggregator create secrets in isochrone",
       "isochrone-scheduler-plugin get secrets isochrone-webhook in isochrone",
       "isochrone-scheduler-plugin update secrets isochrone-webhook in isochrone",
       "isochrone-scheduler-plugin create secrets in isochrone",

@@ -1,4 +1,4 @@
-// Makes the folder that an image of a component holds: its own modules, those that they name, the packages that these need, and what all of
+// Makes the folder that an image of a component holds: its own modules as JavaScript, those that they name, the packages that these need, and what all of
 // that is (sbom.cdx.json). The Dockerfile calls it; so may anybody who runs a component without a container.
 //
 //   node tools/src/build-image-layout.ts --component probe --output FOLDER [--kafka-client platformatic|kafkajs]
@@ -39,9 +39,10 @@ const traced = trace(ROOT, join(ROOT, component.folder, "src/main.ts"));
 const without = [...component.without, ...otherClients.flatMap((name) => KAFKA_CLIENTS[name]!)];
 const packages = withDependencies(traced.packages, without);
 const layout = new Layout(ROOT, values.output);
-for (const file of [...traced.files, join(ROOT, "package.json"), join(ROOT, "LICENSE")]) layout.copy(file);
+for (const file of traced.files) layout.copyModule(file);
+for (const file of ["package.json", "LICENSE"]) layout.copy(join(ROOT, file));
 for (const folder of traced.workspaces) {
-  layout.copy(join(folder, "package.json"));
+  layout.copyManifest(join(folder, "package.json"));
   layout.link(nameOf(folder), folder);
   const assets = (ASSETS[relative(ROOT, folder)] ?? []).map((name) => join(folder, name));
   for (const asset of assets.filter((path) => existsSync(path))) layout.copyFolder(asset);

@@ -66,6 +66,7 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
   ],
   webhook: ["host", "port", "serviceName", "servicePort"],
   access: ["mode", "openMetrics"],
+  certificates: ["secret", "configMap", "hosts"],
   kubernetes: ["kubeconfig", "namespace"],
   bus: [
     "kind",

@@ -46,3 +46,4 @@ function readOrNull(file: string): string | null {
 // The chart's, with the same arguments.
 await import("./generate-chart-docs.ts");
 await import("./generate-dashboards.ts");
+await import("./generate-references.ts");

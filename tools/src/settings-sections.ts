@@ -3,6 +3,7 @@ import {
   accessSettings,
   aggregatorSettings,
   annotationSettings,
+  certificateSettings,
   clusterControllerSections,
 } from "@isochrone/aggregator";
 import { busSettings } from "@isochrone/bus/settings";
@@ -29,6 +30,7 @@ export const SECTIONS: readonly Section[] = [
   plannerSettings,
   deschedulerSettings,
   accessSettings,
+  certificateSettings,
   kubernetesSettings,
   busSettings,
 ];

@@ -3,18 +3,30 @@ import { isStoreError, KINDS, WEBHOOK_SECRET, type ClusterStore } from "@isochro
 import { reasonOf } from "@isochrone/runtime";
 import { CommandError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";
+import { formatted, type Format } from "../output/format.ts";
 
 export interface CleanUpOptions {
   readonly kubeconfig?: string;
+  /** Of the kubeconfig. @default its current one */
+  readonly context?: string;
+  readonly output: Format;
   /** Where Isochrone was installed. */
   readonly systemNamespace: string;
-  /** Of the probes' keys. */
-  readonly secret: string;
+  /** Names of Secrets, beside the webhook's. */
+  readonly secret: readonly string[];
+  readonly configMap: readonly string[];
   /** Of annotations. */
   readonly prefix: string;
 }
 
 type Print = (text: string) => void;
+
+/** What is gone now that was there before. */
+interface Deleted {
+  readonly deleted: readonly { readonly kind: string; readonly name: string }[];
+  /** Nodes whose annotations were removed. */
+  readonly nodes: number;
+}
 
 /** Leases of other programs in the same namespace stay. */
 const LEASES = /^isochrone-(aggregator(-.+)?|scheduler-plugin|planner)$/;
@@ -22,12 +34,10 @@ const NODE_ANNOTATIONS = /^(available-cpu|available-memory|network-coordinate|ob
 
 /** Prints what is deleted. Throws CommandError. */
 export async function cleanUpCommand(options: CleanUpOptions, print: Print): Promise<void> {
-  const opened = openStore(options.kubeconfig);
+  const opened = openStore(options.kubeconfig, options.context);
   try {
-    for (const name of [options.secret, WEBHOOK_SECRET])
-      await deleteSecret(opened.store, options, name, print);
-    await deleteLeases(opened.store, options, print);
-    await removeAnnotations(opened.store, options, print);
+    const done = await cleanUp(opened.store, options);
+    print(formatted(options.output, done, () => textOf(done)));
   } catch (error) {
     throw new CommandError(`the cluster can't be asked: ${reasonOf(error)}`, { cause: error });
   } finally {
@@ -35,31 +45,29 @@ export async function cleanUpCommand(options: CleanUpOptions, print: Print): Pro
   }
 }
 
-async function deleteSecret(
-  store: ClusterStore,
-  { systemNamespace: namespace }: CleanUpOptions,
-  name: string,
-  print: Print,
-): Promise<void> {
-  if (await isDeleted(store.delete({ ...KINDS.secret, namespace, name }))) print(`Secret ${name}: deleted`);
-}
-
-async function deleteLeases(
-  store: ClusterStore,
-  { systemNamespace: namespace }: CleanUpOptions,
-  print: Print,
-): Promise<void> {
+async function cleanUp(store: ClusterStore, options: CleanUpOptions): Promise<Deleted> {
+  const { systemNamespace: namespace, secret, configMap } = options;
   const { items } = await store.list(KINDS.lease, { namespace, metadataOnly: true });
-  for (const { metadata } of items.filter((lease) => LEASES.test(lease.metadata.name)))
-    if (await isDeleted(store.delete({ ...KINDS.lease, namespace, name: metadata.name })))
-      print(`Lease ${metadata.name}: deleted`);
+  const leases = items.map(({ metadata }) => metadata.name).filter((name) => LEASES.test(name));
+  const wanted = [
+    ...[...secret, WEBHOOK_SECRET].map((name) => ({ ...KINDS.secret, name })),
+    ...configMap.map((name) => ({ ...KINDS.configMap, name })),
+    ...leases.map((name) => ({ ...KINDS.lease, name })),
+  ];
+  const deleted: Deleted["deleted"][number][] = [];
+  for (const ref of wanted)
+    if (await isDeleted(store.delete({ ...ref, namespace })))
+      deleted.push({ kind: ref.kind, name: ref.name });
+  return { deleted, nodes: await removeAnnotations(store, options) };
 }
 
-async function removeAnnotations(
-  store: ClusterStore,
-  { prefix }: CleanUpOptions,
-  print: Print,
-): Promise<void> {
+function textOf({ deleted, nodes }: Deleted): string {
+  const lines = deleted.map(({ kind, name }) => `${kind} ${name}: deleted`);
+  return [...lines, `annotations of ${nodes} nodes: removed`].join("\n");
+}
+
+/** How many nodes had some. */
+async function removeAnnotations(store: ClusterStore, { prefix }: CleanUpOptions): Promise<number> {
   const { items } = await store.list(KINDS.node, { metadataOnly: true });
   let nodes = 0;
   for (const { metadata } of items) {
@@ -71,7 +79,7 @@ async function removeAnnotations(
     if (await isDeleted(store.patch({ ...KINDS.node, name: metadata.name }, { metadata: { annotations } })))
       nodes++;
   }
-  print(`annotations of ${nodes} nodes: removed`);
+  return nodes;
 }
 
 /** False when it was not there. */

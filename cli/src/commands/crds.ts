@@ -7,13 +7,30 @@ import { parseAllDocuments } from "yaml";
 import { narrowings } from "../crds/narrowing.ts";
 import { CommandError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";
+import { formatted, type Format } from "../output/format.ts";
 
 export interface CrdsApplyOptions {
   readonly kubeconfig?: string;
+  /** Of the kubeconfig. @default its current one */
+  readonly context?: string;
+  readonly output: Format;
   readonly dryRun?: boolean;
 }
 
 type Print = (text: string) => void;
+
+/** What became of a definition. */
+interface Applied {
+  readonly name: string;
+  readonly result: "created" | "applied" | "would_be_applied" | "left";
+}
+
+const WORDS: Readonly<Record<Applied["result"], string>> = {
+  created: "created",
+  applied: "applied",
+  would_be_applied: "would be applied",
+  left: "what is there allows more, and stays",
+};
 
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" } as const;
 const FIELD_MANAGER = "isochrone-crds";
@@ -30,10 +47,16 @@ export async function crdsApplyCommand(
   print: Print,
 ): Promise<void> {
   const definitions = readDefinitions(folder);
-  const opened = openStore(options.kubeconfig);
+  const opened = openStore(options.kubeconfig, options.context);
+  const done: Applied[] = [];
   try {
-    for (const definition of definitions)
-      print(await apply(opened.store, definition, options.dryRun ?? false));
+    for (const definition of definitions) {
+      const applied = await apply(opened.store, definition, options.dryRun ?? false);
+      done.push(applied);
+      // Each at once, since a later one may be refused.
+      if (options.output === "table") print(`${applied.name}: ${WORDS[applied.result]}`);
+    }
+    if (options.output !== "table") print(formatted(options.output, done, () => ""));
   } catch (error) {
     if (error instanceof CommandError) throw error;
     throw new CommandError(`the cluster can't be asked: ${reasonOf(error)}`, { cause: error });
@@ -63,14 +86,14 @@ function readDefinitions(folder: string): KubernetesObject[] {
   return objects;
 }
 
-async function apply(store: ClusterStore, wanted: KubernetesObject, dryRun: boolean): Promise<string> {
+async function apply(store: ClusterStore, wanted: KubernetesObject, dryRun: boolean): Promise<Applied> {
   const { name } = wanted.metadata;
   const there = await store.get({ ...CRD, name });
   if (there !== null) {
     const lost = narrowings(there, wanted);
     if (lost.length > 0) {
       const missing = narrowings(wanted, there);
-      if (missing.length === 0) return `${name}: what is there allows more, and stays`;
+      if (missing.length === 0) return { name, result: "left" };
       throw new CommandError(
         `${name}: applying it would take away what is allowed now:\n  ${lost.join("\n  ")}\nand what is there lacks:\n  ${missing.join("\n  ")}`,
       );
@@ -78,9 +101,9 @@ async function apply(store: ClusterStore, wanted: KubernetesObject, dryRun: bool
   }
   // Somebody else's fields are taken over: nothing is lost by it, as was just seen, and versions are one field.
   await store.apply(wanted, { fieldManager: FIELD_MANAGER, force: true, dryRun });
-  if (dryRun) return `${name}: would be applied`;
+  if (dryRun) return { name, result: "would_be_applied" };
   await established(store, name);
-  return `${name}: ${there === null ? "created" : "applied"}`;
+  return { name, result: there === null ? "created" : "applied" };
 }
 
 /** Objects of it are taken from then on. */

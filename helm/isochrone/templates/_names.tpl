@@ -66,6 +66,8 @@ labels:
   | replace "__NETPERF_NAMESPACE__" (first $netperf)
   | replace "__NETPERF_NAME__" (last $netperf)
   | replace "__KEYS_SECRET__" (include "isochrone.keysSecret" .root)
+  | replace "__CERTIFICATES_SECRET__" (include "isochrone.certificatesSecret" .root)
+  | replace "__TRUST_CONFIG_MAP__" (include "isochrone.trustConfigMap" .root)
   | replace "__CANARY_NAMESPACE__" $values.scheduler.canaryNamespace -}}
 {{- end }}
 

@@ -43,7 +43,7 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end }}
 
-{{/* A token of the graph API's own audience, and the authorities of its server. Takes {root, secret}: the Secret that has ca.crt. */}}
+{{/* A token of the graph API's own audience, and the authorities of its server. Takes {root, isReplica}. */}}
 {{- define "isochrone.graphAccess" -}}
 {{- if eq (include "isochrone.accessMode" .root) "kubernetes" }}
 - serviceAccountToken:
@@ -51,9 +51,16 @@ priorityClassName: {{ . }}
     expirationSeconds: 3600
     path: token
 {{- end }}
-{{- if include "isochrone.tls" .root }}
+{{- if include "isochrone.ownTls" .root }}
+{{- /* Aggregators make it: they would wait for themselves, and know it without a file. */}}
+{{- if not .isReplica }}
+- configMap:
+    name: {{ include "isochrone.trustConfigMap" .root }}
+    items: [{key: ca.crt, path: ca.crt}]
+{{- end }}
+{{- else if include "isochrone.tls" .root }}
 - secret:
-    name: {{ .secret }}
+    name: {{ include "isochrone.aggregatorSecret" .root }}
     items: [{key: ca.crt, path: ca.crt}]
 {{- end }}
 {{- end }}
@@ -82,11 +89,11 @@ priorityClassName: {{ . }}
 {{- end -}}
 {{- end }}
 
-{{/* Variables of every container. Takes {resources, values}. */}}
+{{/* Variables of every container. Takes {resources, values, nodeOptions}: the last is what is asked of Node beside the size of its heap. */}}
 {{- define "isochrone.environment" -}}
 - name: ISOCHRONE_CONFIG
   value: /etc/isochrone/config/isochrone.yaml
-{{- with include "isochrone.nodeOptions" . }}
+{{- with list (include "isochrone.nodeOptions" .) .nodeOptions | compact | join " " }}
 - name: NODE_OPTIONS
   value: {{ . | quote }}
 {{- end }}

@@ -17,9 +17,19 @@
 {{ .Values.access.mode | default (ternary "none" "kubernetes" (eq .Values.tls.source "none")) }}
 {{- end }}
 
-{{/* "true" where servers speak TLS; empty: plain HTTP. */}}
+{{/* "true" where the aggregator speaks TLS; empty: plain HTTP. */}}
 {{- define "isochrone.tls" -}}
 {{- if ne .Values.tls.source "none" }}true{{ end -}}
+{{- end }}
+
+{{/* "true" where it does so by certificates that it makes itself. */}}
+{{- define "isochrone.ownTls" -}}
+{{- if eq .Values.tls.source "own" }}true{{ end -}}
+{{- end }}
+
+{{/* "true" where the scheduler-plugin speaks TLS, too: its authority must be one that kube-scheduler's configuration can name. */}}
+{{- define "isochrone.schedulerTls" -}}
+{{- if has .Values.tls.source (list "secret" "cert-manager") }}true{{ end -}}
 {{- end }}
 
 {{/* "true" where the aggregator and probes share keys. */}}
@@ -45,7 +55,7 @@ http{{ if include "isochrone.tls" . }}s{{ end }}://{{ include "isochrone.aggrega
 {{- end }}
 
 {{- define "isochrone.schedulerUrl" -}}
-http{{ if include "isochrone.tls" . }}s{{ end }}://{{ include "isochrone.schedulerHost" . }}:8081
+http{{ if include "isochrone.schedulerTls" . }}s{{ end }}://{{ include "isochrone.schedulerHost" . }}:8081
 {{- end }}
 
 {{/* The section bus, as the chart knows it. Takes {root, component}. */}}
@@ -90,7 +100,15 @@ saslPasswordFile: /etc/isochrone/kafka/password
 {{- end -}}
 {{- end }}
 
-{{/* Secrets with the certificates. */}}
+{{/* What the aggregator makes with tls.source=own: the Secret of its certificates, and the ConfigMap that says whom to trust. */}}
+{{- define "isochrone.certificatesSecret" -}}
+{{ include "isochrone.name" . }}-aggregator-certificates
+{{- end }}
+{{- define "isochrone.trustConfigMap" -}}
+{{ include "isochrone.name" . }}-aggregator-ca
+{{- end }}
+
+{{/* Secrets with certificates from elsewhere. */}}
 {{- define "isochrone.aggregatorSecret" -}}
 {{ .Values.tls.aggregatorSecret | default (printf "%s-aggregator-tls" (include "isochrone.name" .)) }}
 {{- end }}

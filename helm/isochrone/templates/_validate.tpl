@@ -17,7 +17,7 @@
 {{- if and (eq $v.kafka.sasl.mechanism "plain") (not $v.kafka.tls.enabled) }}{{ $mistakes = append $mistakes "kafka.sasl.mechanism must not be plain without kafka.tls.enabled: the password would go over the wire as it is" }}{{ end -}}
 {{- end -}}
 {{- if and (eq $v.access.mode "kubernetes") (eq $v.tls.source "none") -}}
-{{- $mistakes = append $mistakes "access.mode must not be kubernetes while tls.source is none: tokens would go over the wire as they are (set tls.source to secret or cert-manager)" -}}
+{{- $mistakes = append $mistakes "access.mode must not be kubernetes while tls.source is none: tokens would go over the wire as they are (set tls.source to own, secret or cert-manager)" -}}
 {{- end -}}
 {{- if and $s.webhook.enabled (not $s.gates.enabled) -}}
 {{- $mistakes = append $mistakes "settings.gates.enabled must be true when settings.webhook.enabled is: somebody must open the gate of pods that nobody plans" -}}

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { environmentName } from "@isochrone/runtime";
+import { environmentName, type Fetch } from "@isochrone/runtime";
 import { RestartableProcess } from "../common/restartable-process.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -29,6 +29,8 @@ export interface ComponentOptions {
   /** Beside its settings. */
   readonly environment: NodeJS.ProcessEnv;
   readonly folder: string;
+  /** How its pages are asked for, where they are behind TLS. @default it speaks plain HTTP */
+  readonly fetch?: Fetch;
 }
 
 const HOST = "127.0.0.1";
@@ -39,11 +41,13 @@ const REQUEST_TIMEOUT_MS = 5_000;
 export class ComponentProcess extends RestartableProcess {
   readonly name: string;
   readonly url: string;
+  readonly #fetch: Fetch;
 
-  constructor({ kind, name, port, settings, environment, folder }: ComponentOptions) {
+  constructor({ kind, name, port, settings, environment, folder, fetch: over }: ComponentOptions) {
     const { folder: service, section, hostKey, portKey } = COMPONENTS[kind];
     const own = { [hostKey]: HOST, [portKey]: port, ...settings[section] };
-    const url = `http://${String(own[hostKey])}:${port}`;
+    const url = `${over === undefined ? "http" : "https"}://${String(own[hostKey])}:${port}`;
+    const ask: Fetch = over ?? ((address, init) => fetch(address, init));
     super({
       name,
       command: process.execPath,
@@ -51,16 +55,17 @@ export class ComponentProcess extends RestartableProcess {
       cwd: ROOT,
       environment: { ...environment, ...environmentOf({ ...settings, [section]: own }) },
       logPath: join(folder, `${name}.log`),
-      isReady: () => isReady(url),
+      isReady: () => isReady(ask, url),
       startWithinMs: START_WITHIN_MS,
     });
     this.name = name;
     this.url = url;
+    this.#fetch = ask;
   }
 
   /** Of its own pages. */
   async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
-    return fetch(this.url + path, { headers, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
+    return this.#fetch(this.url + path, { headers, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
   }
 }
 
@@ -72,9 +77,9 @@ function environmentOf(settings: ComponentSettings): Record<string, string> {
   );
 }
 
-async function isReady(url: string): Promise<boolean> {
+async function isReady(ask: Fetch, url: string): Promise<boolean> {
   try {
-    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
+    const response = await ask(`${url}/readyz`, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
     await response.body?.cancel();
     return response.ok;
   } catch {

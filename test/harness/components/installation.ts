@@ -1,5 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { KINDS } from "@isochrone/kubernetes";
+import { authorizedFetch, systemClock, type Fetch } from "@isochrone/runtime";
 import { freePort } from "../common/free-port.ts";
 import { ReapedFolder } from "../common/reaped-folder.ts";
 import type { ControlPlane } from "../control-plane/index.ts";
@@ -54,9 +56,19 @@ export class Installation {
       settings: { service: { logFormat: "text" }, ...settings, ...kubernetes },
       environment: this.#folder.environment,
       folder: this.folder,
+      ...(settings["certificates"] === undefined
+        ? {}
+        : { fetch: this.#trustingFetch(String(settings["certificates"]["configMap"])) }),
     });
     this.#components.push(component);
     return component;
+  }
+
+  /** Path of a file with the authorities that the ConfigMap of the graph API names now. */
+  async caFile(configMap: string = MANIFEST_VALUES.TRUST_CONFIG_MAP): Promise<string> {
+    const path = join(this.folder, `${configMap}.crt`);
+    writeFileSync(path, await this.#trusted(configMap));
+    return path;
   }
 
   /** Path of a file with a token of the service's account. @param audience @default the graph API's; null: the API server's */
@@ -72,6 +84,24 @@ export class Installation {
   async close(): Promise<void> {
     await Promise.all(this.#components.map((component) => component.stop()));
     await this.#folder.remove();
+  }
+
+  /** Believes whom the ConfigMap names, as pods do that mount it. */
+  #trustingFetch(configMap: string): Fetch {
+    return async (url, init) => {
+      const trusted = await this.#trusted(configMap);
+      return authorizedFetch({ ca: () => trusted, clock: systemClock })(url, init);
+    };
+  }
+
+  async #trusted(name: string): Promise<string> {
+    const found = await this.#cluster.get({
+      ...KINDS.configMap,
+      namespace: MANIFEST_VALUES.NAMESPACE,
+      name,
+    });
+    if (found === null) throw new Error(`there is no ConfigMap ${name}`);
+    return (found["data"] as Readonly<Record<string, string>>)["ca.crt"]!;
   }
 
   #kubeconfig(kind: ComponentKind, server: string | undefined): Promise<string> {

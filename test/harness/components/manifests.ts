@@ -20,6 +20,8 @@ export const MANIFEST_VALUES = {
   NETPERF_NAMESPACE: "default",
   NETPERF_NAME: "netperf-metrics",
   KEYS_SECRET: "isochrone-probe-keys",
+  CERTIFICATES_SECRET: "isochrone-aggregator-certificates",
+  TRUST_CONFIG_MAP: "isochrone-aggregator-ca",
   CANARY_NAMESPACE: "isochrone-canary",
 } as const;
 

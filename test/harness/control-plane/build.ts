@@ -123,15 +123,27 @@ export class Go {
     return run("nice", ["-n", "10", "go", ...args], options);
   }
 
+  /** The folder of a module's files. */
+  async source(module: string, version: string): Promise<string> {
+    return (await this.#download(module, version)).Dir;
+  }
+
   /** What a module's go.mod says. */
   async goMod(module: string, version: string): Promise<GoMod> {
-    const answer = await this.run("mod", "download", "-json", `${module}@${version}`);
-    const text = await readFile((JSON.parse(answer) as { GoMod: string }).GoMod, "utf8");
+    const text = await readFile((await this.#download(module, version)).GoMod, "utf8");
     const required = text.matchAll(/^\s*(?:require )?([\w./-]+\.[\w./-]+) (v\S+)/gm);
     return {
       language: /^go (\S+)/m.exec(text)![1]!,
       required: new Map([...required].map(([, name, version]) => [name!, version!])),
     };
+  }
+
+  async #download(
+    module: string,
+    version: string,
+  ): Promise<{ readonly GoMod: string; readonly Dir: string }> {
+    const answer = await this.run("mod", "download", "-json", `${module}@${version}`);
+    return JSON.parse(answer) as { GoMod: string; Dir: string };
   }
 }
 

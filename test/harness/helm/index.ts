@@ -4,4 +4,5 @@ export type { ChartValues, HelmResult, TemplateOptions } from "./helm.ts";
 export { annotationOf, chartFilesIn, isHook, only, podSpecOf, settingsOf } from "./objects.ts";
 export { runHook } from "./hook-process.ts";
 export { MATRIX } from "./matrix.ts";
+export { installOperators, operatorsSupport, prepareOperators } from "./operators.ts";
 export { Services } from "./services.ts";

@@ -24,6 +24,7 @@ export const MATRIX: Readonly<Record<string, ChartValues>> = {
       scheduler: { podEvents: false, appGroupStatus: "upstream" },
       probe: { authentication: "none", bandwidth: false },
     },
+    tls: { source: "none" },
     schedulerPlugin: { enabled: false },
     networkPolicy: { enabled: false },
     podDisruptionBudgets: { enabled: false },

@@ -26,11 +26,26 @@ export class Services {
     const webhook = settings["webhook"] && {
       webhook: { ...settings["webhook"], host: HOST, port: await this.#installation.port() },
     };
-    const merged = { ...settings, ...webhook, [section]: { ...own, ...other[section] } };
+    const merged = {
+      ...settings,
+      ...webhook,
+      [section]: { ...own, ...(await this.#files(kind, own)), ...other[section] },
+    };
     const service = await this.#installation.component(kind, `isochrone-${kind}-0`, merged);
     this.#running.push(service);
     await service.start();
     return service;
+  }
+
+  /** What pods mount: the token of the account, and whom to trust. */
+  async #files(
+    kind: "aggregator" | "scheduler-plugin",
+    { graphCaFile, graphTokenFile }: ComponentSettings[string],
+  ): Promise<ComponentSettings[string]> {
+    return {
+      ...(graphCaFile === undefined ? {} : { graphCaFile: await this.#installation.caFile() }),
+      ...(graphTokenFile === undefined ? {} : { graphTokenFile: await this.#installation.tokenFile(kind) }),
+    };
   }
 
   /** At once, so that what they leave is as much as it can be: Leases that nobody gave up. */

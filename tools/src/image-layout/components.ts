@@ -32,4 +32,5 @@ export const KAFKA_CLIENTS: Readonly<Record<string, readonly string[]>> = {
 export const ASSETS: Readonly<Record<string, readonly string[]>> = {
   dashboard: ["dist"],
   "packages/lab": ["data", "manifests"],
+  experiments: ["scenarios"],
 };

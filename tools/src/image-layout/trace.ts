@@ -16,13 +16,15 @@ interface WorkspacePackage {
   readonly exports: Readonly<Record<string, string>>;
 }
 
-const SPECIFIERS = [
+/** Where code names other modules; the first group is the name. */
+export const MODULE_NAMES: readonly RegExp[] = [
   /^\s*(?:import|export)\b[^"';]*?\bfrom\s*["']([^"'\n]+)["']/gm,
   /^\s*import\s*["']([^"'\n]+)["']/gm,
   /\bimport\s*\(\s*["']([^"'\n]+)["']/g,
   /\brequire\s*\(\s*["']([^"'\n]+)["']/g,
 ];
-const URLS = /\bnew URL\(\s*["']([^"'\n]+)["']\s*,\s*import\.meta\.url/g;
+/** Where it names files beside it: threads, programs. */
+export const URLS: RegExp = /\bnew URL\(\s*["']([^"'\n]+)["']\s*,\s*import\.meta\.url/g;
 const OWN = "@isochrone/";
 
 /** @param root of the repository @param entry absolute path of the first module @throws Error for a module of ours that isn't there */
@@ -52,7 +54,7 @@ export function trace(root: string, entry: string): Traced {
 }
 
 function namesIn(code: string): string[] {
-  return SPECIFIERS.flatMap((pattern) => [...code.matchAll(pattern)].map(([, name]) => name!));
+  return MODULE_NAMES.flatMap((pattern) => [...code.matchAll(pattern)].map(([, name]) => name!));
 }
 
 /** Threads, child processes, and files beside the code. What isn't there is an address, not a path. */

@@ -6,10 +6,12 @@ import {
   lutimesSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { scriptManifest, scriptName, scriptOf } from "./javascript.ts";
 
 /** In packages, nothing that a program loads. Licences stay. */
 const USELESS = /(\.(map|d\.[cm]?ts|md|markdown|flow|tsbuildinfo)|\.(c|cc|cpp|h|hh|proto\.txt))$/i;
@@ -43,6 +45,17 @@ export class Layout {
     copyFileSync(path, to);
   }
 
+  /** A module of ours to the same place, as JavaScript. */
+  copyModule(path: string): void {
+    if (!path.endsWith(".ts")) return this.copy(path);
+    this.#put(scriptName(relative(this.#root, path)), scriptOf(readFileSync(path, "utf8")));
+  }
+
+  /** The manifest of a package of ours, for modules that are JavaScript. */
+  copyManifest(path: string): void {
+    this.#put(relative(this.#root, path), scriptManifest(readFileSync(path, "utf8")));
+  }
+
   /** A whole folder, without tests. */
   copyFolder(folder: string): void {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -74,12 +87,18 @@ export class Layout {
   }
 
   write(path: string, text: string): void {
-    writeFileSync(join(this.#target, path), text);
+    this.#put(path, text);
   }
 
   /** Everyone may read everything, nobody may write, and all is of one time. */
   finish(atMs: number): void {
     finish(this.#target, atMs / 1000);
+  }
+
+  #put(path: string, text: string): void {
+    const to = join(this.#target, path);
+    mkdirSync(dirname(to), { recursive: true });
+    writeFileSync(to, text);
   }
 }
 
