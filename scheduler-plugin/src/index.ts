@@ -5,7 +5,7 @@ export type { GraphApiSourceOptions } from "./adapters/graph-api-source.ts";
 export { ExtenderArgsError, SCHEDULER_ERROR_CODES } from "./errors.ts";
 export type { SchedulerErrorCode } from "./errors.ts";
 export type { GraphSource } from "./ports.ts";
-export type { ProposalsConfig } from "./proposals/proposer.ts";
+export type { ProposalsConfig } from "./proposals/config.ts";
 export { createSchedulerPlugin } from "./service.ts";
 export type { SchedulerPlugin, SchedulerPluginDeps } from "./service.ts";
 export { schedulerPluginSettings } from "./settings.ts";

@@ -9,7 +9,6 @@ import { GraphClient } from "@isochrone/topology/client";
 import type { Registry } from "prom-client";
 import { ClusterObjects } from "./adapters/cluster-objects.ts";
 import { ClusterPods } from "./adapters/cluster-pods.ts";
-import type { ClusterPodsOptions } from "./adapters/cluster-pods.ts";
 import { addDecisionRoutes } from "./adapters/decision-routes.ts";
 import { addExtenderRoutes } from "./adapters/extender-routes.ts";
 import { GraphApiSource } from "./adapters/graph-api-source.ts";
@@ -18,7 +17,6 @@ import { createAppGroupController } from "./appgroup/controller.ts";
 import { ClusterPart } from "./cluster-part.ts";
 import { createDescheduler } from "./descheduler/descheduler.ts";
 import type { Descheduler, DeschedulerDeps } from "./descheduler/descheduler.ts";
-import { movablePod } from "./descheduler/movable-pods.ts";
 import { emptyReport } from "./descheduler/report.ts";
 import { addDeschedulerRoute } from "./descheduler/routes.ts";
 import type { DeschedulerConfig } from "./descheduler/settings.ts";
@@ -30,14 +28,18 @@ import { profileOf } from "./domain/strategy-profile.ts";
 import { SharedLeadership } from "./leadership.ts";
 import { createSchedulerMetrics } from "./metrics.ts";
 import type { SchedulerMetrics } from "./metrics.ts";
-import { plannerPod } from "./planner/adapters/planner-pods.ts";
+import { planTools } from "./planner/plan-tools.ts";
+import type { PlanTools } from "./planner/plan-tools.ts";
 import { createPlanner } from "./planner/planner.ts";
 import type { Planner, PlannerDeps } from "./planner/planner.ts";
 import type { PlannerConfig } from "./planner/settings.ts";
 import { spreadLimits } from "./planner/spread.ts";
 import type { GraphSource } from "./ports.ts";
+import { proposalsOf } from "./proposals/config.ts";
+import type { ProposalsConfig } from "./proposals/config.ts";
 import { Proposer } from "./proposals/proposer.ts";
-import type { ProposalsConfig, ProposerDeps } from "./proposals/proposer.ts";
+import type { ProposerDeps } from "./proposals/proposer.ts";
+import { trimOf } from "./pod-trim.ts";
 import { registerWorkflowMetrics } from "./workflow-metrics.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 import type { WebhookConfig } from "./webhook/settings.ts";
@@ -59,7 +61,7 @@ export interface SchedulerPluginDeps {
   readonly planner?: PlannerConfig;
   /** Of what moves running pods; needs a store, and the planner. @default there is none */
   readonly descheduler?: DeschedulerConfig;
-  /** Of plans for workflows that run, which nobody carries out; needs a store. @default there are none */
+  /** Of plans for workflows that run, which nobody carries out; needs a store. @default as `planner` says */
   readonly proposals?: ProposalsConfig;
   /** For what the planner writes of pods, with a rate limit of its own. @default `store` */
   readonly landingStore?: ClusterStore;
@@ -94,6 +96,7 @@ class SchedulerService implements SchedulerPlugin {
   readonly #webhook: Webhook | null;
   readonly #planner: Planner | null;
   readonly #descheduler: Descheduler | null;
+  readonly #tools: PlanTools;
   readonly #proposer: Proposer | null;
   readonly #plans = new PlanLog(KEPT_PLANS);
   readonly #decisions: DecisionLog;
@@ -134,6 +137,7 @@ class SchedulerService implements SchedulerPlugin {
     this.#webhook = ofLeader === null ? null : this.#createWebhook(ofLeader);
     this.#decisions = new DecisionLog(config.keptDecisions);
     const newId = decisionIds(deps.random);
+    this.#tools = planTools(deps.clock, deps.planner);
     this.#planner = this.#createPlanner(ofLeader, newId);
     this.#descheduler = this.#createDescheduler(ofLeader, newId);
     this.#proposer = this.#createProposer(ofCluster, newId);
@@ -197,6 +201,7 @@ class SchedulerService implements SchedulerPlugin {
     await this.#proposer?.stop();
     await this.#descheduler?.stop();
     await this.#planner?.stop();
+    await this.#tools.close();
     await this.#appGroups?.stop();
     await this.#cluster?.stop();
     await this.#pods?.stop();
@@ -225,6 +230,7 @@ class SchedulerService implements SchedulerPlugin {
       ledger: this.#ledger,
       decisions: this.#decisions,
       plans: this.#plans,
+      tools: this.#tools,
       namespace,
       replica,
       bytesPerRequest,
@@ -236,8 +242,18 @@ class SchedulerService implements SchedulerPlugin {
     deps: (SchedulerPluginDeps & Pick<ProposerDeps, "pods" | "objects">) | null,
     newId: () => string,
   ): Proposer | null {
-    if (deps?.proposals === undefined) return null;
-    return new Proposer(deps.proposals, { ...deps, graphs: this.#graphs, plans: this.#plans, newId });
+    const config = deps?.proposals ?? proposalsOf(deps?.planner);
+    if (deps === null || config === null) return null;
+    const { bytesPerRequest } = this.#config;
+    const { search } = this.#tools;
+    return new Proposer(config, {
+      ...deps,
+      graphs: this.#graphs,
+      plans: this.#plans,
+      newId,
+      search,
+      bytesPerRequest,
+    });
   }
 
   #createDescheduler(
@@ -273,6 +289,7 @@ class SchedulerService implements SchedulerPlugin {
       bytesPerRequest,
       // Without a planner nothing is moved, and what is shown as worth moving is by its defaults.
       spread: deps.planner === undefined ? DEFAULT_SPREAD : spreadLimits(deps.planner),
+      maxCpuUse: deps.planner?.maxCpuUse,
       podEvents,
     });
   }
@@ -331,14 +348,6 @@ function leadershipOf(
 ): SharedLeadership {
   const { replicaName: replica, replicaNamespace: namespace } = config;
   return new SharedLeadership({ ...deps, replica, namespace, timing: electionTiming(config) });
-}
-
-/** Moves are decided by more than plans are, plans by what filters look at, and the other parts need little of a pod. */
-function trimOf(deps: SchedulerPluginDeps): Pick<ClusterPodsOptions, "trim"> {
-  const { planner, descheduler, proposals } = deps;
-  if ((descheduler !== undefined && descheduler.mode !== "off") || proposals !== undefined)
-    return { trim: movablePod };
-  return planner?.enabled === true ? { trim: plannerPod } : {};
 }
 
 const GAUGE_INTERVAL_MS = 5_000;

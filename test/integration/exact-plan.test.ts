@@ -29,3 +29,21 @@ test("the solver and the branch and bound prove the same optima, and the planner
   expect(seen.feasible).toBeGreaterThan(2);
   expect(seen.infeasible).toBeGreaterThan(0);
 });
+
+test("also where nodes are used beyond what they can take, and no plan avoids all of it", async () => {
+  const solver = new ExactSolver({ clock: systemClock });
+  open.push(solver);
+  let overloaded = 0;
+  for (const seed of [3, 5, 8, 13, 21, 34]) {
+    const size = { pods: 5, nodes: 4, constraints: 0.3, tightness: 0.3, use: seed % 2 === 0 ? 0.6 : 0.95 };
+    const problem = randomProblem(seed, size);
+    const proven = optimum(problem, null)!;
+    const exact = await exactPlan(problem, { solve: solver.solve, now, deadlineMs: now() + 60_000 });
+    expect(exact).toMatchObject({ kind: "optimal", total: expect.closeTo(proven.total, 0) });
+    const found = plan(problem, { seed: 1, now: () => 0, deadlineMs: 1, effort: 40_000 });
+    expect(found.cost.total).toBeCloseTo(proven.total, 0);
+    const unaware = plan(problem, { seed: 1, now: () => 0, deadlineMs: 1, effort: 40_000, maxCpuUse: 0 });
+    if (found.cost.pressure > 2 * unaware.cost.pressure) overloaded++;
+  }
+  expect(overloaded).toBeGreaterThan(0);
+});

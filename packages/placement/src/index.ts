@@ -43,8 +43,13 @@ export { DEFAULT_SPREAD } from "./feasibility/spread-limits.ts";
 export type { SpreadLimits } from "./feasibility/spread-limits.ts";
 export { FILTER_PLUGINS } from "./feasibility/verdict.ts";
 export type { FilterPlugin, Rejection } from "./feasibility/verdict.ts";
-export { workflowPlan } from "./feasibility/workflow-plan.ts";
-export type { PlannedMove, WorkflowPlanInput, WorkflowPlanReport } from "./feasibility/workflow-plan.ts";
+export { runningWorkflow, workflowPlan, workflowPlanReport } from "./feasibility/workflow-plan.ts";
+export type {
+  PlannedMove,
+  RunningWorkflow,
+  WorkflowPlanInput,
+  WorkflowPlanReport,
+} from "./feasibility/workflow-plan.ts";
 export { headroomViolations, nodesBeyondLimits, rejectedNodes } from "./limits.ts";
 export type { LimitOptions } from "./limits.ts";
 export { bandwidthViolations, networkLimitViolations } from "./network-limits.ts";

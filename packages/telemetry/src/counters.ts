@@ -99,10 +99,7 @@ export class CounterTracks {
     // A sample without a start doesn't make us forget the one that we know, unless the counter began anew.
     if (knownStartMs > 0 || increment?.reset === true) block[at + START_MS] = knownStartMs;
     if (startMs > timeMs) block[at + EARLY_START_MS] = startMs;
-    const isSameLife = beforeMs > 0 && increment?.reset === false;
-    block[at + SPAN_MS] = isSameLife ? timeMs - beforeMs : 0;
-    block[at + GROWTH] = isSameLife ? value - block[at + VALUE]! : 0;
-    block[at + ADDED] = 0;
+    noteRate(block, at, { isSameLife: beforeMs > 0 && increment?.reset === false, timeMs, value });
     block[at + TIME_MS] = timeMs;
     block[at + VALUE] = value;
     return increment;
@@ -137,6 +134,17 @@ export class CounterTracks {
 
 function placeOf(track: number): number {
   return (track % TRACKS_PER_BLOCK) * COLUMNS;
+}
+
+/** What `end` goes by. */
+function noteRate(
+  block: Float64Array,
+  at: number,
+  { isSameLife, timeMs, value }: { isSameLife: boolean; timeMs: number; value: number },
+): void {
+  block[at + SPAN_MS] = isSameLife ? timeMs - block[at + TIME_MS]! : 0;
+  block[at + GROWTH] = isSameLife ? value - block[at + VALUE]! : 0;
+  block[at + ADDED] = 0;
 }
 
 function next(block: Float64Array, at: number, startMs: number, timeMs: number, value: number): Increment {

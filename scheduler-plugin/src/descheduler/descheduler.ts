@@ -44,6 +44,8 @@ export interface DeschedulerDeps {
   readonly bytesPerRequest: number;
   /** The planner's. */
   readonly spread: SpreadLimits;
+  /** The planner's. @default that of plans */
+  readonly maxCpuUse?: number | undefined;
   /** Whether Events are written. */
   readonly podEvents: boolean;
   readonly clock: Clock;

@@ -56,7 +56,15 @@ export async function runDecision(
 }
 
 /** Rules of the planner's cost are the planner's own. */
-export function moveRules(config: DeschedulerConfig, bytesPerRequest: number): MoveRules {
+export function moveRules({
+  config,
+  bytesPerRequest,
+  maxCpuUse = DEFAULT_PLAN_SETTINGS.maxCpuUse,
+}: {
+  readonly config: DeschedulerConfig;
+  readonly bytesPerRequest: number;
+  readonly maxCpuUse?: number | undefined;
+}): MoveRules {
   const { minGainRatio, minGain, rounds, maxEvictions, maxEvictionsPerNode, maxEvictionsPerNamespace } =
     config;
   const { maxGroup, maxUnreadyRatio } = config;
@@ -71,6 +79,7 @@ export function moveRules(config: DeschedulerConfig, bytesPerRequest: number): M
     maxUnreadyRatio,
     bytesPerRequest,
     pressureShare: DEFAULT_PLAN_SETTINGS.pressureShare,
+    maxCpuUse,
   };
 }
 

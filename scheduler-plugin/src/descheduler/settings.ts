@@ -69,6 +69,11 @@ const table = {
     description: "Move pods with emptyDir or hostPath volumes: what is in an emptyDir is lost.",
   }),
   allowStatefulSets: flag({ default: false, description: "Move pods of StatefulSets." }),
+  allowSingleReplicas: flag({
+    default: false,
+    description:
+      "Move the only replica of a workload too: nobody serves in its place until its successor is ready.",
+  }),
   maxUnreadyRatio: ratio({
     default: 0.1,
     description: "Nothing is moved while more than this share of all pods, or of all nodes, isn't ready.",

@@ -26,8 +26,7 @@ import type { DeschedulerReport } from "./report.ts";
 import type { MoveReports } from "./move-reports.ts";
 import { moveRules, runDecision } from "./run-decision.ts";
 import type { DeschedulerConfig } from "./settings.ts";
-import { StartedMoves } from "./started-moves.ts";
-import type { ReplacedMove } from "./started-moves.ts";
+import { StartedMoves, type ReplacedMove } from "./started-moves.ts";
 import { survey } from "./survey.ts";
 import type { ClusterLists, Survey, SurveyInput } from "./survey.ts";
 
@@ -43,6 +42,7 @@ export interface TermOptions extends Pick<SurveyInput, "spread"> {
   /** null: what this leader has learnt ends with it. */
   readonly keeper: MemoryKeeper | null;
   readonly bytesPerRequest: number;
+  readonly maxCpuUse?: number | undefined;
   readonly reports: MoveReports;
   readonly metrics: DeschedulerMetrics;
   readonly clock: Clock;
@@ -137,7 +137,7 @@ export class DeschedulerTerm {
       workflowGraph: graphs.workflow,
       memory: this.#memory,
       closed: this.#halt(nowMs),
-      rules: moveRules(config, this.#options.bytesPerRequest),
+      rules: moveRules(this.#options),
       nowMs,
       clock,
     });

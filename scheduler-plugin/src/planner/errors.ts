@@ -6,6 +6,7 @@ export const PLANNER_ERROR_CODES = [
   "plan_thread_died",
   "plan_aborted",
   "plan_busy",
+  "plan_no_thread",
 ] as const;
 export type PlannerErrorCode = (typeof PLANNER_ERROR_CODES)[number];
 

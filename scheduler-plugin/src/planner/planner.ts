@@ -5,7 +5,6 @@ import type { Registry } from "prom-client";
 import type { ClusterObjects, FollowedObjects } from "../adapters/cluster-objects.ts";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
 import { countedEvents } from "../adapters/counted-events.ts";
-import { ExactSolver } from "../adapters/exact-solver.ts";
 import type { DecisionLog } from "../domain/decision-log.ts";
 import type { Ledger } from "../domain/ledger.ts";
 import type { PlanLog } from "../domain/plan-log.ts";
@@ -15,12 +14,12 @@ import { Terms } from "../terms.ts";
 import type { Term } from "../terms.ts";
 import { Heartbeat } from "./adapters/heartbeat.ts";
 import { MoveRecords } from "./adapters/move-records.ts";
-import { PlanSearch } from "./adapters/plan-search.ts";
 import { PodWriter } from "./adapters/pod-writer.ts";
 import { ReleaseOrders } from "./adapters/release-orders.ts";
 import { ClusterModel } from "./cluster-model.ts";
 import { createPlannerMetrics } from "./metrics.ts";
 import type { PlannerMetrics } from "./metrics.ts";
+import type { PlanTools } from "./plan-tools.ts";
 import { WorkflowPlanning } from "./planning.ts";
 import { PlannerReports } from "./reports.ts";
 import type { PlannerConfig } from "./settings.ts";
@@ -38,6 +37,7 @@ export interface PlannerDeps {
   readonly ledger: Ledger;
   readonly decisions: DecisionLog;
   readonly plans: PlanLog;
+  readonly tools: PlanTools;
   readonly newId: () => string;
   readonly leadership: SharedLeadership;
   /** Of the heartbeat's Lease. */
@@ -115,8 +115,8 @@ class LeadersPlanner implements Planner {
     const metrics = this.#metrics;
     const objects = this.#deps.objects.follow(() => model.rebuild());
     const model = new ClusterModel(objects);
-    const solver = config.exact ? new ExactSolver({ clock }) : null;
-    const search = new PlanSearch({ clock, ...(solver === null ? {} : { solve: solver.solve }) });
+    const { tools } = this.#deps;
+    const { search } = tools;
     void search.start();
     const reports = new PlannerReports({
       decisions,
@@ -154,7 +154,7 @@ class LeadersPlanner implements Planner {
       logger,
     });
     const heartbeat = this.#beat(planner);
-    return { planner, stop: () => endTerm({ planner, objects, search, solver, heartbeat }) };
+    return { planner, stop: () => endTerm({ planner, objects, tools, heartbeat }) };
   }
 
   #beat(planner: WorkflowPlanner): Heartbeat {
@@ -179,17 +179,14 @@ class LeadersPlanner implements Planner {
 interface Running {
   readonly planner: WorkflowPlanner;
   readonly objects: FollowedObjects;
-  readonly search: PlanSearch;
-  /** null: plans are not proven. */
-  readonly solver: ExactSolver | null;
+  readonly tools: PlanTools;
   readonly heartbeat: Heartbeat;
 }
 
 /** First no new pods are gated, then those that are being released are released. */
-async function endTerm({ planner, objects, search, solver, heartbeat }: Running): Promise<void> {
+async function endTerm({ planner, objects, tools, heartbeat }: Running): Promise<void> {
   await heartbeat.stop();
-  await search.close();
-  await solver?.close();
+  await tools.close();
   await planner.stop();
   await objects.stop();
 }

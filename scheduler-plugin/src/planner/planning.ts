@@ -180,7 +180,8 @@ export class WorkflowPlanning {
   #run(problem: FeasiblePlanProblem, budgetMs: number): Promise<SearchResult> {
     const { search, graphs, config, bytesPerRequest } = this.#options;
     const maxAlternatives = budgetMs < config.planMs ? 2 : 8;
-    const options = { seed: config.seed, budgetMs, bytesPerRequest, maxAlternatives };
+    const { seed, maxCpuUse } = config;
+    const options = { seed, budgetMs, bytesPerRequest, maxCpuUse, maxAlternatives };
     const snapshot = problem.cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;
     return search.run(problem, snapshot, options);
   }

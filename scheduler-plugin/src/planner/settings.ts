@@ -1,4 +1,4 @@
-import { duration, flag, integer, number, oneOf, section } from "@isochrone/runtime";
+import { duration, flag, integer, number, oneOf, ratio, section } from "@isochrone/runtime";
 import type { Section, SettingsOf } from "@isochrone/runtime";
 
 /** How a plan reaches kube-scheduler. */
@@ -85,6 +85,11 @@ const table = {
     max: 1_000,
     description: "Zones likewise.",
   }),
+  maxCpuUse: ratio({
+    default: 0.8,
+    description:
+      "Share of a node's CPU beyond which what is really used there counts as overload, which plans avoid and the descheduler relieves. 0: use doesn't matter, requests alone do.",
+  }),
   landing: oneOf(LANDINGS, {
     default: "nomination",
     description:
@@ -121,6 +126,19 @@ const table = {
     description:
       "Requests per second for landing, beside kubernetes.qps: two per pod, so 500 pods/s, more than kube-scheduler binds.",
   }),
+  proposalsIntervalMs: duration({
+    default: 60_000,
+    min: 0,
+    max: 3_600_000,
+    description:
+      "How often it is worked out what would be best for workflows that run, for people to see: nobody is moved. At least 1000. 0: never.",
+  }),
+  proposalsPerRound: integer({
+    default: 50,
+    min: 1,
+    max: 200,
+    description: "Workflows for which that is done each time, those with the most traffic.",
+  }),
   seed: integer({
     default: 1,
     min: 0,
@@ -141,6 +159,10 @@ export const plannerSettings: Section<"planner", typeof table> = section("planne
       maxSettleMs + graphWaitMs + planMs < deadlineMs
         ? null
         : `planner.deadlineMs must be more than maxSettleMs + graphWaitMs + planMs, got ${deadlineMs} and ${maxSettleMs + graphWaitMs + planMs}`,
+    ({ proposalsIntervalMs }) =>
+      proposalsIntervalMs === 0 || proposalsIntervalMs >= 1_000
+        ? null
+        : `planner.proposalsIntervalMs must be 0 or at least 1000, got ${proposalsIntervalMs}`,
   ],
 });
 

@@ -1,50 +1,72 @@
 // What would be best for workflows that run, worked out again and again and moved by nobody: so that people see what their placement costs.
-import { SchedulingModel, workflowPlan } from "@isochrone/placement";
+import { runningWorkflow, workflowPlanReport, workflowTraffic } from "@isochrone/placement";
 import type { WorkflowPlanReport } from "@isochrone/placement";
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic, Service } from "@isochrone/runtime";
 import type { WorkflowGraph } from "@isochrone/topology";
+import type { Registry } from "prom-client";
 import type { ClusterObjects, FollowedObjects } from "../adapters/cluster-objects.ts";
 import type { ClusterPods } from "../adapters/cluster-pods.ts";
 import type { LoggedProposal, PlanLog } from "../domain/plan-log.ts";
+import type { PlanSearch } from "../planner/adapters/plan-search.ts";
+import { usableGraphs } from "../planner/domain/graphs.ts";
+import type { UsableGraphs } from "../planner/domain/graphs.ts";
 import type { GraphSource } from "../ports.ts";
-
-/** How often, and with how much time. */
-export interface ProposalsConfig {
-  readonly intervalMs: number;
-  /** For the search of each workflow, on the event loop: to be short. */
-  readonly planMs: number;
-  /** Larger workflows, in pairs of a pod and a node, are left out. */
-  readonly maxPairs: number;
-  readonly seed: number;
-}
+import { clusterView, yielded } from "./cluster-view.ts";
+import type { ClusterView } from "./cluster-view.ts";
+import type { ProposalsConfig } from "./config.ts";
+import { createProposalMetrics, LEFT_OUT_REASONS } from "./metrics.ts";
+import type { LeftOutReason, ProposalMetrics } from "./metrics.ts";
 
 export interface ProposerDeps {
   /** Followed already, with all that decides where they may run. */
   readonly pods: Pick<ClusterPods, "items" | "isSynced">;
   readonly objects: Pick<ClusterObjects, "follow">;
   readonly graphs: GraphSource;
+  readonly search: Pick<PlanSearch, "runPatiently" | "start">;
   readonly plans: PlanLog;
   readonly newId: () => string;
+  /** What a request counts as of which nobody counted the bytes. */
+  readonly bytesPerRequest: number;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly registry: Registry;
 }
 
+const PER_ROUND = 50;
+const PART_OF_INTERVAL = 0.1;
+
+/** A proposal; why there is none; null where nothing runs. */
+type Outcome = LoggedProposal | LeftOutReason | null;
+
+/**
+ * On every replica, whether it leads or not: the aggregator asks whichever the Service gives it, and the page would show a proposal now and
+ * none the next time. Equal graphs and seeds give nearly equal proposals, and one that doesn't lead has nothing else to do with what
+ * it is given to be able to.
+ */
 export class Proposer implements Service {
   readonly #config: ProposalsConfig;
   readonly #deps: ProposerDeps;
+  readonly #metrics: ProposalMetrics;
   readonly #loop: Periodic;
+  readonly #stopped = new AbortController();
   #objects: FollowedObjects | null = null;
 
   constructor(config: ProposalsConfig, deps: ProposerDeps) {
     this.#config = config;
     this.#deps = deps;
     const { clock, logger } = deps;
+    const metrics = createProposalMetrics(deps.registry);
+    this.#metrics = metrics;
     this.#loop = periodic({
       clock,
       intervalMs: config.intervalMs,
-      run: (signal) => this.#propose(signal),
-      onError: (error) => logger.warnOnce("proposals", "plans of running workflows failed", { error }),
+      run: () => this.#propose(),
+      onError: (error) => {
+        if (this.#stopped.signal.aborted) return;
+        metrics.rounds.inc({ outcome: "failed" });
+        logger.warnOnce("proposals", "plans of running workflows failed", { error });
+      },
     });
   }
 
@@ -55,46 +77,90 @@ export class Proposer implements Service {
   }
 
   async stop(): Promise<void> {
+    this.#stopped.abort();
     await this.#loop.stop();
     await this.#objects?.stop();
   }
 
-  async #propose(signal: AbortSignal): Promise<void> {
-    const { pods, graphs, plans } = this.#deps;
+  async #propose(): Promise<void> {
+    const { pods, graphs, plans, search, clock } = this.#deps;
+    const { signal } = this.#stopped;
     const objects = this.#objects;
     if (objects === null || !objects.isSynced || !pods.isSynced) return;
-    const items = pods.items();
-    const model = SchedulingModel.of({ ...objects.lists(), pods: items });
-    const found: LoggedProposal[] = [];
-    for (const workflow of graphs.workflows?.() ?? []) {
-      const proposal = this.#proposalOf(workflow, { model, pods: items });
-      if (proposal !== null) found.push(proposal);
-      // Whoever asks for scores meanwhile waits for one search at most.
-      await new Promise<void>((resolve) => setImmediate(resolve));
-      if (signal.aborted) return;
+    const found = usableGraphs(graphs, null, clock.now());
+    if ("reason" in found && found.reason !== "unknown_workflow") {
+      this.#metrics.rounds.inc({ outcome: "no_graph" });
+      this.#metrics.proposals.set(0);
+      // What was best by graphs of long ago isn't worth showing.
+      return plans.propose([]);
     }
-    plans.propose(found);
+    if (this.#config.isAllInThread === true) await this.#unlessStopped(search.start());
+    const beganMs = clock.monotonic();
+    const cluster = await clusterView(objects.lists(), pods.items(), { clock, signal });
+    const outcomes = cluster === null ? null : await this.#outcomes(cluster);
+    if (outcomes === null) return;
+    plans.propose(outcomes.filter((outcome) => typeof outcome === "object").filter((one) => one !== null));
+    this.#tell(outcomes, clock.monotonic() - beganMs);
   }
 
-  #proposalOf(
-    workflow: WorkflowGraph,
-    cluster: { readonly model: SchedulingModel; readonly pods: ReturnType<ClusterPods["items"]> },
-  ): LoggedProposal | null {
-    const { graphs, clock, newId } = this.#deps;
-    const { planMs: budgetMs, maxPairs, seed } = this.#config;
-    const graph = graphs.cluster();
-    if (graph === null) return null;
-    const pods = workflow.workloads.reduce((sum, each) => sum + each.pods.length, 0);
-    if (pods * graph.nodes.length > maxPairs) return null;
-    const beganMs = clock.monotonic();
-    const now = (): number => clock.monotonic();
-    const report = workflowPlan({ ...cluster, cluster: graph, workflow, seed, budgetMs, now });
-    if (report === null) return null;
+  /** null: stopped meanwhile. */
+  async #outcomes(cluster: ClusterView): Promise<Outcome[] | null> {
+    const { graphs, clock, bytesPerRequest } = this.#deps;
+    const { intervalMs, perRound = PER_ROUND, roundMs = intervalMs * PART_OF_INTERVAL } = this.#config;
+    const workflows = byTraffic(graphs.workflows?.() ?? [], bytesPerRequest);
+    const endMs = clock.monotonic() + roundMs;
+    const outcomes: Outcome[] = [];
+    for (const workflow of workflows.slice(0, perRound)) {
+      const isLate = outcomes.length > 0 && clock.monotonic() >= endMs;
+      outcomes.push(isLate ? "no_time" : await this.#outcome(workflow, cluster));
+      // Whoever asks for scores meanwhile waits for one workflow at most.
+      if (!isLate) await yielded();
+      if (this.#stopped.signal.aborted) return null;
+    }
+    return [...outcomes, ...workflows.slice(perRound).map(() => "too_many" as const)];
+  }
+
+  async #outcome(workflow: WorkflowGraph, cluster: ClusterView): Promise<Outcome> {
+    const { graphs, clock, logger } = this.#deps;
+    const { maxPairs = Infinity, maxPods = Infinity } = this.#config;
+    const usable = usableGraphs(graphs, workflow, clock.now());
+    // One that has gone meanwhile needs none.
+    if ("reason" in usable) return usable.reason === "unknown_workflow" ? null : "stale_graph";
+    const pods = usable.workflow.workloads.reduce((sum, each) => sum + each.pods.length, 0);
+    if (pods > maxPods || pods * cluster.model.nodes.length > maxPairs) return "too_large";
+    try {
+      return await this.#proposal(usable, cluster);
+    } catch (error) {
+      if (!this.#stopped.signal.aborted)
+        logger.warnOnce("proposal", "the best plan of a running workflow was not found", {
+          workflow: `${workflow.namespace}/${workflow.name}`,
+          error,
+        });
+      return "error";
+    }
+  }
+
+  async #proposal(graphs: UsableGraphs, { model, pods }: ClusterView): Promise<LoggedProposal | null> {
+    const { clock, newId, search, bytesPerRequest } = this.#deps;
+    const { planMs: budgetMs, seed, spread, maxCpuUse } = this.#config;
+    const running = runningWorkflow({
+      model,
+      podOf: (key) => pods.get(key),
+      cluster: graphs.cluster,
+      workflow: graphs.workflow,
+      ...(spread === undefined ? {} : { spread }),
+    });
+    if (running === null) return null;
+    const snapshot = this.#deps.graphs.clusterSnapshot?.() ?? null;
+    const cost = { bytesPerRequest, ...(maxCpuUse === undefined ? {} : { maxCpuUse }) };
+    const options = { seed, budgetMs, ...cost, maxAlternatives: 0 };
+    const found = await this.#unlessStopped(search.runPatiently(running.problem, snapshot, options));
+    const report = workflowPlanReport(running, found, cost);
     return {
       id: newId(),
       at: new Date(clock.now()).toISOString(),
       workflow: report.workflow,
-      durationMs: clock.monotonic() - beganMs,
+      durationMs: found.durationMs,
       today: report.today,
       cost: report.best,
       lowerBound: null,
@@ -104,6 +170,46 @@ export class Proposer implements Service {
       explanation: sentencesOf(report),
     };
   }
+
+  /** A search may wait long for its turn, or for the thread; who stops doesn't. */
+  async #unlessStopped<T>(search: Promise<T>): Promise<T> {
+    const { signal } = this.#stopped;
+    const stopped = Promise.withResolvers<never>();
+    const onStop = (): void => stopped.reject(new Error("stopped"));
+    signal.addEventListener("abort", onStop, { once: true });
+    try {
+      return await Promise.race([search, stopped.promise]);
+    } finally {
+      signal.removeEventListener("abort", onStop);
+    }
+  }
+
+  #tell(outcomes: readonly Outcome[], durationMs: number): void {
+    const { rounds, roundSeconds, proposals, leftOut } = this.#metrics;
+    rounds.inc({ outcome: "done" });
+    roundSeconds.observe(durationMs / 1_000);
+    const countOf = (reason: LeftOutReason): number => outcomes.filter((each) => each === reason).length;
+    const counts = LEFT_OUT_REASONS.map((reason) => [reason, countOf(reason)] as const);
+    for (const [reason, count] of counts) leftOut.set({ reason }, count);
+    const left = counts.filter(([, count]) => count > 0);
+    proposals.set(outcomes.filter((each) => each !== null && typeof each === "object").length);
+    if (left.length > 0)
+      this.#deps.logger.warnOnce(
+        "left out",
+        "workflows have no proposal: see isochrone_proposals_left_out",
+        Object.fromEntries(left),
+      );
+  }
+}
+
+/** The most first; equal ones by name, so that the same ones are left out everywhere. */
+function byTraffic(workflows: Iterable<WorkflowGraph>, bytesPerRequest: number): WorkflowGraph[] {
+  return Array.from(workflows, (workflow) => {
+    const name = `${workflow.namespace}/${workflow.name}`;
+    return { workflow, name, traffic: workflowTraffic(workflow, bytesPerRequest) };
+  })
+    .sort((a, b) => b.traffic - a.traffic || (a.name < b.name ? -1 : 1))
+    .map(({ workflow }) => workflow);
 }
 
 function sentencesOf({ pods, today, best, moves, kept, notes }: WorkflowPlanReport): string[] {

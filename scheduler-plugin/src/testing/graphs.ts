@@ -69,10 +69,12 @@ export function podJson(name: string, workload: string): object {
 
 /** Holds what a test gives it. */
 export class MemoryGraphs implements GraphSource {
-  #cluster: ClusterGraph | null = new ClusterGraph(clusterSnapshot());
+  #snapshot: ClusterGraphSnapshot | null = clusterSnapshot();
+  #cluster: ClusterGraph | null = new ClusterGraph(this.#snapshot!);
   #workflow: WorkflowGraph | null = new WorkflowGraph(workflowSnapshot());
 
   setCluster(snapshot: ClusterGraphSnapshot): void {
+    this.#snapshot = snapshot;
     this.#cluster = new ClusterGraph(snapshot);
   }
 
@@ -81,6 +83,7 @@ export class MemoryGraphs implements GraphSource {
   }
 
   clear(): void {
+    this.#snapshot = null;
     this.#cluster = null;
     this.#workflow = null;
   }
@@ -95,6 +98,10 @@ export class MemoryGraphs implements GraphSource {
 
   cluster(): ClusterGraph | null {
     return this.#cluster;
+  }
+
+  clusterSnapshot(): ClusterGraphSnapshot | null {
+    return this.#snapshot;
   }
 
   workflow(namespace: string, name: string): WorkflowGraph | null {

@@ -343,4 +343,46 @@ describe("the descheduler", () => {
     const options = { ...FAR, spec: (name: string) => (name === "web" ? apart : {}) };
     expect(decide(shop(options)).moves).toEqual([]);
   });
+
+  describe("of a node that is really overloaded", () => {
+    /** web-0 is where it is cheapest, beside db on n1, which is 95 % busy: 80 % would be 6,400. */
+    const BUSY: ShopOptions = {
+      pods: { web: ["n1", "n3"], db: ["n1"] },
+      channels: [["web", "db", 1000]],
+      fixed: ["db"],
+      use: { web: 2_000, db: 2_000 },
+      usedOf: { n1: 7_600, n2: 1_000, n3: 1_000, n4: 1_000 },
+    };
+
+    test("moves as much as it takes to where it costs the network least", () => {
+      const decision = decide(shop(BUSY));
+      expect(moved(decision)).toEqual(["web-0 n1>n2"]);
+      // 1,200 millicores of 4,000 too much: ten times that share of what the traffic would cost at the median; half of it goes a millisecond now.
+      expect(decision.moves[0]!.gain).toBeCloseTo((10 * 1000 * 20 * 1_200) / 4_000 - 500, -1);
+      const next = decide(
+        shop({
+          ...BUSY,
+          pods: { web: ["n2", "n3"], db: ["n1"] },
+          usedOf: { n1: 5_600, n2: 3_000, n3: 1_000, n4: 1_000 },
+        }),
+      );
+      expect(next.moves).toEqual([]);
+    });
+
+    test("moves nobody when all nodes are, when that doesn't matter, or while nobody knows", () => {
+      const all = { n1: 7_600, n2: 7_600, n3: 7_600, n4: 7_600 };
+      expect(decide(shop({ ...BUSY, usedOf: all })).moves).toEqual([]);
+      expect(decide(shop(BUSY), { maxCpuUse: 0 }).moves).toEqual([]);
+      const { usedOf: _, ...unknown } = BUSY;
+      expect(decide(shop(unknown)).moves).toEqual([]);
+    });
+
+    test("moves nobody to where it would be overloaded, however near", () => {
+      const nodes = { ...TWO_ZONES, n5: "za" };
+      const near = { ...BUSY, nodes, costMs: (a: string, b: string) => (a < "n3" && b < "n3" ? 1 : 20) };
+      const usedOf = { n1: 7_600, n2: 6_000, n3: 1_000, n4: 1_000, n5: 1_000 };
+      expect(moved(decide(shop({ ...near, usedOf })))).toEqual(["web-0 n1>n5"]);
+      expect(moved(decide(shop({ ...near, usedOf: { ...usedOf, n2: 1_000 } })))).toEqual(["web-0 n1>n2"]);
+    });
+  });
 });

@@ -4,7 +4,12 @@ import type { ExclusionReason, ExclusionRules, PodInContext } from "./exclusions
 
 const NOW = Date.parse("2026-01-02T00:00:00Z");
 const DAY_AGO = "2026-01-01T00:00:00Z";
-const RULES: ExclusionRules = { minPodAgeMs: 600_000, allowLocalStorage: false, allowStatefulSets: false };
+const RULES: ExclusionRules = {
+  minPodAgeMs: 600_000,
+  allowLocalStorage: false,
+  allowStatefulSets: false,
+  allowSingleReplicas: false,
+};
 
 type Json = Record<string, unknown>;
 
@@ -144,6 +149,14 @@ describe("a pod may be moved", () => {
   test.each<[string, Parts, Partial<ExclusionRules>]>([
     ["when no rule forbids it", {}, {}],
     ["of a StatefulSet when that is allowed", { owner: "StatefulSet" }, { allowStatefulSets: true }],
+    [
+      "that is its workload's only one when that is allowed",
+      {
+        workload: { spec: { replicas: 1 }, status: { replicas: 1, updatedReplicas: 1, readyReplicas: 1 } },
+        controller: { replicas: 1 },
+      },
+      { allowSingleReplicas: true },
+    ],
     ["with local storage when that is allowed", mounted({ emptyDir: {} }), { allowLocalStorage: true }],
     [
       "whose local volumes are said to be safe",

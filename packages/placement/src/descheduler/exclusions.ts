@@ -40,6 +40,8 @@ export interface ExclusionRules {
   /** Pods with emptyDir or hostPath volumes may be moved: what is in those is lost. */
   readonly allowLocalStorage: boolean;
   readonly allowStatefulSets: boolean;
+  /** Also the only replica of a workload: nobody serves in its place while it moves. */
+  readonly allowSingleReplicas: boolean;
 }
 
 /** A pod with what has to be known of its surroundings. */
@@ -69,7 +71,7 @@ export function exclusionOf(context: PodInContext, rules: ExclusionRules, nowMs:
     (context.replacementIsGated
       ? null
       : excluded("not_opted_in", "its replacement wouldn't wait for a plan")) ??
-    ofReplicas(context) ??
+    ofReplicas(context, rules) ??
     ofAge(context, rules, nowMs) ??
     ofMoves(context, nowMs)
   );
@@ -181,13 +183,14 @@ function ofClaim({ pod, claim, volume }: PodInContext, source: Fields): string |
     : `its volume ${volumeName} binds it to its node or zone`;
 }
 
-function ofReplicas(context: PodInContext): Exclusion | null {
+function ofReplicas(context: PodInContext, { allowSingleReplicas }: ExclusionRules): Exclusion | null {
   const { pod, workload, controller } = context;
   if (workload === null || controller === null)
     return excluded("unknown_controller", "its controller isn't known yet");
   // As the API server does.
   const wanted = countOf(workload.spec?.["replicas"]) ?? 1;
-  if (wanted < 2) return excluded("single_replica", "nothing would serve while it moves");
+  if (wanted < 2 && !allowSingleReplicas)
+    return excluded("single_replica", "nothing would serve while it moves");
   const rollout = rolloutOf(workload, controller, wanted);
   if (rollout !== null) return excluded("rollout", rollout);
   const ready = countOf(workload.status?.["readyReplicas"]) ?? 0;

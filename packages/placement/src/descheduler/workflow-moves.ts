@@ -17,7 +17,7 @@ export interface PodMove {
 /** One move, or several that are made together. */
 export interface Proposal {
   readonly moves: readonly PodMove[];
-  /** How much less the channels will cost, bytes per second x milliseconds. */
+  /** How much less channels and overload will cost, bytes per second x milliseconds. */
   readonly gain: number;
   /** What the channels of these pods cost now; the one between two of them counts twice. */
   readonly cost: number;
@@ -169,9 +169,9 @@ export class WorkflowMoves {
   }
 
   #plan(problem: PlanProblem): Int32Array | null {
-    const { bytesPerRequest, pressureShare } = this.#rules;
+    const { bytesPerRequest, pressureShare, maxCpuUse } = this.#rules;
     const limits = { seed: this.#seed, now: () => 0, deadlineMs: 1, effort: PLAN_EFFORT };
-    const found = plan(problem, { ...limits, bytesPerRequest, pressureShare });
+    const found = plan(problem, { ...limits, bytesPerRequest, pressureShare, maxCpuUse });
     return found.complete ? found.assignment : null;
   }
 
@@ -191,24 +191,27 @@ export class WorkflowMoves {
     const held = state.holds();
     let cost = 0;
     let pressure = 0;
+    let relief = 0;
     for (const [index, { pod }] of moves.entries()) {
       state.unplace(pod);
       cost += state.networkAt(pod, from[index]!, -1);
-      pressure += state.pressureAt(pod, from[index]!);
+      pressure += state.requestsAt(pod, from[index]!);
+      relief += state.overloadAt(pod, from[index]!);
     }
     let network = cost;
     let placed = 0;
     for (const { pod, node } of moves) {
       if (!state.admits(pod, node, false)) break;
       network -= state.networkAt(pod, node, -1);
-      pressure -= state.pressureAt(pod, node);
+      pressure -= state.requestsAt(pod, node);
+      relief -= state.overloadAt(pod, node);
       state.place(pod, node);
       placed++;
     }
     const isAllowed = placed === moves.length && (!held || state.holds());
     for (const { pod } of moves.slice(0, placed)) state.unplace(pod);
     for (const [index, { pod }] of moves.entries()) state.place(pod, from[index]!);
-    return isAllowed ? { moves, gain: Math.min(network, network + pressure), cost } : null;
+    return isAllowed ? { moves, gain: gainOf({ network, pressure, relief }), cost } : null;
   }
 
   /** The moves are made: simulates them. */
@@ -267,14 +270,16 @@ export class WorkflowMoves {
     const state = this.#state;
     const from = state.unplace(pod);
     const cost = state.networkAt(pod, from, -1);
-    const pressure = state.pressureAt(pod, from);
+    const pressure = state.requestsAt(pod, from);
+    const overload = state.overloadAt(pod, from);
     const found: { node: number; gain: number }[] = [];
     for (const node of nodes) {
       if (node === from || this.#vacated.has(node)) continue;
-      // The load of nodes may speak against a move, it is no reason for one.
       const network = cost - state.networkAt(pod, node, -1);
-      if (network < least || (found.length === count && network <= found.at(-1)!.gain)) continue;
-      const gain = Math.min(network, network + pressure - state.pressureAt(pod, node));
+      const relief = overload - state.overloadAt(pod, node);
+      const most = network + relief;
+      if (most < least || (found.length === count && most <= found.at(-1)!.gain)) continue;
+      const gain = gainOf({ network, pressure: pressure - state.requestsAt(pod, node), relief });
       if (gain < least || (found.length === count && gain <= found.at(-1)!.gain)) continue;
       if (!this.#admits(pod, from, node)) continue;
       if (found.length === count) found.pop();
@@ -291,10 +296,11 @@ export class WorkflowMoves {
     if (node === state.assignment[pod] || this.#vacated.has(node)) return null;
     const from = state.unplace(pod);
     const network = state.networkAt(pod, from, -1) - state.networkAt(pod, node, -1);
-    const pressure = state.pressureAt(pod, from) - state.pressureAt(pod, node);
+    const pressure = state.requestsAt(pod, from) - state.requestsAt(pod, node);
+    const relief = state.overloadAt(pod, from) - state.overloadAt(pod, node);
     const admitted = this.#admits(pod, from, node);
     state.place(pod, from);
-    return admitted ? Math.min(network, network + pressure) : null;
+    return admitted ? gainOf({ network, pressure, relief }) : null;
   }
 
   /** The pod has no node at the moment. */
@@ -379,4 +385,13 @@ export class WorkflowMoves {
     for (const { node } of best.values()) chosen.add(node);
     return [...chosen].filter((node) => node >= 0).slice(0, MAX_GROUP_NODES);
   }
+}
+
+/** What is requested of nodes may speak against a move, it is no reason for one; that a node is really overloaded is. */
+function gainOf(less: {
+  readonly network: number;
+  readonly pressure: number;
+  readonly relief: number;
+}): number {
+  return Math.min(less.network, less.network + less.pressure) + less.relief;
 }

@@ -4,6 +4,7 @@ import type { Amounts } from "./amounts.ts";
 import { withAttachLimits } from "./attach-limits.ts";
 import { availabilityRules } from "./availability.ts";
 import { keyOf, record, type ApiObject } from "./json.ts";
+import { measuredUse } from "./measured-use.ts";
 import type { JudgedTemplate } from "./judged-template.ts";
 import type { NodeState } from "./node-state.ts";
 import { workloadName } from "./owners.ts";
@@ -71,18 +72,20 @@ function compile(input: PlanInput, running: readonly (Running | null)[]): Feasib
     fits: ({ template, index }) => fitting.of(open.get(template)!.nodes, demands[index]!),
   });
   const workloadOf = input.workloadOf ?? ((pod) => knownWorkload(pod, workflow));
+  const pods = planned.map(({ raw, pod, template, index }): PlanPod => {
+    return {
+      namespace: pod.set.namespace,
+      name: raw.metadata.name,
+      workload: workloadOf(raw),
+      demand: demands[index]!,
+      allowed: open.get(template)!.areAll ? null : open.get(template)!.nodes,
+      current: running[index]?.node.index ?? -1,
+    };
+  });
+  const use = measuredUse(nodes, pods, resources, { cluster, workflow });
   return {
     nodes,
-    pods: planned.map(({ raw, pod, template, index }): PlanPod => {
-      return {
-        namespace: pod.set.namespace,
-        name: raw.metadata.name,
-        workload: workloadOf(raw),
-        demand: demands[index]!,
-        allowed: open.get(template)!.areAll ? null : open.get(template)!.nodes,
-        current: running[index]?.node.index ?? -1,
-      };
-    }),
+    pods,
     resources,
     constraints: [...podRules(model, planned), ...rules],
     availability: rules,
@@ -90,6 +93,7 @@ function compile(input: PlanInput, running: readonly (Running | null)[]): Feasib
     cluster,
     workflow,
     ...(assumed === undefined ? {} : { assumed }),
+    ...(use === undefined ? {} : { use }),
   };
 }
 

@@ -1,11 +1,13 @@
 // What a workflow's placement costs today, what the best plan would cost, and which moves lie between.
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { createObjective, type PlanCost } from "../planner/objective.ts";
-import { plan } from "../planner/plan.ts";
+import { plan, type Plan } from "../planner/plan.ts";
+import type { PlanSettings } from "../planner/plan-settings.ts";
 import { isTerminating, keyOf, record, records, type ApiObject } from "./json.ts";
 import type { FeasiblePlanProblem } from "./plan-input.ts";
 import { planProblem } from "./plan-problem.ts";
 import type { SchedulingModel } from "./scheduling-model.ts";
+import type { SpreadLimits } from "./spread-limits.ts";
 
 export interface PlannedMove {
   readonly pod: string;
@@ -29,39 +31,67 @@ export interface WorkflowPlanReport {
   readonly notes: readonly string[];
 }
 
-export interface WorkflowPlanInput {
+export interface RunningWorkflowInput {
   readonly model: SchedulingModel;
-  /** All of the cluster. */
-  readonly pods: readonly ApiObject[];
+  /** Of the cluster's pods. @param key namespace/name */
+  readonly podOf: (key: string) => ApiObject | undefined;
   readonly cluster: ClusterGraph;
   readonly workflow: WorkflowGraph;
+  /** @default DEFAULT_SPREAD */
+  readonly spread?: Partial<SpreadLimits>;
+}
+
+export interface WorkflowPlanInput extends Omit<RunningWorkflowInput, "podOf"> {
+  /** All of the cluster. */
+  readonly pods: readonly ApiObject[];
   readonly seed: number;
   /** For the search, milliseconds. */
   readonly budgetMs: number;
   readonly now: () => number;
 }
 
+/** The pods of a workflow that run, to be placed anew. */
+export interface RunningWorkflow {
+  /** Of those that may move. */
+  readonly problem: FeasiblePlanProblem;
+  readonly kept: WorkflowPlanReport["kept"];
+}
+
 /** Null for a workflow of which no pod runs. Nothing is changed. */
 export function workflowPlan(input: WorkflowPlanInput): WorkflowPlanReport | null {
-  const { model, workflow } = input;
+  const { pods, seed, budgetMs, now } = input;
+  const byKey = new Map(pods.map((pod) => [keyOf(pod), pod]));
+  const running = runningWorkflow({ ...input, podOf: (key) => byKey.get(key) });
+  if (running === null) return null;
+  return workflowPlanReport(running, plan(running.problem, { seed, now, deadlineMs: now() + budgetMs }));
+}
+
+/** What {@link workflowPlan} searches, for whoever searches elsewhere. Null for a workflow of which no pod runs. */
+export function runningWorkflow(input: RunningWorkflowInput): RunningWorkflow | null {
+  const { model, cluster, workflow, spread } = input;
   const { movable, kept } = podsOf(input);
   if (movable.length === 0 && kept.length === 0) return null;
+  const workloads = new Map(movable.map(({ object, workload }) => [object, workload]));
   const problem = planProblem({
     model,
     pods: movable.map(({ object }) => object),
-    cluster: input.cluster,
+    cluster,
     workflow,
-    workloadOf: (object) => movable.find((pod) => pod.object === object)?.workload ?? null,
+    workloadOf: (object) => workloads.get(object) ?? null,
+    ...(spread === undefined ? {} : { spread }),
   });
+  return { problem, kept };
+}
+
+/** What was found for it, held against where its pods are. */
+export function workflowPlanReport(
+  { problem, kept }: RunningWorkflow,
+  found: Pick<Plan, "assignment" | "complete" | "traffic" | "networkKnown"> & { readonly cost: PlanCost },
+  options: Partial<Pick<PlanSettings, "bytesPerRequest" | "maxCpuUse">> = {},
+): WorkflowPlanReport {
   const current = Int32Array.from(problem.pods, (pod) => pod.current);
-  const objective = createObjective(problem);
+  const objective = createObjective(problem, options);
   const today = objective.total(current);
-  const found = plan(problem, {
-    seed: input.seed,
-    now: input.now,
-    deadlineMs: input.now() + input.budgetMs,
-  });
-  const name = `${workflow.namespace}/${workflow.name}`;
   const isBetter = found.complete && found.cost.total < today.total;
   const target = isBetter ? stayingPut(problem, current, found.assignment) : current;
   const moves = [...target.keys()]
@@ -82,8 +112,8 @@ export function workflowPlan(input: WorkflowPlanInput): WorkflowPlanReport | nul
   if (found.traffic === "none") notes.push("nothing is known of what its pods say to each other");
   if (!found.networkKnown) notes.push("no network cost is known");
   return {
-    workflow: name,
-    pods: movable.length + kept.length,
+    workflow: `${problem.workflow.namespace}/${problem.workflow.name}`,
+    pods: problem.pods.length + kept.length,
     today,
     best: isBetter ? objective.total(target) : today,
     moves,
@@ -98,16 +128,15 @@ interface MovablePod {
 }
 
 /** The pods of the workflow that run, as the graph shows them. */
-function podsOf({ model, pods, workflow }: WorkflowPlanInput): {
+function podsOf({ model, podOf, workflow }: RunningWorkflowInput): {
   movable: MovablePod[];
   kept: { pod: string; reason: string }[];
 } {
-  const byKey = new Map(pods.map((pod) => [keyOf(pod), pod]));
   const movable: MovablePod[] = [];
   const kept: { pod: string; reason: string }[] = [];
   for (const workload of workflow.workloads) {
     for (const { name } of workload.pods) {
-      const object = byKey.get(`${workload.namespace}/${name}`);
+      const object = podOf(`${workload.namespace}/${name}`);
       if (object === undefined || model.nodeOf(keyOf(object)) === undefined) continue;
       const reason = reasonToKeep(object, model);
       if (reason === null) movable.push({ object, workload: workload.name });

@@ -1,3 +1,4 @@
+import type { Overload } from "./overload.ts";
 import type { PlanProblem } from "./plan-problem.ts";
 
 /** Resources that a node runs short of gradually; of all others (pods, devices, ports) it has one left or none. */
@@ -7,11 +8,14 @@ const PRESSED = ["cpu", "memory"];
  * What nodes have left, and what it costs to fill them. The pressure of a plan is the sum over nodes and resources (CPU and memory) of
  * capacity x (U(after) - U(before)), U(u) = u^3 / 3, over the planned demand: each unit of demand pays the square of the utilisation of the
  * node at which it is added, 0 when idle, 1 when full. Convex, so that load is evened out. `scale` turns that mean into the unit of a plan's cost.
+ * What is really used counts beside it, where it is more than nodes can take: see {@link Overload}.
  */
 export class Capacity {
   readonly #problem: PlanProblem;
   /** Cost of full pressure. */
   readonly scale: number;
+  /** By use; in the same state. */
+  readonly overload: Overload;
   readonly #resources: number;
   /** By node and resource. */
   readonly #left: Float64Array;
@@ -23,11 +27,12 @@ export class Capacity {
   readonly #price: Float64Array;
 
   /** @param other one of the same problem and scale, whose state it begins with */
-  constructor(problem: PlanProblem, scale: number, other?: Capacity) {
+  constructor(problem: PlanProblem, scale: number, overload: Overload, other?: Capacity) {
     const { nodes, pods, resources } = problem;
     const width = resources.length;
     this.#problem = problem;
     this.scale = scale;
+    this.overload = overload;
     this.#resources = width;
     if (other !== undefined) {
       this.#left = other.#left.slice();
@@ -68,7 +73,7 @@ export class Capacity {
 
   /** Another one in the same state. */
   copy(): Capacity {
-    return new Capacity(this.#problem, this.scale, this);
+    return new Capacity(this.#problem, this.scale, this.overload.copy(), this);
   }
 
   fits(pod: number, node: number): boolean {
@@ -91,8 +96,13 @@ export class Capacity {
     return -1;
   }
 
-  /** What the pod would add to the pressure there, in the unit of `scale`. */
+  /** What the pod would add to the pressure there, and to the overload, in the unit of `scale`. */
   pressureOf(pod: number, node: number): number {
+    return this.requestsOf(pod, node) + this.overload.costOf(pod, node);
+  }
+
+  /** Of that what requests make. */
+  requestsOf(pod: number, node: number): number {
     const from = pod * this.#resources;
     const at = node * this.#resources;
     let sum = 0;
@@ -120,11 +130,13 @@ export class Capacity {
   }
 
   add(pod: number, node: number): void {
+    this.overload.add(pod, node);
     for (let resource = 0; resource < this.#resources; resource++)
       this.#left[node * this.#resources + resource]! -= this.#demand[pod * this.#resources + resource]!;
   }
 
   remove(pod: number, node: number): void {
+    this.overload.remove(pod, node);
     for (let resource = 0; resource < this.#resources; resource++)
       this.#left[node * this.#resources + resource]! += this.#demand[pod * this.#resources + resource]!;
   }

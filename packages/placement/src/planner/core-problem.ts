@@ -1,5 +1,5 @@
 // In a large cluster few nodes matter to a workflow: the long search looks at these only, and is many times as fast for it.
-import type { PlanProblem } from "./plan-problem.ts";
+import type { PlanProblem, PlanUse } from "./plan-problem.ts";
 import type { PlanState } from "./plan-state.ts";
 import { drawIndex } from "./seeded.ts";
 import type { Draw } from "./seeded.ts";
@@ -48,7 +48,13 @@ export function problemOn(problem: PlanProblem, core: Int32Array): PlanProblem {
       ...rule,
       domainOf: Int32Array.from(core, (node) => rule.domainOf[node]!),
     })),
+    ...(problem.use === undefined ? {} : { use: useOn(problem.use, core) }),
   };
+}
+
+function useOn({ capacity, others, pods }: PlanUse, core: Int32Array): PlanUse {
+  const of = (byNode: Float64Array): Float64Array => Float64Array.from(core, (node) => byNode[node]!);
+  return { capacity: of(capacity), others: of(others), pods };
 }
 
 /** Only once per workload: replicas are alike to the network. */

@@ -14,7 +14,7 @@ interface Tangent {
 
 /**
  * The problem as a linear program. x<pod>_<node> is 1 where the pod is; y<a>_<b>_<n>_<m> is 1 when a is on n and b on m (at no more than the sums
- * over either of them, which is tight [1]); t<node>_<resource> is what the load costs, at least every tangent of its curve [2].
+ * over either of them, which is tight [1]); t<node>_<resource> is what the load costs, at least every tangent of its curve [2]; o<node> is overload.
  */
 export class ExactModel {
   /** Cost of one unit of the program's objective: its coefficients are near 1. */
@@ -34,6 +34,7 @@ export class ExactModel {
     this.#addPods(program);
     this.#addPairs(program);
     this.#addLoads(program);
+    this.#addOverload(program);
     for (const [index, rule] of this.#costs.problem.constraints.entries())
       addRule(program, rule, (pod, domain) => this.#inDomain(rule.domainOf, pod, domain), `c${index}_`);
     return program.text();
@@ -162,6 +163,27 @@ export class ExactModel {
         (pod) => [-slope * problem.pods[pod]!.demand[resource]!, x(pod, node)] as const,
       );
       program.row([[1, t], ...terms], ">=", value - slope * (load - start));
+    }
+  }
+
+  /** o<node> is what is used beyond the node's limit, as a share of all planned use, at least 0. */
+  #addOverload(program: LinearProgram): void {
+    const { problem, capacity } = this.#costs;
+    const { overload } = capacity;
+    if (overload.price === 0) return;
+    const all = problem.pods.reduce((sum, _, pod) => sum + overload.useOf(pod), 0);
+    for (const node of problem.nodes.keys()) {
+      const room = overload.room(node);
+      const users = [...problem.pods.keys()].filter(
+        (pod) => overload.useOf(pod) > 0 && this.#mayBeOn(pod, node),
+      );
+      if (room === Infinity || users.length === 0) continue;
+      program.cost((overload.price * all) / this.unit, `o${node}`);
+      program.row(
+        [[1, `o${node}`], ...users.map((pod) => [-overload.useOf(pod) / all, x(pod, node)] as const)],
+        ">=",
+        -Math.max(0, room) / all,
+      );
     }
   }
 

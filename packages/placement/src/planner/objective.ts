@@ -1,7 +1,8 @@
 import { Capacity } from "./capacity.ts";
 import { CostField } from "./cost-field.ts";
+import { Overload } from "./overload.ts";
 import type { PlanProblem } from "./plan-problem.ts";
-import { planSettings } from "./plan-settings.ts";
+import { OVERLOAD_SHARE, planSettings } from "./plan-settings.ts";
 import type { PlanSettings } from "./plan-settings.ts";
 import { trafficOf } from "./traffic.ts";
 import type { Traffic } from "./traffic.ts";
@@ -10,7 +11,7 @@ import type { Traffic } from "./traffic.ts";
 export interface PlanCost {
   /** Sum over the channels of the planned pods of traffic x network cost. Pods without a node count for nothing. */
   readonly network: number;
-  /** What the load of the nodes adds, in the same unit: see `pressureShare`. */
+  /** What the load of the nodes adds, in the same unit: see `pressureShare` and `maxCpuUse`. */
   readonly pressure: number;
   readonly total: number;
 }
@@ -32,6 +33,8 @@ export interface CostModel {
   readonly traffic: Traffic;
   /** Of the nodes without any planned pod. */
   readonly capacity: Capacity;
+  /** What all planned traffic would cost at the median known network cost; 1 where there is neither. */
+  readonly whole: number;
 }
 
 /** Throws PlacementError `invalid_setting`. */
@@ -44,15 +47,24 @@ export function costModel(problem: PlanProblem, settings: PlanSettings): CostMod
   const traffic = trafficOf(problem, field, settings.bytesPerRequest);
   const atMedian = traffic.bytesPerSecond * field.medianMs;
   // Without traffic or costs nothing but the load is left to decide.
-  const scale = settings.pressureShare * (atMedian > 0 ? atMedian : 1);
-  return { settings, problem, field, traffic, capacity: new Capacity(problem, scale) };
+  const whole = atMedian > 0 ? atMedian : 1;
+  const overload = Overload.of(problem, OVERLOAD_SHARE * whole, settings.maxCpuUse);
+  const capacity = new Capacity(problem, settings.pressureShare * whole, overload);
+  return { settings, problem, field, traffic, capacity, whole };
 }
 
 /** Of the same problem with fewer nodes: costs are the same. */
 export function restrictedModel(model: CostModel, problem: PlanProblem): CostModel {
   const field = new CostField(problem.cluster, problem.nodes);
   const traffic = trafficOf(problem, field, model.settings.bytesPerRequest);
-  return { ...model, problem, field, traffic, capacity: new Capacity(problem, model.capacity.scale) };
+  const overload = Overload.of(problem, OVERLOAD_SHARE * model.whole, model.settings.maxCpuUse);
+  return {
+    ...model,
+    problem,
+    field,
+    traffic,
+    capacity: new Capacity(problem, model.capacity.scale, overload),
+  };
 }
 
 export function objectiveOf(model: CostModel): Objective {

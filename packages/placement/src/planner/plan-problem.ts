@@ -17,6 +17,18 @@ export interface PlanProblem {
   readonly workflow: WorkflowGraph;
   /** Decisions that the workflow graph doesn't show yet. */
   readonly assumed?: readonly AssumedPod[];
+  /** What is really used of CPU, where that is measured. @default nobody knows */
+  readonly use?: PlanUse;
+}
+
+/** CPU as it is used, whatever is requested; millicores. */
+export interface PlanUse {
+  /** By node: what it has; 0 where its use isn't known. */
+  readonly capacity: Float64Array;
+  /** By node: what all others use there than the pods that are planned. */
+  readonly others: Float64Array;
+  /** By pod: what it uses, or requests where its use isn't known. */
+  readonly pods: Float64Array;
 }
 
 export interface PlanNode {

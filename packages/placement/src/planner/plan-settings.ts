@@ -10,18 +10,27 @@ export interface PlanSettings {
    * A plan that fills every node it uses to the brim pays the whole share, one on idle nodes next to nothing.
    */
   readonly pressureShare: number;
+  /** Share of a node's CPU beyond which its measured use counts as overload; 0 = use doesn't matter. */
+  readonly maxCpuUse: number;
 }
+
+/**
+ * What overload costs: a plan all of whose use is beyond what the nodes can take pays so many times what its traffic would cost at the median known
+ * network cost. Where a node is busy all the time, requests wait longer than on any network.
+ */
+export const OVERLOAD_SHARE = 10;
 
 /** A tenth: near neighbours beat idle nodes until nodes get crowded. */
 export const DEFAULT_PLAN_SETTINGS: PlanSettings = {
   bytesPerRequest: DEFAULT_BYTES_PER_REQUEST,
   pressureShare: 0.1,
+  maxCpuUse: 0.8,
 };
 
 /** Defaults for what is left out. Throws PlacementError `invalid_setting`. */
 export function planSettings(given: Partial<PlanSettings>): PlanSettings {
   const settings = { ...DEFAULT_PLAN_SETTINGS, ...given };
-  for (const name of ["bytesPerRequest", "pressureShare"] as const) {
+  for (const name of ["bytesPerRequest", "pressureShare", "maxCpuUse"] as const) {
     const value = settings[name];
     if (!(Number.isFinite(value) && value >= 0)) {
       throw new PlacementError("invalid_setting", `${name} of a plan must be 0 or more, got ${value}`);

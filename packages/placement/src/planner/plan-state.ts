@@ -173,6 +173,16 @@ export class PlanState {
     return this.#capacity.pressureOf(pod, node);
   }
 
+  /** Of that, what requests make. */
+  requestsAt(pod: number, node: number): number {
+    return this.#capacity.requestsOf(pod, node);
+  }
+
+  /** And what real use makes, where it is too much. */
+  overloadAt(pod: number, node: number): number {
+    return this.#capacity.overload.costOf(pod, node);
+  }
+
   /** What the pod, which has no node, would add to the total there; `lifted` is where its peers still see it, or -1. */
   costAt(pod: number, node: number, lifted: number): number {
     return this.networkAt(pod, node, lifted) + this.#capacity.pressureOf(pod, node);

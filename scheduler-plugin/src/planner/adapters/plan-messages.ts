@@ -22,6 +22,7 @@ export interface PackedProblem {
   readonly constraints: readonly DomainConstraint[];
   readonly workflow: WorkflowGraphSnapshot;
   readonly assumed: PlanProblem["assumed"];
+  readonly use: PlanProblem["use"];
 }
 
 /** To the thread. */
@@ -62,7 +63,7 @@ export function columnsOf(nodes: PlanProblem["nodes"], before: NodeColumns | nul
 
 /** @param columns of its nodes; null: the thread has them */
 export function packed(problem: PlanProblem, columns: NodeColumns | null): PackedProblem {
-  const { nodes, pods, resources, constraints, workflow, assumed } = problem;
+  const { nodes, pods, resources, constraints, workflow, assumed, use } = problem;
   const free = new Float64Array(nodes.length * resources.length);
   const allocatable = new Float64Array(free.length);
   let at = 0;
@@ -89,6 +90,7 @@ export function packed(problem: PlanProblem, columns: NodeColumns | null): Packe
       channels: [...channels],
     },
     assumed,
+    use,
   };
 }
 
@@ -98,7 +100,7 @@ export function unpacked(
   { names, zones, regions }: NodeColumns,
   cluster: ClusterGraph,
 ): PlanProblem {
-  const { free, allocatable, pods, resources, constraints, workflow, assumed } = problem;
+  const { free, allocatable, pods, resources, constraints, workflow, assumed, use } = problem;
   const width = resources.length;
   return {
     nodes: names.map((name, index) => ({
@@ -114,5 +116,6 @@ export function unpacked(
     cluster,
     workflow: new WorkflowGraph(workflow),
     ...(assumed === undefined ? {} : { assumed }),
+    ...(use === undefined ? {} : { use }),
   };
 }

@@ -9,7 +9,7 @@ import { ExactSolver } from "../../adapters/exact-solver.ts";
 import { PlanSearch } from "./plan-search.ts";
 import type { PlanSearchOptions } from "./plan-search.ts";
 
-const OPTIONS = { seed: 1, budgetMs: 200, bytesPerRequest: 2_000, maxAlternatives: 4 };
+const OPTIONS = { seed: 1, budgetMs: 200, bytesPerRequest: 2_000, maxCpuUse: 0, maxAlternatives: 4 };
 
 /** @param names of pods; their workloads are called as they begin */
 function problemOf(snapshot = clusterSnapshot(), names = ["p-1"]): PlanProblem {
@@ -52,6 +52,18 @@ const thatThen = (text: string): URL =>
 const HANGS = thatThen("while (true);");
 
 describe("the search for a plan", () => {
+  test("looks at what is used in a thread as it does here: n2 is near, and busy", async () => {
+    const snapshot = clusterSnapshot();
+    const problem = problemOf(snapshot);
+    const heedful = { ...OPTIONS, maxCpuUse: 0.8 };
+    const here = await searchBy({ inlinePairs: 1_000 }).run(problem, snapshot, heedful);
+    const search = searchBy();
+    await search.start();
+    const there = await search.run(problem, snapshot, heedful);
+    expect(problem.nodes[there.assignment[0]!]!.name).toBe("n1");
+    expect(there.cost).toEqual(here.cost);
+  });
+
   test("finds in a thread what it finds here, twice by the same graph", async () => {
     const snapshot = clusterSnapshot();
     const problem = problemOf(snapshot);
@@ -140,5 +152,41 @@ describe("the search for a plan", () => {
     const failed = search.run(problemOf(), clusterSnapshot(), OPTIONS).catch((error: unknown) => error);
     await search.close();
     expect(await failed).toMatchObject({ code: "plan_aborted" });
+  });
+
+  test("for which nobody waits comes after those that are waited for", async () => {
+    const snapshot = clusterSnapshot();
+    const problem = problemOf(snapshot);
+    const search = searchBy();
+    await search.start();
+    const done: string[] = [];
+    const runs = [
+      search.run(problem, snapshot, OPTIONS).then(() => done.push("first")),
+      search.runPatiently(problem, snapshot, OPTIONS).then(() => done.push("patient")),
+      search.run(problem, snapshot, OPTIONS).then(() => done.push("urgent")),
+    ];
+    await Promise.all(runs);
+    expect(done).toEqual(["first", "urgent", "patient"]);
+  });
+
+  test("for which nobody waits is not made here, unless it is small and there is no thread", async () => {
+    const search = searchBy({ threadUrl: threadOf("process.exit(3)") });
+    await expect(search.runPatiently(problemOf(), clusterSnapshot(), OPTIONS)).rejects.toMatchObject({
+      code: "plan_no_thread",
+    });
+    const small = searchBy({ inlinePairs: 1_000 });
+    expect((await small.runPatiently(problemOf(), null, OPTIONS)).complete).toBe(true);
+  });
+
+  test("that waits for its turn is given up with the one that has it", async () => {
+    const search = searchBy({ threadUrl: HANGS });
+    await search.start();
+    const asked = [problemOf(), clusterSnapshot(), OPTIONS] as const;
+    const codes = [search.run(...asked), search.run(...asked), search.runPatiently(...asked)].map((run) =>
+      run.catch((error: unknown) => (error as { readonly code: string }).code),
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+    await search.close();
+    expect(await Promise.all(codes)).toEqual(["plan_aborted", "plan_aborted", "plan_aborted"]);
   });
 });

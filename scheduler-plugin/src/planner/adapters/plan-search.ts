@@ -4,8 +4,9 @@ import { AnsweringThread } from "@isochrone/runtime";
 import type { Clock, ThreadOutcome } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import { PlannerError } from "../errors.ts";
-import { provenResult, searchPlan } from "../domain/search.ts";
+import { costSettings, provenResult, searchPlan } from "../domain/search.ts";
 import type { SearchOptions, SearchResult } from "../domain/search.ts";
+import { Turns } from "../domain/turns.ts";
 import { columnsOf, packed } from "./plan-messages.ts";
 import type { NodeColumns, PlanAnswer, PlanRequest, PlanTask } from "./plan-messages.ts";
 
@@ -22,6 +23,8 @@ export interface PlanSearchOptions {
 const INLINE_PAIRS = 2_000;
 /** A small plan may hold the event loop for so long. */
 const INLINE_MS = 20;
+/** One for which nobody waits, only for so long. */
+const PATIENT_INLINE_MS = 5;
 /** A solver with less time proves nothing. */
 const EXACT_MS = 100;
 /** For the way there and back beside the search itself. */
@@ -44,6 +47,9 @@ export class PlanSearch {
   /** The cluster graph that the thread has. */
   #sent: ClusterGraphSnapshot | null = null;
   #sentNodes: NodeColumns | null = null;
+  readonly #turns = new Turns();
+  /** Ends with `close`: who waits for a turn then gets none. */
+  #open = new AbortController();
 
   constructor(options: PlanSearchOptions) {
     this.#options = options;
@@ -80,11 +86,48 @@ export class PlanSearch {
       const here = { ...options, budgetMs, now: () => clock.monotonic() };
       return await this.#proven(problem, searchPlan(problem, here), { ...here, budgetMs: options.budgetMs });
     }
-    return await this.#inThread(problem, cluster, options);
+    return await this.#turn(problem, cluster, options);
   }
 
+  /**
+   * For what nobody waits for: it comes after all that is asked by `run`, and what is large waits for the thread instead of being searched
+   * here; what is small takes some milliseconds here while there is none. Rejects with PlannerError, also when there is no thread to be had.
+   */
+  async runPatiently(
+    problem: PlanProblem,
+    cluster: ClusterGraphSnapshot | null,
+    options: Omit<SearchOptions, "now">,
+  ): Promise<SearchResult> {
+    const { clock, inlinePairs = INLINE_PAIRS } = this.#options;
+    const isSmall = problem.pods.length * problem.nodes.length <= inlinePairs;
+    if (isSmall && (cluster === null || !this.#isReady)) {
+      const budgetMs = Math.min(PATIENT_INLINE_MS, options.budgetMs);
+      return searchPlan(problem, { ...options, budgetMs, now: () => clock.monotonic() });
+    }
+    await this.start();
+    if (cluster === null || !this.#isReady)
+      throw new PlannerError("plan_no_thread", "there is no thread that could search the plan");
+    return await this.#turn(problem, cluster, options, true);
+  }
+
+  /** What is asked meanwhile is given up. The next plan begins a new thread. */
   async close(): Promise<void> {
+    this.#open.abort();
+    this.#open = new AbortController();
     await this.#thread.close();
+  }
+
+  #turn(
+    problem: PlanProblem,
+    cluster: ClusterGraphSnapshot,
+    options: Omit<SearchOptions, "now">,
+    isPatient = false,
+  ): Promise<SearchResult> {
+    const { signal } = this.#open;
+    return this.#turns.run(async () => {
+      if (signal.aborted) throw aborted();
+      return await this.#inThread(problem, cluster, options);
+    }, isPatient);
   }
 
   /** Whether there is a thread that has loaded its code: one that died since is not there. */
@@ -104,13 +147,14 @@ export class PlanSearch {
   /** What was found, or what a solver proves to be cheaper in time. */
   async #proven(problem: PlanProblem, found: SearchResult, options: SearchOptions): Promise<SearchResult> {
     const { solve } = this.#options;
-    const { now, budgetMs, bytesPerRequest } = options;
+    const { now, budgetMs } = options;
     const pairs = problem.pods.length * problem.nodes.length;
     if (solve === undefined || pairs > EXACT_PAIRS || budgetMs < EXACT_MS) return found;
     if (!found.complete || found.ended === "optimal") return found;
     const beganMs = now();
     try {
-      const proof = await exactPlan(problem, { solve, now, deadlineMs: beganMs + budgetMs, bytesPerRequest });
+      const limits = { solve, now, deadlineMs: beganMs + budgetMs };
+      const proof = await exactPlan(problem, { ...limits, ...costSettings(options) });
       const durationMs = found.durationMs + now() - beganMs;
       if (proof.kind !== "optimal") return { ...found, durationMs };
       return { ...provenResult(problem, found, proof, options), durationMs };
@@ -144,10 +188,14 @@ export class PlanSearch {
   }
 }
 
+function aborted(): PlannerError {
+  return new PlannerError("plan_aborted", "the planner was stopped while it searched");
+}
+
 function resultOf(outcome: ThreadOutcome<PlanAnswer>, timeoutMs: number): SearchResult {
   const { kind } = outcome;
   if (kind === "busy") throw new PlannerError("plan_busy", "one plan is searched at a time");
-  if (kind === "closed") throw new PlannerError("plan_aborted", "the planner was stopped while it searched");
+  if (kind === "closed") throw aborted();
   if (kind === "timeout")
     throw new PlannerError("plan_timeout", `a plan must take at most ${timeoutMs} ms; the thread was ended`);
   if (kind === "died")

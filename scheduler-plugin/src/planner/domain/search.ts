@@ -1,12 +1,14 @@
 // The search for a plan, and what is told of it: the same on the event loop and in a thread.
 import { createObjective, plan } from "@isochrone/placement";
-import type { Plan, PlanCost, PlanProblem } from "@isochrone/placement";
+import type { Plan, PlanCost, PlanProblem, PlanSettings } from "@isochrone/placement";
 
 export interface SearchOptions {
   readonly seed: number;
   /** For the search, milliseconds. */
   readonly budgetMs: number;
   readonly bytesPerRequest: number;
+  /** See PlanSettings. @default that of plans */
+  readonly maxCpuUse?: number;
   /** Nodes that each pod is held against afterwards, for the explanation. */
   readonly maxAlternatives: number;
   /** Milliseconds that never go back. */
@@ -32,9 +34,10 @@ const PAIRS = 2_000;
 
 /** Pods that find no node are left out of the plan, with the reason. */
 export function searchPlan(problem: PlanProblem, options: SearchOptions): SearchResult {
-  const { seed, budgetMs, now, bytesPerRequest } = options;
+  const { seed, budgetMs, now } = options;
   const beganMs = now();
-  const found = plan(problem, { seed, now, deadlineMs: beganMs + budgetMs, partial: true, bytesPerRequest });
+  const limits = { seed, now, deadlineMs: beganMs + budgetMs, partial: true };
+  const found = plan(problem, { ...limits, ...costSettings(options) });
   const { assignment, complete, unplaced, cost, lowerBound, ended, traffic, networkKnown } = found;
   const alternatives = alternativesOf(problem, assignment, options);
   const durationMs = now() - beganMs;
@@ -60,7 +63,7 @@ export function provenResult(
   options: SearchOptions,
 ): SearchResult {
   const { assignment, lowerBound } = proof;
-  const cost = createObjective(problem, { bytesPerRequest: options.bytesPerRequest }).total(assignment);
+  const cost = createObjective(problem, costSettings(options)).total(assignment);
   const alternatives = alternativesOf(problem, assignment, options);
   return { ...found, assignment, cost: bounded(cost), lowerBound, ended: "optimal", alternatives };
 }
@@ -69,11 +72,11 @@ export function provenResult(
 function alternativesOf(
   problem: PlanProblem,
   assignment: Int32Array,
-  { bytesPerRequest, maxAlternatives }: SearchOptions,
+  options: SearchOptions,
 ): Alternative[][] {
   const { pods, nodes } = problem;
-  const perPod = Math.min(maxAlternatives, Math.max(2, Math.floor(PAIRS / Math.max(1, pods.length))));
-  const objective = createObjective(problem, { bytesPerRequest });
+  const perPod = Math.min(options.maxAlternatives, Math.max(2, Math.floor(PAIRS / Math.max(1, pods.length))));
+  const objective = createObjective(problem, costSettings(options));
   const tried = [...new Set([...assignment].filter((node) => node >= 0))];
   for (let node = 0; node < nodes.length && tried.length <= perPod * 2; node++)
     if (!tried.includes(node)) tried.push(node);
@@ -86,6 +89,14 @@ function alternativesOf(
       .sort((a, b) => a.delta - b.delta)
       .slice(0, perPod);
   });
+}
+
+/** What plans cost by. */
+export function costSettings({
+  bytesPerRequest,
+  maxCpuUse,
+}: Pick<SearchOptions, "bytesPerRequest" | "maxCpuUse">): Partial<PlanSettings> {
+  return { bytesPerRequest, ...(maxCpuUse === undefined ? {} : { maxCpuUse }) };
 }
 
 function bounded(cost: PlanCost): PlanCost {

@@ -10,6 +10,7 @@ import type { MovablePod, MoveRules, WorkflowToImprove } from "../deschedule-inp
 export const RULES: MoveRules = {
   bytesPerRequest: 2_000,
   pressureShare: 0.1,
+  maxCpuUse: 0.8,
   minGainRatio: 0.2,
   minGain: 0,
   rounds: 1,
@@ -37,6 +38,10 @@ export interface ShopOptions {
   readonly fixed?: readonly string[];
   /** Of a pod's spec. */
   readonly spec?: (workload: string) => Record<string, unknown>;
+  /** By node, CPU that is used of 8,000 millicores. @default nobody knows */
+  readonly usedOf?: Readonly<Record<string, number>>;
+  /** By workload, what one pod of it uses, millicores. @default 1 */
+  readonly use?: Readonly<Record<string, number>>;
 }
 
 export interface Shop {
@@ -53,12 +58,14 @@ export const TWO_ZONES: Readonly<Record<string, string>> = { n1: "za", n2: "za",
 export function shop(options: ShopOptions): Shop {
   const { nodes = TWO_ZONES, cpus = 8, cpusOf = {}, pods, channels, fixed = [] } = options;
   const names = Object.keys(nodes);
+  const availableOn = (name: string): number | null =>
+    options.usedOf === undefined ? null : 8_000 - (options.usedOf[name] ?? 0);
   const byZone = (a: string, b: string): number => (nodes[a] === nodes[b] ? 1 : 20);
   const costMs = options.costMs ?? byZone;
   const cluster = new ClusterGraph({
     ...SNAPSHOT,
     windowSeconds: 30,
-    nodes: names.map((name) => node(name, null, null, { zone: nodes[name]! })),
+    nodes: names.map((name) => node(name, availableOn(name), null, { zone: nodes[name]! })),
     links: names.flatMap((a) => names.filter((b) => b !== a).map((b) => link(a, b, costMs(a, b)))),
   });
   const graph = new WorkflowGraph({
@@ -68,7 +75,7 @@ export function shop(options: ShopOptions): Shop {
     workloads: Object.entries(pods).map(([name, on]) =>
       workload(
         name,
-        { cpu: 1, memory: 1 },
+        { cpu: options.use?.[name] ?? 1, memory: 1 },
         Object.fromEntries(on.map((where, index) => [`${name}-${index}`, where])),
       ),
     ),

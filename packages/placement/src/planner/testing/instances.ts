@@ -2,7 +2,7 @@
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Channel, Link } from "@isochrone/topology";
 import { channel, link, node } from "../../testing/problems.ts";
-import type { DomainConstraint, PlanNode, PlanPod, PlanProblem } from "../plan-problem.ts";
+import type { DomainConstraint, PlanNode, PlanPod, PlanProblem, PlanUse } from "../plan-problem.ts";
 import { drawIndex, seeded } from "../seeded.ts";
 import type { Draw } from "../seeded.ts";
 
@@ -17,6 +17,8 @@ export interface InstanceSize {
   readonly nearest?: number;
   /** Odds of each kind of constraint. */
   readonly constraints?: number;
+  /** Share of the nodes' CPU that is really used, in the mean, by the pods and by others. @default nobody knows */
+  readonly use?: number;
 }
 
 /** Of the instances whose optima are committed: up to 12 pods on up to 8 nodes, loose and tight, every fourth with channels to the nearest. */
@@ -66,7 +68,20 @@ export function randomProblem(seed: number, size: InstanceSize): PlanProblem {
     constraints: constraintsOf(drawn, size.constraints ?? 0.3),
     cluster: clusterOf(draw, nodes),
     workflow: workflowOf(drawn, size.nearest ?? 0),
+    ...(size.use === undefined ? {} : { use: useOf(seeded(seed + 0.5), drawn, size.use) }),
   };
+}
+
+/** Whatever is requested: pods use up to twice as much, or next to nothing. One node in eight doesn't tell. */
+function useOf(draw: Draw, { pods, nodes }: Drawn, share: number): PlanUse {
+  const uses = Float64Array.from(pods, ({ demand }) => Math.round(demand[0]! * 2 * draw()));
+  const others = Float64Array.from(nodes, () => Math.round(200 * draw()));
+  const all = uses.reduce((sum, each) => sum + each, 0);
+  const capacity = Float64Array.from(others, (used) => {
+    const own = used + Math.round((all / (share * nodes.length)) * (0.6 + 0.8 * draw()));
+    return draw() < 0.125 ? 0 : own;
+  });
+  return { capacity, others, pods: uses };
 }
 
 function planPods(draw: Draw, size: InstanceSize, workloads: readonly string[]): PlanPod[] {

@@ -1,0 +1,43 @@
+import type { SpreadLimits } from "@isochrone/placement";
+import type { PlannerConfig } from "../planner/settings.ts";
+import { spreadLimits } from "../planner/spread.ts";
+
+/** How often, and with how much time. */
+export interface ProposalsConfig {
+  readonly intervalMs: number;
+  /** For the search of each workflow. */
+  readonly planMs: number;
+  /** Larger workflows, in pairs of a pod and a node, are left out. @default any */
+  readonly maxPairs?: number;
+  /** Workflows of more pods are left out. @default any */
+  readonly maxPods?: number;
+  /** Workflows that are looked at, those with the most traffic. @default 50 */
+  readonly perRound?: number;
+  /** No search begins later in its round. @default a tenth of `intervalMs` */
+  readonly roundMs?: number;
+  /** @default DEFAULT_SPREAD */
+  readonly spread?: SpreadLimits;
+  /** @default that of plans */
+  readonly maxCpuUse?: number;
+  readonly seed: number;
+  /** Whether small plans are to be searched in the thread too, which is started for that. @default some ms on the event loop */
+  readonly isAllInThread?: boolean;
+}
+
+/** Gated pods wait for so long at most because a proposal is being searched. */
+const MOST_MS = 250;
+
+/** As the planner would plan; null: it doesn't, or nobody wants to know. */
+export function proposalsOf(planner: PlannerConfig | undefined): ProposalsConfig | null {
+  if (planner === undefined || !planner.enabled || planner.proposalsIntervalMs === 0) return null;
+  return {
+    intervalMs: planner.proposalsIntervalMs,
+    planMs: Math.min(MOST_MS, planner.planMs),
+    maxPods: planner.maxPods,
+    perRound: planner.proposalsPerRound,
+    spread: spreadLimits(planner),
+    maxCpuUse: planner.maxCpuUse,
+    seed: planner.seed,
+    isAllInThread: true,
+  };
+}
