@@ -26,20 +26,25 @@ export type {
 export { LabClient, LabClientError } from "./lab-client.ts";
 export type { LabClientOptions } from "./lab-client.ts";
 export { CLUSTER_ERROR_CODES, ClusterError, ExtenderError, ManifestError } from "./cluster/index.ts";
+export { BEHAVIOUR, readBehaviour, WORKFLOW_LABEL } from "./cluster/index.ts";
 export { NotReadyError, PodProcessError, SiteError } from "./cluster/index.ts";
 export { LabCluster, loadManifest, readManifest, SAMPLE_MANIFEST, Scheduler } from "./cluster/index.ts";
 export type {
   Behaviour,
+  CallOptions,
   ClusterErrorCode,
+  CpuBudget,
   EndToEnd,
   ExtenderConfig,
   LabClusterOptions,
   LabPod,
+  LoadPlan,
   ManifestProblem,
   Move,
   NodePort,
   Placement,
   PodNetwork,
+  RawStretch,
   ReceiverCount,
   RePlaceOptions,
   RunnerOptions,

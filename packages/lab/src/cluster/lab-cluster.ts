@@ -9,9 +9,10 @@ import { Kubelet } from "./kubelet/kubelet.ts";
 import type { ReceiverCount } from "./kubelet/ledger.ts";
 import { RUNNER_DEFAULTS } from "./kubelet/pod-runner.ts";
 import type { RunnerOptions } from "./kubelet/pod-runner.ts";
-import { LoadGenerator } from "./load/generator.ts";
-import type { EndToEnd } from "./load/protocol.ts";
-import type { WorkflowManifest } from "./manifest/model.ts";
+import type { CpuBudget } from "./kubelet/node-cpu.ts";
+import { LoadGenerator, steadyLoad } from "./load/generator.ts";
+import type { EndToEnd, LoadPlan, RawStretch } from "./load/protocol.ts";
+import type { Behaviour, WorkflowManifest } from "./manifest/model.ts";
 import { CADVISOR_PATH, PUBLISHED } from "./names.ts";
 import type { PodNetwork, Site } from "./ports.ts";
 import { rePlacePods } from "./re-place.ts";
@@ -42,6 +43,12 @@ export interface LabClusterOptions {
   /** Can be set later, too. */
   readonly extender?: ExtenderConfig;
   readonly pods?: Partial<RunnerOptions>;
+  /** Holds the pods of each node to its CPU. @default they take what the machine gives */
+  readonly cpuBudget?: CpuBudget;
+  /** In place of `requestsPerSecond`. */
+  readonly load?: LoadPlan;
+  /** The node whose users send the requests, over the network. @default users are beside the entry */
+  readonly usersAt?: string;
 }
 
 /** A pod of the embedded cluster, as a person wants to see it. */
@@ -74,6 +81,7 @@ export class LabCluster {
   #load: LoadGenerator | null = null;
   #loadState: "waiting" | "settling" | "begun" = "waiting";
   #stopped: Promise<void> | null = null;
+  #entryPushes = 0;
 
   private constructor(options: LabClusterOptions) {
     const { store, clock, random, logger } = options;
@@ -107,6 +115,7 @@ export class LabCluster {
           services,
           options: runner,
           registersNode: !isReal,
+          cpuBudget: options.cpuBudget ?? null,
           onRestart,
         }),
     );
@@ -137,12 +146,21 @@ export class LabCluster {
   }
 
   async #start(): Promise<void> {
-    const { clock, requestsPerSecond = 5 } = this.#options;
+    const {
+      clock,
+      network,
+      usersAt,
+      requestsPerSecond = 5,
+      load = steadyLoad(requestsPerSecond),
+    } = this.#options;
     await Promise.all(Object.values(this.#informers).map((informer) => informer.synced(this.#stop.signal)));
     for (const kubelet of this.#kubelets) await kubelet.start();
     this.#controllers?.deployments.start();
     this.#controllers?.scheduler.start();
-    if (requestsPerSecond > 0) this.#load = new LoadGenerator(requestsPerSecond, clock);
+    if (this.#options.load !== undefined || requestsPerSecond > 0) {
+      const commandOn = usersAt === undefined ? [] : (network.commandOn?.(usersAt) ?? []);
+      this.#load = new LoadGenerator(load, clock, commandOn);
+    }
     this.#informers.pods.onChange(() => this.#pushEntry());
     this.#pushEntry();
   }
@@ -185,6 +203,39 @@ export class LabCluster {
     if (this.#load === null)
       return { count: 0, errors: 0, p50Ms: null, p90Ms: null, p95Ms: null, requestsPerSecond: 0 };
     return this.#load.report(options.lastMs);
+  }
+
+  /** The sidecars' metrics pages as they say them themselves: also where this process can't reach their addresses. */
+  async sidecarPages(): Promise<string[]> {
+    return (await Promise.all(this.#kubelets.map((kubelet) => kubelet.sidecarPages()))).flat();
+  }
+
+  /** Every single request of so much time from the end of the last stretch on; answered when all of them are. One stretch at a time. */
+  async stretch(durationMs: number): Promise<RawStretch> {
+    return (await this.#load?.stretch(durationMs)) ?? { responseMs: [] };
+  }
+
+  /** Work that pods of a node with a budget have been given, ms of one core, by pod; ended ones are not there. */
+  workedMs(): ReadonlyMap<string, number> {
+    const pods = this.#informers.pods.items();
+    return new Map(
+      pods.flatMap(({ metadata: { uid = "", name } }) =>
+        this.#kubelets.flatMap((kubelet) => {
+          const worked = kubelet.workedMs(uid);
+          return worked === null || worked === 0 ? [] : [[name, worked] as const];
+        }),
+      ),
+    );
+  }
+
+  /** Changes what the running programs of a workload do; pods that come later behave as they say themselves. */
+  setBehaviour(workload: string, behaviour: Behaviour): void {
+    for (const kubelet of this.#kubelets) kubelet.setBehaviour(workload, behaviour);
+  }
+
+  /** A node dies with its kubelet and processes; the store is not told. */
+  async killNode(node: string): Promise<void> {
+    await this.#kubelets.find((kubelet) => kubelet.node === node)?.stop();
   }
 
   /** The pages that a node's collector scrapes: the kubelet's usage page and the sidecar pages of the node's pods, which serve until they end. */
@@ -255,17 +306,36 @@ export class LabCluster {
   #pushEntry(): void {
     if (this.#loadState === "waiting" && this.#notReady().length === 0) this.#beginLoad();
     if (this.#loadState !== "begun") return;
-    const { manifest, network } = this.#options;
+    const { manifest, network, usersAt } = this.#options;
     const service = manifest.entry.services[0]!;
     const found = endpointsOf(this.#informers.services.items(), this.#informers.pods.items()).find(
       (candidate) => candidate.service === service,
     );
     // Users reach the entry at its node's own address: the way from them to the cluster is not part of the emulated network.
-    const endpoints = (found?.endpoints ?? []).map(({ node, port }) => ({
-      host: network.nodeAddress(node),
-      port,
-    }));
-    this.#load?.setEndpoints(service, endpoints);
+    const endpoints = found?.endpoints ?? [];
+    if (usersAt === undefined)
+      this.#load?.setEndpoints(
+        service,
+        endpoints.map(({ node, port }) => ({ host: network.nodeAddress(node), port })),
+      );
+    else void this.#pushDistantEntry(service, usersAt, endpoints);
+  }
+
+  async #pushDistantEntry(
+    service: string,
+    usersAt: string,
+    endpoints: readonly { readonly node: string; readonly port: number }[],
+  ): Promise<void> {
+    const { network, logger } = this.#options;
+    const push = ++this.#entryPushes;
+    try {
+      const resolved = await Promise.all(
+        endpoints.map(async ({ node, port }) => network.resolve(usersAt, node, { protocol: "tcp", port })),
+      );
+      if (push === this.#entryPushes) this.#load?.setEndpoints(service, resolved);
+    } catch (error) {
+      logger.warn("the entry can't be reached from where users are", { usersAt, error });
+    }
   }
 
   #beginLoad(): void {

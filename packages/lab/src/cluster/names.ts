@@ -13,6 +13,10 @@ export const BEHAVIOUR = {
   requestBytes: "lab.isochrone.dev/request-bytes",
   /** Busy work per request, milliseconds. */
   cpuMs: "lab.isochrone.dev/cpu-ms",
+  /** "exponential": the busy work is drawn anew for each request, `cpu-ms` is its mean. */
+  cpuSpread: "lab.isochrone.dev/cpu-spread",
+  /** JSON by service: what a call has of its own, such as `{"b": {"probability": 0.5, "requestBytes": 100, "responseBytes": 2000}}`. */
+  callOptions: "lab.isochrone.dev/call-options",
   /** "true" on the one workload that users call. */
   entry: "lab.isochrone.dev/entry",
 } as const;
@@ -35,6 +39,8 @@ export const CADVISOR_PATH = "/metrics/cadvisor";
 
 /** Header with which an application names itself to the one it calls; independent of the sidecars. */
 export const SOURCE_WORKLOAD_HEADER = "x-source-workload";
+/** Header with which an application asks for an answer of that size, where its call has one of its own. */
+export const RESPONSE_BYTES_HEADER = "x-response-bytes";
 /** Headers with which a sidecar tells its peer who is calling, as Istio's do. */
 export const PEER_METADATA_HEADER = "x-envoy-peer-metadata";
 export const PEER_ID_HEADER = "x-envoy-peer-metadata-id";

@@ -21,6 +21,10 @@ export interface PodNetwork {
   unexpose(node: string, port: NodePort): Promise<void> | void;
   /** The address under which `source` reaches that port of `target`. */
   resolve(source: string, target: string, port: NodePort): SocketAddress | Promise<SocketAddress>;
+  /** What a command line on that node begins with, where nodes are places of their own such as network namespaces. @default nothing */
+  commandOn?(node: string): readonly string[];
+  /** Where a node's kubelet, which is part of this process, can listen. @default the node's address */
+  kubeletAddress?(node: string): string;
 }
 
 /** One node of the embedded cluster. */

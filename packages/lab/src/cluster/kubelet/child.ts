@@ -5,10 +5,15 @@ import { fileURLToPath } from "node:url";
 /** Small heaps: a stand-in program needs little, and there are many of them. */
 const NODE_FLAGS = ["--max-old-space-size=96", "--max-semi-space-size=2", "--no-warnings"];
 
-/** Starts a TypeScript entry file as a process of its own with an IPC channel. The name makes it recognisable in a process list. */
-export function startChild(entry: URL, name: string): ChildProcess {
+/**
+ * Starts a TypeScript entry file as a process of its own with an IPC channel. The name makes it recognisable in a process list.
+ * @param commandOn what the command line begins with; such a command must become the program, not start it
+ */
+export function startChild(entry: URL, name: string, commandOn: readonly string[] = []): ChildProcess {
+  const [command = process.execPath, ...execArgv] = [...commandOn, process.execPath, ...NODE_FLAGS];
   return fork(fileURLToPath(entry), [name], {
-    execArgv: NODE_FLAGS,
+    execPath: command,
+    execArgv,
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
 }

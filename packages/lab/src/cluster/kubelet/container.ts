@@ -2,6 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { pause } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
 import { PodProcessError } from "../errors.ts";
+import type { Behaviour } from "../manifest/model.ts";
 import type { FromPod, PodConfig, ReceivedCounts, Route, ToPod, Usage } from "../pod/protocol.ts";
 import { endChild, hasEnded, sendTo, startChild } from "./child.ts";
 import { Questions } from "./questions.ts";
@@ -15,6 +16,9 @@ export interface ContainerPorts {
   readonly metricsPort: number;
 }
 
+/** Asks for a share of the node's CPU; `done` is called once the work has had it. */
+export type AskCpu = (cpuMs: number, done: () => void) => void;
+
 /** One run of a pod's process: from its start to its exit. */
 export class Container {
   /** Resolves once with the exit code, null when a signal ended it. */
@@ -23,17 +27,21 @@ export class Container {
   readonly #clock: Clock;
   readonly #startedAtMs: number;
   readonly #counts: Questions<ReceivedCounts>;
+  readonly #pages: Questions<string>;
+  readonly #askCpu: AskCpu | null;
   #received: ReceivedCounts = {};
   #usage: Usage;
   #listening: ((result: ContainerPorts | Error) => void) | null = null;
   #routesSent = "";
 
-  constructor(config: PodConfig, clock: Clock) {
+  constructor(config: PodConfig, clock: Clock, askCpu: AskCpu | null, commandOn: readonly string[]) {
     this.#clock = clock;
+    this.#askCpu = askCpu;
     this.#startedAtMs = clock.now();
     this.#usage = { timeMs: this.#startedAtMs, cpuSeconds: 0, memoryBytes: 0 };
-    this.#child = startChild(POD_ENTRY, `${config.identity.namespace}/${config.identity.pod}`);
+    this.#child = startChild(POD_ENTRY, `${config.identity.namespace}/${config.identity.pod}`, commandOn);
     this.#counts = new Questions(this.#child, clock, ANSWER_MS);
+    this.#pages = new Questions(this.#child, clock, ANSWER_MS);
     this.exited = new Promise((resolve) => {
       this.#child.once("exit", (code) => resolve(code));
       this.#child.once("error", () => resolve(null));
@@ -85,9 +93,19 @@ export class Container {
     this.#send({ type: "routes", routes });
   }
 
+  /** The program behaves so from now on. */
+  setBehaviour(behaviour: Behaviour): void {
+    this.#send({ type: "behaviour", behaviour });
+  }
+
   /** Requests received up to now; what was known before when the process doesn't answer. */
   async askReceived(): Promise<ReceivedCounts> {
     return (await this.#counts.ask((id) => this.#send({ type: "counts", id }))) ?? this.#received;
+  }
+
+  /** The sidecar's metrics page, for who can't reach its address; null when the process doesn't answer. */
+  askPage(): Promise<string | null> {
+    return this.#pages.ask((id) => this.#send({ type: "page", id }));
   }
 
   /** Ends the process, kindly first. */
@@ -107,6 +125,11 @@ export class Container {
     if (message.type === "listening") return this.#listening?.(message);
     if (message.type === "failed")
       return this.#listening?.(new PodProcessError(`pod process failed: ${message.reason}`));
+    if (message.type === "page") return this.#pages.settle(message.id, message.text);
+    if (message.type === "work") {
+      const { id, cpuMs } = message;
+      return this.#askCpu?.(cpuMs, () => this.#send({ type: "worked", id }));
+    }
     this.#received = message.received;
     if (message.type === "counts") this.#counts.settle(message.id, message.received);
     else this.#usage = message.usage;

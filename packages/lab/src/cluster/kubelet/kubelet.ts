@@ -9,12 +9,15 @@ import { endpointsOf } from "../controllers/endpoints.ts";
 import type { ServiceEndpoints } from "../controllers/endpoints.ts";
 import { CADVISOR_PATH, UNKNOWN } from "../names.ts";
 import { serviceSelects } from "../objects.ts";
+import type { Behaviour } from "../manifest/model.ts";
 import type { Route } from "../pod/protocol.ts";
 import type { PodNetwork, Site } from "../ports.ts";
 import { Reconciler } from "../reconciler.ts";
 import { renderCadvisor } from "./cadvisor.ts";
 import type { ContainerUsage } from "./cadvisor.ts";
 import { addCounts, Ledger } from "./ledger.ts";
+import { NodeCpu } from "./node-cpu.ts";
+import type { CpuBudget } from "./node-cpu.ts";
 import { nodeObject } from "./node-object.ts";
 import { PodRunner } from "./pod-runner.ts";
 import type { RunnerOptions } from "./pod-runner.ts";
@@ -31,6 +34,8 @@ export interface KubeletDependencies {
   readonly options: RunnerOptions;
   /** False: the node is there already, and whoever made it keeps its status; only where this kubelet is reached is written. */
   readonly registersNode: boolean;
+  /** Holds pods to the site's CPU; null: they take what the machine gives. */
+  readonly cpuBudget: CpuBudget | null;
   onRestart(pod: string): void;
 }
 
@@ -41,12 +46,15 @@ export class Kubelet {
   readonly #ledger = new Ledger();
   readonly #reconciler: Reconciler;
   readonly #startedAtMs: number;
+  readonly #cpu: NodeCpu | null;
   #server: Server | null = null;
   #stopping = false;
 
   constructor(deps: KubeletDependencies) {
     this.#deps = deps;
     this.#startedAtMs = deps.clock.now();
+    const { site, cpuBudget, clock } = deps;
+    this.#cpu = cpuBudget === null ? null : new NodeCpu(site.cpuMillicores, cpuBudget, clock);
     const name = `kubelet ${deps.site.name}`;
     this.#reconciler = new Reconciler({
       name,
@@ -62,8 +70,9 @@ export class Kubelet {
 
   /** Where its usage page is served. */
   get address(): { readonly host: string; readonly port: number } {
+    const { network } = this.#deps;
     return {
-      host: this.#deps.network.nodeAddress(this.node),
+      host: network.kubeletAddress?.(this.node) ?? network.nodeAddress(this.node),
       port: (this.#server?.address() as AddressInfo | null)?.port ?? 0,
     };
   }
@@ -109,11 +118,28 @@ export class Kubelet {
     );
   }
 
+  /** Work that a pod has been given of the node's budget, ms of one core; null without a budget. */
+  workedMs(uid: string): number | null {
+    return this.#cpu?.workedMs(uid) ?? null;
+  }
+
+  /** Changes what the running programs of a workload do. */
+  setBehaviour(workload: string, behaviour: Behaviour): void {
+    for (const runner of this.#runners.values())
+      if (runner.workload === workload) runner.setBehaviour(behaviour);
+  }
+
   /** Process ids of its pods, for tests and diagnosis. */
   processes(): ReadonlyMap<string, number> {
     return new Map(
       [...this.#runners].flatMap(([key, { pid }]) => (pid === undefined ? [] : [[key, pid] as const])),
     );
+  }
+
+  /** Metrics pages of its pods' sidecars; those that don't answer are left out. */
+  async sidecarPages(): Promise<string[]> {
+    const pages = await Promise.all([...this.#runners.values()].map((runner) => runner.sidecarPage()));
+    return pages.filter((page) => page !== null);
   }
 
   /** Adds what this node's applications received, ended ones included, by target and source. */
@@ -148,6 +174,7 @@ export class Kubelet {
       ...this.#deps,
       node: this.node,
       ledger: this.#ledger,
+      cpu: this.#cpu,
     });
     this.#runners.set(runner.uid, runner);
     void runner.done.then(() => {

@@ -4,6 +4,7 @@ import { delayMs, pause } from "@isochrone/runtime";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { identityOf } from "../controllers/endpoints.ts";
 import { readBehaviour } from "../manifest/behaviour.ts";
+import type { Behaviour } from "../manifest/model.ts";
 import { PUBLISHED, SIDECAR_METRICS_PATH } from "../names.ts";
 import { podSpec } from "../objects.ts";
 import type { PodConfig, ReceivedCounts, Route } from "../pod/protocol.ts";
@@ -12,6 +13,7 @@ import type { ContainerUsage } from "./cadvisor.ts";
 import { Container } from "./container.ts";
 import type { ContainerPorts } from "./container.ts";
 import type { Ledger } from "./ledger.ts";
+import type { NodeCpu } from "./node-cpu.ts";
 
 /** How the kubelet stand-in treats pods. */
 export interface RunnerOptions {
@@ -25,6 +27,10 @@ export interface RunnerOptions {
   readonly callTimeoutMs: number;
   /** @default 1000 */
   readonly usageIntervalMs: number;
+  /** Kept connections between pods are closed after so long without use. @default 30000 */
+  readonly idleTimeoutMs: number;
+  /** Of the pods' processes; null: this process's own. By default below the probes and the relay, so that pods' work doesn't disturb measuring. @default 5 */
+  readonly niceness: number | null;
 }
 
 export const RUNNER_DEFAULTS: RunnerOptions = {
@@ -33,6 +39,8 @@ export const RUNNER_DEFAULTS: RunnerOptions = {
   maxRestartBackoffMs: 30_000,
   callTimeoutMs: 5_000,
   usageIntervalMs: 1_000,
+  idleTimeoutMs: 30_000,
+  niceness: 5,
 };
 
 /** A container that ran this long counts as sound: the next crash begins with the first pause again. */
@@ -48,6 +56,8 @@ export interface RunnerDependencies {
   readonly logger: Logger;
   readonly options: RunnerOptions;
   readonly ledger: Ledger;
+  /** Null: pods take what the machine gives. */
+  readonly cpu: NodeCpu | null;
   /** Told of every container that crashed. */
   onRestart(pod: string): void;
 }
@@ -99,6 +109,11 @@ export class PodRunner {
     this.#container?.setRoutes(routes, text);
   }
 
+  /** Changes what the running program does; a container that is started again behaves as its pod says. */
+  setBehaviour(behaviour: Behaviour): void {
+    this.#container?.setBehaviour(behaviour);
+  }
+
   /** Begins the graceful end; the pod keeps serving for the grace period. */
   terminate(): void {
     this.#terminate.abort();
@@ -113,6 +128,10 @@ export class PodRunner {
 
   async received(): Promise<ReceivedCounts> {
     return (await this.#container?.askReceived()) ?? {};
+  }
+
+  async sidecarPage(): Promise<string | null> {
+    return (await this.#container?.askPage()) ?? null;
   }
 
   usage(): ContainerUsage | null {
@@ -155,7 +174,10 @@ export class PodRunner {
 
   /** One container from start to exit. Returns when the process has gone, for whatever reason. */
   async #runContainer(): Promise<void> {
-    const container = new Container(this.#config(), this.#deps.clock);
+    const { clock, cpu } = this.#deps;
+    const askCpu = cpu === null ? null : (cpuMs: number, done: () => void) => cpu.work(this.uid, cpuMs, done);
+    const commandOn = this.#deps.network.commandOn?.(this.#deps.node) ?? [];
+    const container = new Container(this.#config(), clock, askCpu, commandOn);
     this.#containerId = hexId(this.#deps.random);
     this.#container = container;
     try {
@@ -171,6 +193,7 @@ export class PodRunner {
     } finally {
       await container.stop();
       this.#container = null;
+      cpu?.remove(this.uid);
       this.#endedCpuSeconds += container.usage.cpuSeconds;
       this.#deps.ledger.close(this.workload, container.received, container.usage);
       await this.#unexpose();
@@ -188,7 +211,7 @@ export class PodRunner {
   }
 
   #config(): PodConfig {
-    const { options, network, node } = this.#deps;
+    const { options, network, node, cpu } = this.#deps;
     return {
       identity: identityOf(this.#pod, network.nodeAddress(node)),
       service: this.#service,
@@ -198,6 +221,9 @@ export class PodRunner {
       ...this.#ports,
       callTimeoutMs: options.callTimeoutMs,
       usageIntervalMs: options.usageIntervalMs,
+      idleTimeoutMs: options.idleTimeoutMs,
+      sharesCpu: cpu !== null,
+      niceness: options.niceness,
     };
   }
 

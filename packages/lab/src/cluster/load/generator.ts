@@ -4,22 +4,33 @@ import { PodProcessError } from "../errors.ts";
 import { endChild, sendTo, startChild } from "../kubelet/child.ts";
 import { Questions } from "../kubelet/questions.ts";
 import type { SocketAddress } from "../ports.ts";
-import type { EndToEnd, FromLoad, ToLoad } from "./protocol.ts";
+import type { EndToEnd, FromLoad, LoadPlan, RawStretch, ToLoad } from "./protocol.ts";
 
 const LOAD_ENTRY = new URL("main.ts", import.meta.url);
 const ANSWER_MS = 2_000;
-const REQUEST_TIMEOUT_MS = 10_000;
+/** Nobody waits longer than this for a stretch of load. */
+const LONGEST_STRETCH_MS = 24 * 3_600_000;
+
+/** One request after the other, at equal distances. */
+export function steadyLoad(requestsPerSecond: number): LoadPlan {
+  return { phasesMs: [0], periodMs: 1000 / requestsPerSecond, timeoutMs: 10_000, maxPending: 500 };
+}
 
 /** The load generator's process, as the cluster sees it. */
 export class LoadGenerator {
   readonly #child: ChildProcess;
   readonly #reports: Questions<EndToEnd>;
+  readonly #stretches: Questions<RawStretch>;
 
-  constructor(requestsPerSecond: number, clock: Clock) {
-    this.#child = startChild(LOAD_ENTRY, "load");
+  constructor(plan: LoadPlan, clock: Clock, commandOn: readonly string[] = []) {
+    this.#child = startChild(LOAD_ENTRY, "load", commandOn);
     this.#reports = new Questions(this.#child, clock, ANSWER_MS);
-    this.#child.on("message", ({ id, report }: FromLoad) => this.#reports.settle(id, report));
-    this.#send({ type: "configure", requestsPerSecond, timeoutMs: REQUEST_TIMEOUT_MS });
+    this.#stretches = new Questions(this.#child, clock, LONGEST_STRETCH_MS);
+    this.#child.on("message", (message: FromLoad) => {
+      if (message.type === "report") this.#reports.settle(message.id, message.report);
+      else this.#stretches.settle(message.id, message.stretch);
+    });
+    this.#send({ type: "configure", plan });
   }
 
   get pid(): number | undefined {
@@ -37,6 +48,13 @@ export class LoadGenerator {
     if (report === null)
       throw new PodProcessError(`the load generator must report within ${ANSWER_MS} ms and did not`);
     return report;
+  }
+
+  /** Every request of the time that begins with the end of the last stretch. One at a time. Throws PodProcessError when the process has ended. */
+  async stretch(durationMs: number): Promise<RawStretch> {
+    const stretch = await this.#stretches.ask((id) => this.#send({ type: "stretch", id, durationMs }));
+    if (stretch === null) throw new PodProcessError("the load generator ended before the stretch did");
+    return stretch;
   }
 
   stop(): Promise<void> {

@@ -14,9 +14,29 @@ export interface EndToEnd {
   readonly requestsPerSecond: number;
 }
 
-export type ToLoad =
-  | { readonly type: "configure"; readonly requestsPerSecond: number; readonly timeoutMs: number }
-  | { readonly type: "endpoints"; readonly host: string; readonly endpoints: readonly SocketAddress[] }
-  | { readonly type: "report"; readonly id: number; readonly lastMs: number };
+/** When users send, and how patient they are. */
+export interface LoadPlan {
+  /** In every period a request at each of these, in order. */
+  readonly phasesMs: readonly number[];
+  readonly periodMs: number;
+  readonly timeoutMs: number;
+  /** Beyond this many unanswered requests new ones count as failed at once: sockets are finite. */
+  readonly maxPending: number;
+}
 
-export type FromLoad = { readonly type: "report"; readonly id: number; readonly report: EndToEnd };
+/** Every single request of a stretch of time. */
+export interface RawStretch {
+  /** In the order of sending, from the planned time; null: failed. */
+  readonly responseMs: readonly (number | null)[];
+}
+
+export type ToLoad =
+  | { readonly type: "configure"; readonly plan: LoadPlan }
+  | { readonly type: "endpoints"; readonly host: string; readonly endpoints: readonly SocketAddress[] }
+  | { readonly type: "report"; readonly id: number; readonly lastMs: number }
+  /** From the last stretch's end, or from now, for so long; answered once all of its requests are. */
+  | { readonly type: "stretch"; readonly id: number; readonly durationMs: number };
+
+export type FromLoad =
+  | { readonly type: "report"; readonly id: number; readonly report: EndToEnd }
+  | { readonly type: "stretch"; readonly id: number; readonly stretch: RawStretch };

@@ -1,5 +1,13 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
 
+/** What a call has of its own; what is left out is the workloads'. */
+export interface CallOptions {
+  /** Share of the requests that make the call, above 0 and at most 1. @default 1 */
+  readonly probability?: number;
+  readonly requestBytes?: number;
+  readonly responseBytes?: number;
+}
+
 /** How the stand-in program of a workload behaves. */
 export interface Behaviour {
   /** Services called in parallel on each request. */
@@ -10,6 +18,10 @@ export interface Behaviour {
   readonly requestBytes: number;
   /** Busy work per request, milliseconds. */
   readonly cpuMs: number;
+  /** Absent: always the same. */
+  readonly cpuSpread?: "exponential";
+  /** By service. */
+  readonly callOptions?: Readonly<Record<string, CallOptions>>;
 }
 
 /** One Deployment of a manifest, read and checked. */

@@ -1,15 +1,26 @@
 import { Agent, request } from "node:http";
 import type { IncomingMessage, RequestOptions, ServerResponse } from "node:http";
-import { SOURCE_WORKLOAD_HEADER, UNKNOWN } from "../names.ts";
+import { MAX_BODY_BYTES } from "../manifest/behaviour.ts";
+import { RESPONSE_BYTES_HEADER, SOURCE_WORKLOAD_HEADER, UNKNOWN } from "../names.ts";
 import type { Behaviour } from "../manifest/model.ts";
 import type { SocketAddress } from "../ports.ts";
+import type { Cpu } from "./cpu.ts";
 
 export interface ApplicationDependencies {
   readonly workload: string;
   readonly behaviour: Behaviour;
   /** The sidecar's outbound listener. */
   readonly outbound: () => SocketAddress;
-  readonly monotonic: () => number;
+  readonly cpu: Cpu;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
+
+interface Call {
+  readonly service: string;
+  readonly probability: number;
+  readonly body: Buffer;
+  options(this: void): RequestOptions;
 }
 
 /** A caller that names itself differently each time must not grow the counter without end. */
@@ -17,28 +28,29 @@ const MAX_CALLERS = 1_000;
 
 /** The stand-in program of a workload. It counts what it receives by itself, apart from the sidecar, so that the two can be compared. */
 export class Application {
+  readonly #workload: string;
+  readonly #outbound: () => SocketAddress;
+  readonly #cpu: Cpu;
+  readonly #random: () => number;
   readonly #received = new Map<string, number>();
-  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 64 });
-  readonly #behaviour: Behaviour;
-  readonly #monotonic: () => number;
-  readonly #answer: Buffer;
-  readonly #requestBody: Buffer;
-  readonly #calls: readonly (() => RequestOptions)[];
+  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 256 });
+  #behaviour!: Behaviour;
+  #answer!: Buffer;
+  #calls!: readonly Call[];
 
-  constructor({ workload, behaviour, outbound, monotonic }: ApplicationDependencies) {
+  constructor({ workload, behaviour, outbound, cpu, random }: ApplicationDependencies) {
+    this.#workload = workload;
+    this.#outbound = outbound;
+    this.#cpu = cpu;
+    this.#random = random;
+    this.behave(behaviour);
+  }
+
+  /** Behaves so from the next request on. */
+  behave(behaviour: Behaviour): void {
     this.#behaviour = behaviour;
-    this.#monotonic = monotonic;
     this.#answer = Buffer.alloc(behaviour.responseBytes, "x");
-    this.#requestBody = Buffer.alloc(behaviour.requestBytes, "x");
-    this.#calls = behaviour.calls.map((service) => {
-      const headers = {
-        host: service,
-        [SOURCE_WORKLOAD_HEADER]: workload,
-        "content-length": behaviour.requestBytes,
-      };
-      const method = behaviour.requestBytes > 0 ? "POST" : "GET";
-      return () => ({ ...outbound(), method, path: "/", agent: this.#agent, headers });
-    });
+    this.#calls = behaviour.calls.map((service) => this.#callOf(service, behaviour));
   }
 
   /** Requests received, by the caller's workload. */
@@ -51,12 +63,13 @@ export class Application {
     incoming.resume();
     incoming.on("end", () => {
       this.#count(incoming.headers[SOURCE_WORKLOAD_HEADER]);
-      this.#compute();
-      this.#callAll((failed) => {
-        if (failed === null)
-          outgoing.writeHead(200, { "content-length": this.#answer.length }).end(this.#answer);
-        else outgoing.writeHead(502, { "content-type": "text/plain" }).end(`callee ${failed} failed\n`);
-      });
+      this.#cpu.work(this.#workMs(), () =>
+        this.#callAll((failed) => {
+          const answer = this.#answerTo(incoming);
+          if (failed === null) outgoing.writeHead(200, { "content-length": answer.length }).end(answer);
+          else outgoing.writeHead(502, { "content-type": "text/plain" }).end(`callee ${failed} failed\n`);
+        }),
+      );
     });
     incoming.on("error", () => outgoing.destroy());
   };
@@ -66,6 +79,24 @@ export class Application {
     this.#agent.destroy();
   }
 
+  #callOf(service: string, behaviour: Behaviour): Call {
+    const own = behaviour.callOptions?.[service] ?? {};
+    const bytes = own.requestBytes ?? behaviour.requestBytes;
+    const headers = {
+      host: service,
+      [SOURCE_WORKLOAD_HEADER]: this.#workload,
+      "content-length": bytes,
+      ...(own.responseBytes === undefined ? {} : { [RESPONSE_BYTES_HEADER]: own.responseBytes }),
+    };
+    const method = bytes > 0 ? "POST" : "GET";
+    return {
+      service,
+      probability: own.probability ?? 1,
+      body: Buffer.alloc(bytes, "x"),
+      options: () => ({ ...this.#outbound(), method, path: "/", agent: this.#agent, headers }),
+    };
+  }
+
   #count(header: string | string[] | undefined): void {
     const name = typeof header === "string" ? header : UNKNOWN;
     const known = this.#received.has(name) || this.#received.size < MAX_CALLERS;
@@ -73,35 +104,46 @@ export class Application {
     this.#received.set(source, (this.#received.get(source) ?? 0) + 1);
   }
 
-  #compute(): void {
-    const endMs = this.#monotonic() + this.#behaviour.cpuMs;
-    while (this.#monotonic() < endMs);
+  #workMs(): number {
+    const { cpuMs, cpuSpread } = this.#behaviour;
+    return cpuSpread === "exponential" ? -Math.log(1 - this.#random()) * cpuMs : cpuMs;
+  }
+
+  /** Of the size that the caller asks for; who asks for too much, or for nothing sensible, gets the usual one. */
+  #answerTo(incoming: IncomingMessage): Buffer {
+    const wanted = incoming.headers[RESPONSE_BYTES_HEADER];
+    if (wanted === undefined) return this.#answer;
+    const bytes = Number(wanted);
+    if (bytes === this.#answer.length || !Number.isInteger(bytes) || bytes < 0 || bytes > MAX_BODY_BYTES)
+      return this.#answer;
+    return Buffer.alloc(bytes, "x");
   }
 
   #callAll(done: (failed: string | null) => void): void {
-    let left = this.#calls.length;
+    const calls = this.#calls.filter(({ probability }) => probability >= 1 || this.#random() < probability);
+    let left = calls.length;
     let failed: string | null = null;
     if (left === 0) return done(null);
-    for (const [index, options] of this.#calls.entries()) {
-      this.#call(options(), (ok) => {
-        if (!ok) failed ??= this.#behaviour.calls[index]!;
+    for (const call of calls) {
+      this.#call(call, (ok) => {
+        if (!ok) failed ??= call.service;
         if (--left === 0) done(failed);
       });
     }
   }
 
-  #call(options: RequestOptions, done: (ok: boolean) => void): void {
+  #call({ options, body }: Call, done: (ok: boolean) => void): void {
     let over = false;
     const finish = (ok: boolean): void => {
       if (!over) done(ok);
       over = true;
     };
-    const call = request(options, (response) => {
+    const call = request(options(), (response) => {
       response.resume();
       response.on("end", () => finish(response.statusCode === 200));
       response.on("error", () => finish(false));
     });
     call.on("error", () => finish(false));
-    call.end(this.#requestBody);
+    call.end(body);
   }
 }

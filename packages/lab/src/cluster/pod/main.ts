@@ -6,11 +6,10 @@ import type { AddressInfo } from "node:net";
 import { setPriority } from "node:os";
 import { SIDECAR_METRICS_PATH } from "../names.ts";
 import { Application } from "./application.ts";
+import { OwnCpu, SharedCpu } from "./cpu.ts";
 import type { FromPod, PodConfig, ToPod, Usage } from "./protocol.ts";
 import { Sidecar } from "./sidecar.ts";
 
-/** Below the probes and the relay, so that the work of pods doesn't disturb measuring. */
-const NICE = 5;
 const LOOPBACK = "127.0.0.1";
 
 const send = (message: FromPod, after?: () => void): void => {
@@ -23,12 +22,21 @@ function usage(): Usage {
   return { timeMs: Date.now(), cpuSeconds: (user + system) / 1e6, memoryBytes: process.memoryUsage.rss() };
 }
 
-function listen(handler: RequestListener, host: string, port: number): Promise<Server> {
+/** A server keeps connections longer than its clients do, so that it is never the one who closes. */
+const KEEP_LONGER_MS = 35_000;
+
+function listen(
+  handler: RequestListener,
+  host: string,
+  port: number,
+  idleTimeoutMs: number,
+): Promise<Server> {
   return new Promise((resolve, reject) => {
-    const server = createServer({ keepAliveTimeout: 65_000, requestTimeout: 0 }, handler);
+    const keepAliveTimeout = idleTimeoutMs + KEEP_LONGER_MS;
+    const server = createServer({ keepAliveTimeout, requestTimeout: 0 }, handler);
     server.on("error", (error: NodeJS.ErrnoException) => {
       // The port of the previous run may have been taken meanwhile; any other will do.
-      if (port !== 0 && error.code === "EADDRINUSE") resolve(listen(handler, host, 0));
+      if (port !== 0 && error.code === "EADDRINUSE") resolve(listen(handler, host, 0, idleTimeoutMs));
       else reject(error);
     });
     server.listen(port, host, () => resolve(server));
@@ -44,6 +52,7 @@ class Pod {
   readonly #application: Application;
   readonly #sidecar: Sidecar;
   readonly #config: PodConfig;
+  readonly #sharedCpu: SharedCpu | null;
   #applicationAddress = { host: LOOPBACK, port: 0 };
   #outboundAddress = { host: LOOPBACK, port: 0 };
 
@@ -51,21 +60,26 @@ class Pod {
     const monotonic = (): number => performance.now();
     const { identity, behaviour } = config;
     this.#config = config;
+    this.#sharedCpu = config.sharesCpu
+      ? new SharedCpu(monotonic, (id, cpuMs) => send({ type: "work", id, cpuMs }))
+      : null;
     this.#application = new Application({
       workload: identity.workload,
       behaviour,
       outbound: () => this.#outboundAddress,
-      monotonic,
+      cpu: this.#sharedCpu ?? new OwnCpu(monotonic),
+      random: Math.random,
     });
     this.#sidecar = new Sidecar({ config, application: () => this.#applicationAddress, monotonic });
   }
 
   async start(): Promise<void> {
-    const { identity, port, metricsPort, usageIntervalMs } = this.#config;
-    this.#applicationAddress = addressOf(await listen(this.#application.handle, LOOPBACK, 0));
-    this.#outboundAddress = addressOf(await listen(this.#sidecar.outbound, LOOPBACK, 0));
-    const inbound = await listen(this.#sidecar.inbound, identity.address, port);
-    const metrics = await listen(this.#servePage, identity.address, metricsPort);
+    const { identity, port, metricsPort, usageIntervalMs, idleTimeoutMs } = this.#config;
+    const { address } = identity;
+    this.#applicationAddress = addressOf(await listen(this.#application.handle, LOOPBACK, 0, idleTimeoutMs));
+    this.#outboundAddress = addressOf(await listen(this.#sidecar.outbound, LOOPBACK, 0, idleTimeoutMs));
+    const inbound = await listen(this.#sidecar.inbound, address, port, idleTimeoutMs);
+    const metrics = await listen(this.#servePage, address, metricsPort, idleTimeoutMs);
     send({ type: "listening", port: addressOf(inbound).port, metricsPort: addressOf(metrics).port });
     setInterval(
       () => send({ type: "usage", usage: usage(), received: this.#application.received() }),
@@ -74,7 +88,11 @@ class Pod {
   }
 
   handle(message: ToPod): void {
-    if (message.type === "routes") this.#sidecar.setRoutes(message.routes);
+    if (message.type === "worked") this.#sharedCpu?.worked(message.id);
+    else if (message.type === "routes") this.#sidecar.setRoutes(message.routes);
+    else if (message.type === "page")
+      send({ type: "page", id: message.id, text: this.#sidecar.metrics.render() });
+    else if (message.type === "behaviour") this.#application.behave(message.behaviour);
     else if (message.type === "counts")
       send({ type: "counts", id: message.id, received: this.#application.received() });
     else if (message.type === "stop")
@@ -92,11 +110,6 @@ class Pod {
   };
 }
 
-try {
-  setPriority(0, NICE);
-} catch {
-  // Some systems forbid it; the pod then runs with the priority of its parent.
-}
 // The kubelet decides when a pod ends; Ctrl-C in a terminal reaches the whole process group.
 process.on("SIGINT", () => {});
 process.on("disconnect", () => process.exit(0));
@@ -108,7 +121,16 @@ process.on("message", (message: ToPod) => {
 });
 process.on("SIGTERM", () => (pod === null ? process.exit(0) : pod.handle({ type: "stop" })));
 
+function beNice(niceness: number | null): void {
+  try {
+    if (niceness !== null) setPriority(0, niceness);
+  } catch {
+    // Some systems forbid it; the pod then runs with the priority of its parent.
+  }
+}
+
 function begin(config: PodConfig): void {
+  beNice(config.niceness);
   pod = new Pod(config);
   pod.start().catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);

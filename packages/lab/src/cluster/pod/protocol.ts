@@ -23,6 +23,12 @@ export interface PodConfig {
   /** A call through the outbound listener is answered 504 after this time. */
   readonly callTimeoutMs: number;
   readonly usageIntervalMs: number;
+  /** Kept connections are closed after so long without use. */
+  readonly idleTimeoutMs: number;
+  /** Its node has a budget of CPU: busy work asks for its share. */
+  readonly sharesCpu: boolean;
+  /** Null: as it was started. */
+  readonly niceness: number | null;
 }
 
 /** A pod that serves a route, with the address that reaches it from the caller's node. */
@@ -50,6 +56,9 @@ export type ToPod =
   | { readonly type: "configure"; readonly config: PodConfig }
   | { readonly type: "routes"; readonly routes: readonly Route[] }
   | { readonly type: "counts"; readonly id: number }
+  | { readonly type: "page"; readonly id: number }
+  | { readonly type: "behaviour"; readonly behaviour: Behaviour }
+  | { readonly type: "worked"; readonly id: number }
   | { readonly type: "stop" };
 
 export type FromPod =
@@ -57,4 +66,6 @@ export type FromPod =
   | { readonly type: "usage"; readonly usage: Usage; readonly received: ReceivedCounts }
   | { readonly type: "counts"; readonly id: number; readonly received: ReceivedCounts }
   | { readonly type: "final"; readonly usage: Usage; readonly received: ReceivedCounts }
+  | { readonly type: "page"; readonly id: number; readonly text: string }
+  | { readonly type: "work"; readonly id: number; readonly cpuMs: number }
   | { readonly type: "failed"; readonly reason: string };

@@ -19,7 +19,7 @@ interface RouteState {
 }
 
 export interface SidecarDependencies {
-  readonly config: Pick<PodConfig, "identity" | "service" | "callTimeoutMs">;
+  readonly config: Pick<PodConfig, "identity" | "service" | "callTimeoutMs" | "idleTimeoutMs">;
   readonly application: () => SocketAddress;
   readonly monotonic: () => number;
 }
@@ -30,12 +30,7 @@ export class Sidecar {
   readonly #config: SidecarDependencies["config"];
   readonly #application: () => SocketAddress;
   readonly #monotonic: () => number;
-  readonly #agent = new Agent({
-    keepAlive: true,
-    keepAliveMsecs: 30_000,
-    maxFreeSockets: 64,
-    timeout: 30_000,
-  });
+  readonly #agent: Agent;
   readonly #peerHeaders: Readonly<Record<string, string | undefined>>;
   readonly #peers = new Map<string, Identity | null>();
   #routes = new Map<string, RouteState>();
@@ -44,7 +39,8 @@ export class Sidecar {
     this.#config = config;
     this.#application = application;
     this.#monotonic = monotonic;
-    const { identity } = config;
+    const { identity, idleTimeoutMs: timeout } = config;
+    this.#agent = new Agent({ keepAlive: true, keepAliveMsecs: 30_000, maxFreeSockets: 256, timeout });
     const { pod, namespace } = identity;
     this.#peerHeaders = {
       [PEER_METADATA_HEADER]: Buffer.from(JSON.stringify(identity)).toString("base64"),
