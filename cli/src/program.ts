@@ -2,7 +2,9 @@
 import { Command, Option } from "commander";
 import { addChart } from "./program-chart.ts";
 import { addDescheduler } from "./program-descheduler.ts";
+import type { StartScheduler } from "./commands/experiment.ts";
 import { addCompletion, addDoctor } from "./program-doctor.ts";
+import { addExperiment } from "./program-experiment.ts";
 import { addGraph, addPlan } from "./program-graph.ts";
 import { addAppGroup, addBench, addSchedulerConfig, addScore, addTosca } from "./program-offline.ts";
 import {
@@ -27,8 +29,16 @@ const EXIT_CODES_HELP = `
 Exit codes: 0 done, 1 failed (doctor: a finding of severity error), 2 wrong usage.
 Every option of a service's address has an environment variable; shell completion: % completion --help.`;
 
-/** The whole command; `print` writes a line to standard output. @param name what it was called by */
-export function createProgram(print: Print, name = "isochrone"): Command {
+/**
+ * The whole command; `print` writes a line to standard output.
+ * @param name what it was called by
+ * @param startScheduler for experiments, whose baseline is then decided by a real kube-scheduler
+ */
+export function createProgram(
+  print: Print,
+  name = "isochrone",
+  startScheduler: StartScheduler | null = null,
+): Command {
   const program = new Command(name)
     .description(
       "Makes a Kubernetes cluster aware of its own network: measures it, draws it, and places pods by it.",
@@ -49,6 +59,7 @@ export function createProgram(print: Print, name = "isochrone"): Command {
   addDescheduler(program, print, [tokenFile(), caFile(), output(), watch()]);
   addTosca(program, print);
   addBench(program, print);
+  addExperiment(program, print, startScheduler);
   addDoctor(program, print);
   addChart(program, print);
   examples(commandOf(program, "crds", "apply"), "% crds apply helm/isochrone/crds --dry-run");

@@ -32,10 +32,18 @@ export interface Contender {
   readonly id: ContenderId;
   /** Who decided, for the report: `kube-scheduler 1.35.8`, `imitation of kube-scheduler`, ... */
   readonly by: string;
-  /** Places all pods anew. `before`: what was observed of the same workflow under an earlier placement; null: it has never run. */
-  place(point: Point, before: Observation | null, random: Random): Promise<Placement>;
-  /** One round of re-placing: the moves that it makes now; none: it is content. Pods on nodes that are gone come back by `place` of those alone. */
-  adjust(point: Point, placement: Placement, observed: Observation, random: Random): Promise<readonly PodMove[]>;
+  /**
+   * Places pods on the nodes of `point.cluster`. `before`: what was observed of the same workflow under an earlier placement; null: it has
+   * never run. `kept`: pods that stay where they are, as after a node's end, when the others alone are placed; the answer has them too.
+   */
+  place(point: Point, before: Observation | null, random: Random, kept?: Placement): Promise<Placement>;
+  /** One round of re-placing: the moves that it makes now; none: it is content. All pods of `placement` are on nodes of `observed.cluster`. */
+  adjust(
+    point: Point,
+    placement: Placement,
+    observed: Observation,
+    random: Random,
+  ): Promise<readonly PodMove[]>;
   close(): Promise<void>;
 }
 

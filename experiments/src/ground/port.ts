@@ -13,11 +13,16 @@ export interface Ground {
 
 /** A workflow under load. Time passes by `run` alone. */
 export interface Running {
-  /** Lets so many seconds pass; the changes of the point happen in them. */
+  /** Says that the point's changes count their seconds from now on. */
+  beginChanges(): void;
+  /**
+   * Lets so many seconds pass; the changes of the point happen in them. The load goes on until every request of the stretch is settled: what is
+   * sent meanwhile is of the next stretch. In the lab seconds are the wall's: at scale S they hold 1/S of the requests.
+   */
   run(seconds: number): Promise<Stretch>;
   /** What monitoring says of the last stretch. */
   observe(): Observation;
-  /** Moves pods, one after the other as an eviction does: the pod answers nothing until its successor is ready. */
+  /** Begins to move pods, one after the other as an eviction does: the pod answers nothing until its successor is ready. It happens while time passes. */
   move(moves: readonly PodMove[]): Promise<void>;
   stop(): Promise<void>;
 }

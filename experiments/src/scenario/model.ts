@@ -21,13 +21,26 @@ export interface Scenario {
   readonly baseline: ContenderId;
   readonly trials: number;
   readonly seed: number;
+  readonly protocol: Protocol;
   readonly grounds: Readonly<{ model: ModelSettings | null; lab: LabSettings | null }>;
+}
+
+/** How a trial goes; the same for all contenders. */
+export interface Protocol {
+  /** The stretch of which is learnt before the first round, and between rounds. */
+  readonly learnSeconds: number;
+  /** Rounds of re-placing before the measurement at most; a contender that makes no move ends them. */
+  readonly rounds: number;
+  /** In scenarios with changes: a round while it is measured after so many seconds each. */
+  readonly roundSeconds: number;
 }
 
 export interface Reference {
   readonly text: string;
   /** The points that it speaks of, by their labels. */
   readonly where: Labels;
+  /** @default "p95" */
+  readonly statistic?: "p95" | "mean" | "throughput";
   /** Relative change of the statistic against the baseline, such as -0.39. */
   readonly change: number;
   readonly contender: ContenderId;
@@ -40,6 +53,7 @@ export type Labels = Readonly<Record<string, number | string>>;
 export interface Point {
   /** Unique within the scenario, made of the labels. */
   readonly id: string;
+  /** Axes called alpha, beta and gamma are `affinity`'s parameters. */
   readonly labels: Labels;
   readonly cluster: PointCluster;
   readonly workflow: PointWorkflow;
@@ -66,6 +80,13 @@ export interface PointWorkflow {
   readonly name: string;
   /** Callers before callees. */
   readonly workloads: readonly PointWorkload[];
+  /** All workloads by name, in the order in which their pods are created; absent: as in `workloads`. */
+  readonly created?: readonly string[];
+  /**
+   * Whether the only replica of a workload may be evicted, as 000's descheduler does; absent: it stays, as Isochrone's default is. Who has set
+   * `descheduler.allowSingleReplicas` for such a workflow takes that nobody serves for a moment.
+   */
+  readonly movesSingleReplicas?: true;
   /** The workload that users call. */
   readonly entry: string;
   /** The node at which users' requests come in; null: users are beside the entry, wherever it is (000 measures at m0). */
@@ -90,6 +111,8 @@ export interface PointWorkload {
 
 export interface PointCall {
   readonly callee: string;
+  /** Type of the channel in 001, such as `HTTPRoute`; absent: unknown. Only `affinity` asks for it. */
+  readonly channelType?: string;
   readonly requestBytes: number;
   readonly responseBytes: number;
   /** Share of the caller's requests that make this call, above 0 and at most 1. */
@@ -148,7 +171,10 @@ export interface ModelSettings {
 }
 
 export interface LabSettings {
-  /** Users and CPU of the nodes are divided by it; results name it. */
+  /**
+   * The lab runs so many times slower than the point says: users' rates and the CPU are divided by it, round trips multiplied, response
+   * times divided again. Results name it.
+   */
   readonly scale: number;
   /** Points that the lab runs (all in the model), by labels; empty: all. */
   readonly only: readonly Labels[];

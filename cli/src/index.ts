@@ -1,0 +1,3 @@
+export { CommandError } from "./errors.ts";
+export type { StartScheduler } from "./commands/experiment.ts";
+export { createProgram } from "./program.ts";

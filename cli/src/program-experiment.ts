@@ -1,0 +1,55 @@
+import { availableParallelism } from "node:os";
+import { InvalidArgumentError, Option } from "commander";
+import type { Command } from "commander";
+import type { StartScheduler } from "./commands/experiment.ts";
+import { positiveNumber, wholeNumber } from "./options.ts";
+import { commandOf, examples, output } from "./program-options.ts";
+import type { Print } from "./program-options.ts";
+
+const MAX_JOBS = 64;
+
+/** @param startScheduler a real kube-scheduler to decide for the default scheduler; null: the imitation does */
+export function addExperiment(program: Command, print: Print, startScheduler: StartScheduler | null): void {
+  program
+    .command("experiment")
+    .description("run a published experiment again, and write results and a report")
+    .argument("[name]", "scenario by name, or a file of one; --quick alone runs all that have a quick run")
+    .option("--list", "print the scenarios")
+    .option("--quick", "fewer points and trials, shorter; fails unless directions are as they must be")
+    .addOption(
+      new Option("--ground <name>", "the queueing model, processes and packets in the lab, or both")
+        .choices(["model", "lab", "both"])
+        .default("model"),
+    )
+    .option("--out <folder>", "where results and report go", "experiment-results")
+    .option("--only <label=value>", "only points with this label; may be said several times", label)
+    .option(
+      "--jobs <number>",
+      "cells of the model that are measured side by side",
+      wholeNumber(1, MAX_JOBS),
+      availableParallelism(),
+    )
+    .option("--scale <number>", "of the lab, in place of the scenario's", positiveNumber)
+    .addOption(output())
+    .action(async (name: string | undefined, options) =>
+      (await import("./commands/experiment.ts")).experimentCommand(name, options, print, startScheduler),
+    );
+  examples(
+    commandOf(program, "experiment"),
+    "% experiment --list",
+    "% experiment figure-3",
+    "% experiment figure-3 --ground both --only rttMs=100",
+    "% experiment --quick",
+  );
+}
+
+/** `users=300`, said several times. */
+function label(
+  text: string,
+  before: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const at = text.indexOf("=");
+  if (at < 1 || at === text.length - 1)
+    throw new InvalidArgumentError(`must be label=value, got ${JSON.stringify(text)}`);
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+}

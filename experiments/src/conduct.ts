@@ -1,0 +1,116 @@
+// One experiment from its file to its report.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createModelGround } from "./ground/model/index.ts";
+import { analyse } from "./report/analysis.ts";
+import { toCsv } from "./report/csv.ts";
+import { reportHtml } from "./report/report.ts";
+import { cellsOf } from "./run/cells.ts";
+import { runExperiment } from "./run/experiment.ts";
+import type { ExperimentDeps, ExperimentOptions } from "./run/experiment.ts";
+import { describeMachine } from "./run/machine.ts";
+import { openStore } from "./run/store.ts";
+import { verdictsOf } from "./run/verdict.ts";
+import type { Verdict } from "./run/verdict.ts";
+import { ScenarioError } from "./scenario/errors.ts";
+import type { Scenario } from "./scenario/model.ts";
+import { loadScenario } from "./scenario/read-scenario.ts";
+
+export interface ConductOptions extends ExperimentOptions {
+  /** The scenario's file. */
+  readonly file: string;
+  readonly quick: boolean;
+  /** Results go to a folder in it, named after the scenario. */
+  readonly out: string;
+  /** As it was typed, for the report. */
+  readonly command: string;
+  /** Of the lab, in place of the scenario's: results must not depend on it. */
+  readonly scale?: number;
+}
+
+export type ConductDeps = Omit<ExperimentDeps, "labGround">;
+
+export interface Conducted {
+  readonly scenario: Scenario;
+  readonly cells: number;
+  readonly measured: number;
+  readonly failed: number;
+  readonly verdicts: readonly Verdict[];
+  readonly files: { readonly html: string; readonly csv: string; readonly json: string };
+}
+
+type Facts = Readonly<Record<string, Readonly<Record<string, string | number>>>>;
+
+/** Throws ScenarioError before anything starts; rejects with the signal's reason when it is ended, and goes on there the next time. */
+export async function conduct(options: ConductOptions, deps: ConductDeps): Promise<Conducted> {
+  const { file, quick, out, command } = options;
+  const scenario = withScale(loadScenario(file, { quick }), options.scale);
+  refuseEmpty(scenario, options);
+  const folder = join(out, quick ? `${scenario.name}-quick` : scenario.name);
+  const store = openStore(join(folder, "cells.jsonl"));
+  const run = await runExperiment(
+    scenario,
+    store,
+    {
+      ...deps,
+      // Sockets and processes only where they are wanted.
+      labGround: async (settings) => (await import("./ground/lab/index.ts")).createLabGround(settings),
+    },
+    options,
+  );
+  const { results } = run;
+  const names = new Set(results.map(({ ground }) => ground));
+  const grounds: Facts = {
+    ...(names.has("model") && scenario.grounds.model !== null
+      ? { model: createModelGround(scenario.grounds.model).describe() }
+      : {}),
+    ...(names.has("lab") ? remembered(join(folder, "lab.json"), run.grounds["lab"]) : {}),
+  };
+  const analyses = analyse(scenario, results);
+  const machine = describeMachine();
+  const files = {
+    html: join(folder, "report.html"),
+    csv: join(folder, "results.csv"),
+    json: join(folder, "results.json"),
+  };
+  writeFileSync(files.html, reportHtml({ scenario, results, command, quick, machine, grounds }));
+  writeFileSync(files.csv, toCsv(results));
+  writeFileSync(
+    files.json,
+    `${JSON.stringify({ command, machine, grounds, scenario, analyses, results }, null, 1)}\n`,
+  );
+  return {
+    scenario,
+    cells: results.length,
+    measured: run.measured,
+    failed: results.filter(({ failure }) => failure !== null).length,
+    verdicts: verdictsOf(scenario, analyses),
+    files,
+  };
+}
+
+function refuseEmpty(scenario: Scenario, { file, only, grounds }: ConductOptions): void {
+  if (cellsOf(scenario, { only, grounds }).length > 0) return;
+  const hasGround = grounds.some((name) => scenario.grounds[name] !== null);
+  const wanted = Object.entries(only).map(([name, value]) => `${name}=${value}`);
+  const message = hasGround
+    ? `points must have ${wanted.join(" and ")}, got none that ${grounds.join(" or ")} measures`
+    : `grounds must have ${grounds.join(" or ")}, got none`;
+  throw new ScenarioError(file, [{ line: 1, message }]);
+}
+
+function withScale(scenario: Scenario, scale: number | undefined): Scenario {
+  const { lab } = scenario.grounds;
+  if (scale === undefined || lab === null) return scenario;
+  return { ...scenario, grounds: { ...scenario.grounds, lab: { ...lab, scale } } };
+}
+
+/** What the lab was is known while it runs; a report of results that were all there says what it said then. */
+function remembered(file: string, facts: Facts[string] | undefined): Facts {
+  if (facts !== undefined) {
+    mkdirSync(join(file, ".."), { recursive: true });
+    writeFileSync(file, JSON.stringify(facts));
+    return { lab: facts };
+  }
+  return existsSync(file) ? { lab: JSON.parse(readFileSync(file, "utf8")) as Facts[string] } : {};
+}

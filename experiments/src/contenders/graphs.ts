@@ -1,0 +1,192 @@
+// The graphs that Isochrone's aggregator would publish of a point: from what is declared before anything ran, from monitoring afterwards.
+import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import type {
+  Channel,
+  ClusterGraphSnapshot,
+  ClusterNode,
+  DeclaredCosts,
+  Link,
+  Workload,
+} from "@isochrone/topology";
+import type { Point, PointCluster } from "../scenario/model.ts";
+import { podsOf } from "./pods.ts";
+import type { Observation, Placement } from "./port.ts";
+
+export const NAMESPACE = "default";
+/** Of a snapshot that is as good as new. */
+const SNAPSHOT = { version: 1, observedAt: "2026-01-01T00:00:00.000Z" } as const;
+const WINDOW_SECONDS = 30;
+const NOTHING_DECLARED = { priority: null, maxNetworkCost: null, minBandwidthBitsPerSecond: null } as const;
+/** What scenarios call by, as 001 names it. */
+const RELATIONSHIP = "HTTPRoute";
+
+/** What pods use of a node. */
+export interface Amounts {
+  readonly cpuMillicores: number;
+  readonly memoryBytes: number;
+}
+
+export interface ClusterGraphOptions {
+  /** By node; what isn't used is available. @default nothing is used */
+  readonly used?: ReadonlyMap<string, Amounts>;
+  /** Of a NetworkTopology. @default none are read */
+  readonly declaredCosts?: DeclaredCosts;
+}
+
+export function clusterGraph(cluster: PointCluster, options: ClusterGraphOptions = {}): ClusterGraph {
+  const { used = new Map<string, Amounts>(), declaredCosts } = options;
+  const { nodes, rttMs } = cluster;
+  const snapshot: ClusterGraphSnapshot = {
+    ...SNAPSHOT,
+    windowSeconds: WINDOW_SECONDS,
+    nodes: nodes.map((node): ClusterNode => {
+      const taken = used.get(node.name) ?? { cpuMillicores: 0, memoryBytes: 0 };
+      return {
+        name: node.name,
+        zone: node.zone,
+        region: node.region,
+        segment: null,
+        ready: true,
+        cordoned: false,
+        allocatableCpuMillicores: node.cpuMillicores,
+        allocatableMemoryBytes: node.memoryBytes,
+        availableCpuMillicores: node.cpuMillicores - taken.cpuMillicores,
+        availableMemoryBytes: node.memoryBytes - taken.memoryBytes,
+        coordinate: null,
+        usageAgeSeconds: 0,
+      };
+    }),
+    links: nodes.flatMap((source, from) =>
+      nodes.flatMap((target, to) => (from === to ? [] : [link(source.name, target.name, rttMs[from]![to]!)])),
+    ),
+    ...(declaredCosts === undefined ? {} : { declaredCosts }),
+  };
+  return new ClusterGraph(snapshot);
+}
+
+function link(source: string, target: string, rttMs: number): Link {
+  return {
+    source,
+    target,
+    method: "udp_rr",
+    ipFamily: 4,
+    rttMs: { p50: rttMs, p90: rttMs, p99: null, mean: rttMs, count: WINDOW_SECONDS },
+    lossRatio: 0,
+    jitterMs: 0,
+    bandwidthBitsPerSecond: { capacity: null, achieved: null, available: null },
+    costMs: rttMs,
+    errorMs: null,
+    origin: "measured",
+    provisional: false,
+    ageSeconds: 0,
+    observedAt: SNAPSHOT.observedAt,
+  };
+}
+
+export interface WorkflowGraphOptions {
+  /** Pods that it shows on nodes. @default none */
+  readonly placement?: Placement;
+  /** Whether callees depend on their callers as well. @default false */
+  readonly bothWays?: boolean;
+  /** Of every declared channel. @default none */
+  readonly maxNetworkCost?: number | null;
+}
+
+/** Every call is a declared channel; what was observed says what it carries. */
+export function workflowGraph(
+  point: Point,
+  before: Observation | null,
+  options: WorkflowGraphOptions = {},
+): WorkflowGraph {
+  const { placement = new Map<string, string>() } = options;
+  const { workflow } = point;
+  const pods = podsOf(point);
+  const workloads = workflow.workloads.map(({ name }): Workload => {
+    const use = before?.use.get(name);
+    return {
+      name,
+      kind: "Deployment",
+      namespace: NAMESPACE,
+      cpuMillicores: use?.cpuMillicores ?? null,
+      memoryBytes: use?.memoryBytes ?? null,
+      pods: pods
+        .filter(({ workload }) => workload === name)
+        .map((pod) => ({ name: pod.name, node: placement.get(pod.name) ?? null })),
+    };
+  });
+  const users = usersOf(point, before);
+  return new WorkflowGraph({
+    ...SNAPSHOT,
+    namespace: NAMESPACE,
+    name: workflow.name,
+    workloads: users === null ? workloads : [...workloads, users],
+    channels: channelsOf(point, before, options),
+  });
+}
+
+function channelsOf(
+  { workflow }: Point,
+  before: Observation | null,
+  { bothWays = false, maxNetworkCost = null }: WorkflowGraphOptions,
+): Channel[] {
+  const declared = { origin: "declared", relationshipType: RELATIONSHIP, maxNetworkCost } as const;
+  const channels = new Map<string, Channel>();
+  const add = (source: string, target: string, fields: Partial<Channel>): void => {
+    const key = JSON.stringify([source, target]);
+    const known = channels.get(key) ?? {
+      source,
+      target,
+      bytesPerSecond: null,
+      requestsPerSecond: null,
+      errorRatio: null,
+      ...NOTHING_DECLARED,
+      origin: "observed",
+      ageSeconds: 0,
+    };
+    channels.set(key, { ...known, ...fields });
+  };
+  for (const { name, calls } of workflow.workloads) {
+    for (const { callee } of calls) {
+      add(name, callee, declared);
+      if (bothWays) add(callee, name, declared);
+    }
+  }
+  for (const { source, target, requestsPerSecond, bytesPerSecond } of before?.traffic ?? [])
+    add(source, target, { requestsPerSecond, bytesPerSecond });
+  return [...channels.values()];
+}
+
+/** Whoever calls the entry from a node that has a name, such as an ingress there: seen in traffic, and never moved. */
+function usersOf({ workflow }: Point, before: Observation | null): Workload | null {
+  const names = new Set(workflow.workloads.map(({ name }) => name));
+  const caller = before?.traffic.find(({ source }) => !names.has(source))?.source;
+  if (caller === undefined || workflow.usersAt === null) return null;
+  const pods = [{ name: `${caller}-0`, node: workflow.usersAt }];
+  return {
+    name: caller,
+    kind: "Unknown",
+    namespace: NAMESPACE,
+    cpuMillicores: null,
+    memoryBytes: null,
+    pods,
+  };
+}
+
+/** What the pods of a placement use, by node; of workloads that were never observed, what they request. */
+export function usedAmounts(
+  point: Point,
+  placement: Placement,
+  before: Observation | null,
+): Map<string, Amounts> {
+  const used = new Map<string, { cpuMillicores: number; memoryBytes: number }>();
+  for (const pod of podsOf(point)) {
+    const node = placement.get(pod.name);
+    if (node === undefined) continue;
+    const sum = used.get(node) ?? { cpuMillicores: 0, memoryBytes: 0 };
+    const use = before?.use.get(pod.workload) ?? pod;
+    sum.cpuMillicores += use.cpuMillicores;
+    sum.memoryBytes += use.memoryBytes;
+    used.set(node, sum);
+  }
+  return used;
+}

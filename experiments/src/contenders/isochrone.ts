@@ -1,0 +1,205 @@
+// Isochrone as it is installed: the joint planner for pods that wait, kube-scheduler for those that it has no plan for, and the descheduler.
+import {
+  DEFAULT_PLAN_SETTINGS,
+  decideMoves,
+  EXACT_PAIRS,
+  exactPlan,
+  exclusionOf,
+  inQueueOrder,
+  NO_MEMORY,
+  plan,
+} from "@isochrone/placement";
+import type {
+  DescheduleInput,
+  DescheduleMemory,
+  MovablePod,
+  MoveRules,
+  PlanProblem,
+  SpreadLimits,
+} from "@isochrone/placement";
+import type { Random } from "@isochrone/runtime";
+import type { Point } from "../scenario/model.ts";
+import { deploymentObject } from "./api-objects.ts";
+import type { PodObject } from "./api-objects.ts";
+import { ModelCheck } from "./cluster-check.ts";
+import type { ContenderDeps } from "./deps.ts";
+import { NAMESPACE } from "./graphs.ts";
+import { loadSolver } from "./highs.ts";
+import { scheduleAll } from "./kube-scheduler/imitation.ts";
+import type { SchedulingRequest } from "./kube-scheduler/port.ts";
+import { placedObjects, planningOfPlaced, planningOfWaiting, spreadLimits } from "./planning.ts";
+import { requestOf, together } from "./pods.ts";
+import { ContenderError } from "./port.ts";
+import type { Contender, Observation, Placement, PodMove } from "./port.ts";
+
+/** A proof takes the service this much at least, or it isn't tried. */
+const EXACT_MS = 100;
+/** The descheduler waits for a larger move so many times its rounds at most: after that a run with equal figures decides nothing new. */
+const PATIENCE = 2;
+
+export class IsochroneContender implements Contender {
+  readonly id = "isochrone";
+  readonly by: string;
+  readonly #deps: ContenderDeps;
+  readonly #spread: SpreadLimits;
+  readonly #rules: MoveRules;
+  #memory: DescheduleMemory = NO_MEMORY;
+  #nowMs = Date.parse("2026-02-01T00:00:00Z");
+  /** By pod, how often it was evicted: each time another one comes in its place. */
+  readonly #evictions = new Map<string, number>();
+
+  constructor(deps: ContenderDeps) {
+    this.#deps = deps;
+    const { planner, descheduler } = deps.product;
+    this.#spread = spreadLimits(planner);
+    this.#rules = { ...descheduler, ...DEFAULT_PLAN_SETTINGS };
+    const scheduler = deps.kubeScheduler === undefined ? "an imitation of kube-scheduler" : "kube-scheduler";
+    this.by = `planner and descheduler of Isochrone, and ${scheduler} for pods without a plan`;
+  }
+
+  async place(
+    point: Point,
+    before: Observation | null,
+    random: Random,
+    kept: Placement = new Map(),
+  ): Promise<Placement> {
+    const request = requestOf(point, before?.cluster ?? point.cluster, kept);
+    try {
+      const planned = await this.#plan(point, before, request);
+      const rest = {
+        nodes: request.nodes,
+        pods: request.pods.filter(({ name }) => !planned.has(name)),
+        placed: [
+          ...request.placed,
+          ...request.pods.flatMap((pod) =>
+            planned.has(pod.name) ? [[pod, planned.get(pod.name)!] as const] : [],
+          ),
+        ],
+      };
+      const unplanned = await this.#schedule(rest, random);
+      return together(request, new Map([...planned, ...unplanned]));
+    } catch (error) {
+      throw new ContenderError(this.id, (error as Error).message, { cause: error });
+    }
+  }
+
+  /**
+   * One round is as many runs of the descheduler as it takes to move something, or to be content: its runs look at what is measured over a long
+   * time, and only the same move that has paid in `rounds` of them is made.
+   */
+  async adjust(point: Point, placement: Placement, observed: Observation): Promise<readonly PodMove[]> {
+    for (let run = 0; run < PATIENCE * this.#rules.rounds; run++) {
+      this.#nowMs += this.#deps.product.descheduler.intervalMs;
+      const input = this.#survey(point, placement, observed);
+      const { moves, memory } = decideMoves(input);
+      this.#memory = memory;
+      if (moves.length === 0) continue;
+      for (const { pod } of moves) this.#evictions.set(pod.name, (this.#evictions.get(pod.name) ?? 0) + 1);
+      return moves.map(({ pod, from, to }) => ({ pod: pod.name, from, to }));
+    }
+    return [];
+  }
+
+  async close(): Promise<void> {}
+
+  /** Nodes of the pods that the planner has one for. */
+  async #plan(point: Point, before: Observation | null, request: SchedulingRequest): Promise<Placement> {
+    const { clock, product } = this.#deps;
+    const { planMs, seed, exact } = product.planner;
+    const uidOf = (pod: string): string => this.#uidOf(pod);
+    const { model, pods, problem } = planningOfWaiting({
+      point,
+      before,
+      request,
+      spread: this.#spread,
+      uidOf,
+    });
+    const now = (): number => clock.monotonic();
+    // The service searches small plans for 20 ms of its event loop. They are as good by then; here they end by their effort, whatever else runs.
+    const found = plan(problem, { seed, now, deadlineMs: now() + planMs, partial: true });
+    // The service leaves pods to kube-scheduler of whose workflow it knows no channel.
+    if (found.traffic === "none") return new Map();
+    const pairs = pods.length * problem.nodes.length;
+    const isProvable = exact && planMs >= EXACT_MS && pairs <= EXACT_PAIRS && found.complete;
+    const assignment =
+      (isProvable && found.ended !== "optimal" ? await proven(problem, planMs, now) : null) ??
+      found.assignment;
+    const { steps } = inQueueOrder({ model, pods, assignment });
+    return new Map(
+      steps
+        .filter(({ rejection }) => rejection === null)
+        .map(({ pod, node }) => [pods[pod]!.metadata.name, problem.nodes[node]!.name]),
+    );
+  }
+
+  async #schedule(request: SchedulingRequest, random: Random): Promise<Placement> {
+    if (request.pods.length === 0) return new Map();
+    return this.#deps.kubeScheduler?.schedule(request) ?? scheduleAll(request, random);
+  }
+
+  #survey(point: Point, placement: Placement, observed: Observation): DescheduleInput {
+    const request = requestOf(point, observed.cluster, placement);
+    const uidOf = (pod: string): string => this.#uidOf(pod);
+    const input = { point, before: observed, request, spread: this.#spread, uidOf };
+    const { model, pods, problem } = planningOfPlaced(input, (pod) => this.#mayMove(point, pod, request));
+    const objects = placedObjects(input);
+    const movable = pods.map(({ metadata: { name, uid } }): MovablePod => {
+      const owner = request.placed.find(([pod]) => pod.name === name)![0].workload;
+      const replicas = request.placed.filter(([pod]) => pod.workload === owner);
+      return { uid, namespace: NAMESPACE, name, owner, replicaNodes: replicas.map(([, node]) => node) };
+    });
+    return {
+      nowMs: this.#nowMs,
+      rules: this.#rules,
+      workflows:
+        movable.length === 0 ? [] : [{ key: `${NAMESPACE}/${point.workflow.name}`, problem, pods: movable }],
+      health: {
+        pods: request.placed.length + request.pods.length,
+        unreadyPods: request.pods.length,
+        nodes: request.nodes.length,
+        unreadyNodes: 0,
+      },
+      memory: this.#memory,
+      uids: new Set(objects.map(({ metadata }) => metadata.uid)),
+      cluster: new ModelCheck(model, new Map(objects.map((pod) => [pod.metadata.uid, pod]))),
+    };
+  }
+
+  /** What the service leaves alone stays here too: a workload's only replica above all, unless its owner has said otherwise. */
+  #mayMove(point: Point, pod: PodObject, { placed }: SchedulingRequest): boolean {
+    const { descheduler } = this.#deps.product;
+    const owner = point.workflow.workloads.find(({ name }) => name === pod.metadata.labels["app"])!;
+    const ready = placed.filter(([{ workload }]) => workload === owner.name).length;
+    const deployment = deploymentObject(owner, ready);
+    const context = {
+      pod,
+      controller: deployment,
+      workload: deployment,
+      replacementIsGated: true,
+      claim: () => undefined,
+      volume: () => undefined,
+      moveInFlight: false,
+      lastMove: null,
+    };
+    const allowSingleReplicas =
+      descheduler.allowSingleReplicas || point.workflow.movesSingleReplicas === true;
+    return (
+      exclusionOf(context, { ...descheduler, minPodAgeMs: 0, allowSingleReplicas }, this.#nowMs) === null
+    );
+  }
+
+  #uidOf(pod: string): string {
+    return `${pod}.${this.#evictions.get(pod) ?? 0}`;
+  }
+}
+
+/** null: nothing is proven in time; the plan that was found is good enough. */
+async function proven(problem: PlanProblem, planMs: number, now: () => number): Promise<Int32Array | null> {
+  const solve = await loadSolver();
+  try {
+    const proof = await exactPlan(problem, { solve, now, deadlineMs: now() + planMs });
+    return proof.kind === "optimal" ? proof.assignment : null;
+  } catch {
+    return null;
+  }
+}

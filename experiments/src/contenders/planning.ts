@@ -1,0 +1,68 @@
+// From a point to the planner's problem, by the same steps as in the service: raw objects, the model of kube-scheduler's filters, the graphs.
+import { planProblem, replacementOf, SchedulingModel } from "@isochrone/placement";
+import type { FeasiblePlanProblem, SpreadLimits } from "@isochrone/placement";
+import type { Point } from "../scenario/model.ts";
+import { nodeObject, podObject } from "./api-objects.ts";
+import type { PodObject } from "./api-objects.ts";
+import type { ProductSettings } from "./deps.ts";
+import { clusterGraph, usedAmounts, workflowGraph } from "./graphs.ts";
+import type { SchedulingRequest } from "./kube-scheduler/port.ts";
+import { staying } from "./pods.ts";
+import type { Observation } from "./port.ts";
+
+export interface Planning {
+  readonly model: SchedulingModel;
+  /** Those that are planned, in the problem's order. */
+  readonly pods: readonly PodObject[];
+  readonly problem: FeasiblePlanProblem;
+}
+
+export interface PlanningInput {
+  readonly point: Point;
+  readonly before: Observation | null;
+  readonly request: SchedulingRequest;
+  readonly spread: SpreadLimits;
+  /** Of a pod as it is now. @default its name */
+  readonly uidOf?: (pod: string) => string;
+}
+
+/** Of the pods that wait, around those that are placed. */
+export function planningOfWaiting(input: PlanningInput): Planning {
+  const { request, uidOf = (pod) => pod } = input;
+  const pods = request.pods.map((pod) => podObject(pod, uidOf(pod.name), null));
+  return planningOf(input, pods);
+}
+
+/** Of pods that are placed: where would they be, were they placed now? @param mayMove others stay */
+export function planningOfPlaced(input: PlanningInput, mayMove: (pod: PodObject) => boolean): Planning {
+  const pods = placedObjects(input).filter((pod) => mayMove(pod));
+  return planningOf(input, pods.map(replacementOf));
+}
+
+export function placedObjects({ request, uidOf = (pod) => pod }: PlanningInput): PodObject[] {
+  return request.placed.map(([pod, node]) => podObject(pod, uidOf(pod.name), node));
+}
+
+function planningOf(input: PlanningInput, pods: readonly PodObject[]): Planning {
+  const { point, before, request, spread } = input;
+  const placement = staying(request);
+  const model = SchedulingModel.of({ nodes: request.nodes.map(nodeObject), pods: placedObjects(input) });
+  const all = [...request.pods, ...request.placed.map(([pod]) => pod)];
+  const workloads = new Map(all.map(({ name, workload }) => [name, workload]));
+  const problem = planProblem({
+    model,
+    pods,
+    cluster: clusterGraph(before?.cluster ?? point.cluster, { used: usedAmounts(point, placement, before) }),
+    workflow: workflowGraph(point, before, { placement }),
+    spread,
+    workloadOf: ({ metadata }) => workloads.get(metadata.name) ?? null,
+  });
+  return { model, pods, problem };
+}
+
+/** As the service reads its settings: 0 stands for no limit. */
+export function spreadLimits(planner: ProductSettings["planner"]): SpreadLimits {
+  const { hostnameMaxSkew, zoneMaxSkew, minNodes, minZones } = planner;
+  const limit = (skew: number): number | null => (skew === 0 ? null : skew);
+  return { hostnameMaxSkew: limit(hostnameMaxSkew), zoneMaxSkew: limit(zoneMaxSkew), minNodes, minZones };
+}

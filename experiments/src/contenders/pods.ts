@@ -1,0 +1,61 @@
+// What a point has to place: its pods, and the nodes as a cluster would show them.
+import type { Point, PointCluster, PointWorkload } from "../scenario/model.ts";
+import type { SchedulableNode, SchedulingRequest, WaitingPod } from "./kube-scheduler/port.ts";
+import type { Placement } from "./port.ts";
+
+/** kubelet's default. */
+export const MAX_PODS = 110;
+
+/** In the order in which a workflow is applied: workloads as the scenario creates them, replicas one after the other. */
+export function podsOf({ workflow }: Point): WaitingPod[] {
+  const { created, workloads } = workflow;
+  const inOrder =
+    created === undefined
+      ? workloads
+      : workloads.toSorted((a, b) => created.indexOf(a.name) - created.indexOf(b.name));
+  return inOrder.flatMap((workload) =>
+    Array.from({ length: workload.replicas }, (_, replica) => podOf(workload, replica)),
+  );
+}
+
+function podOf({ name, requests, pinnedTo }: PointWorkload, replica: number): WaitingPod {
+  return {
+    name: `${name}-${replica}`,
+    workload: name,
+    cpuMillicores: requests.cpuMillicores ?? 0,
+    memoryBytes: requests.memoryBytes ?? 0,
+    pinnedTo,
+  };
+}
+
+export function nodesOf({ nodes }: PointCluster): SchedulableNode[] {
+  return nodes.map((node) => ({ ...node, maxPods: MAX_PODS }));
+}
+
+/** @param kept pods that stay; those on nodes that are gone wait as the others do */
+export function requestOf(point: Point, cluster: PointCluster, kept: Placement): SchedulingRequest {
+  const there = new Set(cluster.nodes.map(({ name }) => name));
+  const pods = podsOf(point);
+  const nodeOf = ({ name }: WaitingPod): string | null => {
+    const node = kept.get(name);
+    return node !== undefined && there.has(node) ? node : null;
+  };
+  return {
+    nodes: nodesOf(cluster),
+    pods: pods.filter((pod) => nodeOf(pod) === null),
+    placed: pods.flatMap((pod): [WaitingPod, string][] => {
+      const node = nodeOf(pod);
+      return node === null ? [] : [[pod, node]];
+    }),
+  };
+}
+
+/** Where the pods are that stay. */
+export function staying({ placed }: SchedulingRequest): Placement {
+  return new Map(placed.map(([{ name }, node]) => [name, node]));
+}
+
+/** All pods of the point: those that stayed and those that were placed now. */
+export function together(request: SchedulingRequest, placed: Placement): Placement {
+  return new Map([...staying(request), ...placed]);
+}

@@ -1,0 +1,115 @@
+// KEP-260's Go plugins as coded: pods in the order of TopologicalSort, NetworkOverhead filters and scores. They move no pods.
+import { createNetworkOverhead, workloadOrder } from "@isochrone/placement";
+import type { SortAlgorithm } from "@isochrone/placement";
+import type { Random } from "@isochrone/runtime";
+import type { DeclaredCosts } from "@isochrone/topology";
+import type { Point, PointCluster, PointWorkflow } from "../scenario/model.ts";
+import { clusterGraph, workflowGraph } from "./graphs.ts";
+import { scheduleAll } from "./kube-scheduler/imitation.ts";
+import type { SchedulingRequest } from "./kube-scheduler/port.ts";
+import { requestOf, staying, together } from "./pods.ts";
+import { ContenderError } from "./port.ts";
+import type { Contender, Observation, Placement, PodMove } from "./port.ts";
+import { strategyPlugin } from "./strategy-plugin.ts";
+
+/** [1] kubernetes-sigs/scheduler-plugins, manifests/networktopology/scheduler-config.yaml: "to favor allocation schemes with lower latency". */
+const NETWORK_OVERHEAD_WEIGHT = 5;
+/** [1] as well: "preferably avoid the combination of NodeResourcesFit with NetworkOverhead". It still filters. */
+const WEIGHTS = { NodeResourcesFit: 0 } as const;
+/** As its authors' AppGroup of Online Boutique has it (appgroup-api, manifests/onlineBoutique-appGroup-example.yaml). */
+const SORT: SortAlgorithm = "AlternateKahn";
+
+export class UpstreamContender implements Contender {
+  readonly id = "upstream";
+  readonly by =
+    "TopologicalSort and NetworkOverhead of KEP-260 as coded, in an imitation of kube-scheduler 1.35";
+  readonly #strategy = createNetworkOverhead("upstream");
+
+  async place(
+    point: Point,
+    before: Observation | null,
+    random: Random,
+    kept: Placement = new Map(),
+  ): Promise<Placement> {
+    const cluster = before?.cluster ?? point.cluster;
+    const request = inTopologicalOrder(requestOf(point, cluster, kept), point.workflow);
+    const costs = networkTopology(cluster);
+    const graphs = {
+      cluster: clusterGraph(cluster, { declaredCosts: costs }),
+      workflow: workflowGraph(point, before, {
+        placement: staying(request),
+        // As in that AppGroup: the plugin looks at dependencies alone, and whoever is placed before those that it depends on would be placed blindly.
+        bothWays: true,
+        maxNetworkCost: highest(costs),
+      }),
+    };
+    try {
+      const extra = strategyPlugin(this.#strategy, NETWORK_OVERHEAD_WEIGHT, graphs);
+      return together(request, scheduleAll(request, random, { weights: WEIGHTS, extra }));
+    } catch (error) {
+      throw new ContenderError(this.id, (error as Error).message, { cause: error });
+    }
+  }
+
+  async adjust(): Promise<readonly PodMove[]> {
+    return [];
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** An AppGroup of the workflow's calls, both ways. Where that makes a cycle, upstream keeps the order of its spec. */
+function inTopologicalOrder(request: SchedulingRequest, workflow: PointWorkflow): SchedulingRequest {
+  const { order } = workloadOrder(appGroup(workflow), SORT);
+  const indexOf = new Map(order.map(({ workload, index }) => [workload.selector, index]));
+  const pods = request.pods.toSorted((a, b) => indexOf.get(a.workload)! - indexOf.get(b.workload)!);
+  return { ...request, pods };
+}
+
+function appGroup({ workloads }: PointWorkflow): object {
+  const named = (name: string): object => ({ kind: "Deployment", name, selector: name });
+  return {
+    topologySortingAlgorithm: SORT,
+    workloads: workloads.map(({ name, calls }) => {
+      const callers = workloads.filter((other) => other.calls.some(({ callee }) => callee === name));
+      const peers = new Set([...calls.map(({ callee }) => callee), ...callers.map((caller) => caller.name)]);
+      return {
+        workload: named(name),
+        dependencies: [...peers].map((peer) => ({ workload: named(peer) })),
+      };
+    }),
+  };
+}
+
+/** Costs between regions, and between zones of a region: whole milliseconds of the mean round trip, as its controller reads netperf's. */
+export function networkTopology({ nodes, rttMs }: PointCluster): DeclaredCosts {
+  const regions = new Map<string, number[]>();
+  const zones = new Map<string, number[]>();
+  for (const [from, a] of nodes.entries()) {
+    for (const [to, b] of nodes.entries()) {
+      const ms = rttMs[from]![to]!;
+      if (a.region !== b.region) append(regions, a.region, b.region, ms);
+      else if (a.zone !== b.zone) append(zones, a.zone, b.zone, ms);
+    }
+  }
+  return { source: "round trips", unitMs: 1, zones: entries(zones), regions: entries(regions) };
+}
+
+function append(lists: Map<string, number[]>, from: string, to: string, ms: number): void {
+  const key = JSON.stringify([from, to]);
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [ms]);
+  else list.push(ms);
+}
+
+function entries(lists: ReadonlyMap<string, readonly number[]>): DeclaredCosts["zones"] {
+  return [...lists].map(([key, all]) => {
+    const [from, to] = JSON.parse(key) as [string, string];
+    return { from, to, cost: Math.max(1, Math.round(all.reduce((sum, ms) => sum + ms, 0) / all.length)) };
+  });
+}
+
+/** Scenarios set no limits, and a dependency without one has a limit of 0: so none is beyond it. */
+function highest({ zones, regions }: DeclaredCosts): number {
+  return Math.max(1, ...[...zones, ...regions].map(({ cost }) => cost));
+}

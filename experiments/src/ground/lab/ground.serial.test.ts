@@ -1,0 +1,109 @@
+// The lab against the model and against what was asked of it. It measures: see test/experiments/validate.ts for the whole table.
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Point } from "../../scenario/model.ts";
+import type { Running } from "../port.ts";
+import { callTo, placed, pointOf, workloadOf } from "../testing/points.ts";
+import { validateGrounds } from "../validation/validate.ts";
+import { createLabGround } from "./ground.ts";
+import { bestLinks, LINK_KINDS } from "./links.ts";
+import type { LinkKind } from "./links.ts";
+
+const TOLERANCE = 0.15;
+
+const mean = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+async function start(
+  point: Point,
+  pods: Record<string, string[]>,
+  scale: number,
+  links: LinkKind = "relay",
+): Promise<Running> {
+  const settings = { scale, only: [], durationSeconds: 10, trials: 1 };
+  const ground = await createLabGround(settings, { links });
+  const running = await ground.start(point, placed(pods), 5, new AbortController().signal);
+  onTestFinished(async () => {
+    await running.stop();
+    await ground.close();
+  });
+  return running;
+}
+
+const pair = (probability: number) => [
+  workloadOf("a", {
+    cpuMs: 4,
+    calls: [callTo("b", { probability, requestBytes: 100, responseBytes: 3_000 })],
+  }),
+  workloadOf("b", { cpuMs: 8 }),
+];
+
+describe("the lab", () => {
+  it.each(LINK_KINDS)("carries a workflow over links of kind %s, and observes it", async (links) => {
+    if (links === "namespaces" && (await bestLinks()) !== links) return;
+    const point = pointOf({ workloads: pair(1), cores: [1, 1], rttMs: 25, load: { users: 20 } });
+    const running = await start(point, { n1: ["a-0"], n2: ["b-0"] }, 4, links);
+    const { responseMs, failed } = await running.run(8);
+    expect(failed).toBe(0);
+    expect(responseMs).toHaveLength(40);
+    expect(mean(responseMs)).toBeGreaterThan(37);
+    expect(mean(responseMs)).toBeLessThan(37 * 1.5);
+    const { use, traffic } = running.observe();
+    expect(use.get("b")!.cpuMillicores / 160).toBeCloseTo(1, 0);
+    expect(traffic).toHaveLength(1);
+    expect(traffic[0]!.requestsPerSecond / 20).toBeCloseTo(1, 0);
+    expect(traffic[0]!.bytesPerSecond / traffic[0]!.requestsPerSecond).toBeCloseTo(3_100, -2);
+  });
+
+  it("counts users' way, follows changes of latency and calls, and moves pods", async () => {
+    const changes = [
+      { kind: "region-latency", atSeconds: 0, region: "r2", factor: 3 },
+      { kind: "call-probability", atSeconds: 6, caller: "a", callee: "b", probability: 0.001 },
+    ] as const;
+    const point = pointOf({ workloads: pair(1), cores: [1, 1], rttMs: 20, usersAt: "n2", changes });
+    const running = await start(point, { n1: ["a-0"], n2: ["b-0"] }, 2);
+    const before = mean((await running.run(3)).responseMs);
+    expect(before).toBeGreaterThan(52);
+    expect(before).toBeLessThan(52 * 1.5);
+    running.beginChanges();
+    await running.run(1);
+    expect(mean((await running.run(4)).responseMs)).toBeGreaterThan(132);
+    expect(running.observe().cluster.rttMs[0]![1]).toBe(60);
+    await running.run(2);
+    expect(mean((await running.run(3)).responseMs)).toBeLessThan(110);
+    await running.move([{ pod: "a-0", from: "n1", to: "n2" }]);
+    await running.run(6);
+    const after = await running.run(3);
+    expect(after.failed).toBe(0);
+    expect(mean(after.responseMs)).toBeLessThan(30);
+  });
+
+  it("loses what a dead node held, and has it again once it is placed anew", async () => {
+    const changes = [{ kind: "node-down", atSeconds: 0, node: "n2" }] as const;
+    const point = pointOf({ workloads: pair(1), cores: [1, 1], rttMs: 5, changes });
+    const running = await start(point, { n1: ["a-0"], n2: ["b-0"] }, 2);
+    expect((await running.run(2)).failed).toBe(0);
+    running.beginChanges();
+    await running.run(2);
+    expect((await running.run(2)).responseMs).toHaveLength(0);
+    expect(running.observe().cluster.nodes.map(({ name }) => name)).toEqual(["n1"]);
+    await running.move([{ pod: "b-0", from: "n2", to: "n1" }]);
+    await running.run(4);
+    expect((await running.run(2)).failed).toBe(0);
+  });
+
+  it("has the p95 of the model, as far as chance allows in so short a time", async () => {
+    const { comparisons } = await validateGrounds({
+      scale: 8,
+      otherScale: 16,
+      seconds: 25,
+      loads: ["medium"],
+      rttsMs: [50],
+      signal: new AbortController().signal,
+      say: () => {},
+    });
+    expect(comparisons).toHaveLength(2);
+    for (const { failed, deviation, chance } of comparisons) {
+      expect(failed).toBe(0);
+      expect(Math.abs(deviation)).toBeLessThan(TOLERANCE + 2 * chance);
+    }
+  });
+});

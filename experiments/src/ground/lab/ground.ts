@@ -1,0 +1,282 @@
+import { availableParallelism, getPriority, release, setPriority } from "node:os";
+import { LabCluster, readBehaviour } from "@isochrone/lab";
+import { createMemoryStore } from "@isochrone/kubernetes/memory";
+import { createLogger, seededRandom, systemClock } from "@isochrone/runtime";
+import type { Logger } from "@isochrone/runtime";
+import type { Observation, Placement, PodMove } from "../../contenders/port.ts";
+import type { Change, LabSettings, Point } from "../../scenario/model.ts";
+import { ClusterState } from "../cluster-state.ts";
+import { CALL_TIMEOUT_MS, MAX_PENDING, REQUEST_TIMEOUT_MS } from "../limits.ts";
+import { observe } from "../observe.ts";
+import type { Ground, Running, Stretch } from "../port.ts";
+import { periodMs, phasesMs } from "../users.ts";
+import { zeroLoadMs } from "../zero-load.ts";
+import { BoundPods } from "./bound-pods.ts";
+import { annotationsOf, manifestOf } from "./manifest.ts";
+import { bestLinks, createLinks } from "./links.ts";
+import type { LinkKind, Links } from "./links.ts";
+import { channelKey, trafficOf } from "./sidecar-traffic.ts";
+import type { ChannelTotals } from "./sidecar-traffic.ts";
+
+const READY_WITHIN_MS = 60_000;
+/** Before the first stretch: connections come up with the first requests, each paying a round trip more. */
+const CONNECTING_MS = 2_000;
+const CONNECTING_RESPONSES = 3;
+
+export interface LabGroundOptions {
+  /** @default namespaces where this machine allows them, else the relay */
+  readonly links?: LinkKind;
+  /** @default errors alone, to standard error */
+  readonly logger?: Logger;
+}
+
+interface Lab {
+  readonly scale: number;
+  readonly links: LinkKind;
+  readonly logger: Logger;
+}
+
+/**
+ * The workflow as processes that speak HTTP over delayed links, one for each pod with its sidecar, and another for the users.
+ *
+ * At scale S everything happens S times slower: users send S times less often, the pods' CPU is S times slower, ways are S times longer;
+ * response times are divided by S again. That is the whole system in slow motion: utilisation, queues and the share of the network in a
+ * response are those of the original, while this machine does 1/S of the work each second. (With fewer users and less CPU alone, work
+ * would take S times longer and ways would not: no response time would mean anything.)
+ */
+export async function createLabGround(
+  settings: LabSettings,
+  options: LabGroundOptions = {},
+): Promise<Ground> {
+  const lab: Lab = {
+    scale: settings.scale,
+    links: options.links ?? (await bestLinks()),
+    logger: options.logger ?? errorsOnly(),
+  };
+  const restorePriority = goFirst();
+  return {
+    name: "lab",
+    describe: () => ({
+      kind: "processes and HTTP through delayed links",
+      scale: settings.scale,
+      kernel: release(),
+      cores: availableParallelism(),
+      links: lab.links === "relay" ? "relay on loopback addresses" : "network namespaces on an emulated wire",
+      cpu: "budget of each node, shared equally by its busy pods; work is burnt",
+    }),
+    start: (point, placement, seed, signal) => startLab(lab, point, placement, seed, signal),
+    close: () => {
+      restorePriority();
+      return Promise.resolve();
+    },
+  };
+}
+
+/** Before whatever else runs on the machine, where that is allowed; processes inherit it. What comes in time is part of the measurement. */
+const NICENESS = -10;
+
+/** Gives back how to undo it. */
+function goFirst(): () => void {
+  const before = getPriority();
+  try {
+    setPriority(NICENESS);
+    return () => setPriority(before);
+  } catch {
+    return () => {};
+  }
+}
+
+function errorsOnly(): Logger {
+  return createLogger({ service: "lab", level: "error", format: "text", destination: process.stderr });
+}
+
+const dilated = (rttMs: readonly (readonly number[])[], scale: number): number[][] =>
+  rttMs.map((row) => row.map((rtt) => rtt * scale));
+
+async function startLab(
+  { scale, links: kind, logger }: Lab,
+  point: Point,
+  placement: Placement,
+  seed: number,
+  signal: AbortSignal,
+): Promise<Running> {
+  const { nodes, rttMs } = point.cluster;
+  const links = await createLinks({ kind, cluster: { nodes, rttMs: dilated(rttMs, scale) }, logger, seed });
+  const usersAt = point.workflow.usersAt ?? links.usersPlace;
+  const store = createMemoryStore({ clock: systemClock });
+  const pods = new BoundPods(store);
+  let cluster: LabCluster | null = null;
+  try {
+    await pods.createNodes(point.cluster.nodes);
+    cluster = await LabCluster.start({
+      store,
+      network: links.network,
+      sites: point.cluster.nodes,
+      controlPlane: "real",
+      manifest: manifestOf(point),
+      clock: systemClock,
+      random: seededRandom(seed),
+      logger,
+      cpuBudget: { slowdown: scale },
+      load: {
+        phasesMs: Array.from(phasesMs(point.load, seed), (phase) => phase * scale),
+        periodMs: periodMs(point.load) * scale,
+        timeoutMs: REQUEST_TIMEOUT_MS * scale,
+        maxPending: MAX_PENDING,
+      },
+      pods: { callTimeoutMs: CALL_TIMEOUT_MS * scale, idleTimeoutMs: 600_000, niceness: null },
+      ...(usersAt === undefined ? {} : { usersAt }),
+    });
+    await pods.create(point.workflow.workloads, placement);
+    await cluster.waitReady(READY_WITHIN_MS, signal);
+    const responseMs = zeroLoadMs(point, placement, 0) * scale;
+    await systemClock.sleep(CONNECTING_MS + CONNECTING_RESPONSES * responseMs, signal);
+    return new LabRun({ scale, point, signal, links, pods, cluster });
+  } catch (error) {
+    await cluster?.stop();
+    await links.close();
+    throw error;
+  }
+}
+
+interface Parts {
+  readonly scale: number;
+  readonly point: Point;
+  readonly signal: AbortSignal;
+  readonly links: Links;
+  readonly pods: BoundPods;
+  readonly cluster: LabCluster;
+}
+
+interface Totals {
+  readonly atMs: number;
+  /** By pod of the lab. */
+  readonly workedMs: ReadonlyMap<string, number>;
+  readonly traffic: ReadonlyMap<string, ChannelTotals>;
+}
+
+class LabRun implements Running {
+  readonly #parts: Parts;
+  readonly #state: ClusterState;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #stretchEndMs: number | null = null;
+  #moving: Promise<void> = Promise.resolve();
+  /** What went wrong beside the stretches; the next one tells. */
+  #failure: Error | null = null;
+  #observation: Observation | null = null;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#state = new ClusterState(parts.point.cluster);
+  }
+
+  beginChanges(): void {
+    const nowMs = systemClock.monotonic();
+    const fromMs = this.#stretchEndMs ?? nowMs;
+    for (const change of this.#parts.point.changes) {
+      const afterMs = fromMs + change.atSeconds * 1000 - nowMs;
+      const timer = setTimeout(() => this.#beside(this.#change(change)), Math.max(0, afterMs));
+      this.#timers.add(timer);
+    }
+  }
+
+  async run(seconds: number): Promise<Stretch> {
+    const { cluster, scale, signal } = this.#parts;
+    const before = await this.#totals();
+    this.#stretchEndMs = (this.#stretchEndMs ?? systemClock.monotonic()) + seconds * 1000;
+    const aborted = new Promise<never>((_, reject) =>
+      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }),
+    );
+    signal.throwIfAborted();
+    const { responseMs } = await Promise.race([cluster.stretch(seconds * 1000), aborted]);
+    if (this.#failure !== null) throw this.#failure;
+    this.#observation = this.#observe(before, await this.#totals());
+    const answered = responseMs.filter((response) => response !== null);
+    return {
+      responseMs: Float64Array.from(answered, (response) => response / scale),
+      failed: responseMs.length - answered.length,
+    };
+  }
+
+  observe(): Observation {
+    if (this.#observation === null) throw new Error("there is nothing to observe before the first stretch");
+    return this.#observation;
+  }
+
+  move(moves: readonly PodMove[]): Promise<void> {
+    const { pods, signal } = this.#parts;
+    const before = this.#moving;
+    this.#moving = (async () => {
+      await before;
+      for (const { pod, to } of moves) await pods.move(pod, to, signal);
+    })();
+    this.#beside(this.#moving);
+    return Promise.resolve();
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    await this.#parts.cluster.stop();
+    await this.#parts.links.close();
+  }
+
+  #beside(work: Promise<void>): void {
+    work.catch((error: unknown) => {
+      if (!this.#parts.signal.aborted) this.#failure ??= error as Error;
+    });
+  }
+
+  async #change(change: Change): Promise<void> {
+    const { links, cluster, scale, point } = this.#parts;
+    this.#state.apply(change);
+    if (change.kind === "node-down") return this.#nodeDown(change.node);
+    if (change.kind === "region-latency") return links.set(dilated(this.#state.rttMs, scale));
+    const { caller, callee, probability } = change;
+    const workload = point.workflow.workloads.find(({ name }) => name === caller)!;
+    const calls = workload.calls.map((call) => (call.callee === callee ? { ...call, probability } : call));
+    const annotations = annotationsOf({ ...workload, calls }, caller === point.workflow.entry);
+    cluster.setBehaviour(
+      caller,
+      readBehaviour(annotations, (_, message) => {
+        throw new RangeError(message);
+      }),
+    );
+  }
+
+  /** As the control plane would, but at once: its pods go from the list, so that nobody is sent there any more. */
+  async #nodeDown(node: string): Promise<void> {
+    const { cluster, pods } = this.#parts;
+    const gone = cluster.pods().filter((pod) => pod.node === node);
+    await cluster.killNode(node);
+    for (const { name } of gone) await pods.remove(pods.nameOf(name) ?? "", { gracePeriodSeconds: 0 });
+  }
+
+  async #totals(): Promise<Totals> {
+    const { cluster } = this.#parts;
+    const traffic = trafficOf(await cluster.sidecarPages());
+    return { atMs: systemClock.monotonic(), workedMs: cluster.workedMs(), traffic };
+  }
+
+  /** Rates of the point's own time: S times those of the wall's. */
+  #observe(before: Totals, after: Totals): Observation {
+    const { point, scale, pods } = this.#parts;
+    const { workloads } = point.workflow;
+    const workedMs = new Map<string, number>();
+    for (const [pod, worked] of after.workedMs) {
+      const workload = (pods.nameOf(pod) ?? "").replace(/-\d+$/, "");
+      const since = worked - (before.workedMs.get(pod) ?? 0);
+      workedMs.set(workload, (workedMs.get(workload) ?? 0) + since);
+    }
+    const edges = workloads.flatMap(({ name, calls }) => calls.map(({ callee }) => channelKey(name, callee)));
+    const counted = (edge: number, field: keyof ChannelTotals): number => {
+      const key = edges[edge]!;
+      return Math.max(0, (after.traffic.get(key)?.[field] ?? 0) - (before.traffic.get(key)?.[field] ?? 0));
+    };
+    return observe(point.workflow, this.#state.present(), {
+      seconds: (after.atMs - before.atMs) / 1000 / scale,
+      cpuSeconds: (workload) => (workedMs.get(workloads[workload]!.name) ?? 0) / 1000,
+      requests: (edge) => counted(edge, "requests"),
+      bytes: (edge) => counted(edge, "bytes"),
+    });
+  }
+}

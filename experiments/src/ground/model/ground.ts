@@ -1,0 +1,175 @@
+import type { Observation, PodMove } from "../../contenders/port.ts";
+import type { Change, ModelSettings, Point, PointCluster } from "../../scenario/model.ts";
+import type { Placement } from "../../contenders/port.ts";
+import type { Ground, Running, Stretch } from "../port.ts";
+import { ClusterState } from "../cluster-state.ts";
+import { observe } from "../observe.ts";
+import { planOf } from "./plan.ts";
+import type { Plan } from "./plan.ts";
+import { Simulation } from "./simulation.ts";
+
+/** From an eviction to a ready successor: what the lab's take. */
+export const REPLACE_MS = 1_500;
+
+interface Planned {
+  readonly atMs: number;
+  act(): void;
+}
+
+/** The queueing model of a workflow under load: no clock, no process, the same numbers for the same seed. */
+export function createModelGround(settings: ModelSettings): Ground {
+  return {
+    name: "model",
+    describe: () => ({
+      kind: "discrete-event queueing simulation",
+      "overhead of a message, ms": settings.hopMs,
+      "replacement of a pod, s": REPLACE_MS / 1000,
+    }),
+    start: (point, placement, seed, signal) => {
+      signal.throwIfAborted();
+      return Promise.resolve(new ModelRun(settings, point, placement, seed, signal));
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** How often a long simulation lets others have the thread. */
+const SLICE_MS = 2_000;
+
+class ModelRun implements Running {
+  readonly #hopMs: number;
+  readonly #point: Point;
+  readonly #plan: Plan;
+  readonly #cluster: ClusterState;
+  readonly #delayMs: Float64Array;
+  readonly #simulation: Simulation;
+  readonly #signal: AbortSignal;
+  #planned: Planned[] = [];
+  #endMs = 0;
+  #observedMs = 0;
+  /** When the last of the moves asked for is over. */
+  #movesEndMs = 0;
+  #observation: Observation | null = null;
+
+  constructor(
+    { hopMs }: ModelSettings,
+    point: Point,
+    placement: Placement,
+    seed: number,
+    signal: AbortSignal,
+  ) {
+    this.#hopMs = hopMs;
+    this.#point = point;
+    this.#signal = signal;
+    this.#plan = planOf(point, placement);
+    this.#cluster = new ClusterState(point.cluster);
+    this.#delayMs = new Float64Array(point.cluster.nodes.length ** 2);
+    this.#setDelays();
+    this.#simulation = new Simulation({ plan: this.#plan, load: point.load, delayMs: this.#delayMs, seed });
+  }
+
+  beginChanges(): void {
+    const fromMs = this.#endMs;
+    for (const change of this.#point.changes)
+      this.#at(fromMs + change.atSeconds * 1000, () => this.#change(change));
+  }
+
+  async run(seconds: number): Promise<Stretch> {
+    const simulation = this.#simulation;
+    this.#endMs += seconds * 1000;
+    this.#observedMs = simulation.nowMs;
+    simulation.resetCounts();
+    simulation.requests.openWindow(this.#endMs);
+    await this.#runTo(this.#endMs, false);
+    await this.#runTo(this.#endMs, true);
+    this.#observation = this.#observe(simulation.nowMs - this.#observedMs);
+    return simulation.requests.closeWindow();
+  }
+
+  observe(): Observation {
+    if (this.#observation === null) throw new Error("there is nothing to observe before the first stretch");
+    return this.#observation;
+  }
+
+  move(moves: readonly PodMove[]): Promise<void> {
+    let beginMs = Math.max(this.#simulation.nowMs, this.#movesEndMs);
+    for (const { pod, to } of moves) {
+      const index = this.#plan.podNames.indexOf(pod);
+      const node = this.#cluster.index(to);
+      if (index < 0) throw new RangeError(`a moved pod must be one of the workflow's, got ${pod}`);
+      this.#at(beginMs, () => this.#simulation.takeOut(index));
+      beginMs += REPLACE_MS;
+      this.#at(beginMs, () => {
+        if (this.#cluster.isUp(node)) this.#simulation.revive(index, node);
+      });
+    }
+    this.#movesEndMs = beginMs;
+    return Promise.resolve();
+  }
+
+  stop(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #at(atMs: number, act: () => void): void {
+    this.#planned = [...this.#planned, { atMs, act }].sort((a, b) => a.atMs - b.atMs);
+  }
+
+  async #runTo(endMs: number, settle: boolean): Promise<void> {
+    const simulation = this.#simulation;
+    for (;;) {
+      const next = this.#planned[0];
+      const sliceMs = simulation.nowMs + SLICE_MS;
+      const untilMs = Math.min(next?.atMs ?? Infinity, sliceMs);
+      simulation.run(endMs, settle, untilMs);
+      const over = simulation.nowMs >= endMs && !(settle && simulation.requests.openInWindow > 0);
+      if (next !== undefined && simulation.nowMs >= next.atMs) {
+        this.#planned.shift();
+        next.act();
+      } else if (over) return;
+      else if (untilMs === sliceMs) {
+        await new Promise((resolve) => setImmediate(resolve));
+        this.#signal.throwIfAborted();
+      }
+    }
+  }
+
+  #change(change: Change): void {
+    this.#cluster.apply(change);
+    if (change.kind === "region-latency") this.#setDelays();
+    else if (change.kind === "node-down") this.#killPodsOf(this.#cluster.index(change.node));
+    else this.#setProbability(change);
+  }
+
+  #killPodsOf(node: number): void {
+    for (let pod = 0; pod < this.#plan.podNames.length; pod++)
+      if (this.#simulation.nodeOf(pod) === node) this.#simulation.kill(pod);
+  }
+
+  #setProbability({ caller, callee, probability }: Change & { kind: "call-probability" }): void {
+    const { workloads } = this.#point.workflow;
+    const edges = workloads.flatMap(({ name, calls }) =>
+      calls.map((call) => ({ name, callee: call.callee })),
+    );
+    const edge = edges.findIndex((each) => each.name === caller && each.callee === callee);
+    this.#simulation.setProbability(edge, probability);
+  }
+
+  #setDelays(): void {
+    const { rttMs } = this.#cluster;
+    for (const [i, row] of rttMs.entries())
+      for (const [j, rtt] of row.entries()) this.#delayMs[i * rttMs.length + j] = rtt / 2 + this.#hopMs;
+  }
+
+  #observe(elapsedMs: number): Observation {
+    const { busyMs, requests } = this.#simulation.counts;
+    const { edgeBytes } = this.#plan;
+    const cluster: PointCluster = this.#cluster.present();
+    return observe(this.#point.workflow, cluster, {
+      seconds: elapsedMs / 1000,
+      cpuSeconds: (workload) => busyMs[workload]! / 1000,
+      requests: (edge) => requests[edge]!,
+      bytes: (edge) => requests[edge]! * edgeBytes[edge]!,
+    });
+  }
+}

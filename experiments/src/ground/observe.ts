@@ -1,0 +1,33 @@
+import type { Observation, ObservedChannel } from "../contenders/port.ts";
+import type { PointCluster, PointWorkflow } from "../scenario/model.ts";
+
+/** What was counted over a stretch; workloads and edges by position, edges in the order of callers and their calls. */
+export interface Counted {
+  readonly seconds: number;
+  /** Of all pods of the workload. */
+  cpuSeconds(workload: number): number;
+  requests(edge: number): number;
+  /** Both directions. */
+  bytes(edge: number): number;
+}
+
+/** Puts counts into the words of monitoring: rates, and means by pod. Channels without traffic are not there, as no metric is. */
+export function observe(workflow: PointWorkflow, cluster: PointCluster, counted: Counted): Observation {
+  const { seconds } = counted;
+  const use = new Map(
+    workflow.workloads.map(({ name, replicas, memoryBytes }, index) => {
+      const cpuMillicores = (counted.cpuSeconds(index) * 1000) / seconds / replicas;
+      return [name, { cpuMillicores, memoryBytes }] as const;
+    }),
+  );
+  const edges = workflow.workloads.flatMap(({ name, calls }) =>
+    calls.map(({ callee }) => ({ source: name, target: callee })),
+  );
+  const traffic: ObservedChannel[] = edges.map(({ source, target }, edge) => ({
+    source,
+    target,
+    requestsPerSecond: counted.requests(edge) / seconds,
+    bytesPerSecond: counted.bytes(edge) / seconds,
+  }));
+  return { cluster, use, traffic: traffic.filter(({ requestsPerSecond }) => requestsPerSecond > 0) };
+}

@@ -1,0 +1,73 @@
+// Changes against the baseline, a row per point: what a plot by a number can't show.
+import { percent } from "./format.ts";
+import { html } from "./html.ts";
+import type { Html } from "./html.ts";
+import { marker } from "./marker.ts";
+import { niceTicks } from "./plot.ts";
+
+export interface DotRow {
+  readonly label: string;
+  readonly dots: readonly {
+    readonly contender: string;
+    readonly mean: number;
+    readonly low: number;
+    readonly high: number;
+  }[];
+}
+
+const WIDTH = 720;
+const LABELS = 230;
+const RIGHT = 16;
+const ROW = 12;
+const GAP = 10;
+const TOP = 10;
+const BOTTOM = 38;
+/** Beyond it a bar is cut off: one collapse would squeeze all others together. */
+const MOST = 2;
+
+export function dotPlot(title: string, rows: readonly DotRow[]): Html {
+  const all = rows.flatMap(({ dots }) => dots.flatMap(({ low, high }) => [low, high]));
+  const least = Math.min(-0.1, ...all);
+  const most = Math.min(MOST, Math.max(0.1, ...all));
+  const margin = (most - least) * 0.03;
+  const [low, high] = [least - margin, most + margin];
+  const toX = (value: number): number =>
+    LABELS + ((Math.min(high, Math.max(low, value)) - low) / (high - low)) * (WIDTH - LABELS - RIGHT);
+  const heights = rows.map(({ dots }) => Math.max(1, dots.length) * ROW + GAP);
+  const total = heights.reduce((sum, height) => sum + height, 0);
+  const bottom = TOP + total;
+  let y = TOP;
+  const drawn = rows.map((row, index) => {
+    const top = y;
+    y += heights[index]!;
+    return rowSvg(row, top, heights[index]!, toX);
+  });
+  const ticks = niceTicks(low, high, 7);
+  return html`<svg class="wide" viewBox="0 0 ${WIDTH} ${bottom + BOTTOM}" role="img" aria-label="${title}">
+    <g class="axis">
+      ${ticks.map((tick) => html`<line class="grid" x1="${x(toX(tick))}" x2="${x(toX(tick))}" y1="${TOP}" y2="${bottom}" /><text x="${x(toX(tick))}" y="${bottom + 14}" text-anchor="middle">${percent(tick, true)}</text>`)}
+      <line x1="${x(toX(0))}" x2="${x(toX(0))}" y1="${TOP}" y2="${bottom}" />
+      <text class="name" x="${(LABELS + WIDTH - RIGHT) / 2}" y="${bottom + 32}" text-anchor="middle">
+        change of the p95 against the baseline
+      </text>
+    </g>
+    ${drawn}
+  </svg>`;
+}
+
+function rowSvg({ label, dots }: DotRow, top: number, height: number, toX: (value: number) => number): Html {
+  return html`<text class="label" x="${LABELS - 10}" y="${x(top + height / 2 + 3.5)}" text-anchor="end"
+      >${label}</text
+    >${dots.map(({ contender, mean, low, high }, index) => {
+      const y = top + GAP / 2 + (index + 0.5) * ROW;
+      return html`<g class="series c-${contender}"
+        ><path
+          d="M${x(toX(low))} ${x(y)}H${x(toX(high))}m0 -2.5v5M${x(toX(low))} ${x(y - 2.5)}v5"
+        />${marker(contender, toX(mean), y)}</g
+      >`;
+    })} `;
+}
+
+function x(value: number): string {
+  return value.toFixed(1);
+}

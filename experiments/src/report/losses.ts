@@ -1,0 +1,59 @@
+// Where a contender doesn't help, and why, as far as the figures tell.
+import type { Scenario } from "../scenario/model.ts";
+import type { Analysis, Comparison, ContenderAtPoint, Estimates, PointAnalysis } from "./analysis.ts";
+
+export interface Loss {
+  readonly point: PointAnalysis;
+  readonly own: Estimates;
+  readonly baseline: Estimates;
+  readonly against: Comparison;
+  readonly why: string;
+}
+
+/** Less than that is no difference to anybody. */
+const LEAST_CHANGE = 0.01;
+const SMALL_SHARE = 0.1;
+const SATURATED = 0.9;
+
+/** Points at which the contender's p95 isn't lower than the baseline's by 1 % at least, with 95 % confidence. */
+export function lossesOf(scenario: Scenario, analysis: Analysis, contender: string): readonly Loss[] {
+  return analysis.points.flatMap((point) => {
+    const own = find(point, contender);
+    const baseline = find(point, scenario.baseline);
+    const against = own?.against ?? null;
+    if (!own?.measured || !baseline?.measured || against === null) return [];
+    if (against.p95.high < -LEAST_CHANGE) return [];
+    return [
+      {
+        point,
+        own: own.measured,
+        baseline: baseline.measured,
+        against,
+        why: why(own.measured, baseline.measured, against),
+      },
+    ];
+  });
+}
+
+function find({ contenders }: PointAnalysis, contender: string): ContenderAtPoint | undefined {
+  return contenders.find((each) => each.contender === contender);
+}
+
+function why(own: Estimates, baseline: Estimates, { p95 }: Comparison): string {
+  if (own.failedShare > baseline.failedShare + LEAST_CHANGE)
+    return `requests fail (${percent(own.failedShare)} of them): its busiest node is asked for ${percent(own.busiest)} of its CPU, the baseline's for ${percent(baseline.busiest)}`;
+  if (
+    own.queueingShare > baseline.queueingShare + SMALL_SHARE ||
+    (own.busiest > SATURATED && own.busiest > baseline.busiest)
+  )
+    return `waits for CPU: its busiest node is asked for ${percent(own.busiest)} of its CPU, the baseline's for ${percent(baseline.busiest)}, since it puts what talks together`;
+  if (own.cost > baseline.cost * (1 - SMALL_SHARE))
+    return `its calls cross as much network as the baseline's (${percent(own.colocated)} stay on a node, there ${percent(baseline.colocated)})`;
+  if (p95.high < 0) return "lower, but by less than 1 %";
+  if (p95.mean < 0) return "lower, but not beyond the spread of the trials";
+  return "less network on average, but not on the slowest branch, which decides";
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}

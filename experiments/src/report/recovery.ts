@@ -1,0 +1,59 @@
+// How long a contender takes after a change until its p95 is back within 10 % of the new optimum's.
+import type { CellResult, SeriesPoint } from "../run/result.ts";
+import type { ContenderId, Scenario } from "../scenario/model.ts";
+import { median } from "../statistics/quantile.ts";
+import { measuredOf } from "./analysis.ts";
+
+export interface Recovery {
+  readonly point: string;
+  readonly contender: ContenderId;
+  /** Seconds from the first change to the end of the first stretch of a lasting return, by trial; null: not within the run. */
+  readonly seconds: readonly (number | null)[];
+  /** Median, where most trials returned. */
+  readonly median: number | null;
+  /** The p95 that counts as the new optimum. */
+  readonly target: number;
+}
+
+/** Times the new optimum. */
+export const CLOSE = 1.1;
+/** A stretch more than that above is a relapse; one alone is chance. */
+const LASTING = 2;
+
+/** Of all contenders; empty where nothing changes or the new optimum isn't known. */
+export function recoveriesOf(scenario: Scenario, results: readonly CellResult[]): readonly Recovery[] {
+  return scenario.points.flatMap((point) => {
+    const [first] = point.changes;
+    if (first === undefined) return [];
+    const ofPoint = results.filter((result) => result.point === point.id);
+    const settled = ofPoint.flatMap(({ measured }) => measured?.settledP95 ?? []);
+    if (settled.length === 0) return [];
+    const target = median(settled);
+    return scenario.contenders.flatMap((contender): Recovery[] => {
+      const own = measuredOf(ofPoint, contender);
+      if (own.length === 0) return [];
+      const seconds = own.map(({ measured }) => returned(measured.series, first.atSeconds, target));
+      const back = seconds.filter((value) => value !== null);
+      const isMostly = back.length * 2 > seconds.length;
+      return [
+        {
+          point: point.id,
+          contender,
+          seconds,
+          median: isMostly ? median(seconds.map((value) => value ?? Number.POSITIVE_INFINITY)) : null,
+          target,
+        },
+      ];
+    });
+  });
+}
+
+function returned(series: readonly SeriesPoint[], changedAt: number, target: number): number | null {
+  const after = series.filter(({ atSeconds }) => atSeconds > changedAt);
+  const isBack = after.map(({ p95 }) => p95 <= target * CLOSE);
+  const at = isBack.findIndex((_, index) => {
+    const next = isBack.slice(index, index + LASTING);
+    return next.every(Boolean) && (next.length === LASTING || index === isBack.length - 1);
+  });
+  return at < 0 ? null : after[at]!.atSeconds - changedAt;
+}

@@ -1,0 +1,259 @@
+import { describe, expect, it } from "vitest";
+import type { CellResult, Measured, SeriesPoint } from "../run/result.ts";
+import { tiny } from "../run/testing/fakes.ts";
+import { verdictsOf } from "../run/verdict.ts";
+import type { ContenderId, Scenario } from "../scenario/model.ts";
+import { agreementsOf } from "./agreement.ts";
+import { analyse } from "./analysis.ts";
+import { toCsv } from "./csv.ts";
+import { figure, percent } from "./format.ts";
+import { html } from "./html.ts";
+import { lossesOf } from "./losses.ts";
+import { niceTicks, scaleOf } from "./plot.ts";
+import { recoveriesOf } from "./recovery.ts";
+import { reportHtml } from "./report.ts";
+
+interface Given {
+  readonly p95: number;
+  readonly facts?: Partial<Measured["facts"]>;
+  readonly queueingShare?: number;
+  readonly series?: readonly SeriesPoint[];
+  readonly settledP95?: number;
+  readonly ground?: CellResult["ground"];
+}
+
+function result(rttMs: number, contender: ContenderId, trial: number, given: Given): CellResult {
+  const { p95, facts, queueingShare = 0, series = [], settledP95 = null, ground = "model" } = given;
+  return {
+    hash: `${rttMs}-${contender}-${trial}-${ground}`,
+    ground,
+    point: `rttMs=${rttMs}`,
+    labels: { rttMs },
+    contender,
+    by: contender === "default" ? "imitation of kube-scheduler" : "ours",
+    trial,
+    failure: null,
+    tookSeconds: 1,
+    measured: {
+      requests: 100,
+      failed: 0,
+      p50: p95 / 2,
+      p95,
+      p99: p95 * 1.2,
+      mean: p95 / 2,
+      throughput: 5,
+      rounds: 0,
+      moves: 0,
+      placement: {},
+      facts: { cost: 100, trafficCost: 1000, colocated: 0.5, busiest: 0.4, nodes: 2, ...facts },
+      queueingShare,
+      series,
+      settledP95,
+    },
+  };
+}
+
+/** Ours is lower at 10 ms and higher, for want of CPU, at 100 ms. */
+function mixed(): readonly CellResult[] {
+  return [1, 2, 3, 4, 5].flatMap((trial) => [
+    result(10, "default", trial, { p95: 100 + trial }),
+    result(10, "isochrone", trial, { p95: 61 + trial, facts: { trafficCost: 10 } }),
+    result(100, "default", trial, { p95: 200 + trial }),
+    result(100, "isochrone", trial, {
+      p95: 240 + trial,
+      facts: { cost: 1, busiest: 1.3 },
+      queueingShare: 0.6,
+    }),
+  ]);
+}
+
+describe("the analysis", () => {
+  it("compares trial by trial with the baseline", () => {
+    const [analysis] = analyse(tiny(), mixed());
+    const [near, far] = analysis!.points;
+    const ours = near!.contenders.find(({ contender }) => contender === "isochrone")!;
+    expect(ours.against!.p95.mean).toBeCloseTo(64 / 103 - 1, 9);
+    expect(ours.against!.test.pLess).toBeCloseTo(1 / 32, 9);
+    expect(
+      far!.contenders.find(({ contender }) => contender === "isochrone")!.against!.p95.low,
+    ).toBeGreaterThan(0);
+    expect(analysis!.overall).toMatchObject([
+      { contender: "isochrone", pairs: 10, lower: 1, higher: 1, equal: 0 },
+    ]);
+  });
+
+  it("says where it does not help, and why", () => {
+    const [analysis] = analyse(tiny(), mixed());
+    const losses = lossesOf(tiny(), analysis!, "isochrone");
+    expect(losses.map(({ point }) => point.id)).toStrictEqual(["rttMs=100"]);
+    expect(losses[0]!.why).toMatch(/^waits for CPU: its busiest node is asked for 130 % of its CPU/);
+  });
+
+  it("leaves trials without a measurement out, and their reasons in", () => {
+    const failed: CellResult = { ...mixed()[1]!, failure: "no node", measured: null };
+    const [analysis] = analyse(tiny(), [...mixed().slice(2), failed]);
+    const ours = analysis!.points.find(({ id }) => id === "rttMs=10")!.contenders[1]!;
+    expect(ours.failures).toStrictEqual(["no node"]);
+    expect(ours.against!.p95.n).toBe(4);
+  });
+
+  it("holds costs against the optimum's", () => {
+    const scenario: Scenario = { ...tiny(), contenders: ["default", "isochrone", "optimum"] };
+    const [analysis] = analyse(scenario, [
+      result(10, "default", 1, { p95: 9, facts: { trafficCost: 200 } }),
+      result(10, "isochrone", 1, { p95: 9, facts: { trafficCost: 104 } }),
+      result(10, "optimum", 1, { p95: 9, facts: { trafficCost: 100 } }),
+    ]);
+    expect(analysis!.points[0]!.contenders.map(({ aboveOptimum }) => aboveOptimum)).toStrictEqual([
+      1,
+      expect.closeTo(0.04),
+      null,
+    ]);
+  });
+
+  it("finds that model and lab agree, or by how much they don't", () => {
+    const both = [...mixed(), result(10, "default", 1, { p95: 90, ground: "lab" })];
+    const agreements = agreementsOf(tiny(), analyse(tiny(), both));
+    expect(agreements).toMatchObject([{ contender: "default", deviation: expect.closeTo(103 / 90 - 1) }]);
+  });
+});
+
+describe("recovery", () => {
+  it("is the time until the p95 stays within a tenth of the new optimum's", () => {
+    const scenario: Scenario = {
+      ...tiny((text) => `${text}changes: [{ at: 15s, nodeDown: b }]\n`),
+      contenders: ["default", "isochrone", "optimum"],
+    };
+    const series = (...p95s: readonly number[]): SeriesPoint[] =>
+      p95s.map((p95, index) => ({
+        atSeconds: 10 * (index + 1),
+        p95,
+        mean: p95,
+        requests: 9,
+        failed: 0,
+        cost: 0,
+        moves: 0,
+      }));
+    const results = [
+      result(10, "optimum", 1, { p95: 1, settledP95: 100, series: series(50, 900, 100, 100, 100, 100) }),
+      result(10, "isochrone", 1, { p95: 1, series: series(50, 900, 105, 400, 108, 109) }),
+      result(10, "default", 1, { p95: 1, series: series(50, 900, 200, 200, 200, 200) }),
+    ];
+    expect(
+      recoveriesOf(scenario, results).map(({ contender, median, target }) => [contender, median, target]),
+    ).toStrictEqual([
+      ["default", null, 100],
+      ["isochrone", 35, 100],
+      ["optimum", 15, 100],
+    ]);
+  });
+});
+
+describe("a verdict", () => {
+  it("holds when ours is lower by a test of all pairs", () => {
+    const near = mixed().filter(({ labels }) => labels["rttMs"] === 10);
+    const [held] = verdictsOf(tiny(), analyse(tiny(), near));
+    expect(held!.isHeld).toBe(true);
+    const swapped = near.map((each) => ({
+      ...each,
+      contender: each.contender === "default" ? ("isochrone" as const) : ("default" as const),
+    }));
+    const [broken] = verdictsOf(tiny(), analyse(tiny(), swapped));
+    expect(broken!.isHeld).toBe(false);
+    expect(broken!.text).toMatch(
+      /^tiny, model: the p95 of isochrone is not shown to be lower than default's \(\+/,
+    );
+  });
+
+  it("does not hold when equals differ", () => {
+    const scenario: Scenario = { ...tiny(), contenders: ["default", "null"] };
+    const trials = [1, 2, 3, 4, 5, 6, 7, 8];
+    const results = (ours: number): readonly CellResult[] =>
+      trials.flatMap((trial) => [
+        result(10, "default", trial, { p95: 100 + trial }),
+        result(10, "null", trial, { p95: (trial % 2 === 0 ? 100 : 102) + trial + ours }),
+      ]);
+    expect(verdictsOf(scenario, analyse(scenario, results(0)))[0]!.isHeld).toBe(true);
+    expect(verdictsOf(scenario, analyse(scenario, results(20)))[0]!.isHeld).toBe(false);
+  });
+});
+
+describe("the report", () => {
+  const page = reportHtml({
+    scenario: { ...tiny(), title: 'A <b> & its "quotes"' },
+    results: mixed(),
+    command: "isochrone experiment tiny",
+    quick: true,
+    machine: { cores: 2 },
+    grounds: { model: { kind: "fake" } },
+  });
+
+  it("is one file that needs nothing else, and runs nothing", () => {
+    expect(page).not.toMatch(/<script|<link|<img|@import|url\(|https?:/);
+    expect(page.match(/<(h1|h2)>/g)!.length).toBeGreaterThan(4);
+  });
+
+  it("takes text as text", () => {
+    expect(page).toContain("<h1>A &lt;b&gt; &amp; its &quot;quotes&quot;</h1>");
+  });
+
+  it("has question, command, plot, losses and every trial", () => {
+    for (const part of [
+      "Is it so?",
+      "isochrone experiment tiny",
+      "<svg",
+      "waits for CPU",
+      "100-isochrone-5-model",
+    ])
+      expect(page).toContain(part);
+    expect(page).not.toMatch(/NaN|undefined|\[object/);
+  });
+
+  it("has equal tags opened and closed", () => {
+    const tags = ["table", "tr", "td", "svg", "g", "details", "ul", "li", "div", "figure", "text"];
+    const counts = (start: string, end: string): readonly string[] =>
+      tags.map((tag) => `${tag} ${page.match(new RegExp(`${start}${tag}${end}`, "g"))?.length ?? 0}`);
+    expect(counts("</", "\\s*>")).toStrictEqual(counts("<", "[\\s>]"));
+  });
+
+  it("goes to CSV with its quotes doubled", () => {
+    const csv = toCsv([{ ...mixed()[0]!, by: 'a "real", one' }]);
+    expect(csv.split("\r\n")[1]).toContain('"a ""real"", one"');
+    expect(csv.split("\r\n")[0]!.split(",").slice(0, 5)).toStrictEqual([
+      "ground",
+      "point",
+      "rttMs",
+      "contender",
+      "trial",
+    ]);
+  });
+});
+
+describe("numbers", () => {
+  it.each([
+    [742, "742"],
+    [74.24, "74.2"],
+    [0.0421, "0.042"],
+    [-7.4, "\u22127.40"],
+    [Number.NaN, "\u2013"],
+  ])("%d has three figures: %s", (value, text) => {
+    expect(figure(value)).toBe(text);
+  });
+
+  it("say growth where it matters", () => {
+    expect(percent(-0.394)).toBe("\u221239.4\u202f%");
+    expect(percent(0.05, true)).toBe("+5.0\u202f%");
+    expect(percent(-0.00001, true)).toBe("0.0\u202f%");
+  });
+
+  it("have round ticks, and a logarithmic scale where they are far apart", () => {
+    expect(niceTicks(0, 430, 5)).toStrictEqual([0, 100, 200, 300, 400]);
+    expect(niceTicks(-0.6, 0.1, 7)).toHaveLength(8);
+    expect(scaleOf([100, 400]).isLog).toBe(false);
+    expect(scaleOf([20, 10_000])).toMatchObject({ isLog: true, low: 10 });
+  });
+
+  it("and texts become HTML only where they are meant to", () => {
+    expect(html`<p>${"<i>"}${html`<i>${["a", "b"]}</i>`}${null}</p>`.text).toBe("<p>&lt;i&gt;<i>ab</i></p>");
+  });
+});

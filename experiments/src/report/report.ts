@@ -1,0 +1,242 @@
+// The report: one HTML file that needs nothing else, in the order of a paper's evaluation section.
+import type { CellResult } from "../run/result.ts";
+import type { ContenderId, Point, Scenario } from "../scenario/model.ts";
+import { agreementSection } from "./agreement.ts";
+import { analyse } from "./analysis.ts";
+import type { Analysis } from "./analysis.ts";
+import { changeInterval, count, figure, labelText, percent, probability } from "./format.ts";
+import { details, html, table } from "./html.ts";
+import type { Html } from "./html.ts";
+import { lossSection, resultsSection } from "./results-section.ts";
+import { STYLE } from "./style.ts";
+
+export interface ReportInput {
+  readonly scenario: Scenario;
+  readonly results: readonly CellResult[];
+  /** As it was typed. */
+  readonly command: string;
+  readonly quick: boolean;
+  readonly machine: Readonly<Record<string, string | number>>;
+  /** What each ground is, by name. */
+  readonly grounds: Readonly<Record<string, Readonly<Record<string, string | number>>>>;
+}
+
+/** Whom the report is about. */
+export function focusOf({ contenders, baseline }: Scenario): ContenderId | null {
+  return contenders.includes("isochrone") ? "isochrone" : (contenders.find((id) => id !== baseline) ?? null);
+}
+
+export function reportHtml(input: ReportInput): string {
+  const { scenario, results } = input;
+  const analyses = analyse(scenario, results);
+  const focus = focusOf(scenario);
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${scenario.title}</title>
+        <style>
+          ${raw(STYLE)}
+        </style>
+      </head>
+      <body>
+        <main>
+          <h1>${scenario.title}</h1>
+          <p class="question">${scenario.question}</p>
+          ${findings(input, analyses, focus)} ${setUp(input)}
+          <h2>Results</h2>
+          ${analyses.map((analysis) => resultsSection(scenario, analysis, results))}
+          ${agreementSection(scenario, analyses)}
+          ${focus === null ? null : lossSection(scenario, analyses, focus)} ${threats(input)}
+          <h2>All trials</h2>
+          ${details(`${results.length} cells, each as it was measured`, trialsTable(results))}
+        </main>
+      </body>
+    </html> `.text;
+}
+
+function raw(text: string): Html {
+  return html([text] as unknown as TemplateStringsArray);
+}
+
+function findings(
+  { scenario, results, quick }: ReportInput,
+  analyses: readonly Analysis[],
+  focus: ContenderId | null,
+): Html {
+  const failed = results.filter(({ failure }) => failure !== null).length;
+  const sentences = analyses.flatMap(({ ground, overall, points }) =>
+    overall
+      .filter(({ contender }) => contender === focus)
+      .map(
+        (each) =>
+          html`<p>
+            <strong>${ground}:</strong> the p95 of ${each.contender} differs from ${scenario.baseline}'s by
+            ${changeInterval(each.p95)} on average over ${count(points.length, "point")},
+            ${percent(each.median, true)} at the median point (${count(each.pairs, "pair")} of trials,
+            signed-rank p ${probability(each.test.pTwoSided)}): lower at ${each.lower}, not told apart at
+            ${each.equal}, higher at ${each.higher}.
+          </p>`,
+      ),
+  );
+  return html`<div class="finding">
+    ${sentences.length === 0 ? html`<p>There is no pair of trials to compare.</p>` : sentences}
+    ${failed === 0 ? null : html`<p>${failed} of ${results.length} cells have no measurement, because the contender found no placement; they are listed below.</p>`}
+    ${quick ? html`<p>This is a quick run: fewer points and trials, shorter. It shows directions, not sizes.</p>` : null}
+  </div>`;
+}
+
+function setUp({ scenario, results, command, machine, grounds }: ReportInput): Html {
+  const first = scenario.points.find(({ id }) => results.some(({ point }) => point === id));
+  const by = [...new Map(results.map((result) => [result.contender, result.by]))];
+  const { learnSeconds, rounds, roundSeconds } = scenario.protocol;
+  const rows: (readonly [string, string | Html])[] = [
+    ["source", scenario.source],
+    ["points", pointsText(scenario, results)],
+    ...(first === undefined ? [] : pointRows(first)),
+    [
+      "trials",
+      `${scenario.trials} per point and contender in the model${scenario.grounds.lab === null ? "" : `, ${scenario.grounds.lab.trials} in the lab`}; seed ${scenario.seed}, load and ground drawn alike for all contenders of a trial`,
+    ],
+    [
+      "protocol",
+      `place with nothing known of traffic; ${learnSeconds} s of learning; up to ${rounds} rounds of re-placing, ${learnSeconds} s between them; warm-up; measurement${scenario.points.some(({ changes }) => changes.length > 0) ? `, a round each ${roundSeconds} s` : ""}`,
+    ],
+    ...by.map(([contender, who]): [string, string] => [`contender ${contender}`, who]),
+    ...Object.entries(grounds).map(([name, facts]): [string, string] => [`ground ${name}`, factsText(facts)]),
+    ["machine", factsText(machine)],
+    ["command", html`<code>${command}</code>`],
+  ];
+  return html`<h2>Set-up</h2>
+    ${table("What was run", ["", ""], rows)}${first === undefined ? null : details("Workflow of the first point", workflowTable(first))}`;
+}
+
+function pointsText({ points }: Scenario, results: readonly CellResult[]): string {
+  const measured = new Set(results.map(({ point }) => point));
+  const chosen = points.filter(({ id }) => measured.has(id));
+  const count =
+    chosen.length === points.length ? String(points.length) : `${chosen.length} of ${points.length}`;
+  return `${count}: ${axesText(chosen)}`;
+}
+
+function axesText(points: readonly Point[]): string {
+  const names = Object.keys(points[0]?.labels ?? {});
+  const texts = names.map((name) => {
+    const values = [...new Set(points.map(({ labels }) => labels[name]!))];
+    return `${name} ${values.length > 12 ? `(${values.length} values)` : values.join(", ")}`;
+  });
+  return texts.join("; ") || "no axes";
+}
+
+function pointRows({ cluster, workflow, load }: Point): (readonly [string, string])[] {
+  const { nodes } = cluster;
+  const sizes = new Set(
+    nodes.map(
+      ({ cpuMillicores, memoryBytes }) =>
+        `${cpuMillicores / 1000} CPU and ${figure(memoryBytes / 2 ** 30)} GiB`,
+    ),
+  );
+  const regions = new Set(nodes.map(({ region }) => region)).size;
+  const pods = workflow.workloads.reduce((sum, { replicas }) => sum + replicas, 0);
+  return [
+    [
+      "cluster",
+      `${nodes.length} nodes of ${[...sizes].join(" or ")}, ${regions} region${regions === 1 ? "" : "s"}`,
+    ],
+    [
+      "workflow",
+      `${workflow.name}: ${workflow.workloads.length} workloads, ${pods} pods, called at ${workflow.entry}${workflow.usersAt === null ? ", users beside it" : ` by users at ${workflow.usersAt}`}`,
+    ],
+    [
+      "load",
+      `users send ${count(load.requestsPerSecondPerUser, "request")} per second each (open); ${load.warmUpSeconds} s of warm-up, ${load.durationSeconds} s measured`,
+    ],
+  ];
+}
+
+function factsText(facts: Readonly<Record<string, string | number>>): string {
+  return Object.entries(facts)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("; ");
+}
+
+function workflowTable({ workflow }: Point): Html {
+  const callsOf = (calls: Point["workflow"]["workloads"][number]["calls"]): string =>
+    calls
+      .map(
+        ({ callee, probability, requestBytes, responseBytes }) =>
+          `${callee}${probability < 1 ? ` (${percent(probability)})` : ""} ${requestBytes}/${responseBytes} B`,
+      )
+      .join(", ");
+  return table(
+    "Workloads, with the sizes of request and answer of their calls",
+    ["workload", "pods", "CPU a call, ms", "requests", "memory, MiB", "pinned to", "calls"],
+    workflow.workloads.map(({ name, replicas, cpuMs, cpuSpread, requests, memoryBytes, pinnedTo, calls }) => [
+      name,
+      replicas,
+      `${cpuMs} ${cpuSpread}`,
+      `${requests.cpuMillicores ?? 0}m, ${Math.round((requests.memoryBytes ?? 0) / 2 ** 20)} MiB`,
+      Math.round(memoryBytes / 2 ** 20),
+      pinnedTo ?? "",
+      callsOf(calls),
+    ]),
+  );
+}
+
+function threats({ scenario, results, quick }: ReportInput): Html {
+  const imitated = results.some(({ by }) => by.startsWith("imitation"));
+  return html`<h2>Threats to validity</h2>
+    <ul>
+      ${scenario.threats.map((threat) => html`<li>${threat}</li>`)}
+      ${imitated ? html`<li>Decisions of the default scheduler are those of an imitation: no real kube-scheduler was handed in. <code>npm run experiment</code> does that where Go is installed.</li>` : null}
+      ${quick ? html`<li>A quick run has few trials: intervals are wide, and percentile intervals of few trials are narrower than they should be.</li>` : null}
+      <li>
+        Tests over points and trials treat pairs as independent; trials of one point share its workflow and
+        cluster.
+      </li>
+      <li>Intervals show the spread over trials of this set-up. They say nothing of other workflows.</li>
+    </ul>`;
+}
+
+function trialsTable(results: readonly CellResult[]): Html {
+  return table(
+    "In the order of the run",
+    [
+      "point",
+      "ground",
+      "contender",
+      "trial",
+      "requests",
+      "failed",
+      "p50, ms",
+      "p95, ms",
+      "p99, ms",
+      "mean, ms",
+      "network, ms/s",
+      "rounds",
+      "moves",
+      "hash",
+    ],
+    results.map(({ labels, ground, contender, trial, measured, failure, hash }) => [
+      labelText(labels) || "all",
+      ground,
+      contender,
+      trial,
+      ...(measured === null
+        ? [failure ?? "", "", "", "", "", "", "", "", ""]
+        : [
+            measured.requests,
+            measured.failed,
+            figure(measured.p50),
+            figure(measured.p95),
+            figure(measured.p99),
+            figure(measured.mean),
+            figure(measured.facts.cost),
+            measured.rounds,
+            measured.moves,
+          ]),
+      html`<code>${hash}</code>`,
+    ]),
+  );
+}

@@ -1,0 +1,130 @@
+// What a placement means for a workflow, computed from the scenario alone: who calls how often over which round trip.
+import type { Random } from "@isochrone/runtime";
+import type { Placement } from "../contenders/port.ts";
+import type { Point, PointWorkload } from "../scenario/model.ts";
+import type { PlacementFacts } from "./result.ts";
+
+export interface ChannelRate {
+  readonly caller: PointWorkload;
+  readonly callee: PointWorkload;
+  readonly perSecond: number;
+  /** Of a call, both ways. */
+  readonly bytes: number;
+}
+
+/** How often each workload is called for one request of a user. */
+export function visitsOf({ workflow }: Point): ReadonlyMap<string, number> {
+  const visits = new Map(workflow.workloads.map(({ name }) => [name, name === workflow.entry ? 1 : 0]));
+  for (const { name, calls } of workflow.workloads)
+    for (const { callee, probability } of calls)
+      visits.set(callee, visits.get(callee)! + visits.get(name)! * probability);
+  return visits;
+}
+
+export function ratesOf(point: Point): readonly ChannelRate[] {
+  const { users, requestsPerSecondPerUser } = point.load;
+  const visits = visitsOf(point);
+  const byName = new Map(point.workflow.workloads.map((workload) => [workload.name, workload]));
+  return point.workflow.workloads.flatMap((caller) =>
+    caller.calls.map(({ callee, probability, requestBytes, responseBytes }) => ({
+      caller,
+      callee: byName.get(callee)!,
+      perSecond: users * requestsPerSecondPerUser * visits.get(caller.name)! * probability,
+      bytes: requestBytes + responseBytes,
+    })),
+  );
+}
+
+/** Replicas share calls evenly, on both sides. */
+export function factsOf(point: Point, placement: Placement): PlacementFacts {
+  const at = positions(point, placement);
+  let [cost, trafficCost, total, together] = [0, 0, 0, 0];
+  const add = (
+    from: readonly number[],
+    to: readonly number[],
+    perSecond: number,
+    bytes: number | null,
+  ): void => {
+    const share = perSecond / (from.length * to.length);
+    for (const a of from)
+      for (const b of to) {
+        cost += share * point.cluster.rttMs[a]![b]!;
+        if (bytes === null) continue;
+        trafficCost += share * bytes * point.cluster.rttMs[a]![b]!;
+        total += share;
+        if (a === b) together += share;
+      }
+  };
+  for (const { caller, callee, perSecond, bytes } of ratesOf(point))
+    add(at.get(caller.name)!, at.get(callee.name)!, perSecond, bytes);
+  const { users, requestsPerSecondPerUser } = point.load;
+  const { usersAt, entry } = point.workflow;
+  if (usersAt !== null)
+    add([nodeIndex(point, usersAt)], at.get(entry)!, users * requestsPerSecondPerUser, null);
+  return {
+    cost,
+    trafficCost,
+    colocated: total === 0 ? 1 : together / total,
+    busiest: busiest(point, at),
+    nodes: new Set([...at.values()].flat()).size,
+  };
+}
+
+function busiest(point: Point, at: ReadonlyMap<string, readonly number[]>): number {
+  const { users, requestsPerSecondPerUser } = point.load;
+  const visits = visitsOf(point);
+  const busyMs = point.cluster.nodes.map(() => 0);
+  for (const { name, cpuMs } of point.workflow.workloads) {
+    const nodes = at.get(name)!;
+    for (const node of nodes)
+      busyMs[node]! += (users * requestsPerSecondPerUser * visits.get(name)! * cpuMs) / nodes.length;
+  }
+  return Math.max(...busyMs.map((ms, node) => ms / point.cluster.nodes[node]!.cpuMillicores));
+}
+
+const SAMPLES = 300;
+
+/** Mean response time without anybody else on the machines: network, messages' overhead and busy work along the slowest branch. */
+export function unloadedMs(point: Point, placement: Placement, hopMs: number, random: Random): number {
+  const at = positions(point, placement);
+  const byName = new Map(point.workflow.workloads.map((workload) => [workload.name, workload]));
+  const any = (nodes: readonly number[]): number => nodes[Math.floor(random.next() * nodes.length)]!;
+  const answered = (name: string, node: number): number => {
+    const { cpuMs, cpuSpread, calls } = byName.get(name)!;
+    let slowest = 0;
+    for (const { callee, probability } of calls) {
+      if (probability < 1 && random.next() >= probability) continue;
+      const to = any(at.get(callee)!);
+      slowest = Math.max(slowest, point.cluster.rttMs[node]![to]! + 2 * hopMs + answered(callee, to));
+    }
+    return slowest + (cpuSpread === "fixed" ? cpuMs : -cpuMs * Math.log(1 - random.next()));
+  };
+  const { usersAt, entry } = point.workflow;
+  let sum = 0;
+  for (let sample = 0; sample < SAMPLES; sample += 1) {
+    const node = any(at.get(entry)!);
+    const arrival = usersAt === null ? 0 : point.cluster.rttMs[nodeIndex(point, usersAt)]![node]!;
+    sum += arrival + 2 * hopMs + answered(entry, node);
+  }
+  return sum / SAMPLES;
+}
+
+/** Positions of the nodes that a workload's pods are on. */
+function positions(point: Point, placement: Placement): ReadonlyMap<string, readonly number[]> {
+  return new Map(
+    point.workflow.workloads.map(({ name, replicas }) => [
+      name,
+      Array.from({ length: replicas }, (_, index) => {
+        const node = placement.get(`${name}-${index}`);
+        if (node === undefined) throw new RangeError(`a placement must have ${name}-${index}, got none`);
+        return nodeIndex(point, node);
+      }),
+    ]),
+  );
+}
+
+function nodeIndex(point: Point, name: string): number {
+  const index = point.cluster.nodes.findIndex((node) => node.name === name);
+  if (index < 0) throw new RangeError(`a placement must name nodes of the cluster, got ${name}`);
+  return index;
+}

@@ -1,0 +1,176 @@
+import { mkdtempSync, appendFileSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { seededRandom } from "@isochrone/runtime";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { runCell } from "./cell-run.ts";
+import { cellHash, cellsOf } from "./cells.ts";
+import type { Cell } from "./cells.ts";
+import { factsOf, unloadedMs, visitsOf } from "./facts.ts";
+import type { CellResult } from "./result.ts";
+import { openStore } from "./store.ts";
+import { FakeContender, FakeGround, tiny } from "./testing/fakes.ts";
+import { pointAt } from "./trial.ts";
+
+const ALL = { grounds: ["model", "lab"], only: {} } as const;
+const CLOCK = { monotonic: () => 0 };
+const { signal } = new AbortController();
+
+function firstCell(change?: (text: string) => string): Cell {
+  return cellsOf(tiny(change), ALL).find(({ point }) => point.labels["rttMs"] === 100)!;
+}
+
+async function measure(cell: Cell, contender: FakeContender, ground = new FakeGround()): Promise<CellResult> {
+  return runCell(cell, { contender: () => contender, ground, clock: CLOCK }, signal);
+}
+
+describe("cells", () => {
+  it("go through trials outside and contenders inside, each time another one first", () => {
+    const cells = cellsOf(tiny(), { grounds: ["model"], only: { rttMs: "100" } });
+    expect(cells.map(({ trial, contender }) => `${trial} ${contender}`)).toStrictEqual([
+      "1 isochrone",
+      "1 default",
+      "2 default",
+      "2 isochrone",
+      "3 isochrone",
+      "3 default",
+      "4 default",
+      "4 isochrone",
+    ]);
+  });
+
+  it("share the load's seed among contenders and nothing else", () => {
+    const cells = cellsOf(tiny(), { grounds: ["model"], only: {} });
+    expect(new Set(cells.map(({ loadSeed }) => loadSeed)).size).toBe(cells.length / 2);
+    expect(new Set(cells.map(({ contenderSeed }) => contenderSeed)).size).toBe(cells.length);
+  });
+
+  it("of the lab are those it names, with its duration and trials", () => {
+    const lab = cellsOf(tiny(), { grounds: ["lab"], only: {} });
+    expect(lab).toHaveLength(2);
+    expect(lab[0]!.point).toMatchObject({ id: "rttMs=10", load: { durationSeconds: 5 } });
+  });
+
+  it("have a hash of all that makes a measurement another one", () => {
+    const cell = firstCell();
+    const hash = cellHash(cell, "somebody");
+    expect(cellHash(structuredClone(cell), "somebody")).toBe(hash);
+    expect(cellHash(cell, "somebody else")).not.toBe(hash);
+    expect(cellHash({ ...cell, trial: 2 }, "somebody")).not.toBe(hash);
+    expect(
+      cellHash(
+        firstCell((text) => text.replace("cpuMs: 1", "cpuMs: 2")),
+        "somebody",
+      ),
+    ).not.toBe(hash);
+  });
+});
+
+describe("a trial", () => {
+  it("places, learns, adjusts until content, warms up and measures", async () => {
+    const ground = new FakeGround();
+    const contender = new FakeContender("isochrone", true);
+    const { measured, failure } = await measure(firstCell(), contender, ground);
+    expect(failure).toBeNull();
+    expect(ground.log).toStrictEqual([
+      "start seeded",
+      "run 1",
+      "move db-0 to a",
+      "run 2",
+      "run 1",
+      "run 1",
+      "changes",
+      "run 60",
+      "stop",
+    ]);
+    expect(measured).toMatchObject({ p95: 2, mean: 2, rounds: 1, moves: 1, requests: 10, failed: 0 });
+    expect(measured!.facts).toMatchObject({ cost: 0, colocated: 1, nodes: 1 });
+    expect(contender.isClosed).toBe(true);
+  });
+
+  it("counts a failed request as one that was given up", async () => {
+    const change = (text: string): string => `${text}changes: [{ at: 5s, nodeDown: b }]\n`;
+    const cell = firstCell(change);
+    const never: Cell = { ...cell, protocol: { ...cell.protocol, roundSeconds: 60 } };
+    const { measured } = await measure(never, new FakeContender("default"));
+    expect(measured).toMatchObject({ failed: 10, p95: 10_000, mean: 10_000, throughput: 0 });
+  });
+
+  it("brings pods of a dead node back and says how it went over time", async () => {
+    const cell = firstCell((text) => `${text}changes: [{ at: 15s, nodeDown: b }]\n`);
+    const { measured } = await measure(cell, new FakeContender("default"));
+    expect(measured!.series.map(({ atSeconds, p95 }) => [atSeconds, p95])).toStrictEqual([
+      [10, 102],
+      [20, 10_000],
+      [30, 2],
+      [40, 2],
+      [50, 2],
+      [60, 2],
+    ]);
+    expect(measured!.placement).toStrictEqual({ "web-0": "a", "db-0": "a" });
+  });
+
+  it("of a contender that finds no place is a result, of a broken ground an error that says where", async () => {
+    const nowhere = firstCell();
+    const empty: Cell = { ...nowhere, point: { ...nowhere.point, cluster: { nodes: [], rttMs: [] } } };
+    expect(await measure(empty, new FakeContender("default"))).toMatchObject({
+      failure: "default: no node for web-0",
+      measured: null,
+    });
+    const broken = new FakeGround();
+    broken.start = () => Promise.reject(new Error("no sockets left"));
+    await expect(measure(nowhere, new FakeContender("default"), broken)).rejects.toThrow(
+      "model, rttMs=100, default, trial 1 failed",
+    );
+  });
+});
+
+describe("facts of a placement", () => {
+  const { point } = firstCell();
+
+  it("are rates times round trips", () => {
+    const apart = new Map([
+      ["web-0", "a"],
+      ["db-0", "b"],
+    ]);
+    expect(visitsOf(point).get("db")).toBe(2);
+    // 5 users make 10 calls of 1000 bytes a second over 100 ms.
+    expect(factsOf(point, apart)).toStrictEqual({
+      cost: 1000,
+      trafficCost: 1_000_000,
+      colocated: 0,
+      busiest: 0.01,
+      nodes: 2,
+    });
+    expect(unloadedMs(point, apart, 0.5, seededRandom(1))).toBe(1 + 1 + 100 + 2 * 1);
+  });
+
+  it("follow the changes of the point", () => {
+    const changed = {
+      ...point,
+      changes: [
+        { kind: "region-latency", atSeconds: 5, region: "east", factor: 2 },
+        { kind: "call-probability", atSeconds: 8, caller: "web", callee: "db", probability: 0.5 },
+      ],
+    } as const;
+    expect(pointAt(changed, 5).cluster.rttMs[0]![1]).toBe(100);
+    expect(pointAt(changed, 6).cluster.rttMs[0]![1]).toBe(200);
+    expect(pointAt(changed, 9).workflow.workloads[0]!.calls[0]!.probability).toBe(0.5);
+  });
+});
+
+describe("the results' file", () => {
+  it("goes on after half a line", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "isochrone-results-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, "deep", "cells.jsonl");
+    const first = await measure(firstCell(), new FakeContender("default"));
+    openStore(file).add(first);
+    appendFileSync(file, '{"hash":"half');
+    const again = openStore(file);
+    expect([...again.known.keys()]).toStrictEqual([first.hash]);
+    again.add({ ...first, hash: "another" });
+    expect(openStore(file).known.size).toBe(2);
+    expect(readFileSync(file, "utf8").split("\n")).toHaveLength(4);
+  });
+});

@@ -1,0 +1,37 @@
+// The results' file: a line of JSON per finished cell, appended at once, so that a run that ends early goes on where it was.
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import type { CellResult } from "./result.ts";
+
+export interface ResultStore {
+  /** By hash. */
+  readonly known: ReadonlyMap<string, CellResult>;
+  add(result: CellResult): void;
+}
+
+export function openStore(file: string): ResultStore {
+  mkdirSync(dirname(file), { recursive: true });
+  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+  // A run that was killed leaves half a line; what follows must not be written behind it.
+  if (text !== "" && !text.endsWith("\n")) appendFileSync(file, "\n");
+  const known = new Map(parseResults(text).map((result) => [result.hash, result]));
+  return {
+    known,
+    add(result): void {
+      known.set(result.hash, result);
+      appendFileSync(file, `${JSON.stringify(result)}\n`);
+    },
+  };
+}
+
+/** Lines that aren't a whole result are left out: their cells are measured again. */
+export function parseResults(text: string): readonly CellResult[] {
+  return text.split("\n").flatMap((line) => {
+    try {
+      const result = JSON.parse(line) as Partial<CellResult> | null;
+      return typeof result?.hash === "string" ? [result as CellResult] : [];
+    } catch {
+      return [];
+    }
+  });
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { visitsOf } from "../run/facts.ts";
+import { listScenarios, scenarioFile } from "./catalogue.ts";
+import type { Scenario } from "./model.ts";
+import { loadScenario } from "./read-scenario.ts";
+
+function load(name: string, quick = false): Scenario {
+  return loadScenario(scenarioFile(name)!, { quick });
+}
+
+describe("the project's scenarios", () => {
+  it.each(listScenarios().map(({ name, hasQuick }) => [name, hasQuick] as const))(
+    "%s can be run as it is written",
+    (name, hasQuick) => {
+      const scenario = load(name);
+      expect(scenario.points.length).toBeGreaterThan(1);
+      expect(scenario.threats.length).toBeGreaterThan(0);
+      expect(scenario.contenders).toContain(scenario.baseline);
+      const quick = hasQuick ? load(name, true) : scenario;
+      expect(quick.points.length * quick.trials).toBeLessThanOrEqual(
+        scenario.points.length * scenario.trials,
+      );
+    },
+  );
+
+  it("figure-3 makes the 32 internal calls a request that 600 users turn into 19,200 a second", () => {
+    const point = load("figure-3").points.find(({ labels }) => labels["users"] === 600)!;
+    const visits = [...visitsOf(point).values()];
+    expect(visits).toHaveLength(17);
+    expect(visits.reduce((sum, each) => sum + each, 0) - 1).toBe(32);
+    expect(load("figure-3").references.map(({ change }) => change)).toStrictEqual([-0.39, -0.56, -0.66]);
+  });
+
+  it("figure-3-grid has figure-3's own assumptions among its points", () => {
+    const own = load("figure-3").points.find(({ id }) => id === "rttMs=100,users=100")!;
+    const same = load("figure-3-grid").points.find(
+      ({ id }) => id === "graph=sample,requests=sample,cpu=1,bytes=1,databases=anywhere,users=100",
+    )!;
+    const edges = ({ workflow }: typeof own): unknown =>
+      workflow.workloads.map(({ name, cpuMs, calls }) => ({ name, cpuMs, calls }));
+    expect(edges(same)).toStrictEqual(edges(own));
+    expect(same.cluster).toStrictEqual(own.cluster);
+  });
+
+  it("online-boutique has its eleven services", () => {
+    expect(load("online-boutique").points[0]!.workflow.workloads).toHaveLength(11);
+  });
+
+  it("are found by name or path, and by nothing else", () => {
+    expect(scenarioFile("mine.yaml")).toBe("mine.yaml");
+    expect(scenarioFile("../package")).toBeNull();
+    expect(scenarioFile("figure-33")).toBeNull();
+  });
+});

@@ -1,0 +1,35 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parse } from "yaml";
+
+const FOLDER = fileURLToPath(new URL("../../scenarios", import.meta.url));
+
+export interface CatalogueEntry {
+  readonly name: string;
+  readonly title: string;
+  /** Whether it has a quick run, for CI. */
+  readonly hasQuick: boolean;
+}
+
+/** The scenarios that come with the project, by name. */
+export function listScenarios(): readonly CatalogueEntry[] {
+  return readdirSync(FOLDER)
+    .filter((file) => file.endsWith(".yaml"))
+    .sort()
+    .map((file) => {
+      const content = parse(readFileSync(join(FOLDER, file), "utf8")) as Readonly<Record<string, unknown>>;
+      return {
+        name: file.slice(0, -".yaml".length),
+        title: String(content["title"]),
+        hasQuick: content["quick"] !== undefined,
+      };
+    });
+}
+
+/** The file of a scenario: one of the project's by name, or any by its path. Null: there is none of that name. */
+export function scenarioFile(name: string): string | null {
+  if (/\.ya?ml$/.test(name)) return name;
+  const file = join(FOLDER, `${name}.yaml`);
+  return /^[a-z0-9-]+$/.test(name) && existsSync(file) ? file : null;
+}

@@ -1,0 +1,122 @@
+// Workflows with the shape of production call graphs, as published of Alibaba's:
+// [1] S. Luo et al., Characterizing Microservice Dependency and Performance: Alibaba Trace Analysis, SoCC '21: call graphs resemble trees, their
+//     sizes have a heavy tail, and about 5 % of the services are hot spots that many others call.
+// [2] G. Winchester et al., Complexity at Scale, arXiv 2504.13141, table 1: 39 % of the services call nobody, 48 % are called and call.
+// What the papers don't state is an argument or a constant below, and the report's threats say so.
+import type { Random } from "@isochrone/runtime";
+import type { PointCall, PointWorkflow, PointWorkload } from "../model.ts";
+
+export interface WorkflowStatistics {
+  readonly services: number;
+  /** Mean busy work of a call. */
+  readonly cpuMs: number;
+  readonly memoryBytes: number;
+  /** Share of calls that not every request makes: graphs change from request to request [1]. */
+  readonly conditionalShare: number;
+  readonly requests: PointWorkload["requests"];
+}
+
+/** Leaves among services that are called [2]. */
+const LEAF_SHARE = 0.39 / (0.39 + 0.48);
+/** Of the services [1]. */
+const HOT_SPOT_SHARE = 0.05;
+/** Callers of a hot spot beside its parent in the tree, as a share of those who could. */
+const HOT_SPOT_CALLERS = 0.3;
+/** A heavy tail without a variance that the sample can't show. */
+const PARETO_SHAPE = 1.5;
+const MOST_TIMES_LEAST = 64;
+const LEAST_REQUEST_BYTES = 200;
+const LEAST_RESPONSE_BYTES = 1000;
+const PROBABILITIES = [0.1, 0.9] as const;
+
+/** `s0` is called by users; names are in the order of a walk from callers to callees. */
+export function generateWorkflow(statistics: WorkflowStatistics, random: Random): PointWorkflow {
+  const { services } = statistics;
+  const callers = Math.max(1, services - Math.round((services - 1) * LEAF_SHARE));
+  const callees: number[][] = Array.from({ length: services }, () => []);
+  growTree(callees, callers, random);
+  addHotSpots(callees, callers, random);
+  return {
+    name: "generated",
+    entry: "s0",
+    usersAt: null,
+    workloads: callees.map((called, index) => workload(index, called, statistics, random)),
+  };
+}
+
+/** Services below `callers` call; each hangs on an earlier one. Who calls many is likely to call more: heavy-tailed fan-out. */
+function growTree(callees: number[][], callers: number, random: Random): void {
+  // A caller that calls nobody would be a leaf: the first callee of each is the next caller, or a leaf where callers are used up.
+  for (let service = 1; service < callees.length; service += 1) {
+    const candidates = callees.slice(0, Math.min(service, callers));
+    const barren = candidates.findIndex((called) => called.length === 0);
+    const left = callees.length - service;
+    const needed =
+      callers - Math.min(service, callers) + candidates.filter((called) => called.length === 0).length;
+    const parent =
+      barren >= 0 && left <= needed
+        ? barren
+        : weighted(
+            candidates.map((called) => called.length + 1),
+            random,
+          );
+    callees[parent]!.push(service);
+  }
+}
+
+function addHotSpots(callees: number[][], callers: number, random: Random): void {
+  const leaves = callees.length - callers;
+  const hotSpots = Math.min(leaves, Math.max(1, Math.round(callees.length * HOT_SPOT_SHARE)));
+  for (let at = 0; at < hotSpots; at += 1) {
+    const hotSpot = callers + at;
+    for (let caller = 0; caller < callers; caller += 1)
+      if (!callees[caller]!.includes(hotSpot) && random.next() < HOT_SPOT_CALLERS)
+        callees[caller]!.push(hotSpot);
+  }
+}
+
+function weighted(weights: readonly number[], random: Random): number {
+  let left = random.next() * weights.reduce((sum, weight) => sum + weight, 0);
+  const found = weights.findIndex((weight) => (left -= weight) < 0);
+  return found < 0 ? weights.length - 1 : found;
+}
+
+function workload(
+  index: number,
+  called: readonly number[],
+  statistics: WorkflowStatistics,
+  random: Random,
+): PointWorkload {
+  return {
+    name: `s${index}`,
+    replicas: 1,
+    requests: statistics.requests,
+    memoryBytes: statistics.memoryBytes,
+    // The mean of a Pareto variable of this shape is 3 times its least value.
+    cpuMs: round((statistics.cpuMs / 3) * pareto(random)),
+    cpuSpread: "exponential",
+    calls: called.map((callee) => call(callee, statistics, random)),
+    pinnedTo: null,
+  };
+}
+
+function call(callee: number, { conditionalShare }: WorkflowStatistics, random: Random): PointCall {
+  const isConditional = random.next() < conditionalShare;
+  const [low, high] = PROBABILITIES;
+  const drawn = low + (high - low) * random.next();
+  return {
+    callee: `s${callee}`,
+    requestBytes: Math.round(LEAST_REQUEST_BYTES * pareto(random)),
+    responseBytes: Math.round(LEAST_RESPONSE_BYTES * pareto(random)),
+    probability: isConditional ? round(drawn) : 1,
+  };
+}
+
+/** At least 1. */
+function pareto(random: Random): number {
+  return Math.min(MOST_TIMES_LEAST, (1 - random.next()) ** (-1 / PARETO_SHAPE));
+}
+
+function round(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}

@@ -1,0 +1,230 @@
+// From a scenario's file to what is run: all mistakes in one error, before anything starts.
+import { readFileSync } from "node:fs";
+import { basename } from "node:path";
+import { LineCounter, parseDocument } from "yaml";
+import { axisPoints } from "./axes.ts";
+import type { AxisPoint } from "./axes.ts";
+import { callersFirst, pointMistakes } from "./check-point.ts";
+import { ScenarioError } from "./errors.ts";
+import { Field } from "./field.ts";
+import type { Sheet } from "./field.ts";
+import { CONTENDERS } from "./model.ts";
+import type {
+  ContenderId,
+  LabSettings,
+  Labels,
+  Point,
+  PointLoad,
+  Protocol,
+  Reference,
+  Scenario,
+} from "./model.ts";
+import { readChanges } from "./read-changes.ts";
+import { readCluster } from "./read-cluster.ts";
+import { readWorkflow } from "./read-workflow.ts";
+
+export interface ReadOptions {
+  /** Fewer points and trials, shorter: what the file's `quick` says is put over the rest. */
+  readonly quick?: boolean;
+}
+
+const KEYS = [
+  "title",
+  "question",
+  "source",
+  "threats",
+  "references",
+  "seed",
+  "trials",
+  "baseline",
+  "contenders",
+  "protocol",
+  "axes",
+  "cluster",
+  "workflow",
+  "load",
+  "changes",
+  "grounds",
+  "quick",
+];
+const QUICK_KEYS = ["trials", "contenders", "protocol", "axes", "load", "changes", "grounds"];
+const MAX_TRIALS = 1000;
+const MAX_LAB_SCALE = 1000;
+const DEFAULT_PROTOCOL: Protocol = { learnSeconds: 30, rounds: 10, roundSeconds: 10 };
+
+/** Throws ScenarioError with all mistakes of the file. */
+export function loadScenario(file: string, options: ReadOptions = {}): Scenario {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new ScenarioError(file, [{ line: 1, message: `can't be read: ${(cause as Error).message}` }], {
+      cause,
+    });
+  }
+  return readScenario(text, file, options);
+}
+
+/** As {@link loadScenario}, of a text. */
+export function readScenario(text: string, file: string, options: ReadOptions = {}): Scenario {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  if (document.errors.length > 0)
+    throw new ScenarioError(
+      file,
+      document.errors.map((error) => ({
+        line: lines.linePos(error.pos[0]).line,
+        message: error.message.split("\n")[0]!,
+      })),
+    );
+  const sheet: Sheet = { document, lines, issues: [] };
+  const plain = new Field(sheet, document.contents, "", new Map()).map(...KEYS);
+  const quick = plain.get("quick");
+  if (quick.isPresent) quick.map(...QUICK_KEYS);
+  else if (options.quick === true) quick.fail("must be given: the scenario says nothing of a quick run");
+  const scenario = read(plain, options.quick === true ? plain.over(quick) : plain, file, sheet);
+  if (sheet.issues.length > 0)
+    throw new ScenarioError(
+      file,
+      sheet.issues.toSorted((a, b) => a.line - b.line),
+    );
+  return scenario;
+}
+
+/** @param plain without what `quick` says */
+function read(plain: Field, root: Field, file: string, sheet: Sheet): Scenario {
+  const contenders = readContenders(root.get("contenders"));
+  const baseline = root.get("baseline").oneOf(CONTENDERS);
+  if (!contenders.includes(baseline))
+    root.get("baseline").fail(`must be among contenders (${contenders.join(", ")}), got ${baseline}`);
+  const axes = axisPoints(root.get("axes"));
+  // A quick run has fewer points than the lab's list speaks of.
+  const labels = [...axes, ...axisPoints(plain.get("axes"))].map((point) => point.labels);
+  const grounds = root.get("grounds").map("model", "lab");
+  return {
+    name: basename(file).replace(/\.ya?ml$/, ""),
+    title: root.get("title").text(),
+    question: root.get("question").text(),
+    source: root.get("source").text(),
+    threats: root
+      .get("threats")
+      .list()
+      .map((threat) => threat.text()),
+    references: root
+      .get("references")
+      .list()
+      .map((item) => readReference(item, root.get("axes"))),
+    contenders,
+    baseline,
+    trials: root.get("trials").number({ min: 1, max: MAX_TRIALS, whole: true }),
+    seed: root.get("seed").number({ min: 0, max: 2 ** 31, whole: true }),
+    protocol: readProtocol(root.get("protocol")),
+    grounds: {
+      model: grounds.get("model").isPresent
+        ? { hopMs: grounds.get("model").map("hopMs").get("hopMs").number({ min: 0, max: 1000 }) }
+        : null,
+      lab: grounds.get("lab").isPresent ? readLab(grounds.get("lab"), labels) : null,
+    },
+    points: axes.map((axis) => readPoint(root, axis, file, sheet)),
+  };
+}
+
+function readContenders(field: Field): readonly ContenderId[] {
+  const contenders = field.someList().map((item) => item.oneOf(CONTENDERS));
+  const twice = contenders.find((id, index) => contenders.indexOf(id) !== index);
+  if (twice !== undefined && field.list().every((item) => CONTENDERS.some((id) => item.isText(id))))
+    field.fail(`must name each contender once, got ${twice} twice`);
+  return contenders;
+}
+
+function readProtocol(field: Field): Protocol {
+  if (!field.isPresent) return DEFAULT_PROTOCOL;
+  field.map("learn", "rounds", "round");
+  const seconds = (key: string, otherwise: number): number =>
+    field.get(key).isPresent ? field.get(key).seconds({ above: 0 }) : otherwise;
+  return {
+    learnSeconds: seconds("learn", DEFAULT_PROTOCOL.learnSeconds),
+    rounds: field.get("rounds").numberOr(DEFAULT_PROTOCOL.rounds, { min: 0, max: 1000, whole: true }),
+    roundSeconds: seconds("round", DEFAULT_PROTOCOL.roundSeconds),
+  };
+}
+
+function readReference(item: Field, axes: Field): Reference {
+  item.map("text", "where", "change", "contender", "statistic");
+  const statistic = item.get("statistic");
+  const where = item.get("where");
+  for (const key of where.keys())
+    if (!axes.keys().includes(key))
+      where.get(key).fail(`must be an axis (${axes.keys().join(", ")}), got ${key}`);
+  return {
+    text: item.get("text").text(),
+    where: readLabels(where),
+    change: item.get("change").number({ min: -1 }),
+    contender: item.get("contender").oneOf(CONTENDERS),
+    ...(statistic.isPresent ? { statistic: statistic.oneOf(["p95", "mean", "throughput"]) } : {}),
+  };
+}
+
+function readLabels(field: Field): Labels {
+  return Object.fromEntries(
+    field.keys().map((key) => {
+      const text = field.get(key).text();
+      const number = Number(text);
+      return [key, text !== "" && Number.isFinite(number) ? number : text];
+    }),
+  );
+}
+
+function readLab(field: Field, points: readonly Labels[]): LabSettings {
+  field.map("scale", "only", "duration", "trials");
+  const only = field
+    .get("only")
+    .list()
+    .map((item) => ({ item, labels: readLabels(item) }));
+  for (const { item, labels } of only)
+    if (!points.some((point) => hasLabels(point, labels)))
+      item.fail(`must be labels of a point, got ${JSON.stringify(labels)}`);
+  return {
+    scale: field.get("scale").number({ min: 1, max: MAX_LAB_SCALE }),
+    only: only.map(({ labels }) => labels),
+    durationSeconds: field.get("duration").seconds({ above: 0 }),
+    trials: field.get("trials").number({ min: 1, max: MAX_TRIALS, whole: true }),
+  };
+}
+
+/** Whether a point has all of these labels. */
+export function hasLabels(point: Labels, wanted: Labels): boolean {
+  return Object.entries(wanted).every(([name, value]) => String(point[name]) === String(value));
+}
+
+function readPoint(plain: Field, axis: AxisPoint, file: string, sheet: Sheet): Point {
+  const before = sheet.issues.length;
+  const root = plain.withAxes(axis.nodes);
+  const cluster = readCluster(root.get("cluster"), file);
+  const workflow = readWorkflow(root.get("workflow"));
+  const load = readLoad(root.get("load"));
+  const changes = readChanges(root.get("changes"), cluster, workflow, load);
+  const point: Point = { id: axis.id, labels: axis.labels, cluster, workflow, load, changes };
+  // Of what couldn't be read, nothing more can be said.
+  if (sheet.issues.length > before) return point;
+  const workloads = root.get("workflow").get("workloads");
+  for (const { part, workload, message } of pointMistakes(point)) {
+    const item = workloads.list().find((each) => workload !== undefined && each.get("name").isText(workload));
+    if (item === undefined) root.get(part).fail(`${workload === undefined ? "" : `${workload} `}${message}`);
+    else item.fail(`(${workload}) ${message}`);
+  }
+  return {
+    ...point,
+    workflow: { ...workflow, workloads: callersFirst(workflow.workloads) ?? workflow.workloads },
+  };
+}
+
+function readLoad(field: Field): PointLoad {
+  field.map("users", "requestsPerSecondPerUser", "warmUp", "duration");
+  return {
+    users: field.get("users").number({ min: 1, whole: true }),
+    requestsPerSecondPerUser: field.get("requestsPerSecondPerUser").numberOr(1, { above: 0, max: 1000 }),
+    warmUpSeconds: field.get("warmUp").seconds(),
+    durationSeconds: field.get("duration").seconds({ above: 0 }),
+  };
+}

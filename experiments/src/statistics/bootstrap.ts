@@ -1,0 +1,46 @@
+import type { Random } from "@isochrone/runtime";
+import { ascending, mean, quantile } from "./quantile.ts";
+
+export interface Estimate {
+  readonly mean: number;
+  /** Of the 95 % interval. */
+  readonly low: number;
+  readonly high: number;
+  /** How many trials it is made of. */
+  readonly n: number;
+}
+
+const RESAMPLES = 2000;
+const TAIL = 0.025;
+
+/** The mean over trials with its 95 % percentile bootstrap interval. One trial has no spread: its interval is itself. */
+export function estimateMean(values: readonly number[], random: Random): Estimate {
+  return resampled(values.length, random, (pick) => mean(pick.map((index) => values[index]!)));
+}
+
+/** How much larger the mean is than the baseline's: -0.39 is 39 % less. Trials are paired by position and drawn as pairs. */
+export function estimateChange(
+  values: readonly number[],
+  baseline: readonly number[],
+  random: Random,
+): Estimate {
+  if (values.length !== baseline.length)
+    throw new RangeError(`pairs must have two sides, got ${values.length} and ${baseline.length} values`);
+  return resampled(
+    values.length,
+    random,
+    (pick) => mean(pick.map((index) => values[index]!)) / mean(pick.map((index) => baseline[index]!)) - 1,
+  );
+}
+
+function resampled(n: number, random: Random, statistic: (pick: readonly number[]) => number): Estimate {
+  if (n === 0) return { mean: Number.NaN, low: Number.NaN, high: Number.NaN, n };
+  const all = Array.from({ length: n }, (_, index) => index);
+  const centre = statistic(all);
+  if (n === 1) return { mean: centre, low: centre, high: centre, n };
+  const drawn = Array.from({ length: RESAMPLES }, () =>
+    statistic(all.map(() => Math.floor(random.next() * n))),
+  );
+  const sorted = ascending(drawn);
+  return { mean: centre, low: quantile(sorted, TAIL), high: quantile(sorted, 1 - TAIL), n };
+}
