@@ -1,7 +1,8 @@
 import { defineConfig } from "vitest/config";
 import LongestFirst from "./tools/src/longest-first.ts";
 
-const SOURCES = "{probe,collector,aggregator,scheduler-plugin,dashboard,cli,experiments,tools,packages/*}/src/**";
+const SOURCES =
+  "{probe,collector,aggregator,scheduler-plugin,dashboard,cli,experiments,tools,packages/*}/src/**";
 
 // Unit tests sit beside the code; what crosses packages lives in test/, a project each, so that a suite can be run and timed alone. What needs
 // the machine for itself, because it measures or floods, is called *.serial.test.ts wherever it stands: the suite "measuring", one file at a time.

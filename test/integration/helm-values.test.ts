@@ -151,16 +151,22 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
     expect(settingsIn(objects, "probe")["probe"]).toMatchObject({ hostNetwork: true });
   });
 
-  test("give Node three quarters of the memory", async () => {
-    const heaps = async (memory: string | number): Promise<string | undefined> => {
-      const objects = await helm.template({ aggregator: { resources: { limits: { memory } } } });
-      const [container] = podSpecOf(only(objects, "StatefulSet", "isochrone-aggregator"))!.containers;
-      return container!.env!.find(({ name }) => name === "NODE_OPTIONS")?.value;
+  test("give Node three quarters of the memory, of the aggregator's nine sixteenths", async () => {
+    const heaps = async (memory: string | number): Promise<(string | undefined)[]> => {
+      const resources = { limits: { memory } };
+      const objects = await helm.template({ aggregator: { resources }, schedulerPlugin: { resources } });
+      return [
+        only(objects, "Deployment", "isochrone-scheduler-plugin"),
+        only(objects, "StatefulSet", "isochrone-aggregator"),
+      ].map(
+        (object) => podSpecOf(object)!.containers[0]!.env!.find(({ name }) => name === "NODE_OPTIONS")?.value,
+      );
     };
-    expect(await heaps("2Gi")).toBe("--max-old-space-size=1536");
-    expect(await heaps("1.5Gi")).toBe("--max-old-space-size=1152");
-    expect(await heaps("1G")).toBe("--max-old-space-size=715");
-    expect(await heaps(1_073_741_824)).toBe("--max-old-space-size=768");
+    const flag = (mebibytes: number): string => `--max-old-space-size=${mebibytes}`;
+    expect(await heaps("2Gi")).toEqual([flag(1536), flag(1152)]);
+    expect(await heaps("1.5Gi")).toEqual([flag(1152), flag(864)]);
+    expect(await heaps("1G")).toEqual([flag(715), flag(536)]);
+    expect(await heaps(1_073_741_824)).toEqual([flag(768), flag(576)]);
   });
 
   test("keep meshes out of what measures, and name probes as aggregators look for them", () => {

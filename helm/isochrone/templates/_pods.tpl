@@ -85,17 +85,28 @@ priorityClassName: {{ . }}
 {{- if not (hasKey $factors $unit) }}{{ fail (printf "resources.limits.memory must be a number of bytes with Ki, Mi, Gi, Ti, k, M, G, T or no unit, got %s" $limit) }}{{ end -}}
 {{- $mebibytes := divf (mulf $number (get $factors $unit)) 1048576 -}}
 {{- if lt $mebibytes 96.0 }}{{ fail (printf "resources.limits.memory must be at least 96Mi, got %s: Node itself takes 60" $limit) }}{{ end -}}
---max-old-space-size={{ mulf $mebibytes 0.75 | floor | int }}
+--max-old-space-size={{ mulf $mebibytes (.heapShare | default 0.75) | floor | int }}
 {{- end -}}
 {{- end }}
 
-{{/* Variables of every container. Takes {resources, values, nodeOptions}: the last is what is asked of Node beside the size of its heap. */}}
+{{/*
+Variables of every container. Takes {resources, values, nodeOptions, heapShare, returnsMemory}: what is asked of Node beside the size of its heap;
+V8's part of the container's memory, three quarters by default; whether what a burst of records took goes back to the system at once.
+*/}}
 {{- define "isochrone.environment" -}}
 - name: ISOCHRONE_CONFIG
   value: /etc/isochrone/config/isochrone.yaml
 {{- with list (include "isochrone.nodeOptions" .) .nodeOptions | compact | join " " }}
 - name: NODE_OPTIONS
   value: {{ . | quote }}
+{{- end }}
+{{- if .returnsMemory }}
+- name: MALLOC_ARENA_MAX
+  value: "2"
+- name: MALLOC_MMAP_THRESHOLD_
+  value: "65536"
+- name: MALLOC_TRIM_THRESHOLD_
+  value: "131072"
 {{- end }}
 {{- with .values.extraEnv }}
 {{ toYaml . }}
