@@ -1,3 +1,4 @@
+import { CERTIFICATE_SETTINGS, certificateRules } from "@isochrone/kubernetes";
 import { duration, list, section, text, type Section, type SettingsOf } from "@isochrone/runtime";
 
 const HOUR_MS = 3_600_000;
@@ -28,18 +29,7 @@ const table = {
     max: HOUR_MS,
     description: "How often the Secret and the ConfigMap are looked at.",
   }),
-  certificateLifetimeMs: duration({
-    default: 30 * DAY_MS,
-    min: 3_000,
-    max: 365 * DAY_MS,
-    description: "How long a serving certificate is good; it is renewed when a third is left.",
-  }),
-  authorityLifetimeMs: duration({
-    default: 365 * DAY_MS,
-    min: 6_000,
-    max: 3_650 * DAY_MS,
-    description: "How long its authority is good; a new one is trusted beside it before it takes over.",
-  }),
+  ...CERTIFICATE_SETTINGS,
   trustDelayMs: duration({
     default: HOUR_MS,
     min: 100,
@@ -59,20 +49,7 @@ const table = {
 export const certificateSettings: Section<"certificates", typeof table> = section("certificates", table, {
   description:
     "TLS of the graph API without certificates from elsewhere: the aggregator makes and renews its own.",
-  rules: [
-    ({ certificateLifetimeMs, authorityLifetimeMs }) =>
-      certificateLifetimeMs < authorityLifetimeMs
-        ? null
-        : `certificates.certificateLifetimeMs must be below certificates.authorityLifetimeMs (${authorityLifetimeMs}), got ${certificateLifetimeMs}`,
-    ({ certificateLifetimeMs, checkMs }) =>
-      checkMs * 6 <= certificateLifetimeMs
-        ? null
-        : `certificates.checkMs must be at most a sixth of certificates.certificateLifetimeMs (${certificateLifetimeMs}), got ${checkMs}`,
-    ({ trustDelayMs, authorityLifetimeMs }) =>
-      trustDelayMs * 6 <= authorityLifetimeMs
-        ? null
-        : `certificates.trustDelayMs must be at most a sixth of certificates.authorityLifetimeMs (${authorityLifetimeMs}), got ${trustDelayMs}`,
-  ],
+  rules: [...certificateRules("certificates", "checkMs")],
 });
 
 /** Values of {@link certificateSettings}. */

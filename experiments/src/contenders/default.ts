@@ -1,23 +1,22 @@
 // kube-scheduler with its defaults, and the same once more.
 import { seededRandom } from "@isochrone/runtime";
-import type { Random } from "@isochrone/runtime";
-import type { Point } from "../scenario/model.ts";
 import type { ContenderDeps } from "./deps.ts";
 import { scheduleAll } from "./kube-scheduler/imitation.ts";
 import type { KubeScheduler } from "./kube-scheduler/port.ts";
-import { requestOf, together } from "./pods.ts";
-import { ContenderError } from "./port.ts";
-import type { Contender, Observation, Placement, PodMove } from "./port.ts";
+import type { Placement } from "./port.ts";
+import { StayingContender } from "./scheduling-contender.ts";
+import type { SchedulingInput } from "./scheduling-contender.ts";
 
 const SEEDS = 2 ** 32;
 
 /** `null` breaks ties by numbers of its own: the same ones would make it the same trial, which shows nothing. */
-export class DefaultContender implements Contender {
+export class DefaultContender extends StayingContender {
   readonly id: "default" | "null";
   readonly by: string;
   readonly #real: KubeScheduler | undefined;
 
   constructor(id: "default" | "null", { kubeScheduler }: Pick<ContenderDeps, "kubeScheduler">) {
+    super();
     this.id = id;
     this.#real = kubeScheduler;
     this.by =
@@ -26,27 +25,9 @@ export class DefaultContender implements Contender {
         : `kube-scheduler ${kubeScheduler.version}`;
   }
 
-  async place(
-    point: Point,
-    before: Observation | null,
-    random: Random,
-    kept: Placement = new Map(),
-  ): Promise<Placement> {
-    const request = requestOf(point, before?.cluster ?? point.cluster, kept);
+  protected async schedule({ request, random }: SchedulingInput): Promise<Placement> {
+    if (this.#real !== undefined) return await this.#real.schedule(request);
     const own = this.id === "null" ? seededRandom(Math.floor(random.next() * SEEDS)) : random;
-    try {
-      const placed =
-        this.#real === undefined ? scheduleAll(request, own) : await this.#real.schedule(request);
-      return together(request, placed);
-    } catch (error) {
-      throw new ContenderError(this.id, (error as Error).message, { cause: error });
-    }
+    return scheduleAll(request, own);
   }
-
-  /** Pods stay where they were bound. */
-  async adjust(): Promise<readonly PodMove[]> {
-    return [];
-  }
-
-  async close(): Promise<void> {}
 }

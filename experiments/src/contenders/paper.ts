@@ -1,16 +1,14 @@
 // 000: ResourceAware and NetworkAware beside the default profile's plugins, and the descheduler of its section 3.4.
 import { paperMoves, ResourceNetwork } from "@isochrone/placement";
-import type { Random } from "@isochrone/runtime";
 import type { Point } from "../scenario/model.ts";
-import { clusterGraph, usedAmounts, workflowGraph } from "./graphs.ts";
 import { feasibleNodes } from "./kube-scheduler/filters.ts";
 import { FillingCluster } from "./kube-scheduler/filling-cluster.ts";
 import { scheduleAll } from "./kube-scheduler/imitation.ts";
-import { requestOf, staying, together } from "./pods.ts";
-import { ContenderError } from "./port.ts";
-import type { Contender, Observation, Placement, PodMove } from "./port.ts";
+import { requestOf, staying } from "./pods.ts";
+import type { Observation, Placement, PodMove } from "./port.ts";
+import { graphsOf, SchedulingContender } from "./scheduling-contender.ts";
+import type { SchedulingInput } from "./scheduling-contender.ts";
 import { problemOf, strategyPlugin } from "./strategy-plugin.ts";
-import type { Graphs } from "./strategy-plugin.ts";
 
 /** As the paper runs it: "the same value of 0.5" for each. */
 const WEIGHTS = { alpha: 0.5, beta: 0.5, gamma: 0.5, delta: 0.5 } as const;
@@ -21,30 +19,16 @@ const WEIGHTS = { alpha: 0.5, beta: 0.5, gamma: 0.5, delta: 0.5 } as const;
  */
 export const PAPER_PLUGIN_WEIGHT = 5;
 
-export class PaperContender implements Contender {
+export class PaperContender extends SchedulingContender {
   readonly id = "paper";
   readonly by = "Algorithm 1 of 000, raw, in an imitation of kube-scheduler 1.35, and its descheduler";
   readonly #strategy = new ResourceNetwork("raw", WEIGHTS);
 
-  async place(
-    point: Point,
-    before: Observation | null,
-    random: Random,
-    kept: Placement = new Map(),
-  ): Promise<Placement> {
-    const cluster = before?.cluster ?? point.cluster;
-    const request = requestOf(point, cluster, kept);
-    const placement = staying(request);
-    const graphs = {
-      cluster: clusterGraph(cluster, { used: usedAmounts(point, placement, before) }),
-      workflow: workflowGraph(point, before, { placement }),
-    };
-    try {
-      const extra = strategyPlugin(this.#strategy, PAPER_PLUGIN_WEIGHT, graphs);
-      return together(request, scheduleAll(request, random, { extra }));
-    } catch (error) {
-      throw new ContenderError(this.id, (error as Error).message, { cause: error });
-    }
+  protected schedule({ point, before, request, random }: SchedulingInput): Placement {
+    const graphs = graphsOf(point, before, staying(request));
+    return scheduleAll(request, random, {
+      extra: strategyPlugin(this.#strategy, PAPER_PLUGIN_WEIGHT, graphs),
+    });
   }
 
   /**
@@ -75,13 +59,4 @@ export class PaperContender implements Contender {
     }
     return moves;
   }
-
-  async close(): Promise<void> {}
-}
-
-function graphsOf(point: Point, observed: Observation, placement: Placement): Graphs {
-  return {
-    cluster: clusterGraph(observed.cluster, { used: usedAmounts(point, placement, observed) }),
-    workflow: workflowGraph(point, observed, { placement }),
-  };
 }

@@ -1,15 +1,15 @@
 // KEP-260's Go plugins as coded: pods in the order of TopologicalSort, NetworkOverhead filters and scores. They move no pods.
 import { createNetworkOverhead, workloadOrder } from "@isochrone/placement";
 import type { SortAlgorithm } from "@isochrone/placement";
-import type { Random } from "@isochrone/runtime";
 import type { DeclaredCosts } from "@isochrone/topology";
-import type { Point, PointCluster, PointWorkflow } from "../scenario/model.ts";
+import type { PointCluster, PointWorkflow } from "../scenario/model.ts";
 import { clusterGraph, workflowGraph } from "./graphs.ts";
 import { scheduleAll } from "./kube-scheduler/imitation.ts";
 import type { SchedulingRequest } from "./kube-scheduler/port.ts";
-import { requestOf, staying, together } from "./pods.ts";
-import { ContenderError } from "./port.ts";
-import type { Contender, Observation, Placement, PodMove } from "./port.ts";
+import { staying } from "./pods.ts";
+import type { Placement } from "./port.ts";
+import { StayingContender } from "./scheduling-contender.ts";
+import type { SchedulingInput } from "./scheduling-contender.ts";
 import { strategyPlugin } from "./strategy-plugin.ts";
 
 /** [1] kubernetes-sigs/scheduler-plugins, manifests/networktopology/scheduler-config.yaml: "to favor allocation schemes with lower latency". */
@@ -19,20 +19,14 @@ const WEIGHTS = { NodeResourcesFit: 0 } as const;
 /** As its authors' AppGroup of Online Boutique has it (appgroup-api, manifests/onlineBoutique-appGroup-example.yaml). */
 const SORT: SortAlgorithm = "AlternateKahn";
 
-export class UpstreamContender implements Contender {
+export class UpstreamContender extends StayingContender {
   readonly id = "upstream";
   readonly by =
     "TopologicalSort and NetworkOverhead of KEP-260 as coded, in an imitation of kube-scheduler 1.35";
   readonly #strategy = createNetworkOverhead("upstream");
 
-  async place(
-    point: Point,
-    before: Observation | null,
-    random: Random,
-    kept: Placement = new Map(),
-  ): Promise<Placement> {
+  protected schedule({ point, before, request, random }: SchedulingInput): Placement {
     const cluster = before?.cluster ?? point.cluster;
-    const request = inTopologicalOrder(requestOf(point, cluster, kept), point.workflow);
     const costs = networkTopology(cluster);
     const graphs = {
       cluster: clusterGraph(cluster, { declaredCosts: costs }),
@@ -43,19 +37,9 @@ export class UpstreamContender implements Contender {
         maxNetworkCost: highest(costs),
       }),
     };
-    try {
-      const extra = strategyPlugin(this.#strategy, NETWORK_OVERHEAD_WEIGHT, graphs);
-      return together(request, scheduleAll(request, random, { weights: WEIGHTS, extra }));
-    } catch (error) {
-      throw new ContenderError(this.id, (error as Error).message, { cause: error });
-    }
+    const extra = strategyPlugin(this.#strategy, NETWORK_OVERHEAD_WEIGHT, graphs);
+    return scheduleAll(inTopologicalOrder(request, point.workflow), random, { weights: WEIGHTS, extra });
   }
-
-  async adjust(): Promise<readonly PodMove[]> {
-    return [];
-  }
-
-  async close(): Promise<void> {}
 }
 
 /** An AppGroup of the workflow's calls, both ways. Where that makes a cycle, upstream keeps the order of its spec. */

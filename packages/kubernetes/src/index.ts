@@ -9,6 +9,7 @@ export {
 export { trustedBy } from "./certificates/bundle.ts";
 export { configMapPublication } from "./certificates/config-map.ts";
 export { CertificateKeeper } from "./certificates/keeper.ts";
+export { CERTIFICATE_SETTINGS, certificateRules } from "./certificates/settings.ts";
 export type { CertificateEvents, TrustPublication } from "./certificates/keeper.ts";
 export { issueCertificate, makeAuthority } from "./certificates/x509.ts";
 export {

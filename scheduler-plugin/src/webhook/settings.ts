@@ -1,6 +1,11 @@
 import { bytes, duration, flag, integer, list, section, text } from "@isochrone/runtime";
 import type { Section, SettingsOf } from "@isochrone/runtime";
-import { GATE_DEADLINE_MS, PLANNER_HEARTBEAT_MAX_AGE_MS } from "@isochrone/kubernetes";
+import {
+  CERTIFICATE_SETTINGS,
+  certificateRules,
+  GATE_DEADLINE_MS,
+  PLANNER_HEARTBEAT_MAX_AGE_MS,
+} from "@isochrone/kubernetes";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -76,18 +81,7 @@ const table = {
     max: HOUR_MS,
     description: "How often the certificates and the registration are looked at.",
   }),
-  certificateLifetimeMs: duration({
-    default: 30 * DAY_MS,
-    min: 3_000,
-    max: 365 * DAY_MS,
-    description: "How long a serving certificate is good; it is renewed when a third is left.",
-  }),
-  authorityLifetimeMs: duration({
-    default: 365 * DAY_MS,
-    min: 6_000,
-    max: 3_650 * DAY_MS,
-    description: "How long its authority is good; a new one is trusted beside it before it takes over.",
-  }),
+  ...CERTIFICATE_SETTINGS,
   trustDelayMs: duration({
     default: 60_000,
     min: 100,
@@ -107,18 +101,7 @@ const table = {
 export const webhookSettings: Section<"webhook", typeof table> = section("webhook", table, {
   description: "The scheduler-plugin's admission webhook: has new pods wait until they are planned.",
   rules: [
-    ({ certificateLifetimeMs, authorityLifetimeMs }) =>
-      certificateLifetimeMs < authorityLifetimeMs
-        ? null
-        : `webhook.certificateLifetimeMs must be below webhook.authorityLifetimeMs (${authorityLifetimeMs}), got ${certificateLifetimeMs}`,
-    ({ certificateLifetimeMs, certificateCheckMs }) =>
-      certificateCheckMs * 6 <= certificateLifetimeMs
-        ? null
-        : `webhook.certificateCheckMs must be at most a sixth of webhook.certificateLifetimeMs (${certificateLifetimeMs}), got ${certificateCheckMs}`,
-    ({ trustDelayMs, authorityLifetimeMs }) =>
-      trustDelayMs * 6 <= authorityLifetimeMs
-        ? null
-        : `webhook.trustDelayMs must be at most a sixth of webhook.authorityLifetimeMs (${authorityLifetimeMs}), got ${trustDelayMs}`,
+    ...certificateRules("webhook", "certificateCheckMs"),
     ({ heartbeatCheckMs, heartbeatMaxAgeMs }) =>
       heartbeatCheckMs * 2 <= heartbeatMaxAgeMs
         ? null

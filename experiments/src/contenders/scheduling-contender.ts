@@ -1,0 +1,59 @@
+import type { Random } from "@isochrone/runtime";
+import type { ContenderId, Point } from "../scenario/model.ts";
+import { clusterGraph, usedAmounts, workflowGraph } from "./graphs.ts";
+import type { SchedulingRequest } from "./kube-scheduler/port.ts";
+import { requestOf, together } from "./pods.ts";
+import { ContenderError } from "./port.ts";
+import type { Contender, Observation, Placement, PodMove } from "./port.ts";
+import type { Graphs } from "./strategy-plugin.ts";
+
+/** What a scheduler decides by. */
+export interface SchedulingInput {
+  readonly point: Point;
+  readonly before: Observation | null;
+  readonly request: SchedulingRequest;
+  readonly random: Random;
+}
+
+/** A scheduler. */
+export abstract class SchedulingContender implements Contender {
+  abstract readonly id: ContenderId;
+  abstract readonly by: string;
+
+  /** Nodes of the pods that wait; throws where one finds none. */
+  protected abstract schedule(input: SchedulingInput): Placement | Promise<Placement>;
+
+  async place(
+    point: Point,
+    before: Observation | null,
+    random: Random,
+    kept: Placement = new Map(),
+  ): Promise<Placement> {
+    const request = requestOf(point, before?.cluster ?? point.cluster, kept);
+    try {
+      return together(request, await this.schedule({ point, before, request, random }));
+    } catch (error) {
+      throw new ContenderError(this.id, (error as Error).message, { cause: error });
+    }
+  }
+
+  abstract adjust(point: Point, placement: Placement, observed: Observation): Promise<readonly PodMove[]>;
+
+  async close(): Promise<void> {}
+}
+
+/** Pods stay where they were bound. */
+export abstract class StayingContender extends SchedulingContender {
+  async adjust(): Promise<readonly PodMove[]> {
+    return [];
+  }
+}
+
+/** What a strategy is told of a cluster on which pods are placed like that. */
+export function graphsOf(point: Point, observed: Observation | null, placement: Placement): Graphs {
+  const cluster = observed?.cluster ?? point.cluster;
+  return {
+    cluster: clusterGraph(cluster, { used: usedAmounts(point, placement, observed) }),
+    workflow: workflowGraph(point, observed, { placement }),
+  };
+}
