@@ -28,16 +28,17 @@ import { loadSolver } from "./highs.ts";
 import { scheduleAll } from "./kube-scheduler/imitation.ts";
 import type { SchedulingRequest } from "./kube-scheduler/port.ts";
 import { placedObjects, planningOfPlaced, planningOfWaiting, spreadLimits } from "./planning.ts";
-import { requestOf, together } from "./pods.ts";
-import { ContenderError } from "./port.ts";
-import type { Contender, Observation, Placement, PodMove } from "./port.ts";
+import { requestOf } from "./pods.ts";
+import type { Observation, Placement, PodMove } from "./port.ts";
+import { SchedulingContender } from "./scheduling-contender.ts";
+import type { SchedulingInput } from "./scheduling-contender.ts";
 
 /** A proof takes the service this much at least, or it isn't tried. */
 const EXACT_MS = 100;
 /** The descheduler waits for a larger move so many times its rounds at most: after that a run with equal figures decides nothing new. */
 const PATIENCE = 2;
 
-export class IsochroneContender implements Contender {
+export class IsochroneContender extends SchedulingContender {
   readonly id = "isochrone";
   readonly by: string;
   readonly #deps: ContenderDeps;
@@ -49,6 +50,7 @@ export class IsochroneContender implements Contender {
   readonly #evictions = new Map<string, number>();
 
   constructor(deps: ContenderDeps) {
+    super();
     this.#deps = deps;
     const { planner, descheduler } = deps.product;
     this.#spread = spreadLimits(planner);
@@ -57,30 +59,19 @@ export class IsochroneContender implements Contender {
     this.by = `planner and descheduler of Isochrone, and ${scheduler} for pods without a plan`;
   }
 
-  async place(
-    point: Point,
-    before: Observation | null,
-    random: Random,
-    kept: Placement = new Map(),
-  ): Promise<Placement> {
-    const request = requestOf(point, before?.cluster ?? point.cluster, kept);
-    try {
-      const planned = await this.#plan(point, before, request);
-      const rest = {
-        nodes: request.nodes,
-        pods: request.pods.filter(({ name }) => !planned.has(name)),
-        placed: [
-          ...request.placed,
-          ...request.pods.flatMap((pod) =>
-            planned.has(pod.name) ? [[pod, planned.get(pod.name)!] as const] : [],
-          ),
-        ],
-      };
-      const unplanned = await this.#schedule(rest, random);
-      return together(request, new Map([...planned, ...unplanned]));
-    } catch (error) {
-      throw new ContenderError(this.id, (error as Error).message, { cause: error });
-    }
+  protected async schedule({ point, before, request, random }: SchedulingInput): Promise<Placement> {
+    const planned = await this.#plan(point, before, request);
+    const rest = {
+      nodes: request.nodes,
+      pods: request.pods.filter(({ name }) => !planned.has(name)),
+      placed: [
+        ...request.placed,
+        ...request.pods.flatMap((pod) =>
+          planned.has(pod.name) ? [[pod, planned.get(pod.name)!] as const] : [],
+        ),
+      ],
+    };
+    return new Map([...planned, ...(await this.#byScheduler(rest, random))]);
   }
 
   /**
@@ -99,8 +90,6 @@ export class IsochroneContender implements Contender {
     }
     return [];
   }
-
-  async close(): Promise<void> {}
 
   /** Nodes of the pods that the planner has one for. */
   async #plan(point: Point, before: Observation | null, request: SchedulingRequest): Promise<Placement> {
@@ -132,7 +121,7 @@ export class IsochroneContender implements Contender {
     );
   }
 
-  async #schedule(request: SchedulingRequest, random: Random): Promise<Placement> {
+  async #byScheduler(request: SchedulingRequest, random: Random): Promise<Placement> {
     if (request.pods.length === 0) return new Map();
     return this.#deps.kubeScheduler?.schedule(request) ?? scheduleAll(request, random);
   }
