@@ -9,3 +9,24 @@ import { setFlagsFromString } from "node:v8";
 export function countBuffersAsHeap(): void {
   setFlagsFromString("--external-memory-accounted-in-global-limit");
 }
+
+/**
+ * Lets a heap that is kept full for hours take no more pages than it needs. By default V8 lets garbage grow with what is alive, and moves together
+ * only what lies in pages that are nearly empty: the pages of an aggregator with 730 MB alive went on growing to its limit, 910 to 980 MiB in a
+ * quarter of an hour. Here a collection begins with a quarter of garbage, and empties pages that are less than four fifths full, a few at a time
+ * (soak of 5,000 nodes: +0.9 % over the second half of 30 min, before +5.4 %). Costs throughput: for processes whose memory is limited.
+ * Affects the whole process; call it first.
+ */
+export function keepHeapDense(): void {
+  for (const flag of ["--heap-growing-percent=25", "--optimize-for-size"]) setFlagsFromString(flag);
+}
+
+/** Whether whoever started the process has said how large its heap may be. */
+export function hasHeapLimit(
+  env: NodeJS.ProcessEnv,
+  execArgv: readonly string[] = process.execArgv,
+): boolean {
+  return [env["NODE_OPTIONS"] ?? "", ...execArgv].some((options) =>
+    /--max[-_]old[-_]space[-_]size/.test(options),
+  );
+}

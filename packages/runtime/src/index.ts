@@ -1,7 +1,7 @@
 export type { Clock, Random } from "./clock.ts";
 export type { Logger, LogFields } from "./log.ts";
 export type { Service } from "./service.ts";
-export { countBuffersAsHeap } from "./garbage.ts";
+export { countBuffersAsHeap, keepHeapDense } from "./garbage.ts";
 export { systemClock, systemRandom } from "./system.ts";
 export { seededRandom } from "./random.ts";
 export {

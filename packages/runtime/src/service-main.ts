@@ -1,7 +1,7 @@
 // What every service's process does alike: read the settings, log, trace, run until a signal.
 import type { Registry } from "prom-client";
 import type { Clock, Random } from "./clock.ts";
-import { countBuffersAsHeap } from "./garbage.ts";
+import { countBuffersAsHeap, hasHeapLimit, keepHeapDense } from "./garbage.ts";
 import { composeServices } from "./lifecycle/compose.ts";
 import { runService } from "./lifecycle/run-service.ts";
 import { createLogger } from "./log/create-logger.ts";
@@ -86,6 +86,7 @@ async function run<S extends Section, Shared extends SharedSections>(
 ): Promise<void> {
   const { name, section, env, keepsMuch = false } = options;
   if (keepsMuch) countBuffersAsHeap();
+  if (keepsMuch && hasHeapLimit(env)) keepHeapDense();
   const sharedSections = Object.entries(options.shared ?? {});
   const sections = [serviceSettings, section, ...sharedSections.map(([, shared]) => shared)];
   const loaded = loadSettings(sections, {

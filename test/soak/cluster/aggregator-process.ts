@@ -9,6 +9,7 @@ import {
   countBuffersAsHeap,
   createLogger,
   createRegistry,
+  keepHeapDense,
   loadSettings,
   systemClock,
   systemRandom,
@@ -20,8 +21,9 @@ import { World } from "./world.ts";
 
 const CHURN_TICK_MS = 1000;
 
-// As the service's own main does.
+// As the service's own main does where its heap has a limit.
 countBuffersAsHeap();
+keepHeapDense();
 const task = JSON.parse(process.argv[2] ?? "{}") as SoakAggregatorTask;
 const world = new World(task.shape);
 const logger = createLogger({ service: "aggregator", level: "info", destination: process.stderr });

@@ -63,11 +63,7 @@ export interface SimulationResult {
 }
 
 /** As docs/operations.md recommends for a replica of 2 GiB. */
-const AGGREGATOR_FLAGS = [
-  "--max-old-space-size=1152",
-  "--max-semi-space-size=32",
-  "--heap-growing-percent=25",
-];
+const AGGREGATOR_FLAGS = ["--max-old-space-size=1152", "--max-semi-space-size=32"];
 /** The same: what a batch of records took goes back to the system, instead of being kept between what stays. */
 const AGGREGATOR_MALLOC = {
   MALLOC_ARENA_MAX: "2",
