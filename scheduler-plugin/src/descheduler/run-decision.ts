@@ -16,6 +16,7 @@ import type {
   MoveRules,
   PaperPod,
   SchedulingModel,
+  SpreadLimits,
 } from "@isochrone/placement";
 import { keyOf } from "@isochrone/kubernetes";
 import type { Clock } from "@isochrone/runtime";
@@ -55,15 +56,17 @@ export async function runDecision(
   }
 }
 
-/** Rules of the planner's cost are the planner's own. */
+/** Rules of the planner's cost, and of where replicas may be, are the planner's own. */
 export function moveRules({
   config,
   bytesPerRequest,
   maxCpuUse = DEFAULT_PLAN_SETTINGS.maxCpuUse,
+  spread: { minNodes, minZones },
 }: {
   readonly config: DeschedulerConfig;
   readonly bytesPerRequest: number;
   readonly maxCpuUse?: number | undefined;
+  readonly spread: SpreadLimits;
 }): MoveRules {
   const { minGainRatio, minGain, rounds, maxEvictions, maxEvictionsPerNode, maxEvictionsPerNamespace } =
     config;
@@ -80,6 +83,8 @@ export function moveRules({
     bytesPerRequest,
     pressureShare: DEFAULT_PLAN_SETTINGS.pressureShare,
     maxCpuUse,
+    minNodes,
+    minZones,
   };
 }
 

@@ -86,7 +86,7 @@ const table = {
     description: "Zones likewise.",
   }),
   maxCpuUse: ratio({
-    default: 0.8,
+    default: 0.75,
     description:
       "Share of a node's CPU beyond which what is really used there counts as overload, which plans avoid and the descheduler relieves. 0: use doesn't matter, requests alone do.",
   }),

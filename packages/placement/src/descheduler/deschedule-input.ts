@@ -1,9 +1,10 @@
+import type { SpreadLimits } from "../feasibility/spread-limits.ts";
 import type { PlanProblem } from "../planner/plan-problem.ts";
 import type { PlanSettings } from "../planner/plan-settings.ts";
 import type { DescheduleMemory } from "./memory.ts";
 
 /** When moving a pod is worth it, and how much may be moved. */
-export interface MoveRules extends PlanSettings {
+export interface MoveRules extends PlanSettings, Pick<SpreadLimits, "minNodes" | "minZones"> {
   /** What a move must gain at least, as a share of what the pod's channels cost now. */
   readonly minGainRatio: number;
   /** And at least so much, bytes per second x milliseconds. */

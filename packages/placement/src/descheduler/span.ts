@@ -1,13 +1,13 @@
+import type { SpreadLimits } from "../feasibility/spread-limits.ts";
+
 interface NodeInZone {
   readonly name: string;
   readonly zone: string | null;
 }
 
-/** A workload is to be on so many nodes, and in so many zones, as far as it was. */
-const MIN_SPAN = 2;
-
 /**
- * Whether moving a replica leaves its workload on at least min(replicas, 2) nodes and zones; one that was on fewer before must not lose any.
+ * Whether moving a replica leaves its workload on as many nodes and zones as are asked for, as far as it has so many
+ * replicas; one that was on fewer before must not lose any.
  * @param replicaNodes nodes of all replicas, the moved one's among them
  */
 export function keepsSpan(
@@ -15,15 +15,15 @@ export function keepsSpan(
   from: NodeInZone,
   to: NodeInZone,
   zoneOf: (node: string) => string | null,
+  { minNodes, minZones }: Pick<SpreadLimits, "minNodes" | "minZones">,
 ): boolean {
   const others = [...replicaNodes];
   const own = others.indexOf(from.name);
   if (own >= 0) others.splice(own, 1);
-  const least = Math.min(others.length + 1, MIN_SPAN);
   const zones = others.map(zoneOf);
   return (
-    spanOf([...others, to.name]) >= Math.min(least, spanOf([...others, from.name])) &&
-    spanOf([...zones, to.zone]) >= Math.min(least, spanOf([...zones, from.zone]))
+    spanOf([...others, to.name]) >= Math.min(minNodes, spanOf([...others, from.name])) &&
+    spanOf([...zones, to.zone]) >= Math.min(minZones, spanOf([...zones, from.zone]))
   );
 }
 

@@ -310,7 +310,8 @@ export class WorkflowMoves {
 
   #keeps(pod: number, from: number, node: number): boolean {
     const { nodes } = this.#state.problem;
-    return keepsSpan(this.workflow.pods[pod]!.replicaNodes, nodes[from]!, nodes[node]!, this.#zoneOf);
+    const { replicaNodes } = this.workflow.pods[pod]!;
+    return keepsSpan(replicaNodes, nodes[from]!, nodes[node]!, this.#zoneOf, this.#rules);
   }
 
   #replicasOf(zone: string | null): Set<number> {

@@ -24,7 +24,7 @@ export const OVERLOAD_SHARE = 10;
 export const DEFAULT_PLAN_SETTINGS: PlanSettings = {
   bytesPerRequest: DEFAULT_BYTES_PER_REQUEST,
   pressureShare: 0.1,
-  maxCpuUse: 0.8,
+  maxCpuUse: 0.75,
 };
 
 /** Defaults for what is left out. Throws PlacementError `invalid_setting`. */

@@ -11,6 +11,8 @@ export const RULES: MoveRules = {
   bytesPerRequest: 2_000,
   pressureShare: 0.1,
   maxCpuUse: 0.8,
+  minNodes: 2,
+  minZones: 2,
   minGainRatio: 0.2,
   minGain: 0,
   rounds: 1,
