@@ -5,15 +5,27 @@ import type { CellResult, Measured } from "../run/result.ts";
 import type { ContenderId, Labels, Scenario } from "../scenario/model.ts";
 import { estimateChange, estimateMean } from "../statistics/bootstrap.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
-import { mean, median } from "../statistics/quantile.ts";
+import { mean } from "../statistics/quantile.ts";
 import { signedRank } from "../statistics/signed-rank.ts";
 import type { SignedRank } from "../statistics/signed-rank.ts";
+import { directlyOf, lackedPoints, standingsOf } from "./overall.ts";
+import type { Overall, Standing } from "./overall.ts";
+import { logRatio, measuredOf, pairsOf } from "./pairs.ts";
+import type { MeasuredResult } from "./pairs.ts";
+
+export type { Overall } from "./overall.ts";
 
 export interface Analysis {
   readonly ground: GroundName;
   readonly points: readonly PointAnalysis[];
-  /** Over all points, but for the baseline. */
+  /** Whom the overall figures compare, over which points. */
+  readonly standings: readonly [Standing, ...(readonly Standing[])];
+  /** The first standing's. */
   readonly overall: readonly Overall[];
+  /** Isochrone against each of the others; empty without it. */
+  readonly direct: readonly Overall[];
+  /** Contenders without a measurement at some points, with how many. */
+  readonly lacked: readonly { readonly contender: ContenderId; readonly points: number }[];
 }
 
 export interface PointAnalysis {
@@ -31,7 +43,7 @@ export interface ContenderAtPoint {
   readonly measured: Estimates | null;
   /** Against the baseline, trial by trial; null for itself and where there are no pairs. */
   readonly against: Comparison | null;
-  /** How much more its traffic costs than the optimum's, 0.05 is 5 %; null where one of them is missing. */
+  /** How much more its traffic costs than the optimum's, 0.05 is 5 %, less than 0 is below it; null where one of them is missing. */
   readonly aboveOptimum: number | null;
 }
 
@@ -59,34 +71,17 @@ export interface Comparison {
   readonly test: SignedRank;
 }
 
-export interface Overall {
-  readonly contender: ContenderId;
-  /** Change of the p95, each point weighing the same, as the paper averages. */
-  readonly p95: Estimate;
-  readonly mean: Estimate;
-  /** Of the points' changes of the p95: one collapse doesn't decide it. */
-  readonly median: number;
-  /** Of logarithms of ratios, one per point and trial. */
-  readonly test: SignedRank;
-  readonly pairs: number;
-  /** Points at which the p95 is lower, higher, and not told apart from the baseline's (95 % interval). */
-  readonly lower: number;
-  readonly higher: number;
-  readonly equal: number;
-}
-
-export type MeasuredResult = CellResult & { readonly measured: Measured };
-
 export function analyse(scenario: Scenario, results: readonly CellResult[]): readonly Analysis[] {
   return [...Map.groupBy(results, ({ ground }) => ground)].map(([ground, ofGround]) => {
     const byPoint = Map.groupBy(ofGround, ({ point }) => point);
-    const points = [...byPoint].map(([id, ofPoint]) => analysePoint(scenario, id, ofPoint));
+    const standings = standingsOf(scenario, byPoint);
     return {
       ground,
-      points,
-      overall: scenario.contenders
-        .filter((contender) => contender !== scenario.baseline)
-        .flatMap((contender) => overallOf(scenario, contender, byPoint, points) ?? []),
+      points: [...byPoint].map(([id, ofPoint]) => analysePoint(scenario, id, ofPoint)),
+      standings,
+      overall: standings[0].overall,
+      direct: directlyOf("isochrone", standings, byPoint),
+      lacked: lackedPoints(scenario, byPoint),
     };
   });
 }
@@ -111,15 +106,6 @@ function analysePoint(scenario: Scenario, id: string, results: readonly CellResu
       };
     }),
   };
-}
-
-export function measuredOf(
-  results: readonly CellResult[],
-  contender: ContenderId,
-): readonly MeasuredResult[] {
-  return results
-    .filter((result): result is MeasuredResult => result.contender === contender && result.measured !== null)
-    .toSorted((a, b) => a.trial - b.trial);
 }
 
 function estimates(results: readonly MeasuredResult[], seed: string): Estimates {
@@ -155,16 +141,6 @@ function estimates(results: readonly MeasuredResult[], seed: string): Estimates 
   };
 }
 
-type Pair = readonly [own: MeasuredResult, baseline: MeasuredResult];
-
-function pairsOf(own: readonly MeasuredResult[], baseline: readonly MeasuredResult[]): readonly Pair[] {
-  const byTrial = new Map(baseline.map((result) => [result.trial, result]));
-  return own.flatMap((result): Pair[] => {
-    const other = byTrial.get(result.trial);
-    return other === undefined ? [] : [[result, other]];
-  });
-}
-
 function compare(
   own: readonly MeasuredResult[],
   baseline: readonly MeasuredResult[],
@@ -182,12 +158,8 @@ function compare(
     p95: change(({ p95 }) => p95),
     mean: change((measured) => measured.mean),
     throughput: change(({ throughput }) => throughput),
-    test: signedRank(pairs.map(([result, other]) => logRatio(result, other))),
+    test: signedRank(pairs.map(logRatio)),
   };
-}
-
-function logRatio(own: MeasuredResult, other: MeasuredResult): number {
-  return Math.log(own.measured.p95 / other.measured.p95);
 }
 
 /** Of placements that cost nothing, all in one place, nobody is a share above. */
@@ -198,42 +170,6 @@ function aboveOptimum(own: readonly MeasuredResult[], optimum: readonly Measured
   const least = mean(pairs.map(([, best]) => best.measured.facts.trafficCost));
   if (least === 0) return cost === 0 ? 0 : Number.POSITIVE_INFINITY;
   return cost / least - 1;
-}
-
-function overallOf(
-  { baseline }: Scenario,
-  contender: ContenderId,
-  byPoint: ReadonlyMap<string, readonly CellResult[]>,
-  points: readonly PointAnalysis[],
-): Overall | null {
-  const pairs = [...byPoint.values()].flatMap((results) =>
-    pairsOf(measuredOf(results, contender), measuredOf(results, baseline)),
-  );
-  if (pairs.length === 0) return null;
-  const byTrial = [...Map.groupBy(pairs, ([{ trial }]) => trial).values()];
-  const average = (value: (measured: Measured) => number): Estimate =>
-    estimateMean(
-      byTrial.map((ofTrial) =>
-        mean(ofTrial.map(([own, other]) => value(own.measured) / value(other.measured) - 1)),
-      ),
-      seededRandom(1),
-    );
-  const changes = points.flatMap(
-    (point) => point.contenders.find((each) => each.contender === contender)?.against?.p95 ?? [],
-  );
-  const lower = changes.filter(({ high }) => high < 0).length;
-  const higher = changes.filter(({ low }) => low > 0).length;
-  return {
-    contender,
-    p95: average(({ p95 }) => p95),
-    mean: average((measured) => measured.mean),
-    median: median(changes.map((change) => change.mean)),
-    test: signedRank(pairs.map(([own, other]) => logRatio(own, other))),
-    pairs: pairs.length,
-    lower,
-    higher,
-    equal: changes.length - lower - higher,
-  };
 }
 
 /** A seed of the text. */

@@ -3,7 +3,6 @@ import type { CellResult } from "../run/result.ts";
 import type { ContenderId, Labels, Point, Scenario } from "../scenario/model.ts";
 import { hasLabels } from "../scenario/read-scenario.ts";
 import { mean } from "../statistics/quantile.ts";
-import { measuredOf } from "./analysis.ts";
 import type { Analysis, PointAnalysis } from "./analysis.ts";
 import { dotPlot } from "./dots.ts";
 import { CLOSE, recoveriesOf } from "./recovery.ts";
@@ -11,6 +10,7 @@ import { labelText } from "./format.ts";
 import { html } from "./html.ts";
 import type { Html } from "./html.ts";
 import { legend } from "./marker.ts";
+import { measuredOf } from "./pairs.ts";
 import { panelSvg, scaleOf } from "./plot.ts";
 import type { Panel, PlotSeries, ReferenceLine } from "./plot.ts";
 
@@ -144,7 +144,12 @@ function distribution(scenario: Scenario, analysis: Analysis): Html {
       .sort((a, b) => a - b);
     return {
       contender,
-      points: values.map((x, index) => ({ x, y: ((index + 1) / values.length) * 100, low: 0, high: 0 })),
+      points: values.map((x, index) => ({
+        x,
+        y: ((index + 1) / analysis.points.length) * 100,
+        low: 0,
+        high: 0,
+      })),
     };
   });
   const panel: Panel = {
@@ -162,7 +167,7 @@ function distribution(scenario: Scenario, analysis: Analysis): Html {
     <div class="panels">${panelSvg(panel)}</div>
     <figcaption>
       Distribution over the points of the grid of the change of the 95th percentile against
-      ${scenario.baseline}; further left is better.
+      ${scenario.baseline}; further left is better. Whoever has no placement at some points stays below 100 %.
     </figcaption>
   </figure>`;
 }

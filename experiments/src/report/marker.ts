@@ -9,6 +9,8 @@ export function marker(contender: string, x: number, y: number): Html {
       return html`<path class="mark" d="M${at(-3.2, -3.2)}h6.4v6.4h-6.4z" />`;
     case "paper":
       return html`<path class="mark" d="M${at(0, -4)}L${at(3.8, 3)}L${at(-3.8, 3)}z" />`;
+    case "paper-scaled":
+      return html`<path class="mark" d="M${at(-4, 0)}l2 -3.5h4l2 3.5l-2 3.5h-4z" />`;
     case "affinity":
       return html`<path class="mark" d="M${at(0, 4)}L${at(3.8, -3)}L${at(-3.8, -3)}z" />`;
     case "upstream":

@@ -2,12 +2,12 @@
 import type { CellResult, SeriesPoint } from "../run/result.ts";
 import type { ContenderId, Scenario } from "../scenario/model.ts";
 import { median } from "../statistics/quantile.ts";
-import { measuredOf } from "./analysis.ts";
+import { measuredOf } from "./pairs.ts";
 
 export interface Recovery {
   readonly point: string;
   readonly contender: ContenderId;
-  /** Seconds from the first change to the end of the first stretch of a lasting return, by trial; null: not within the run. */
+  /** Seconds from the first change to the end of the first good stretch after which there is no relapse, by trial; null: not within the run. */
   readonly seconds: readonly (number | null)[];
   /** Median, where most trials returned. */
   readonly median: number | null;
@@ -17,8 +17,10 @@ export interface Recovery {
 
 /** Times the new optimum. */
 export const CLOSE = 1.1;
-/** A stretch more than that above is a relapse; one alone is chance. */
-const LASTING = 2;
+/** So many stretches in a row above it are a relapse; one alone is chance. */
+const RELAPSE = 2;
+/** One good stretch alone is chance, too. */
+const LEAST_GOOD = 2;
 
 /** Of all contenders; empty where nothing changes or the new optimum isn't known. */
 export function recoveriesOf(scenario: Scenario, results: readonly CellResult[]): readonly Recovery[] {
@@ -50,10 +52,16 @@ export function recoveriesOf(scenario: Scenario, results: readonly CellResult[])
 
 function returned(series: readonly SeriesPoint[], changedAt: number, target: number): number | null {
   const after = series.filter(({ atSeconds }) => atSeconds > changedAt);
-  const isBack = after.map(({ p95 }) => p95 <= target * CLOSE);
-  const at = isBack.findIndex((_, index) => {
-    const next = isBack.slice(index, index + LASTING);
-    return next.every(Boolean) && (next.length === LASTING || index === isBack.length - 1);
-  });
+  const isGood = after.map(({ p95 }) => p95 <= target * CLOSE);
+  const at = isGood.findIndex((isGoodHere, index) => isGoodHere && isLasting(isGood.slice(index)));
   return at < 0 ? null : after[at]!.atSeconds - changedAt;
+}
+
+/** To the end of the run: who is well for a moment and ill again later has not recovered. */
+function isLasting(isGood: readonly boolean[]): boolean {
+  const hasRelapse = isGood.some((_, index) => {
+    const next = isGood.slice(index, index + RELAPSE);
+    return next.length === RELAPSE && !next.includes(true);
+  });
+  return !hasRelapse && isGood.filter(Boolean).length >= LEAST_GOOD;
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { CellResult, Measured, SeriesPoint } from "../run/result.ts";
+import type { CellResult } from "../run/result.ts";
 import { tiny } from "../run/testing/fakes.ts";
 import { verdictsOf } from "../run/verdict.ts";
-import type { ContenderId, Scenario } from "../scenario/model.ts";
+import { CONTENDERS } from "../scenario/model.ts";
+import type { Scenario } from "../scenario/model.ts";
 import { agreementsOf } from "./agreement.ts";
 import { analyse } from "./analysis.ts";
 import { toCsv } from "./csv.ts";
@@ -10,48 +11,9 @@ import { figure, percent } from "./format.ts";
 import { html } from "./html.ts";
 import { lossesOf } from "./losses.ts";
 import { niceTicks, scaleOf } from "./plot.ts";
-import { recoveriesOf } from "./recovery.ts";
 import { reportHtml } from "./report.ts";
-
-interface Given {
-  readonly p95: number;
-  readonly facts?: Partial<Measured["facts"]>;
-  readonly queueingShare?: number;
-  readonly series?: readonly SeriesPoint[];
-  readonly settledP95?: number;
-  readonly ground?: CellResult["ground"];
-}
-
-function result(rttMs: number, contender: ContenderId, trial: number, given: Given): CellResult {
-  const { p95, facts, queueingShare = 0, series = [], settledP95 = null, ground = "model" } = given;
-  return {
-    hash: `${rttMs}-${contender}-${trial}-${ground}`,
-    ground,
-    point: `rttMs=${rttMs}`,
-    labels: { rttMs },
-    contender,
-    by: contender === "default" ? "imitation of kube-scheduler" : "ours",
-    trial,
-    failure: null,
-    tookSeconds: 1,
-    measured: {
-      requests: 100,
-      failed: 0,
-      p50: p95 / 2,
-      p95,
-      p99: p95 * 1.2,
-      mean: p95 / 2,
-      throughput: 5,
-      rounds: 0,
-      moves: 0,
-      placement: {},
-      facts: { cost: 100, trafficCost: 1000, colocated: 0.5, busiest: 0.4, nodes: 2, ...facts },
-      queueingShare,
-      series,
-      settledP95,
-    },
-  };
-}
+import { STYLE } from "./style.ts";
+import { result } from "./testing/results.ts";
 
 /** Ours is lower at 10 ms and higher, for want of CPU, at 100 ms. */
 function mixed(): readonly CellResult[] {
@@ -78,7 +40,7 @@ describe("the analysis", () => {
       far!.contenders.find(({ contender }) => contender === "isochrone")!.against!.p95.low,
     ).toBeGreaterThan(0);
     expect(analysis!.overall).toMatchObject([
-      { contender: "isochrone", pairs: 10, lower: 1, higher: 1, equal: 0 },
+      { contender: "isochrone", pairs: 10, points: 2, uncorrected: { lower: 0, higher: 0 } },
     ]);
   });
 
@@ -115,37 +77,6 @@ describe("the analysis", () => {
     const both = [...mixed(), result(10, "default", 1, { p95: 90, ground: "lab" })];
     const agreements = agreementsOf(tiny(), analyse(tiny(), both));
     expect(agreements).toMatchObject([{ contender: "default", deviation: expect.closeTo(103 / 90 - 1) }]);
-  });
-});
-
-describe("recovery", () => {
-  it("is the time until the p95 stays within a tenth of the new optimum's", () => {
-    const scenario: Scenario = {
-      ...tiny((text) => `${text}changes: [{ at: 15s, nodeDown: b }]\n`),
-      contenders: ["default", "isochrone", "optimum"],
-    };
-    const series = (...p95s: readonly number[]): SeriesPoint[] =>
-      p95s.map((p95, index) => ({
-        atSeconds: 10 * (index + 1),
-        p95,
-        mean: p95,
-        requests: 9,
-        failed: 0,
-        cost: 0,
-        moves: 0,
-      }));
-    const results = [
-      result(10, "optimum", 1, { p95: 1, settledP95: 100, series: series(50, 900, 100, 100, 100, 100) }),
-      result(10, "isochrone", 1, { p95: 1, series: series(50, 900, 105, 400, 108, 109) }),
-      result(10, "default", 1, { p95: 1, series: series(50, 900, 200, 200, 200, 200) }),
-    ];
-    expect(
-      recoveriesOf(scenario, results).map(({ contender, median, target }) => [contender, median, target]),
-    ).toStrictEqual([
-      ["default", null, 100],
-      ["isochrone", 35, 100],
-      ["optimum", 15, 100],
-    ]);
   });
 });
 
@@ -191,6 +122,11 @@ describe("the report", () => {
   it("is one file that needs nothing else, and runs nothing", () => {
     expect(page).not.toMatch(/<script|<link|<img|@import|url\(|https?:/);
     expect(page.match(/<(h1|h2)>/g)!.length).toBeGreaterThan(4);
+  });
+
+  it("has a colour for each contender", () => {
+    for (const contender of CONTENDERS)
+      expect(STYLE.match(new RegExp(`--${contender}: #`, "g"))).toHaveLength(2);
   });
 
   it("takes text as text", () => {

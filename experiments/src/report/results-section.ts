@@ -8,48 +8,20 @@ import { changeInterval, figure, interval, labelText, percent, probability } fro
 import { details, html, table } from "./html.ts";
 import type { Html } from "./html.ts";
 import { lossesOf } from "./losses.ts";
+import { optimumSection } from "./optimum-section.ts";
+import { overallSection } from "./overall-section.ts";
 import { recoveriesOf } from "./recovery.ts";
 
-const WITHIN = 0.05;
 const MOST_LOSSES = 40;
 
 /** What one ground shows: plot, figures over all points, each point, losses. */
 export function resultsSection(scenario: Scenario, analysis: Analysis, results: readonly CellResult[]): Html {
   const ofGround = results.filter(({ ground }) => ground === analysis.ground);
   return html`<h3>Response times${analysis.ground === "lab" ? " in the lab" : ", model"}</h3>
-    ${figuresOf(scenario, analysis, ofGround)} ${overallTable(scenario, analysis)}
+    ${figuresOf(scenario, analysis, ofGround)} ${overallSection(scenario, analysis)}
     ${recoveryTable(scenario, ofGround)} ${referenceTable(scenario, analysis)}
-    ${optimumTable(scenario, analysis)}
+    ${optimumSection(scenario, analysis)}
     ${details("Every point: estimates with intervals, cost, co-location, load and waiting", pointTable(scenario, analysis))}`;
-}
-
-function overallTable({ baseline }: Scenario, { overall }: Analysis): Html | null {
-  if (overall.length === 0) return null;
-  return table(
-    `Change against ${baseline}, averaged over points, with 95 % intervals over trials; signed-rank test of paired p95 (two-sided)`,
-    [
-      "contender",
-      "p95",
-      "mean",
-      "p95, median point",
-      "p",
-      "pairs",
-      "points lower",
-      "not told apart",
-      "higher",
-    ],
-    overall.map((each) => [
-      each.contender,
-      changeInterval(each.p95),
-      changeInterval(each.mean),
-      percent(each.median, true),
-      probability(each.test.pTwoSided),
-      each.pairs,
-      each.lower,
-      each.equal,
-      each.higher,
-    ]),
-  );
 }
 
 function recoveryTable(scenario: Scenario, results: readonly CellResult[]): Html | null {
@@ -58,7 +30,7 @@ function recoveryTable(scenario: Scenario, results: readonly CellResult[]): Html
   const seconds = (value: number | null): string =>
     value === null ? "not within the run" : `${figure(value)} s`;
   return table(
-    "Time from the change until the p95 is within 10 % of what the optimum has that knows the changes beforehand, and stays there for two stretches; who never left it has the length of a stretch",
+    "Time from the change until the p95 is within 10 % of what the optimum has that knows the changes beforehand, and stays there to the end: from then on there are never two stretches in a row above it, and at least two within it; who never left it has the length of a stretch",
     ["point", "contender", "median", "trials", "p95 of the new optimum, ms"],
     recoveries.map(({ point, contender, seconds: each, median, target }) => [
       point.replaceAll("=", " "),
@@ -74,47 +46,23 @@ function recoveryTable(scenario: Scenario, results: readonly CellResult[]): Html
 function referenceTable(scenario: Scenario, analysis: Analysis): Html | null {
   if (scenario.references.length === 0) return null;
   const others = scenario.contenders.filter((id) => id !== scenario.baseline);
+  const compared = analysis.points.filter(({ id }) => analysis.standings[0].points.includes(id));
   const rows = scenario.references.map(({ text, where, change, statistic = "p95" }) => {
+    const covered = compared.filter(({ labels }) => hasLabels(labels, where));
     const measured = others.map((contender) => {
-      const values = analysis.points
-        .filter(({ labels }) => hasLabels(labels, where))
-        .flatMap(
-          ({ contenders }) =>
-            contenders.find((each) => each.contender === contender)?.against?.[statistic].mean ?? [],
-        );
-      return values.length === 0 ? "\u2013" : percent(mean(values), true);
+      const values = covered.flatMap(
+        ({ contenders }) =>
+          contenders.find((each) => each.contender === contender)?.against?.[statistic].mean ?? [],
+      );
+      // Of fewer points the mean would be over others than beside it.
+      const isWhole = values.length > 0 && values.length === covered.length;
+      return isWhole ? percent(mean(values), true) : "\u2013";
     });
     return [text, statistic, percent(change, true), ...measured];
   });
   return table(
-    `Changes that the source reports, and those here against ${scenario.baseline}, averaged over the same points: a line to look along, not one to pass`,
+    `Changes that the source reports, and those here against ${scenario.baseline}, averaged over those of the same points at which all schedulers have a measurement: a line to look along, not one to pass`,
     ["source", "statistic", "reported", ...others],
-    rows,
-  );
-}
-
-function optimumTable(scenario: Scenario, analysis: Analysis): Html | null {
-  const rows = scenario.contenders.flatMap((contender) => {
-    const found = analysis.points.flatMap(({ contenders }) => {
-      const above = contenders.find((each) => each.contender === contender)?.aboveOptimum ?? null;
-      return above === null ? [] : [above];
-    });
-    if (found.length === 0) return [];
-    const within = found.filter((above) => above <= WITHIN).length;
-    const finite = found.filter(Number.isFinite);
-    return [
-      [
-        contender,
-        `${within} of ${found.length}`,
-        finite.length === 0 ? "\u2013" : percent(mean(finite), true),
-        percent(Math.max(...found), true),
-      ],
-    ];
-  });
-  if (rows.length === 0) return null;
-  return table(
-    "Cost of the final placement (bytes per second times round trip) above that of the optimum, at points where integer programming solved",
-    ["contender", "points within 5 %", "mean", "most"],
     rows,
   );
 }
@@ -181,7 +129,7 @@ export function lossSection(scenario: Scenario, analyses: readonly Analysis[], c
     if (losses.length === 0)
       return html`<p>
         ${analysis.ground}: at ${points === 1 ? "the only point" : `each of the ${points} points`} the p95 is
-        lower than ${scenario.baseline}'s by more than 1 %, with 95 % confidence.
+        lower than ${scenario.baseline}'s by more than 1 %, with 95 % confidence, each point by itself.
       </p>`;
     const rows = losses
       .slice(0, MOST_LOSSES)
@@ -196,8 +144,8 @@ export function lossSection(scenario: Scenario, analyses: readonly Analysis[], c
       ]);
     return html`<p>
         ${analysis.ground}: at ${losses.length} of ${points} points the p95 of ${contender} is not lower than
-        ${scenario.baseline}'s by more than 1 %, with 95 %
-        confidence${losses.length > MOST_LOSSES ? `; the first ${MOST_LOSSES} are shown, all are in the results` : ""}.
+        ${scenario.baseline}'s by more than 1 %, with 95 % confidence, each point by
+        itself${losses.length > MOST_LOSSES ? `; the first ${MOST_LOSSES} are shown, all are in the results` : ""}.
       </p>
       ${table(`${contender} / ${scenario.baseline} where it does not help`, ["point", "change of p95", "network, ms/s", "co-located", "busiest node", "waiting", "why"], rows)}`;
   });

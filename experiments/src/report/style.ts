@@ -1,9 +1,11 @@
+import { CONTENDERS } from "../scenario/model.ts";
+
 // Read like a paper: one column, tables that scroll alone, the same in print.
 export const STYLE = `
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d0d7de; --page: #fff; --box: #f6f8fa; --link: #0550ae;
-  --default: #b5470c; --paper: #8a6500; --affinity: #a8397f; --upstream: #6f42c1; --isochrone: #0b62c4; --optimum: #157347; --null: #6e7781; }
+  --default: #b5470c; --paper: #8a6500; --paper-scaled: #00737d; --affinity: #a8397f; --upstream: #6f42c1; --isochrone: #0b62c4; --optimum: #157347; --null: #6e7781; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9da7b1; --line: #3d444d; --page: #0d1117; --box: #151b23; --link: #79b8ff;
-  --default: #f0883e; --paper: #e3b341; --affinity: #f778ba; --upstream: #b392f0; --isochrone: #58a6ff; --optimum: #56d364; --null: #9da7b1; } }
+  --default: #f0883e; --paper: #e3b341; --paper-scaled: #39c5cf; --affinity: #f778ba; --upstream: #b392f0; --isochrone: #58a6ff; --optimum: #56d364; --null: #9da7b1; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.55 system-ui, sans-serif; }
 main { max-width: 74rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; }
@@ -24,7 +26,7 @@ svg .label { fill: var(--ink); } .axis line { stroke: var(--soft); stroke-width:
 .change { stroke: var(--soft); stroke-dasharray: 2 3; }
 .series { stroke: var(--c); fill: none; stroke-width: 1.6; } .series path { stroke-width: 1.1; } .series .mark { fill: var(--c); stroke: var(--page); stroke-width: .8; } .series .cross { stroke-width: 1.8; }
 .reference { fill: none; stroke: var(--ink); stroke-width: 1.2; stroke-dasharray: 5 4; }
-${["default", "paper", "affinity", "upstream", "isochrone", "optimum", "null"].map((id) => `.c-${id} { --c: var(--${id}); }`).join(" ")}
+${CONTENDERS.map((id) => `.c-${id} { --c: var(--${id}); }`).join(" ")}
 .legend { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; list-style: none; padding: 0; margin: .5rem 0; font-size: .875rem; } .legend li { display: flex; align-items: center; gap: .4rem; max-width: none; }
 .legend svg { width: 2rem; }
 details { margin: .75rem 0; } summary { cursor: pointer; color: var(--link); } summary:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { seededRandom } from "@isochrone/runtime";
 import { describe, expect, it } from "vitest";
 import { estimateChange, estimateMean } from "./bootstrap.ts";
+import { holm } from "./holm.ts";
 import { ascending, quantile } from "./quantile.ts";
 import { signedRank } from "./signed-rank.ts";
 
@@ -48,6 +49,24 @@ describe("bootstrap", () => {
     // The percentile interval of 20 values is a little narrow.
     expect(covered).toBeGreaterThan(175);
     expect(covered).toBeLessThanOrEqual(200);
+  });
+
+  it.each([
+    [10, 0.86, 0.94],
+    [3, 0.68, 0.82],
+  ])("of %d values covers less than that, as the report says", (trials, least, most) => {
+    const random = seededRandom(5);
+    let covered = 0;
+    for (let sample = 0; sample < 400; sample += 1) {
+      // Nearly normal, around 6.
+      const values = Array.from({ length: trials }, () =>
+        Array.from({ length: 12 }, () => random.next()).reduce((sum, value) => sum + value),
+      );
+      const { low, high } = estimateMean(values, random);
+      if (low <= 6 && 6 <= high) covered += 1;
+    }
+    expect(covered / 400).toBeGreaterThan(least);
+    expect(covered / 400).toBeLessThan(most);
   });
 
   it("says how much less the mean is, and knows pairs: a constant ratio has no spread", () => {
@@ -108,6 +127,31 @@ describe("signed-rank test", () => {
     const exact = signedRank(differences);
     const more = signedRank([...differences, 1e-9]);
     expect(Math.abs(exact.pLess - more.pLess)).toBeLessThan(0.02);
+  });
+});
+
+describe("Holm's correction", () => {
+  it("gives R's figures", () => {
+    // R: p.adjust(c(0.01, 0.02, 0.03, 0.005), "holm"), and of c(0.6, 0.04, 0.5)
+    expect(holm([0.01, 0.02, 0.03, 0.005])).toStrictEqual([0.03, 0.04, 0.04, 0.02]);
+    expect(holm([0.6, 0.04, 0.5])).toStrictEqual([1, 0.12, 1]);
+    expect(holm([0.04])).toStrictEqual([0.04]);
+    expect(holm([])).toStrictEqual([]);
+  });
+
+  it("keeps the order, makes none smaller and none larger than all tests together would", () => {
+    const share = fc.double({ min: 0, max: 1, noNaN: true });
+    fc.assert(
+      fc.property(fc.array(share, { minLength: 1, maxLength: 30 }), (ps) => {
+        const corrected = holm(ps);
+        const inOrder = [...ps.keys()].sort((a, b) => ps[a]! - ps[b]!).map((index) => corrected[index]!);
+        expect(inOrder).toStrictEqual(inOrder.toSorted((a, b) => a - b));
+        for (const [index, p] of ps.entries()) {
+          expect(corrected[index]).toBeGreaterThanOrEqual(p);
+          expect(corrected[index]).toBeLessThanOrEqual(Math.min(1, p * ps.length));
+        }
+      }),
+    );
   });
 });
 
