@@ -1,17 +1,20 @@
-// 001: CommunicationAffinity beside the default profile's plugins. Its authors move no pods.
+// 001: CommunicationAffinity beside the default profile's plugins. Its authors move no pods, but their scheduler reads traffic as it was measured.
 import { CommunicationAffinity, DEFAULT_AFFINITY, PlacementError } from "@isochrone/placement";
 import type { CommunicationAffinityParameters } from "@isochrone/placement";
-import type { Labels } from "../scenario/model.ts";
+import type { Random } from "@isochrone/runtime";
+import type { Labels, Point } from "../scenario/model.ts";
 import { scheduleAll } from "./kube-scheduler/imitation.ts";
 import { PAPER_PLUGIN_WEIGHT } from "./paper.ts";
+import { movesBetween } from "./optimum.ts";
 import { staying } from "./pods.ts";
-import type { Placement } from "./port.ts";
-import { graphsOf, StayingContender } from "./scheduling-contender.ts";
+import type { Observation, Placement, PodMove } from "./port.ts";
+import { graphsOf, SchedulingContender } from "./scheduling-contender.ts";
 import type { SchedulingInput } from "./scheduling-contender.ts";
 import { strategyPlugin } from "./strategy-plugin.ts";
 
-export class AffinityContender extends StayingContender {
+export class AffinityContender extends SchedulingContender {
   readonly id = "affinity";
+  #isDeployedAgain = false;
   readonly by = "Algorithm 1 of 001, raw, in an imitation of kube-scheduler 1.35";
 
   protected schedule({ point, before, request, random }: SchedulingInput): Placement {
@@ -19,6 +22,18 @@ export class AffinityContender extends StayingContender {
     // As in 000, its scores are added to those of the other plugins, and no weight is named.
     const graphs = graphsOf(point, before, staying(request));
     return scheduleAll(request, random, { extra: strategyPlugin(strategy, PAPER_PLUGIN_WEIGHT, graphs) });
+  }
+
+  /** Once, when there is traffic to weigh: the workflow is deployed anew. Without that beta would weigh nothing in a first deployment. */
+  async adjust(
+    point: Point,
+    placement: Placement,
+    observed: Observation,
+    random: Random,
+  ): Promise<readonly PodMove[]> {
+    if (this.#isDeployedAgain) return [];
+    this.#isDeployedAgain = true;
+    return movesBetween(point, placement, await this.place(point, observed, random));
   }
 }
 

@@ -1,12 +1,21 @@
 // The baselines on small clusters, worked out by hand.
+import {
+  CommunicationAffinity,
+  createNetworkOverhead,
+  DEFAULT_WEIGHTS,
+  ResourceNetwork,
+} from "@isochrone/placement";
+import type { Strategy } from "@isochrone/placement";
 import { seededRandom } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
-import type { Point } from "../scenario/model.ts";
-import { AffinityContender, parametersOf } from "./affinity.ts";
 import { DefaultContender } from "./default.ts";
 import type { SchedulingRequest } from "./kube-scheduler/port.ts";
 import { PaperContender } from "./paper.ts";
+import { podsOf } from "./pods.ts";
 import { ContenderError } from "./port.ts";
+import { ScaledResourceNetwork } from "./scaled-resource-network.ts";
+import { graphsOf } from "./scheduling-contender.ts";
+import { problemOf, strategyPlugin } from "./strategy-plugin.ts";
 import { aCluster, aNode, aPoint, aWorkload, observed } from "./testing/points.ts";
 import { networkTopology, UpstreamContender } from "./upstream.ts";
 
@@ -133,33 +142,158 @@ describe("paper", () => {
   });
 });
 
-describe("affinity", () => {
-  const nodes = [aNode("a"), aNode("b"), aNode("c")];
-  const rttMs = [
-    [0, 1, 50],
-    [1, 0, 50],
-    [50, 50, 0],
-  ];
-  const point = (labels: Point["labels"]): Point =>
-    aPoint(
-      aCluster(nodes, rttMs),
-      [aWorkload("db", [], { pinnedTo: "a" }), aWorkload("web", ["db"])],
-      labels,
-    );
-  const nodeOfWeb = async (labels: Point["labels"]): Promise<string> =>
-    (await new AffinityContender().place(point(labels), null, random)).get("web-0")!;
-
-  test("gamma decides between the neighbour's own node and one near by", async () => {
-    // On a: gamma x 100 / 2. On b: 1 / 1 ms x 100 / 2. On c: a fiftieth of that.
-    expect(await nodeOfWeb({ gamma: 10 })).toBe("a");
-    expect(await nodeOfWeb({ gamma: 0.1 })).toBe("b");
+describe("paper-scaled", () => {
+  test("brings each part to 0..100 before it is weighed, worked by hand", () => {
+    const requests = { cpuMillicores: 500, memoryBytes: null };
+    const nodes = [
+      aNode("n1", { cpuMillicores: 2_000, memoryBytes: 1e9 }),
+      aNode("n2", { cpuMillicores: 1_000, memoryBytes: 6e8 }),
+      aNode("n3", { cpuMillicores: 500, memoryBytes: 2e8 }),
+    ];
+    const rttMs = [
+      [0, 10, 40],
+      [10, 0, 25],
+      [40, 25, 0],
+    ];
+    const point = aPoint(aCluster(nodes, rttMs), [
+      aWorkload("p", ["q", "r"], { requests }),
+      aWorkload("q"),
+      aWorkload("r"),
+    ]);
+    const idle = { cpuMillicores: 0, memoryBytes: 0 };
+    const before = {
+      ...observed(point, [
+        ["p", "q", 1_000],
+        ["p", "r", 500],
+      ]),
+      use: new Map([
+        ["p", { cpuMillicores: 500, memoryBytes: 2e8 }],
+        ["q", idle],
+        ["r", idle],
+      ]),
+    };
+    const on = new Map([
+      ["q-0", "n2"],
+      ["r-0", "n3"],
+    ]);
+    const strategy = new ScaledResourceNetwork({ alpha: 0.5, beta: 0.5, gamma: 0.25, delta: 0.75 });
+    const [pod] = podsOf(point);
+    const problem = problemOf(pod!, ["n1", "n2", "n3"], graphsOf(point, before, on));
+    const table = strategy.score(problem);
+    // Half of CPU's 300, 100, 0 and memory's 400, 200, 0 percent; 10 x 1000 + 40 x 500, 25 x 500, 25 x 1000.
+    expect([...table.parts["resource"]!]).toEqual([350, 150, 0]);
+    expect([...table.parts["network"]!]).toEqual([-30_000, -12_500, -25_000]);
+    const [resource, network] = [(100 * 150) / 350, (100 * 5) / 17.5];
+    const expected = [0.25 * 100, 0.25 * resource + 0.75 * 100, 0.75 * network];
+    for (const [row, score] of expected.entries()) {
+      expect(table.score[row]).toBeCloseTo(score, 9);
+      expect(table.raw[row]).toBeCloseTo(score, 9);
+    }
   });
 
-  test("parameters are axes of the point, else the defaults; nonsense is refused", async () => {
-    expect(parametersOf({ alpha: 0.2, users: 5 })).toEqual({ alpha: 0.2, beta: 0.5, gamma: 10 });
-    await expect(nodeOfWeb({ alpha: "much" })).rejects.toThrow('alpha must be a number, got "much"');
-    await expect(nodeOfWeb({ gamma: -1 })).rejects.toThrow(ContenderError);
-    expect(await new AffinityContender().adjust()).toEqual([]);
+  // web takes 40 % of a; b is 10 ms from it, c 50 ms: 80 for b's network, 100 for its resources.
+  const nodes = [aNode("a"), aNode("b"), aNode("c")];
+  const rttMs = [
+    [0, 10, 50],
+    [10, 0, 50],
+    [50, 50, 0],
+  ];
+  const point = aPoint(aCluster(nodes, rttMs), [
+    aWorkload("web", ["api"], { pinnedTo: "a" }),
+    aWorkload("api"),
+  ]);
+  const before = observed(point, [["web", "api", 1e6]], 800);
+  const placement = new Map([
+    ["web-0", "a"],
+    ["api-0", "c"],
+  ]);
+
+  test("resources count however much the traffic is: to the free node near by, where the sum as printed stacks", async () => {
+    const placed = async (id: "paper" | "paper-scaled"): Promise<string> =>
+      (await new PaperContender(id).place(point, before, random)).get("api-0")!;
+    expect(await placed("paper")).toBe("a");
+    expect(await placed("paper-scaled")).toBe("b");
+  });
+
+  test("its descheduler goes by the same score, and says who it is", async () => {
+    const scaled = new PaperContender("paper-scaled");
+    expect(await scaled.adjust(point, placement, before)).toEqual([{ pod: "api-0", from: "c", to: "b" }]);
+    expect(await new PaperContender("paper").adjust(point, placement, before)).toEqual([
+      { pod: "api-0", from: "c", to: "a" },
+    ]);
+    expect([scaled.id, scaled.by]).toEqual(["paper-scaled", expect.stringContaining("scaled to 0..100")]);
+  });
+
+  test("a part that tells nodes apart by rounding alone takes no side", () => {
+    const workflow = aPoint(aCluster(nodes, 0.1 + 0.2), [aWorkload("web", ["api"]), aWorkload("api")]);
+    const quiet = observed(workflow, [["web", "api", 1 / 3]]);
+    const [, api] = podsOf(workflow);
+    const problem = problemOf(api!, ["a", "b", "c"], graphsOf(workflow, quiet, new Map([["web-0", "a"]])));
+    const strategy = new ScaledResourceNetwork({ alpha: 1, beta: 0, gamma: 0, delta: 1 });
+    expect([...strategy.score(problem).score]).toEqual([0, 0, 0]);
+  });
+});
+
+describe("strategies as plugins", () => {
+  const nodes = [aNode("a"), aNode("b"), aNode("c"), aNode("d")];
+  const rttMs = [
+    [0, 20, 40, 80],
+    [20, 0, 40, 80],
+    [40, 40, 0, 80],
+    [80, 80, 80, 0],
+  ];
+  const point = aPoint(aCluster(nodes, rttMs), [
+    aWorkload("db", [], { pinnedTo: "a" }),
+    aWorkload("web", [], {
+      calls: [{ callee: "db", channelType: "AMQPRoute", requestBytes: 1, responseBytes: 1, probability: 1 }],
+    }),
+  ]);
+  const [, web] = podsOf(point);
+  const scoresOn = (strategy: Strategy, ...candidates: readonly string[]): number[] => {
+    const graphs = graphsOf(point, observed(point, [["web", "db", 1e-3]]), new Map([["db-0", "a"]]));
+    return Array.from(strategyPlugin(strategy, 5, graphs).score(web!, candidates));
+  };
+
+  test("sums far below 1 aren't lost when scores are cut to whole numbers", () => {
+    const affinity = new CommunicationAffinity("raw", { parameters: { alpha: 0.5, beta: 0.5, gamma: 10 } });
+    const { raw } = affinity.score(
+      problemOf(web!, ["b", "c", "d"], graphsOf(point, null, new Map([["db-0", "a"]]))),
+    );
+    expect(Math.max(...raw)).toBeLessThan(1);
+    const [b, c, d] = scoresOn(affinity, "b", "c", "d");
+    // By 1/20, 1/40 and 1/80 ms.
+    expect([b, d]).toEqual([100, 0]);
+    expect(c).toBeCloseTo(100 / 3, 6);
+  });
+
+  test.each([
+    ["paper", new ResourceNetwork("raw")],
+    ["paper-scaled", new ScaledResourceNetwork(DEFAULT_WEIGHTS)],
+    ["affinity", new CommunicationAffinity("raw")],
+    ["upstream", createNetworkOverhead("upstream")],
+  ] as const)("%s hands in 0 to 100", (_, strategy) => {
+    for (const score of scoresOn(strategy, "a", "b", "c", "d")) {
+      expect(score).toBeGreaterThanOrEqual(0);
+      expect(score).toBeLessThanOrEqual(100);
+    }
+  });
+
+  test("the best by the paper's sum stays the best where the default plugins are indifferent", () => {
+    // Raw sums of millions, a millionth apart: cut to whole numbers of 0 to 100 the best is ahead still.
+    const near = aPoint(
+      aCluster(nodes, [
+        [0, 20.00001, 20.00002, 80],
+        [20.00001, 0, 20, 80],
+        [20.00002, 20, 0, 80],
+        [80, 80, 80, 0],
+      ]),
+      [aWorkload("db", [], { pinnedTo: "a" }), aWorkload("web", ["db"])],
+    );
+    const [, pod] = podsOf(near);
+    const graphs = graphsOf(near, observed(near, [["db", "web", 1e6]]), new Map([["db-0", "a"]]));
+    const { score } = strategyPlugin(new ResourceNetwork("raw"), 5, graphs);
+    const [b, c, d] = Array.from(score(pod!, ["b", "c", "d"]), Math.trunc);
+    expect([b! > c!, c! > d!]).toEqual([true, true]);
   });
 });
 

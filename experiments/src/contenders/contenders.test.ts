@@ -96,7 +96,7 @@ async function through(
     let placement = await contender.place(point, null, random);
     check(placement);
     for (let round = 0; round < ROUNDS; round++) {
-      const moves = await contender.adjust(point, placement, someTraffic(point), random);
+      const moves = await contender.adjust(point, placement, someTraffic(point), random, "until-content");
       if (moves.length === 0) break;
       const moved = new Map(placement);
       for (const { pod, from, to } of moves) {
@@ -175,7 +175,7 @@ describe("speed", () => {
   });
   const point = aPoint(aCluster(nodes, rttMs), workloads);
 
-  test.each(["default", "paper", "affinity", "upstream"] as const)(
+  test.each(["default", "paper", "paper-scaled", "affinity", "upstream"] as const)(
     "%s places 50 pods on 50 nodes within 50 ms",
     async (id) => {
       const contender = createContender(id, DEPS);

@@ -20,13 +20,14 @@ export interface ProductSettings {
     readonly planMs: number;
     readonly seed: number;
     readonly exact: boolean;
+    readonly maxCpuUse: number;
     /** 0: no limit. */
     readonly hostnameMaxSkew: number;
     readonly zoneMaxSkew: number;
     readonly minNodes: number;
     readonly minZones: number;
   };
-  readonly descheduler: Omit<MoveRules, keyof PlanSettings> &
+  readonly descheduler: Omit<MoveRules, keyof PlanSettings | "minNodes" | "minZones"> &
     Omit<ExclusionRules, "minPodAgeMs"> & {
       /** Between two runs. */
       readonly intervalMs: number;

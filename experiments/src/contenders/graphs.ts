@@ -17,7 +17,7 @@ export const NAMESPACE = "default";
 const SNAPSHOT = { version: 1, observedAt: "2026-01-01T00:00:00.000Z" } as const;
 const WINDOW_SECONDS = 30;
 const NOTHING_DECLARED = { priority: null, maxNetworkCost: null, minBandwidthBitsPerSecond: null } as const;
-/** What scenarios call by, as 001 names it. */
+/** What scenarios call by unless they say otherwise, as 001 names it. */
 const RELATIONSHIP = "HTTPRoute";
 
 /** What pods use of a node. */
@@ -129,7 +129,6 @@ function channelsOf(
   before: Observation | null,
   { bothWays = false, maxNetworkCost = null }: WorkflowGraphOptions,
 ): Channel[] {
-  const declared = { origin: "declared", relationshipType: RELATIONSHIP, maxNetworkCost } as const;
   const channels = new Map<string, Channel>();
   const add = (source: string, target: string, fields: Partial<Channel>): void => {
     const key = JSON.stringify([source, target]);
@@ -146,7 +145,8 @@ function channelsOf(
     channels.set(key, { ...known, ...fields });
   };
   for (const { name, calls } of workflow.workloads) {
-    for (const { callee } of calls) {
+    for (const { callee, channelType = RELATIONSHIP } of calls) {
+      const declared = { origin: "declared", relationshipType: channelType, maxNetworkCost } as const;
       add(name, callee, declared);
       if (bothWays) add(callee, name, declared);
     }

@@ -19,7 +19,8 @@ export function createContender(id: ContenderId, deps: ContenderDeps): Contender
     case "null":
       return new DefaultContender(id, deps);
     case "paper":
-      return new PaperContender();
+    case "paper-scaled":
+      return new PaperContender(id);
     case "affinity":
       return new AffinityContender();
     case "upstream":

@@ -9,14 +9,7 @@ import {
   NO_MEMORY,
   plan,
 } from "@isochrone/placement";
-import type {
-  DescheduleInput,
-  DescheduleMemory,
-  MovablePod,
-  MoveRules,
-  PlanProblem,
-  SpreadLimits,
-} from "@isochrone/placement";
+import type { DescheduleInput, DescheduleMemory, MovablePod, PlanProblem } from "@isochrone/placement";
 import type { Random } from "@isochrone/runtime";
 import type { Point } from "../scenario/model.ts";
 import { deploymentObject } from "./api-objects.ts";
@@ -29,7 +22,7 @@ import { scheduleAll } from "./kube-scheduler/imitation.ts";
 import type { SchedulingRequest } from "./kube-scheduler/port.ts";
 import { placedObjects, planningOfPlaced, planningOfWaiting, spreadLimits } from "./planning.ts";
 import { requestOf } from "./pods.ts";
-import type { Observation, Placement, PodMove } from "./port.ts";
+import type { Observation, Pace, Placement, PodMove } from "./port.ts";
 import { SchedulingContender } from "./scheduling-contender.ts";
 import type { SchedulingInput } from "./scheduling-contender.ts";
 
@@ -42,8 +35,6 @@ export class IsochroneContender extends SchedulingContender {
   readonly id = "isochrone";
   readonly by: string;
   readonly #deps: ContenderDeps;
-  readonly #spread: SpreadLimits;
-  readonly #rules: MoveRules;
   #memory: DescheduleMemory = NO_MEMORY;
   #nowMs = Date.parse("2026-02-01T00:00:00Z");
   /** By pod, how often it was evicted: each time another one comes in its place. */
@@ -52,10 +43,11 @@ export class IsochroneContender extends SchedulingContender {
   constructor(deps: ContenderDeps) {
     super();
     this.#deps = deps;
-    const { planner, descheduler } = deps.product;
-    this.#spread = spreadLimits(planner);
-    this.#rules = { ...descheduler, ...DEFAULT_PLAN_SETTINGS };
-    const scheduler = deps.kubeScheduler === undefined ? "an imitation of kube-scheduler" : "kube-scheduler";
+    const { kubeScheduler } = deps;
+    const scheduler =
+      kubeScheduler === undefined
+        ? "an imitation of kube-scheduler 1.35"
+        : `kube-scheduler ${kubeScheduler.version}`;
     this.by = `planner and descheduler of Isochrone, and ${scheduler} for pods without a plan`;
   }
 
@@ -76,10 +68,17 @@ export class IsochroneContender extends SchedulingContender {
 
   /**
    * One round is as many runs of the descheduler as it takes to move something, or to be content: its runs look at what is measured over a long
-   * time, and only the same move that has paid in `rounds` of them is made.
+   * time, and only the same move that has paid in `rounds` of them is made. Where time counts, a round is one run.
    */
-  async adjust(point: Point, placement: Placement, observed: Observation): Promise<readonly PodMove[]> {
-    for (let run = 0; run < PATIENCE * this.#rules.rounds; run++) {
+  async adjust(
+    point: Point,
+    placement: Placement,
+    observed: Observation,
+    _random?: Random,
+    pace: Pace = "until-content",
+  ): Promise<readonly PodMove[]> {
+    const runs = pace === "in-time" ? 1 : PATIENCE * this.#deps.product.descheduler.rounds;
+    for (let run = 0; run < runs; run++) {
       this.#nowMs += this.#deps.product.descheduler.intervalMs;
       const input = this.#survey(point, placement, observed);
       const { moves, memory } = decideMoves(input);
@@ -94,18 +93,18 @@ export class IsochroneContender extends SchedulingContender {
   /** Nodes of the pods that the planner has one for. */
   async #plan(point: Point, before: Observation | null, request: SchedulingRequest): Promise<Placement> {
     const { clock, product } = this.#deps;
-    const { planMs, seed, exact } = product.planner;
+    const { planMs, seed, exact, maxCpuUse } = product.planner;
     const uidOf = (pod: string): string => this.#uidOf(pod);
     const { model, pods, problem } = planningOfWaiting({
       point,
       before,
       request,
-      spread: this.#spread,
+      spread: spreadLimits(product.planner, point.workflow),
       uidOf,
     });
     const now = (): number => clock.monotonic();
     // The service searches small plans for 20 ms of its event loop. They are as good by then; here they end by their effort, whatever else runs.
-    const found = plan(problem, { seed, now, deadlineMs: now() + planMs, partial: true });
+    const found = plan(problem, { seed, now, deadlineMs: now() + planMs, partial: true, maxCpuUse });
     // The service leaves pods to kube-scheduler of whose workflow it knows no channel.
     if (found.traffic === "none") return new Map();
     const pairs = pods.length * problem.nodes.length;
@@ -127,9 +126,12 @@ export class IsochroneContender extends SchedulingContender {
   }
 
   #survey(point: Point, placement: Placement, observed: Observation): DescheduleInput {
+    const { planner, descheduler } = this.#deps.product;
+    const spread = spreadLimits(planner, point.workflow);
+    const rules = { ...descheduler, ...DEFAULT_PLAN_SETTINGS, ...spread, maxCpuUse: planner.maxCpuUse };
     const request = requestOf(point, observed.cluster, placement);
     const uidOf = (pod: string): string => this.#uidOf(pod);
-    const input = { point, before: observed, request, spread: this.#spread, uidOf };
+    const input = { point, before: observed, request, spread, uidOf };
     const { model, pods, problem } = planningOfPlaced(input, (pod) => this.#mayMove(point, pod, request));
     const objects = placedObjects(input);
     const movable = pods.map(({ metadata: { name, uid } }): MovablePod => {
@@ -139,7 +141,7 @@ export class IsochroneContender extends SchedulingContender {
     });
     return {
       nowMs: this.#nowMs,
-      rules: this.#rules,
+      rules,
       workflows:
         movable.length === 0 ? [] : [{ key: `${NAMESPACE}/${point.workflow.name}`, problem, pods: movable }],
       health: {

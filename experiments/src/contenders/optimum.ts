@@ -6,17 +6,29 @@ import { placementCost, planningByUse } from "./cost.ts";
 import type { ContenderDeps } from "./deps.ts";
 import { loadSolver } from "./highs.ts";
 import type { SchedulingRequest } from "./kube-scheduler/port.ts";
-import { expectedOf, USERS } from "./expected.ts";
+import { expectedOf } from "./expected.ts";
 import { spreadLimits } from "./planning.ts";
 import { podsOf, requestOf, together } from "./pods.ts";
 import { ContenderError } from "./port.ts";
 import type { Contender, Observation, Placement, PodMove } from "./port.ts";
+import { USERS } from "./traffic.ts";
 
 /** Pairs of a pod and a node up to which HiGHS mostly answers in that time. */
 const MAX_PAIRS = 120;
 const SOLVE_MS = 60_000;
-/** A channel's share of the traffic is another one when it differs by more than this part. */
+/** A channel's share of the traffic is another one when it differs by more than this part, and by more than chance would have it. */
 const DIFFERENT = 0.3;
+/**
+ * So many standard deviations of a Poisson count are chance. A call that two requests a second make is counted 20 times in 10 s, give or take 22 %:
+ * DIFFERENT alone would call every seventh stretch another traffic, and of a workflow with a dozen such channels five of six. Four deviations are
+ * exceeded once in 4,600.
+ */
+const DEVIATIONS = 4;
+/**
+ * Seconds that a stretch is taken to have: an observation doesn't say how long it was. It is the shortest round of the scenarios in which something
+ * changes; what was observed for longer is given more leeway than it needs, and a rare call that changes by less than that is taken for unchanged.
+ */
+const STRETCH_SECONDS = 10;
 /** What is measured differs by that much from stretch to stretch: nothing is moved for less. */
 const CLOSE = 0.01;
 
@@ -28,6 +40,8 @@ export class OptimumContender implements Contender {
   readonly id = "optimum";
   readonly by = "integer programming (HiGHS)";
   readonly #deps: ContenderDeps;
+  /** For which it has moved last. */
+  #settled: Known | null = null;
 
   constructor(deps: ContenderDeps) {
     this.#deps = deps;
@@ -40,15 +54,19 @@ export class OptimumContender implements Contender {
     kept: Placement = new Map(),
   ): Promise<Placement> {
     const request = requestOf(point, before?.cluster ?? point.cluster, kept);
-    return together(request, await this.#solve(point, knownOf(point, before), request));
+    return together(request, await this.#solve(point, knownOf(point, before).workflow, request));
   }
 
   async adjust(point: Point, placement: Placement, observed: Observation): Promise<readonly PodMove[]> {
     const request = requestOf(point, observed.cluster, new Map());
     const known = knownOf(point, observed);
-    const best = await this.#solve(point, known, request);
-    const now = placementCost(point, known, placement).total;
-    if (now <= placementCost(point, known, best).total * (1 + CLOSE)) return [];
+    // Rates that differ by chance alone have the same answer, which takes seconds to find again.
+    if (this.#settled !== null && isAlike(this.#settled, known)) return [];
+    const { workflow } = known;
+    const best = await this.#solve(point, workflow, request);
+    this.#settled = known;
+    const now = placementCost(point, workflow, placement).total;
+    if (now <= placementCost(point, workflow, best).total * (1 + CLOSE)) return [];
     return movesBetween(point, placement, best);
   }
 
@@ -73,7 +91,8 @@ export class OptimumContender implements Contender {
   /** Under the planner's own rules of availability, so that the two can be compared. */
   async #search(point: Point, before: Observation, request: SchedulingRequest): Promise<Placement> {
     const { clock, product } = this.#deps;
-    const { problem } = planningByUse({ point, before, request, spread: spreadLimits(product.planner) });
+    const spread = spreadLimits(product.planner, point.workflow);
+    const { problem } = planningByUse({ point, before, request, spread });
     const now = (): number => clock.monotonic();
     const solve = await loadSolver();
     const limits = { deadlineMs: now() + SOLVE_MS, maxPairs: MAX_PAIRS };
@@ -97,34 +116,66 @@ export class OptimumContender implements Contender {
   }
 }
 
-/** It may know what nobody can: what the workflow will do. Only where it does something else by now, such as after a change, does it look. */
-function knownOf(point: Point, observed: Observation | null): Observation {
-  const expected = expectedOf(point);
+/** What it solves for. */
+interface Known {
+  readonly workflow: Observation;
+  /** Counted in a stretch, so that chance is in it; false: from the scenario. */
+  readonly isCounted: boolean;
+}
+
+/**
+ * It may know what nobody can: what the workflow will do. Only where its calls change does it look whether they have: everywhere else a difference
+ * is chance, or a crowd that answers less, and solving for it would make the yardstick a guess.
+ */
+function knownOf(point: Point, observed: Observation | null): Known {
+  const expected: Known = { workflow: expectedOf(point), isCounted: false };
   if (observed === null) return expected;
   const { cluster } = observed;
-  if (isAsExpected(expected, observed)) return { ...expected, cluster };
-  const use = [...expected.use].map(([workload, need]) => {
+  const callsChange = point.changes.some(({ kind }) => kind === "call-probability");
+  if (!callsChange || isTrafficAlike(expected, { workflow: observed, isCounted: true }))
+    return { ...expected, workflow: { ...expected.workflow, cluster } };
+  const use = [...expected.workflow.use].map(([workload, need]) => {
     const measured = observed.use.get(workload) ?? need;
     // A node that is too busy hides what its pods need.
     const cpuMillicores = Math.max(need.cpuMillicores, measured.cpuMillicores);
     return [workload, { cpuMillicores, memoryBytes: measured.memoryBytes }] as const;
   });
-  return { ...observed, use: new Map(use) };
+  return { workflow: { ...observed, use: new Map(use) }, isCounted: true };
 }
 
-/** Whether the traffic is spread over the channels as the scenario says: by shares, since a crowded workflow answers less of everything. */
-function isAsExpected(expected: Observation, observed: Observation): boolean {
-  const shares = sharesOf(observed);
-  return [...sharesOf(expected)].every(
-    ([channel, share]) => Math.abs((shares.get(channel) ?? 0) - share) <= DIFFERENT * share,
-  );
+/** Whether one placement is best for both. */
+function isAlike(before: Known, now: Known): boolean {
+  const [a, b] = [before.workflow.cluster, now.workflow.cluster];
+  const isSameCluster =
+    JSON.stringify([a.nodes.map(({ name }) => name), a.rttMs]) ===
+    JSON.stringify([b.nodes.map(({ name }) => name), b.rttMs]);
+  return isSameCluster && isTrafficAlike(before, now);
 }
 
-function sharesOf({ traffic }: Observation): Map<string, number> {
+/** Whether the traffic is spread over the channels alike: by shares, since a crowded workflow answers less of everything. */
+function isTrafficAlike(before: Known, now: Known): boolean {
+  const shares = sharesOf(now.workflow);
+  const counted = Number(before.isCounted) + Number(now.isCounted);
+  return [...sharesOf(before.workflow)].every(([channel, { share, perSecond }]) => {
+    const chance = DEVIATIONS * Math.sqrt(counted / (perSecond * STRETCH_SECONDS));
+    return Math.abs((shares.get(channel)?.share ?? 0) - share) <= Math.max(DIFFERENT, chance) * share;
+  });
+}
+
+interface Share {
+  /** Of all bytes. */
+  readonly share: number;
+  readonly perSecond: number;
+}
+
+function sharesOf({ traffic }: Observation): Map<string, Share> {
   const inside = traffic.filter(({ source }) => source !== USERS);
   const all = inside.reduce((sum, { bytesPerSecond }) => sum + bytesPerSecond, 0);
   return new Map(
-    inside.map(({ source, target, bytesPerSecond }) => [`${source} ${target}`, bytesPerSecond / all]),
+    inside.map(({ source, target, bytesPerSecond, requestsPerSecond }) => [
+      `${source} ${target}`,
+      { share: bytesPerSecond / all, perSecond: requestsPerSecond },
+    ]),
   );
 }
 

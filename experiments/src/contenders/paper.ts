@@ -1,11 +1,13 @@
 // 000: ResourceAware and NetworkAware beside the default profile's plugins, and the descheduler of its section 3.4.
 import { paperMoves, ResourceNetwork } from "@isochrone/placement";
+import type { Strategy } from "@isochrone/placement";
 import type { Point } from "../scenario/model.ts";
 import { feasibleNodes } from "./kube-scheduler/filters.ts";
 import { FillingCluster } from "./kube-scheduler/filling-cluster.ts";
 import { scheduleAll } from "./kube-scheduler/imitation.ts";
 import { requestOf, staying } from "./pods.ts";
 import type { Observation, Placement, PodMove } from "./port.ts";
+import { ScaledResourceNetwork } from "./scaled-resource-network.ts";
 import { graphsOf, SchedulingContender } from "./scheduling-contender.ts";
 import type { SchedulingInput } from "./scheduling-contender.ts";
 import { problemOf, strategyPlugin } from "./strategy-plugin.ts";
@@ -14,15 +16,27 @@ import { problemOf, strategyPlugin } from "./strategy-plugin.ts";
 const WEIGHTS = { alpha: 0.5, beta: 0.5, gamma: 0.5, delta: 0.5 } as const;
 
 /**
- * Of the sum against the default plugins' 1 to 3. The paper names none. 5 is what KEP-260's authors give theirs and what our extender has: with 1,
- * the weight of a plugin that names none, spreading (2) would undo what the paper measures.
+ * Of the papers' sums, 0 to 100 over the nodes that are feasible, against the default plugins' 1 to 3: a node that is worst by the sum loses up to 500
+ * points, one that is a hundredth of the range behind the best loses 5, and where the default plugins don't tell nodes apart the sum alone decides.
+ * The papers name no weight. 5 is what KEP-260's authors give theirs and what our extender has: with 1, the weight of a plugin that names none,
+ * spreading (2) would undo what the paper measures.
  */
 export const PAPER_PLUGIN_WEIGHT = 5;
 
 export class PaperContender extends SchedulingContender {
-  readonly id = "paper";
-  readonly by = "Algorithm 1 of 000, raw, in an imitation of kube-scheduler 1.35, and its descheduler";
-  readonly #strategy = new ResourceNetwork("raw", WEIGHTS);
+  readonly id: "paper" | "paper-scaled";
+  readonly by: string;
+  readonly #strategy: Strategy;
+
+  /** `paper-scaled`: both parts on one scale, see {@link ScaledResourceNetwork}. */
+  constructor(id: "paper" | "paper-scaled" = "paper") {
+    super();
+    this.id = id;
+    const isScaled = id === "paper-scaled";
+    this.#strategy = isScaled ? new ScaledResourceNetwork(WEIGHTS) : new ResourceNetwork("raw", WEIGHTS);
+    const sum = isScaled ? "each part scaled to 0..100 over the candidate nodes" : "raw";
+    this.by = `Algorithm 1 of 000, ${sum}, in an imitation of kube-scheduler 1.35, and its descheduler`;
+  }
 
   protected schedule({ point, before, request, random }: SchedulingInput): Placement {
     const graphs = graphsOf(point, before, staying(request));
@@ -33,7 +47,8 @@ export class PaperContender extends SchedulingContender {
 
   /**
    * "If there is at least one node with a higher score": no margin. The function is called for each pod, and looks at where pods are running then,
-   * so that each finds those before it moved; one pod of a Deployment per run. It goes to the node of the highest score.
+   * so that each finds those before it moved; one pod of a Deployment per run. It goes to the node of the highest score,
+   * in the strategy's own unit: what the scheduler makes whole numbers of is not rounded here.
    */
   async adjust(point: Point, placement: Placement, observed: Observation): Promise<readonly PodMove[]> {
     const request = requestOf(point, observed.cluster, placement);

@@ -60,6 +60,12 @@ test("what is to be expected follows from the calls", () => {
 describe("isochrone", () => {
   const nodes = [aNode("a"), aNode("b"), aNode("c"), aNode("d")];
 
+  test("says which kube-scheduler decides beside it", () => {
+    expect(new IsochroneContender(DEPS).by).toMatch(/ an imitation of kube-scheduler 1\.35 for /);
+    const kubeScheduler = { version: "1.35.8", schedule: () => Promise.resolve(new Map<string, string>()) };
+    expect(new IsochroneContender({ ...DEPS, kubeScheduler }).by).toMatch(/ kube-scheduler 1\.35\.8 for /);
+  });
+
   test("plans a workflow that never ran by its declared channels, to where it is pinned", async () => {
     const point = aPoint(aCluster(nodes, 20), [
       aWorkload("web", ["api"]),
@@ -113,6 +119,58 @@ describe("isochrone", () => {
     expect(placementCost(point, before, placement).network).toBeCloseTo(first / 2);
   });
 
+  test("brings a workflow that may move to the node where its users come in, once their traffic was seen", async () => {
+    const pair = aPoint(aCluster(nodes, 20), [aWorkload("web", ["api"]), aWorkload("api")]);
+    const point: Point = { ...pair, workflow: { ...pair.workflow, usersAt: "d", movesSingleReplicas: true } };
+    const before = observed(point, [
+      ["web", "api", 50_000],
+      ["users", "web", 100_000],
+    ]);
+    const contender = new IsochroneContender(DEPS);
+    let placement: Placement = new Map([
+      ["web-0", "a"],
+      ["api-0", "a"],
+    ]);
+    for (let round = 0; round < 5; round++)
+      placement = moved(placement, await contender.adjust(point, placement, before));
+    expect([...placement.values()]).toEqual(["d", "d"]);
+  });
+
+  test.each([
+    [undefined, 2],
+    [1, 1],
+  ])("keeps replicas in %s zones (by default 2) when it moves them", async (minZones, zones) => {
+    const near = (name: string, zone: string) => aNode(name, { zone, region: zone });
+    const cluster = aCluster(
+      [near("a1", "a"), near("a2", "a"), near("b1", "b"), near("b2", "b")],
+      [
+        [0, 1, 40, 40],
+        [1, 0, 40, 40],
+        [40, 40, 0, 1],
+        [40, 40, 1, 0],
+      ],
+    );
+    const pair = aPoint(cluster, [
+      aWorkload("web", ["api"], { replicas: 2 }),
+      aWorkload("api", [], { pinnedTo: "a1" }),
+    ]);
+    const point: Point = {
+      ...pair,
+      workflow: { ...pair.workflow, ...(minZones === undefined ? {} : { minZones }) },
+    };
+    const before = observed(point, [["web", "api", 1e6]]);
+    const contender = new IsochroneContender(DEPS);
+    let placement: Placement = new Map([
+      ["web-0", "b1"],
+      ["web-1", "a2"],
+      ["api-0", "a1"],
+    ]);
+    for (let round = 0; round < 5; round++)
+      placement = moved(placement, await contender.adjust(point, placement, before));
+    expect(new Set(["web-0", "web-1"].map((pod) => placement.get(pod)!.slice(0, 1))).size).toBe(zones);
+    expect(new Set(["web-0", "web-1"].map((pod) => placement.get(pod))).size).toBe(2);
+  });
+
   test("leaves a workload's only replica alone, as the descheduler does", async () => {
     const point = aPoint(aCluster(nodes, 20), [aWorkload("web", ["db"]), aWorkload("db")]);
     const placement = new Map([
@@ -131,12 +189,18 @@ describe("optimum", () => {
     [5, 0, 30],
     [40, 30, 0],
   ];
-  const point = aPoint(aCluster(nodes, rttMs), [
+  const steady = aPoint(aCluster(nodes, rttMs), [
     aWorkload("web", ["api", "cart"]),
     aWorkload("api", ["db"]),
     aWorkload("cart", ["db"]),
     aWorkload("db", [], { pinnedTo: "c" }),
   ]);
+  /** Its calls change: what is observed counts. */
+  const shifting = (point: Point, caller: string, callee: string): Point => ({
+    ...point,
+    changes: [{ kind: "call-probability", atSeconds: 1, caller, callee, probability: 0.5 }],
+  });
+  const point = shifting(steady, "web", "api");
   /** Two of them fill a node. */
   const before = observed(
     point,
@@ -166,6 +230,79 @@ describe("optimum", () => {
     expect(moves.length).toBeGreaterThan(0);
     expect(await contender.adjust(point, moved(start, moves), before)).toEqual([]);
   });
+
+  /** Between the databases, and 10 ms away from either. */
+  const between = aPoint(
+    aCluster(nodes, [
+      [0, 10, 10],
+      [10, 0, 20],
+      [10, 20, 0],
+    ]),
+    [
+      aWorkload("web", [], {
+        calls: ["left", "right"].map((callee, index) => {
+          return { callee, requestBytes: 500, responseBytes: 1_500, probability: index === 0 ? 0.2 : 0.18 };
+        }),
+      }),
+      aWorkload("left", [], { pinnedTo: "b" }),
+      aWorkload("right", [], { pinnedTo: "c" }),
+    ],
+  );
+  const beside = (node: string): Placement =>
+    new Map([
+      ["web-0", node],
+      ["left-0", "b"],
+      ["right-0", "c"],
+    ]);
+  const seen = (left: number, right: number): Observation => {
+    return observed(
+      between,
+      [
+        ["web", "left", left * 2_000],
+        ["web", "right", right * 2_000],
+      ],
+      10,
+    );
+  };
+
+  test(
+    "goes by what the scenario says, not by counts, where no call changes",
+    { timeout: 30_000 },
+    async () => {
+      const expected = await new OptimumContender(DEPS).place(between, null, random);
+      expect(expected.get("web-0")).toBe("b");
+      // 10 and 28 requests in 10 s where 20 and 18 are due; then what no chance gives.
+      const contender = new OptimumContender(DEPS);
+      expect((await contender.place(between, seen(1, 2.8), random)).get("web-0")).toBe("b");
+      expect(await contender.adjust(between, beside("b"), seen(1, 2.8))).toEqual([]);
+      expect(await contender.adjust(between, beside("b"), seen(0.1, 9))).toEqual([]);
+      const dies: Point = { ...between, changes: [{ kind: "node-down", atSeconds: 1, node: "a" }] };
+      expect(await new OptimumContender(DEPS).adjust(dies, beside("b"), seen(0.1, 9))).toEqual([]);
+    },
+  );
+
+  test(
+    "where calls change, it takes counts for a change that chance doesn't give",
+    { timeout: 30_000 },
+    async () => {
+      const changing = shifting(between, "web", "left");
+      // Half of the expected share is beyond 30 %, and within four deviations of 20 requests.
+      const noise = new OptimumContender(DEPS);
+      expect(await noise.adjust(changing, beside("b"), seen(1, 2.8))).toEqual([]);
+      let questions = 0;
+      const clock = { monotonic: (): number => ++questions };
+      const change = new OptimumContender({ ...DEPS, clock });
+      const moves = [{ pod: "web-0", from: "b", to: "c" }];
+      expect(await change.adjust(changing, beside("b"), seen(0.1, 9))).toEqual(moves);
+      // Settled: one request in 10 s, then six. Two stretches differ by more than one does from its mean; nothing is solved anew.
+      const asked = questions;
+      expect(await change.adjust(changing, beside("c"), seen(0.6, 9))).toEqual([]);
+      expect(questions).toBe(asked);
+      expect(await change.adjust(changing, beside("c"), seen(9, 0.1))).toEqual([
+        { pod: "web-0", from: "c", to: "b" },
+      ]);
+    },
+  );
 
   test("stands by the users, whom it knows to be at a node", { timeout: 30_000 }, async () => {
     const chain = aPoint(aCluster(nodes, rttMs), [aWorkload("web", ["api"]), aWorkload("api")]);

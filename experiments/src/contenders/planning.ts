@@ -1,7 +1,7 @@
 // From a point to the planner's problem, by the same steps as in the service: raw objects, the model of kube-scheduler's filters, the graphs.
 import { planProblem, replacementOf, SchedulingModel } from "@isochrone/placement";
 import type { FeasiblePlanProblem, SpreadLimits } from "@isochrone/placement";
-import type { Point } from "../scenario/model.ts";
+import type { Point, PointWorkflow } from "../scenario/model.ts";
 import { nodeObject, podObject } from "./api-objects.ts";
 import type { PodObject } from "./api-objects.ts";
 import type { ProductSettings } from "./deps.ts";
@@ -60,9 +60,12 @@ function planningOf(input: PlanningInput, pods: readonly PodObject[]): Planning 
   return { model, pods, problem };
 }
 
-/** As the service reads its settings: 0 stands for no limit. */
-export function spreadLimits(planner: ProductSettings["planner"]): SpreadLimits {
-  const { hostnameMaxSkew, zoneMaxSkew, minNodes, minZones } = planner;
+/** As the service reads its settings, 0 standing for no limit; a scenario may set `planner.minZones` otherwise. */
+export function spreadLimits(
+  planner: ProductSettings["planner"],
+  { minZones = planner.minZones }: Pick<PointWorkflow, "minZones">,
+): SpreadLimits {
+  const { hostnameMaxSkew, zoneMaxSkew, minNodes } = planner;
   const limit = (skew: number): number | null => (skew === 0 ? null : skew);
   return { hostnameMaxSkew: limit(hostnameMaxSkew), zoneMaxSkew: limit(zoneMaxSkew), minNodes, minZones };
 }

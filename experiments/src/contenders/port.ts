@@ -27,6 +27,9 @@ export interface PodMove {
   readonly to: string;
 }
 
+/** `until-content`: rounds take as long as they take, each goes on until something is moved or nothing will be; `in-time`: it has one look a round. */
+export type Pace = "until-content" | "in-time";
+
 /** Decides where pods go. One per trial: it may remember its earlier rounds. */
 export interface Contender {
   readonly id: ContenderId;
@@ -37,12 +40,13 @@ export interface Contender {
    * never run. `kept`: pods that stay where they are, as after a node's end, when the others alone are placed; the answer has them too.
    */
   place(point: Point, before: Observation | null, random: Random, kept?: Placement): Promise<Placement>;
-  /** One round of re-placing: the moves that it makes now; none: it is content. All pods of `placement` are on nodes of `observed.cluster`. */
+  /** One round of re-placing: the moves that it makes now; none: it is content, or waits. All pods of `placement` are on nodes of `observed.cluster`. */
   adjust(
     point: Point,
     placement: Placement,
     observed: Observation,
     random: Random,
+    pace: Pace,
   ): Promise<readonly PodMove[]>;
   close(): Promise<void>;
 }

@@ -37,7 +37,12 @@ export abstract class SchedulingContender implements Contender {
     }
   }
 
-  abstract adjust(point: Point, placement: Placement, observed: Observation): Promise<readonly PodMove[]>;
+  abstract adjust(
+    point: Point,
+    placement: Placement,
+    observed: Observation,
+    random: Random,
+  ): Promise<readonly PodMove[]>;
 
   async close(): Promise<void> {}
 }

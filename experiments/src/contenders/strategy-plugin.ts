@@ -11,6 +11,10 @@ export interface Graphs {
   readonly workflow: WorkflowGraph;
 }
 
+/**
+ * kube-scheduler adds whole scores of 0 to 100, so that whatever a plugin's sums are in, they have to be brought there over the feasible nodes first.
+ * A strategy's `score` already is, by min-max: that is what the plugin hands in, never `raw`. The published plugins of 000's authors do the same.
+ */
 export function strategyPlugin(strategy: Strategy, weight: number, graphs: Graphs): ExtraPlugin {
   const sent = new SentPods(graphs.workflow);
   const ask = (pod: WaitingPod, nodes: readonly string[]): PlacementProblem => ({

@@ -1,9 +1,12 @@
 import type { Observation, ObservedChannel } from "../contenders/port.ts";
+import { mergedChannels, usersChannel } from "../contenders/traffic.ts";
 import type { PointCluster, PointWorkflow } from "../scenario/model.ts";
 
 /** What was counted over a stretch; workloads and edges by position, edges in the order of callers and their calls. */
 export interface Counted {
   readonly seconds: number;
+  /** Of users, answered or not. */
+  readonly userRequestsPerSecond: number;
   /** Of all pods of the workload. */
   cpuSeconds(workload: number): number;
   requests(edge: number): number;
@@ -23,11 +26,13 @@ export function observe(workflow: PointWorkflow, cluster: PointCluster, counted:
   const edges = workflow.workloads.flatMap(({ name, calls }) =>
     calls.map(({ callee }) => ({ source: name, target: callee })),
   );
-  const traffic: ObservedChannel[] = edges.map(({ source, target }, edge) => ({
+  const calls = edges.map(({ source, target }, edge): ObservedChannel => ({
     source,
     target,
     requestsPerSecond: counted.requests(edge) / seconds,
     bytesPerSecond: counted.bytes(edge) / seconds,
   }));
-  return { cluster, use, traffic: traffic.filter(({ requestsPerSecond }) => requestsPerSecond > 0) };
+  const traffic = mergedChannels(calls);
+  const seen = [...traffic, ...usersChannel(workflow, counted.userRequestsPerSecond, traffic)];
+  return { cluster, use, traffic: seen.filter(({ requestsPerSecond }) => requestsPerSecond > 0) };
 }

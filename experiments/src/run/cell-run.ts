@@ -12,18 +12,17 @@ export interface CellDeps {
   readonly contender: (id: ContenderId) => Contender;
   readonly ground: Ground;
   readonly clock: Pick<Clock, "monotonic">;
+  /** Of the product, as text: other settings are other measurements. */
+  readonly settings: string;
 }
 
 /** Measures a cell; a contender that finds no place for a pod is a result, too. */
-export async function runCell(
-  cell: Cell,
-  { contender: create, ground, clock }: CellDeps,
-  signal: AbortSignal,
-): Promise<CellResult> {
+export async function runCell(cell: Cell, deps: CellDeps, signal: AbortSignal): Promise<CellResult> {
+  const { contender: create, ground, clock, settings } = deps;
   const startedMs = clock.monotonic();
   const contender = create(cell.contender);
   const result = (outcome: Pick<CellResult, "failure" | "measured">): CellResult => ({
-    hash: cellHash(cell, contender.by),
+    hash: cellHash(cell, contender.by, settings),
     ground: cell.ground.name,
     point: cell.point.id,
     labels: cell.point.labels,
@@ -35,9 +34,7 @@ export async function runCell(
   });
   try {
     const measured = await runTrial(cell, contender, ground, signal);
-    const settled = cell.findsOptimum
-      ? await newOptimum(cell, { contender: create, ground, clock }, signal)
-      : null;
+    const settled = cell.findsOptimum ? await newOptimum(cell, deps, signal) : null;
     return result({ failure: null, measured: { ...measured, settledP95: settled } });
   } catch (error) {
     if (error instanceof ContenderError) return result({ failure: error.message, measured: null });

@@ -48,7 +48,14 @@ async function measure(cell: Cell): Promise<void> {
       createContender(id, deps);
     // The owner ends the thread when it has enough.
     const { signal } = new AbortController();
-    say({ kind: "result", result: await runCell(cell, { contender, ground, clock: systemClock }, signal) });
+    say({
+      kind: "result",
+      result: await runCell(
+        cell,
+        { contender, ground, clock: systemClock, settings: JSON.stringify(product) },
+        signal,
+      ),
+    });
   } catch (error) {
     say({ kind: "failed", error: error as Error });
   }

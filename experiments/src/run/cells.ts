@@ -34,7 +34,7 @@ export type GroundSettings =
 export type GroundName = GroundSettings["name"];
 
 /** Names what was done; to be raised when the protocol or the model changes so that old results say less than they seem to. */
-const VERSION = 1;
+const VERSION = 2;
 
 export interface CellChoice {
   readonly grounds: readonly GroundName[];
@@ -99,15 +99,15 @@ export function seedOf(...parts: readonly (string | number)[]): number {
   return createHash("sha256").update(parts.join("\u0000")).digest().readUInt32BE(0);
 }
 
-/** Equal hashes: the same measurement. @param by who decides for the contender */
-export function cellHash(cell: Cell, by: string): string {
+/** Equal hashes: the same measurement. @param by who decides for the contender @param settings of the product, as text */
+export function cellHash(cell: Cell, by: string, settings: string): string {
   const {
     trials: _trials,
     only: _only,
     ...lab
   } = cell.ground.name === "lab" ? cell.ground.lab : ({} as LabSettings);
   const ground = cell.ground.name === "lab" ? { name: "lab", lab } : cell.ground;
-  const text = JSON.stringify({ ...cell, ground, by, version: VERSION });
+  const text = JSON.stringify({ ...cell, ground, by, settings, version: VERSION });
   return createHash("sha256").update(text).digest("hex").slice(0, 20);
 }
 

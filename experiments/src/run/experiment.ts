@@ -57,8 +57,9 @@ export async function runExperiment(
     ...(deps.kubeScheduler === null ? {} : { kubeScheduler: deps.kubeScheduler }),
   };
   const by = new Map(scenario.contenders.map((id) => [id, createContender(id, contenderDeps).by]));
+  const settings = JSON.stringify(deps.product);
   const hashes = new Map(
-    cellsOf(scenario, options).map((cell) => [cell, cellHash(cell, by.get(cell.contender)!)]),
+    cellsOf(scenario, options).map((cell) => [cell, cellHash(cell, by.get(cell.contender)!, settings)]),
   );
   const missing = [...hashes].filter(([, hash]) => !store.known.has(hash)).map(([cell]) => cell);
   const progress = new ProgressCount(missing, deps.clock, options.onProgress);
@@ -105,7 +106,14 @@ async function measureLab(
       signal.throwIfAborted();
       const contender = (id: typeof cell.contender): ReturnType<typeof createContender> =>
         createContender(id, contenderDeps);
-      done(cell, await runCell(cell, { contender, ground, clock }, signal));
+      done(
+        cell,
+        await runCell(
+          cell,
+          { contender, ground, clock, settings: JSON.stringify(contenderDeps.product) },
+          signal,
+        ),
+      );
     }
     return ground.describe();
   } finally {

@@ -43,24 +43,31 @@ export function factsOf(point: Point, placement: Placement): PlacementFacts {
     from: readonly number[],
     to: readonly number[],
     perSecond: number,
-    bytes: number | null,
+    bytes: number,
+    isCall: boolean,
   ): void => {
     const share = perSecond / (from.length * to.length);
     for (const a of from)
       for (const b of to) {
         cost += share * point.cluster.rttMs[a]![b]!;
-        if (bytes === null) continue;
         trafficCost += share * bytes * point.cluster.rttMs[a]![b]!;
+        if (!isCall) continue;
         total += share;
         if (a === b) together += share;
       }
   };
-  for (const { caller, callee, perSecond, bytes } of ratesOf(point))
-    add(at.get(caller.name)!, at.get(callee.name)!, perSecond, bytes);
+  const rates = ratesOf(point);
+  for (const { caller, callee, perSecond, bytes } of rates)
+    add(at.get(caller.name)!, at.get(callee.name)!, perSecond, bytes, true);
   const { users, requestsPerSecondPerUser } = point.load;
   const { usersAt, entry } = point.workflow;
-  if (usersAt !== null)
-    add([nodeIndex(point, usersAt)], at.get(entry)!, users * requestsPerSecondPerUser, null);
+  if (usersAt !== null) {
+    // As contenders observe them: see `usersChannel`.
+    const calls = rates.reduce((sum, { perSecond }) => sum + perSecond, 0);
+    const bytes = rates.reduce((sum, { perSecond, bytes: each }) => sum + perSecond * each, 0);
+    const mean = calls === 0 ? 1 : bytes / calls;
+    add([nodeIndex(point, usersAt)], at.get(entry)!, users * requestsPerSecondPerUser, mean, false);
+  }
   return {
     cost,
     trafficCost,

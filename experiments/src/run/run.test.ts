@@ -21,7 +21,7 @@ function firstCell(change?: (text: string) => string): Cell {
 }
 
 async function measure(cell: Cell, contender: FakeContender, ground = new FakeGround()): Promise<CellResult> {
-  return runCell(cell, { contender: () => contender, ground, clock: CLOCK }, signal);
+  return runCell(cell, { contender: () => contender, ground, clock: CLOCK, settings: "" }, signal);
 }
 
 describe("cells", () => {
@@ -53,14 +53,16 @@ describe("cells", () => {
 
   it("have a hash of all that makes a measurement another one", () => {
     const cell = firstCell();
-    const hash = cellHash(cell, "somebody");
-    expect(cellHash(structuredClone(cell), "somebody")).toBe(hash);
-    expect(cellHash(cell, "somebody else")).not.toBe(hash);
-    expect(cellHash({ ...cell, trial: 2 }, "somebody")).not.toBe(hash);
+    const hash = cellHash(cell, "somebody", "{}");
+    expect(cellHash(structuredClone(cell), "somebody", "{}")).toBe(hash);
+    expect(cellHash(cell, "somebody else", "{}")).not.toBe(hash);
+    expect(cellHash(cell, "somebody", '{"maxCpuUse":0.5}')).not.toBe(hash);
+    expect(cellHash({ ...cell, trial: 2 }, "somebody", "{}")).not.toBe(hash);
     expect(
       cellHash(
         firstCell((text) => text.replace("cpuMs: 1", "cpuMs: 2")),
         "somebody",
+        "{}",
       ),
     ).not.toBe(hash);
   });
@@ -143,6 +145,16 @@ describe("facts of a placement", () => {
       nodes: 2,
     });
     expect(unloadedMs(point, apart, 0.5, seededRandom(1))).toBe(1 + 1 + 100 + 2 * 1);
+  });
+
+  it("count the way of users who come in elsewhere, in messages of the mean size, but not as calls", () => {
+    const at = { ...point, workflow: { ...point.workflow, usersAt: "b" } };
+    const together = new Map([
+      ["web-0", "a"],
+      ["db-0", "a"],
+    ]);
+    // 5 requests of 1000 bytes a second over 100 ms.
+    expect(factsOf(at, together)).toMatchObject({ cost: 500, trafficCost: 500_000, colocated: 1 });
   });
 
   it("follow the changes of the point", () => {

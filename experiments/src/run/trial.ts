@@ -1,7 +1,7 @@
 // The protocol of a trial, the same for all contenders: place blindly, learn, adjust until content, warm up, measure.
 import { seededRandom } from "@isochrone/runtime";
 import type { Random } from "@isochrone/runtime";
-import type { Contender, Observation, Placement, PodMove } from "../contenders/port.ts";
+import type { Contender, Observation, Pace, Placement, PodMove } from "../contenders/port.ts";
 import { REQUEST_TIMEOUT_MS } from "../ground/limits.ts";
 import { REPLACE_MS } from "../ground/model/index.ts";
 import type { Ground, Running, Stretch } from "../ground/port.ts";
@@ -27,7 +27,7 @@ export async function runTrial(
     for (let round = 0; round < protocol.rounds; round += 1) {
       signal.throwIfAborted();
       const before = trial.moves;
-      if (!(await trial.adjust(running))) break;
+      if (!(await trial.adjust(running, "until-content"))) break;
       // What is learnt next is to be the new placement's, not that of pods on their way.
       await running.run(secondsOf(trial.moves - before));
       await running.run(protocol.learnSeconds);
@@ -75,9 +75,10 @@ async function measure(
     const { cost } = factsOf(pointAt(point, atSeconds), trial.placement);
     const before = trial.moves;
     const isMeasuredFurther = atSeconds < durationSeconds;
-    // A round begins when the last one's pods are there, as the controllers of each contender wait for them.
-    const isSettled = atSeconds >= settledAtSeconds;
-    if (isMeasuredFurther && !(await trial.bringBack(running)) && isSettled) await trial.adjust(running);
+    // What was observed is to be of pods that are where they belong, as the controllers of each contender wait for them.
+    const isSettled = atSeconds - seconds >= settledAtSeconds;
+    if (isMeasuredFurther && !(await trial.bringBack(running)) && isSettled)
+      await trial.adjust(running, "in-time");
     if (trial.moves > before) settledAtSeconds = atSeconds + secondsOf(trial.moves - before);
     series.push({ atSeconds, ...quantilesOf([stretch]), cost, moves: trial.moves - before });
   }
@@ -202,13 +203,14 @@ class Trial {
   }
 
   /** One round; false: the contender is content. */
-  async adjust(running: Running): Promise<boolean> {
+  async adjust(running: Running, pace: Pace): Promise<boolean> {
     const observed = running.observe();
     const moves = await this.#contender.adjust(
       this.#pointNow(observed),
       this.#placement,
       observed,
       this.#random,
+      pace,
     );
     if (moves.length === 0) return false;
     this.rounds += 1;

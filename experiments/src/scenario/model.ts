@@ -87,6 +87,8 @@ export interface PointWorkflow {
    * `descheduler.allowSingleReplicas` for such a workflow takes that nobody serves for a moment.
    */
   readonly movesSingleReplicas?: true;
+  /** Zones that Isochrone and the optimum keep a workload's replicas on at least, its setting `planner.minZones`; absent: as installed. */
+  readonly minZones?: number;
   /** The workload that users call. */
   readonly entry: string;
   /** The node at which users' requests come in; null: users are beside the entry, wherever it is (000 measures at m0). */
@@ -152,6 +154,8 @@ export const CONTENDERS = [
   "default",
   /** `mode: paper` of 000: ResourceAware and NetworkAware scores, raw, and its descheduler. */
   "paper",
+  /** The same with both parts on one scale, as its authors meant them to "equally contribute". */
+  "paper-scaled",
   /** 001's CommunicationAffinity, raw. */
   "affinity",
   /** The Go plugins of KEP-260: TopologicalSort and NetworkOverhead as coded. */

@@ -119,7 +119,7 @@ describe("a scenario", () => {
     [
       "[default, isochrone]",
       "[default, isocrone]",
-      '7: contenders[1] must be one of default, paper, affinity, upstream, isochrone, optimum, null, got "isocrone"',
+      '7: contenders[1] must be one of default, paper, paper-scaled, affinity, upstream, isochrone, optimum, null, got "isocrone"',
     ],
     [
       "baseline: default",

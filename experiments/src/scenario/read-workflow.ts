@@ -15,6 +15,7 @@ const KEYS = [
   "created",
   "generate",
   "singleReplicas",
+  "minZones",
 ] as const;
 
 /** Declared once for the workloads that say nothing themselves. */
@@ -35,7 +36,11 @@ export function readWorkflow(field: Field): PointWorkflow {
   const usersAt = field.get("usersAt").textOr(null);
   const single = field.get("singleReplicas");
   const moves = single.isPresent && single.oneOf(["stay", "move"]) === "move";
-  const movable = moves ? ({ movesSingleReplicas: true } as const) : {};
+  const zones = field.get("minZones");
+  const availability = {
+    ...(moves ? ({ movesSingleReplicas: true } as const) : {}),
+    ...(zones.isPresent ? { minZones: zones.number({ min: 1, max: MAX_REPLICAS, whole: true }) } : {}),
+  };
   const factors = readFactors(field.get("factors"));
   const pins = readPins(field.get("pinned"));
   if (field.get("generate").isPresent) {
@@ -43,7 +48,7 @@ export function readWorkflow(field: Field): PointWorkflow {
       if (field.get(key).isPresent) field.get(key).fail("must not be given beside generate");
     const made = generated(field.get("generate"));
     const workloads = made.workloads.map((workload) => pinned(scaled(workload, factors), pins));
-    return { ...made, name: field.get("name").text(), usersAt, workloads, ...movable };
+    return { ...made, name: field.get("name").text(), usersAt, workloads, ...availability };
   }
   const defaults = field.get("defaults");
   if (defaults.isPresent) defaults.map(...DEFAULTS);
@@ -62,7 +67,7 @@ export function readWorkflow(field: Field): PointWorkflow {
     usersAt,
     workloads,
     ...(created === null ? {} : { created }),
-    ...movable,
+    ...availability,
   };
 }
 

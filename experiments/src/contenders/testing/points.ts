@@ -87,6 +87,7 @@ export const DEPS: ContenderDeps = {
       planMs: 200,
       seed: 1,
       exact: true,
+      maxCpuUse: 0.75,
       hostnameMaxSkew: 3,
       zoneMaxSkew: 5,
       minNodes: 2,

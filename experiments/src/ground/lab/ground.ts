@@ -190,7 +190,8 @@ class LabRun implements Running {
     signal.throwIfAborted();
     const { responseMs } = await Promise.race([cluster.stretch(seconds * 1000), aborted]);
     if (this.#failure !== null) throw this.#failure;
-    this.#observation = this.#observe(before, await this.#totals());
+    const userRequestsPerSecond = (responseMs.length * scale) / seconds;
+    this.#observation = this.#observe(before, await this.#totals(), userRequestsPerSecond);
     const answered = responseMs.filter((response) => response !== null);
     return {
       responseMs: Float64Array.from(answered, (response) => response / scale),
@@ -206,6 +207,7 @@ class LabRun implements Running {
   move(moves: readonly PodMove[]): Promise<void> {
     const { pods, signal } = this.#parts;
     const before = this.#moving;
+    this.#stretchEndMs = Math.max(this.#stretchEndMs ?? 0, systemClock.monotonic());
     this.#moving = (async () => {
       await before;
       for (const { pod, to } of moves) await pods.move(pod, to, signal);
@@ -258,7 +260,7 @@ class LabRun implements Running {
   }
 
   /** Rates of the point's own time: S times those of the wall's. */
-  #observe(before: Totals, after: Totals): Observation {
+  #observe(before: Totals, after: Totals, userRequestsPerSecond: number): Observation {
     const { point, scale, pods } = this.#parts;
     const { workloads } = point.workflow;
     const workedMs = new Map<string, number>();
@@ -270,10 +272,13 @@ class LabRun implements Running {
     const edges = workloads.flatMap(({ name, calls }) => calls.map(({ callee }) => channelKey(name, callee)));
     const counted = (edge: number, field: keyof ChannelTotals): number => {
       const key = edges[edge]!;
+      // Sidecars count by pair: what several calls of a pair made together is the first one's.
+      if (edges.indexOf(key) < edge) return 0;
       return Math.max(0, (after.traffic.get(key)?.[field] ?? 0) - (before.traffic.get(key)?.[field] ?? 0));
     };
     return observe(point.workflow, this.#state.present(), {
       seconds: (after.atMs - before.atMs) / 1000 / scale,
+      userRequestsPerSecond,
       cpuSeconds: (workload) => (workedMs.get(workloads[workload]!.name) ?? 0) / 1000,
       requests: (edge) => counted(edge, "requests"),
       bytes: (edge) => counted(edge, "bytes"),

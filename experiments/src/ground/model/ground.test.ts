@@ -73,6 +73,64 @@ describe("the model of a workflow", () => {
     expect(traffic[0]!.bytesPerSecond / traffic[0]!.requestsPerSecond).toBeCloseTo(1000, 6);
   });
 
+  it.each([
+    ["n2", 40],
+    [undefined, 0],
+  ] as const)("observes the ingress where users come in (%s)", async (usersAt, perSecond) => {
+    const workloads = [
+      workloadOf("a", { cpuMs: 1, calls: [callTo("b", { requestBytes: 100, responseBytes: 900 })] }),
+      workloadOf("b", { cpuMs: 1 }),
+    ];
+    const load = { users: 40 };
+    const point = pointOf({ workloads, cores: [2, 2], load, ...(usersAt === undefined ? {} : { usersAt }) });
+    const running = await start(point, { n1: ["a-0"], n2: ["b-0"] });
+    await running.run(10);
+    await running.run(50);
+    const ingress = running.observe().traffic.filter(({ source }) => source === "users");
+    expect(ingress).toHaveLength(perSecond === 0 ? 0 : 1);
+    for (const { target, requestsPerSecond, bytesPerSecond } of ingress) {
+      expect(target).toBe("a");
+      expect(requestsPerSecond / perSecond).toBeCloseTo(1, 1);
+      expect(bytesPerSecond / requestsPerSecond).toBeCloseTo(1000, 6);
+    }
+  });
+
+  it("observes several calls of a pair as one channel, and changes all of them", async () => {
+    const call = callTo("b", { requestBytes: 100, responseBytes: 900 });
+    const workloads = [
+      workloadOf("a", { cpuMs: 1, calls: [call, call, call] }),
+      workloadOf("b", { cpuMs: 1 }),
+    ];
+    const changes = [
+      { kind: "call-probability", atSeconds: 0, caller: "a", callee: "b", probability: 0.1 },
+    ] as const;
+    const point = pointOf({ workloads, cores: [2, 2], load: { users: 40 }, changes });
+    const running = await start(point, { n1: ["a-0"], n2: ["b-0"] });
+    await running.run(10);
+    await running.run(50);
+    const [before, ...others] = running.observe().traffic;
+    expect(others).toEqual([]);
+    expect(before!.requestsPerSecond / 120).toBeCloseTo(1, 1);
+    expect(before!.bytesPerSecond / before!.requestsPerSecond).toBeCloseTo(1000, 6);
+    running.beginChanges();
+    await running.run(10);
+    await running.run(100);
+    expect(running.observe().traffic[0]!.requestsPerSecond / 12).toBeCloseTo(1, 0);
+  });
+
+  it("lets a stretch last as long as it says when pods are moved after one that ended late", async () => {
+    const workloads = [workloadOf("a", { cpuMs: 30 })];
+    const point = pointOf({ workloads, cores: [1, 1], load: { users: 100 } });
+    const running = await start(point, { n1: ["a-0"] });
+    await running.run(5);
+    await running.move([{ pod: "a-0", from: "n1", to: "n2" }]);
+    await running.run(2);
+    const { traffic, use } = running.observe();
+    expect(traffic).toEqual([]);
+    expect(use.get("a")!.cpuMillicores).toBeLessThanOrEqual(1010);
+    expect(use.get("a")!.cpuMillicores).toBeGreaterThan(0);
+  });
+
   it("has every request answered or failed, and forgets none under overload", async () => {
     const point = pointOf({ workloads: [workloadOf("a", { cpuMs: 20 })], cores: [1], load: { users: 100 } });
     const running = await start(point, { n1: ["a-0"] });

@@ -92,6 +92,8 @@ class ModelRun implements Running {
   }
 
   move(moves: readonly PodMove[]): Promise<void> {
+    // A stretch that waited for late answers ended late: the next one is to last as long as it says, with the moves in it.
+    this.#endMs = Math.max(this.#endMs, this.#simulation.nowMs);
     let beginMs = Math.max(this.#simulation.nowMs, this.#movesEndMs);
     for (const { pod, to } of moves) {
       const index = this.#plan.podNames.indexOf(pod);
@@ -151,8 +153,8 @@ class ModelRun implements Running {
     const edges = workloads.flatMap(({ name, calls }) =>
       calls.map((call) => ({ name, callee: call.callee })),
     );
-    const edge = edges.findIndex((each) => each.name === caller && each.callee === callee);
-    this.#simulation.setProbability(edge, probability);
+    for (const [edge, each] of edges.entries())
+      if (each.name === caller && each.callee === callee) this.#simulation.setProbability(edge, probability);
   }
 
   #setDelays(): void {
@@ -162,11 +164,12 @@ class ModelRun implements Running {
   }
 
   #observe(elapsedMs: number): Observation {
-    const { busyMs, requests } = this.#simulation.counts;
+    const { busyMs, sent, requests } = this.#simulation.counts;
     const { edgeBytes } = this.#plan;
     const cluster: PointCluster = this.#cluster.present();
     return observe(this.#point.workflow, cluster, {
       seconds: elapsedMs / 1000,
+      userRequestsPerSecond: (sent * 1000) / elapsedMs,
       cpuSeconds: (workload) => busyMs[workload]! / 1000,
       requests: (edge) => requests[edge]!,
       bytes: (edge) => requests[edge]! * edgeBytes[edge]!,

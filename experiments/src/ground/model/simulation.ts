@@ -14,6 +14,8 @@ const STREAMS = { work: 0x51ed270b, choice: 0x2545f491 } as const;
 /** What was counted since the last `resetCounts`. */
 export interface Counts {
   readonly busyMs: Float64Array;
+  /** Of users. */
+  sent: number;
   /** By edge. */
   readonly requests: Float64Array;
 }
@@ -78,7 +80,8 @@ export class Simulation {
     this.#queueHead = new Int32Array(pods).fill(NONE);
     this.#queueTail = new Int32Array(pods).fill(NONE);
     this.#probability = plan.edgeProbability.slice();
-    this.#counts = { busyMs: new Float64Array(plan.cpuMs.length), requests: new Float64Array(this.#edges) };
+    const busyMs = new Float64Array(plan.cpuMs.length);
+    this.#counts = { busyMs, sent: 0, requests: new Float64Array(this.#edges) };
   }
 
   get nowMs(): number {
@@ -101,6 +104,7 @@ export class Simulation {
 
   resetCounts(): void {
     this.#counts.busyMs.fill(0);
+    this.#counts.sent = 0;
     this.#counts.requests.fill(0);
   }
 
@@ -191,6 +195,7 @@ export class Simulation {
     const nowMs = this.#nowMs;
     const request = this.#requests.send();
     if (request < 0) return;
+    this.#counts.sent++;
     const count = this.#readyCounts[plan.entry]!;
     if (count === 0) return this.#requests.answered(request, true, nowMs);
     const pod = this.#ready[plan.firstPod[plan.entry]! + (this.#usersTurn++ % count)]!;
