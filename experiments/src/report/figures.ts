@@ -4,10 +4,10 @@ import type { ContenderId, Labels, Point, Scenario } from "../scenario/model.ts"
 import { hasLabels } from "../scenario/read-scenario.ts";
 import { mean } from "../statistics/quantile.ts";
 import type { Analysis, PointAnalysis } from "./analysis.ts";
-import { dotPlot } from "./dots.ts";
+import { dotPlot, MOST } from "./dots.ts";
 import { CLOSE, recoveriesOf } from "./recovery.ts";
-import { labelText } from "./format.ts";
-import { html } from "./html.ts";
+import { labelText, percent } from "./format.ts";
+import { details, html } from "./html.ts";
 import type { Html } from "./html.ts";
 import { legend } from "./marker.ts";
 import { measuredOf } from "./pairs.ts";
@@ -16,25 +16,51 @@ import type { Panel, PlotSeries, ReferenceLine } from "./plot.ts";
 
 const MAX_PANELS = 9;
 const MAX_ROWS = 40;
+/** More rows are hard to take in: their distribution stands before them. */
+const FEW_ROWS = 12;
 const LEAST_X = 2;
-const TARGET = "new optimum and 10 %";
+const TARGET = "new optimum plus 10 %";
 
 export function figuresOf(scenario: Scenario, analysis: Analysis, results: readonly CellResult[]): Html {
-  if (scenario.points.some(({ changes }) => changes.length > 0)) return courses(scenario, results);
+  const measured = scenario.points.filter(({ id }) => analysis.points.some((point) => point.id === id));
+  const changing = measured.filter((point) => point.changes.length > 0);
+  const isCourse = changing.length > 0 && changing.length <= MAX_PANELS;
+  const course = isCourse ? courses(scenario, changing, results) : null;
+  return course !== null && changing.length === measured.length
+    ? course
+    : html`${overviewOf(scenario, analysis)}${course}`;
+}
+
+/** Of all points, those at which something changes beside the others. */
+function overviewOf(scenario: Scenario, analysis: Analysis): Html {
   const axis = lineAxis(analysis.points);
   if (axis !== null) {
-    const except = [axis, ...constantLabels(analysis.points)];
+    const except = [axis, ...constantLabels(analysis.points, 1)];
     const groups = Map.groupBy(analysis.points, ({ labels }) => labelText(labels, except));
     if (groups.size <= MAX_PANELS) return lines(scenario, analysis, axis, [...groups]);
   }
-  return analysis.points.length <= MAX_ROWS ? changes(scenario, analysis) : distribution(scenario, analysis);
+  const { length } = analysis.points;
+  if (length <= FEW_ROWS) return changes(scenario, analysis);
+  const each =
+    length <= MAX_ROWS
+      ? details(`The change at each of the ${length} points, with intervals`, changes(scenario, analysis))
+      : null;
+  return html`${distribution(scenario, analysis)}${each}`;
 }
 
-/** What all points have says nothing in a panel's title, unless it is all that there is. */
-function constantLabels(points: readonly PointAnalysis[]): readonly string[] {
+/** What all points have says nothing in a title, unless it is all that there is. @param axes how many labels are on an axis instead */
+function constantLabels(points: readonly { readonly labels: Labels }[], axes: number): readonly string[] {
   const names = Object.keys(points[0]?.labels ?? {});
   const constant = names.filter((name) => new Set(points.map(({ labels }) => labels[name])).size === 1);
-  return constant.length >= names.length - 1 ? [] : constant;
+  return constant.length >= names.length - axes ? [] : constant;
+}
+
+/** The first, the second and so on, such as generated graphs: nothing lies between them, and no line. */
+function areNames(values: ReadonlySet<number | string | undefined>): boolean {
+  return [...values]
+    .map(Number)
+    .toSorted((a, b) => a - b)
+    .every((value, index) => value === index + 1);
 }
 
 /** Users where they vary, else the numeric axis with the most values. */
@@ -42,7 +68,7 @@ function lineAxis(points: readonly PointAnalysis[]): string | null {
   const counts = Object.keys(points[0]?.labels ?? {})
     .map((name) => {
       const values = new Set(points.map(({ labels }) => labels[name]));
-      const isNumeric = [...values].every((value) => typeof value === "number");
+      const isNumeric = [...values].every((value) => typeof value === "number") && !areNames(values);
       return { name, count: isNumeric ? values.size : 0 };
     })
     .filter(({ name, count }) => count > LEAST_X || (name === "users" && count === LEAST_X));
@@ -79,9 +105,9 @@ function lines(
     ${legend(contenders, hasReference ? referenceName(scenario) : null)}
     <div class="panels">${panels.map((panel) => panelSvg({ ...panel, y }))}</div>
     <figcaption>
-      95th percentile of the response time by ${axis}: mean over trials, bars are 95 % bootstrap intervals.
-      ${y.isLog ? "The scale is logarithmic. " : ""}Failed requests count as given up after 10 s. Points are
-      drawn beside each other where they would hide each other.
+      95th percentile of the response time (p95) by ${axis}, lower is better: mean over trials, bars are 95 %
+      bootstrap intervals. ${y.isLog ? "The scale is logarithmic. " : ""}Failed requests count as given up
+      after 10 s. Points are drawn beside each other where they would hide each other.
     </figcaption>
   </figure>`;
 }
@@ -117,18 +143,21 @@ function referencesOf(scenario: Scenario, axis: string, points: readonly PointAn
 
 function changes(scenario: Scenario, analysis: Analysis): Html {
   const contenders = shownContenders(scenario, analysis).filter((id) => id !== scenario.baseline);
+  const except = constantLabels(analysis.points, 0);
   const rows = analysis.points.map((point) => ({
-    label: labelText(point.labels) || "all",
+    label: labelText(point.labels, except) || "all",
     dots: contenders.flatMap((contender) => {
       const p95 = point.contenders.find((each) => each.contender === contender)?.against?.p95;
       return p95 === undefined ? [] : [{ contender, mean: p95.mean, low: p95.low, high: p95.high }];
     }),
   }));
+  if (rows.every(({ dots }) => dots.length === 0)) return html``;
   return html`<figure>
     ${legend(contenders, null)}${dotPlot("Change of the p95 by point", rows)}
     <figcaption>
       Change of the 95th percentile against ${scenario.baseline}, paired by trial, with 95 % bootstrap
       intervals; left is better.
+      ${rows.some(({ dots }) => dots.some(({ high }) => high > MOST)) ? `What is above ${percent(MOST, true)} is drawn with an arrow at the edge.` : null}
     </figcaption>
   </figure>`;
 }
@@ -140,7 +169,7 @@ function distribution(scenario: Scenario, analysis: Analysis): Html {
       .flatMap(
         (point) => point.contenders.find((each) => each.contender === contender)?.against?.p95.mean ?? [],
       )
-      .map((value) => Math.min(2, value) * 100)
+      .map((value) => Math.min(MOST, value) * 100)
       .sort((a, b) => a - b);
     return {
       contender,
@@ -154,7 +183,9 @@ function distribution(scenario: Scenario, analysis: Analysis): Html {
   });
   const panel: Panel = {
     title: `${analysis.points.length} points`,
-    xTitle: "change of the p95, % (above 200: 200)",
+    xTitle: series.some(({ points }) => points.some(({ x }) => x >= MOST * 100))
+      ? "change of the p95, % (above 200: 200)"
+      : "change of the p95, %",
     yTitle: "points with at most that, %",
     series,
     references: [],
@@ -172,16 +203,18 @@ function distribution(scenario: Scenario, analysis: Analysis): Html {
   </figure>`;
 }
 
-function courses(scenario: Scenario, results: readonly CellResult[]): Html {
+function courses(scenario: Scenario, points: readonly Point[], results: readonly CellResult[]): Html {
   const contenders = scenario.contenders.filter((id) => measuredOf(results, id).length > 0);
   const targets = new Map(
     recoveriesOf(scenario, results).map(({ point, target }) => [point, target * CLOSE]),
   );
-  const measured = scenario.points.filter(({ id }) => results.some(({ point }) => point === id));
-  const panels = measured.map((point): Omit<Panel, "y"> => {
+  const except = constantLabels(points, 0);
+  const others = Object.keys(points[0]!.labels).filter((name) => !except.includes(name));
+  const shared = labelText(points[0]!.labels, others);
+  const panels = points.map((point): Omit<Panel, "y"> => {
     const ofPoint = results.filter((result) => result.point === point.id);
     return {
-      title: titleOf(point.labels),
+      title: labelText(point.labels, except) || "all",
       xTitle: "seconds",
       yTitle: "p95, ms",
       series: contenders.map((contender) => courseOf(contender, ofPoint)),
@@ -196,7 +229,8 @@ function courses(scenario: Scenario, results: readonly CellResult[]): Html {
     ${legend(contenders, targets.size > 0 ? TARGET : null)}
     <div class="panels">${panels.map((panel) => panelSvg({ ...panel, y }))}</div>
     <figcaption>
-      95th percentile of the response time of each stretch, mean over trials; dotted lines are the changes.
+      95th percentile of the response time (p95) of each stretch, mean over
+      trials${shared === "" ? "" : `, all of ${shared}`}; dotted lines are the changes.
       ${y.isLog ? "The scale is logarithmic. " : ""}Failed requests count as given up after 10 s.
     </figcaption>
   </figure>`;
@@ -213,10 +247,6 @@ function targetLine({ load }: Point, target: number | undefined): ReferenceLine[
       ],
     },
   ];
-}
-
-function titleOf(labels: Labels): string {
-  return labelText(labels) || "all";
 }
 
 function courseOf(contender: ContenderId, results: readonly CellResult[]): PlotSeries {

@@ -5,12 +5,13 @@ import type { Estimate } from "../statistics/bootstrap.ts";
 const MINUS = "\u2212";
 const NARROW = "\u202f";
 
-/** Three figures: 7.42, 74.2, 742, 7420. */
+/** Three figures: 7.42, 74.2, 742, 7420; from 10 000 on in groups. */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return "\u2013";
   const size = Math.abs(value);
   const decimals = size === 0 || size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
-  return signed(value, value.toFixed(decimals));
+  const text = value.toFixed(decimals);
+  return signed(value, size >= 10_000 ? text.replaceAll(/\B(?=(\d{3})+$)/g, NARROW) : text);
 }
 
 /** -0.394 is "−39.4 %"; with `plus`, growth says so. */
@@ -24,7 +25,7 @@ export function percent(share: number, plus = false): string {
 
 function signed(value: number, text: string): string {
   const bare = text.replace(/^-/, "");
-  return value < 0 && Number(bare) !== 0 ? `${MINUS}${bare}` : bare;
+  return value < 0 && /[1-9]/.test(bare) ? `${MINUS}${bare}` : bare;
 }
 
 /** `1 point`, `2 points` */

@@ -38,9 +38,11 @@ function escape(text: string): string {
 
 /** Longer ones may be broken into lines. */
 const LONG = 44;
+/** Names of rows are there in every line. */
+const LONG_NAME = 20;
 
-function isLong(value: Part): boolean {
-  return (typeof value === "string" || value instanceof Html) && value.toString().length > LONG;
+function isLong(value: Part, most = LONG): boolean {
+  return (typeof value === "string" || value instanceof Html) && value.toString().length > most;
 }
 
 /** `caption` is said above; the first column names the row. Wide ones scroll in their own box. */
@@ -48,7 +50,7 @@ export function table(caption: string, head: readonly string[], rows: readonly (
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}">
     <table>
       <caption>
-        ${caption}
+        <span>${caption}</span>
       </caption>
       <thead>
         <tr>
@@ -59,13 +61,29 @@ export function table(caption: string, head: readonly string[], rows: readonly (
         ${rows.map(
           ([first = "", ...others]) =>
             html`<tr>
-              <th scope="row" ${isLong(first) ? html` class="long"` : null}>${first}</th>
+              <th scope="row" ${isLong(first, LONG_NAME) ? html` class="long"` : null}>${first}</th>
               ${others.map((value) => html`<td${isLong(value) ? html` class="long"` : null}>${value}</td>`)}
             </tr> `,
         )}
       </tbody>
     </table>
   </div>`;
+}
+
+/** Names and what is to say of them; on narrow screens one below the other. */
+export function facts(rows: readonly (readonly [string, Part])[]): Html {
+  return html`<dl>
+    ${rows.map(
+      ([name, value]) =>
+        html`<dt>${name}</dt>
+          <dd>${value}</dd> `,
+    )}
+  </dl>`;
+}
+
+/** Text of scenarios, in which code stands between backticks. */
+export function prose(text: string): Html {
+  return html`${text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }
 
 export function details(summary: string, content: Html): Html {

@@ -14,6 +14,8 @@ export interface Loss {
 const LEAST_CHANGE = 0.01;
 const SMALL_SHARE = 0.1;
 const SATURATED = 0.9;
+/** Where more fail, the p95 is that of failed requests. */
+const GIVEN_UP = 0.05;
 
 /** Points at which the contender's p95 isn't lower than the baseline's by 1 % at least, with 95 % confidence. */
 export function lossesOf(scenario: Scenario, analysis: Analysis, contender: string): readonly Loss[] {
@@ -35,6 +37,17 @@ export function lossesOf(scenario: Scenario, analysis: Analysis, contender: stri
   });
 }
 
+/** Points at which nothing can be said of the contender, because it or the baseline has no measurement. */
+export function uncomparedOf(
+  scenario: Scenario,
+  analysis: Analysis,
+  contender: string,
+): readonly PointAnalysis[] {
+  return analysis.points.filter(
+    (point) => !find(point, contender)?.against || !find(point, scenario.baseline)?.measured,
+  );
+}
+
 function find({ contenders }: PointAnalysis, contender: string): ContenderAtPoint | undefined {
   return contenders.find((each) => each.contender === contender);
 }
@@ -42,10 +55,13 @@ function find({ contenders }: PointAnalysis, contender: string): ContenderAtPoin
 function why(own: Estimates, baseline: Estimates, { p95 }: Comparison): string {
   if (own.failedShare > baseline.failedShare + LEAST_CHANGE)
     return `requests fail (${percent(own.failedShare)} of them): its busiest node is asked for ${percent(own.busiest)} of its CPU, the baseline's for ${percent(baseline.busiest)}`;
-  if (
-    own.queueingShare > baseline.queueingShare + SMALL_SHARE ||
-    (own.busiest > SATURATED && own.busiest > baseline.busiest)
-  )
+  if (Math.min(own.failedShare, baseline.failedShare) > GIVEN_UP && Math.abs(p95.mean) < LEAST_CHANGE)
+    return `both collapse: ${percent(own.failedShare)} of the requests fail, the baseline's ${percent(baseline.failedShare)}, and either p95 is the time after which they are given up`;
+  const isBusier = own.busiest > baseline.busiest + LEAST_CHANGE;
+  const waits = own.queueingShare > baseline.queueingShare + SMALL_SHARE;
+  if (waits && !isBusier)
+    return `waits for ${percent(own.queueingShare)} of its response time, the baseline for ${percent(baseline.queueingShare)}, though its busiest node is asked for no more CPU: bursts, single pods or pods on the move are left as reasons`;
+  if (waits || (own.busiest > SATURATED && isBusier))
     return `waits for CPU: its busiest node is asked for ${percent(own.busiest)} of its CPU, the baseline's for ${percent(baseline.busiest)}, since it puts what talks together`;
   if (own.cost > baseline.cost * (1 - SMALL_SHARE))
     return `its calls cross as much network as the baseline's (${percent(own.colocated)} stay on a node, there ${percent(baseline.colocated)})`;

@@ -10,7 +10,7 @@ export function marker(contender: string, x: number, y: number): Html {
     case "paper":
       return html`<path class="mark" d="M${at(0, -4)}L${at(3.8, 3)}L${at(-3.8, 3)}z" />`;
     case "paper-scaled":
-      return html`<path class="mark" d="M${at(-4, 0)}l2 -3.5h4l2 3.5l-2 3.5h-4z" />`;
+      return html`<path class="mark hollow" d="M${at(0, -4.5)}L${at(4.2, 3)}L${at(-4.2, 3)}z" />`;
     case "affinity":
       return html`<path class="mark" d="M${at(0, 4)}L${at(3.8, -3)}L${at(-3.8, -3)}z" />`;
     case "upstream":

@@ -20,6 +20,7 @@ export function optimumSection(scenario: Scenario, analysis: Analysis): Html | n
     .filter((contender) => contender !== "optimum")
     .map((contender) => optimumRow(contender, points));
   if (points.length === 0 || rows.length === 0) return null;
+  const moves = scenario.points.some(({ id, changes }) => changes.length > 0 && standing.points.includes(id));
   return html`${table(
       `Traffic cost of the final placement (bytes per second times round trip, those of the users with it where they come in at a node) above that of the optimum's, over the ${count(points.length, "point")} of ${analysis.points.length} at which integer programming solved and all others have a placement`,
       ["contender", "below the optimum's", "0 to 5 % above", "further above", "mean of all", "most"],
@@ -29,6 +30,7 @@ export function optimumSection(scenario: Scenario, analysis: Analysis): Html | n
       The integer program makes the planner's whole cost least: traffic cost, pressure (nodes that get full)
       and overload, together. Its placement need not be the least in traffic cost alone, and a contender below
       it is not better than an optimum. ${ofThoseThat(scenario)}
+      ${moves ? "It counts nothing for moving pods: where the traffic or the cluster changes while it is measured, its moves may cost more response time than they save." : null}
       ${points.some(costsNothing) ? "The mean leaves out points at which the optimum's traffic costs nothing: above nothing there are no shares." : null}
     </p>`;
 }

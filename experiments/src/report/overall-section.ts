@@ -12,12 +12,17 @@ export function overallSection(scenario: Scenario, analysis: Analysis): Html {
   const [first, withOptimum] = standings;
   const shown = [...standings.flatMap(({ overall }) => overall), ...direct];
   return html`${basisText(analysis)} ${overallTable(scenario, first)}
-  ${withOptimum === undefined ? null : overallTable(scenario, withOptimum)} ${directTable(direct)}
+  ${withOptimum === undefined ? null : overallTable(scenario, withOptimum)} ${directTable(scenario, direct)}
   ${shown.length === 0 ? null : readingText(shown)}`;
 }
 
 /** Over how many points the figures are, and who is why they are not more. */
 function basisText({ standings, points, lacked }: Analysis): Html {
+  if (lacked.length === 0)
+    return html`<p>
+      Overall figures are over ${points.length === 1 ? "the only point" : `all ${points.length} points`}, at
+      which every contender has a measurement in every trial.
+    </p>`;
   const sentences = standings.map(
     ({ contenders, points: kept }) =>
       `${kept.length} of ${count(points.length, "point")} (${contenders.join(", ")})`,
@@ -27,26 +32,23 @@ function basisText({ standings, points, lacked }: Analysis): Html {
   );
   return html`<p>
     Overall figures of contenders that are compared with each other are over the points at which all of them
-    have a measurement in every trial: ${sentences.join("; with those of the optimum, ")}.
-    ${without.length === 0 ? "None lacks a point." : `For want of a placement ${without.join(", ")}.`}
+    have a measurement in every trial: ${sentences.join("; with those of the optimum, ")}. For want of a
+    placement ${without.join(", ")}.
   </p>`;
 }
 
 const TESTS = [
-  "p, a pair per point",
-  "p, pooled",
-  "pairs pooled",
-  "points lower",
-  "not told apart",
-  "higher",
-  "lower / higher uncorrected",
+  "p by points",
+  "p pooled (pairs)",
+  "points lower / undecided / higher",
+  "uncorrected",
 ] as const;
 
 function overallTable({ baseline }: Scenario, { overall, points }: Standing): Html | null {
   if (overall.length === 0) return null;
   return table(
     `Change against ${baseline}, averaged over ${count(points.length, "point")}, with 95 % intervals over trials; signed-rank tests of the paired p95 (two-sided)`,
-    ["contender", "p95", "mean", "p95, median point", ...TESTS],
+    ["contender", "p95", "mean", "p95 at median point", ...TESTS],
     overall.map((each) => [
       each.contender,
       changeInterval(each.p95),
@@ -58,13 +60,15 @@ function overallTable({ baseline }: Scenario, { overall, points }: Standing): Ht
 }
 
 /** By way of the baseline two contenders would have its spread twice. */
-function directTable(direct: readonly Overall[]): Html | null {
-  const [first] = direct;
+function directTable({ baseline }: Scenario, direct: readonly Overall[]): Html | null {
+  // Against the baseline stands above.
+  const others = direct.filter(({ other }) => other !== baseline);
+  const [first] = others;
   if (first === undefined) return null;
   return table(
     `${first.contender} directly against each of the others, paired by trial: change with 95 % intervals over trials, below 0 where ${first.contender} is faster; signed-rank tests of the paired p95 (two-sided)`,
-    [`${first.contender} against`, "points", "p95", "mean", "p95, median point", ...TESTS],
-    direct.map((each) => [
+    [`${first.contender} against`, "points", "p95", "mean", "p95 at median point", ...TESTS],
+    others.map((each) => [
       each.other,
       each.points,
       changeInterval(each.p95),
@@ -86,23 +90,20 @@ function testCells({
 }: Overall): (string | number)[] {
   return [
     probability(pointTest.pTwoSided),
-    probability(test.pTwoSided),
-    pairs,
-    lower,
-    undecided,
-    higher,
-    `${uncorrected.lower} / ${uncorrected.higher}`,
+    `${probability(test.pTwoSided)} (${pairs})`,
+    `${lower} / ${undecided} / ${higher}`,
+    `${uncorrected.lower} / ${lower + undecided + higher - uncorrected.lower - uncorrected.higher} / ${uncorrected.higher}`,
   ];
 }
 
 function readingText(shown: readonly Overall[]): Html {
   return html`<p>
-    Averages are those of the ratios of each trial; the median point is that of ratios of means over trials,
-    as the rows of points have them. A point counts as lower or higher where the signed-rank p of its trials
-    is below ${DECIDED} after Holm's correction over the points of its row; uncorrected, each point is judged
-    by itself. ${outOfReach(shown)} The p with a pair per point takes the point's means over trials as one
-    pair; the pooled one has a pair per point and trial and takes trials of one point for independent of each
-    other, which makes it smaller than it should be. ${fewPoints(shown)}
+    Figures over points are geometric means of the ratios of each trial; the median point is that of ratios of
+    means over trials, as the rows of points have them. A point counts as lower or higher where the
+    signed-rank p of its trials is below ${DECIDED} after Holm's correction over the points of its row;
+    uncorrected, each point is judged by itself. ${outOfReach(shown)} The p by points takes the point's means
+    over trials as one pair; the pooled one has a pair per point and trial and takes trials of one point for
+    independent of each other, which makes it smaller than it should be. ${fewPoints(shown)}
   </p>`;
 }
 

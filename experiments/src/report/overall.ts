@@ -28,8 +28,9 @@ export interface Standing {
 export interface Overall {
   readonly contender: ContenderId;
   readonly other: ContenderId;
-  /** Change of the p95, each point weighing the same, as the paper averages. */
+  /** Change of the p95, each point weighing the same: the geometric mean of ratios, to which twice and half are equally far. */
   readonly p95: Estimate;
+  /** The same of the mean response time. */
   readonly mean: Estimate;
   /** Of the points' changes of the p95: one collapse doesn't decide it. */
   readonly median: number;
@@ -137,8 +138,9 @@ function overallOf(
   const byTrial = [...Map.groupBy(pairs, ([{ trial }]) => trial).values()];
   const average = (value: (measured: Measured) => number): Estimate =>
     estimateMean(
-      byTrial.map((ofTrial) =>
-        mean(ofTrial.map(([own, against]) => value(own.measured) / value(against.measured) - 1)),
+      byTrial.map(
+        (ofTrial) =>
+          geometricMean(ofTrial.map(([own, against]) => value(own.measured) / value(against.measured))) - 1,
       ),
       seededRandom(1),
     );
@@ -163,6 +165,10 @@ function overallOf(
     ),
     leastPointP: leastP(Math.max(...atPoints.map(({ length }) => length))),
   };
+}
+
+function geometricMean(ratios: readonly number[]): number {
+  return Math.exp(mean(ratios.map(Math.log)));
 }
 
 function ratioOfMeans(pairs: readonly Pair[]): number {

@@ -29,7 +29,7 @@ export interface Panel {
   readonly references: readonly ReferenceLine[];
   /** Moments of changes. */
   readonly verticals: readonly number[];
-  /** Many points: lines alone, without markers and bars. */
+  /** Many points: lines without bars, a few markers. */
   readonly isDense: boolean;
   /** Panels side by side are read with one scale. */
   readonly y: Scale;
@@ -50,15 +50,21 @@ const BOTTOM = 40;
 /** Further apart than that, small values would lie on the axis. */
 const LOG_FROM = 20;
 const DODGE = 3.5;
+/** On a line of many points. */
+const MARKERS = 6;
 
 /** A common scale for panels: from 0, or logarithmic where values are far apart. */
 export function scaleOf(values: readonly number[]): Scale {
   const usable = values.filter((value) => Number.isFinite(value) && value > 0);
   if (usable.length === 0) return { low: 0, high: 1, isLog: false };
   const [least, most] = [Math.min(...usable), Math.max(...usable)];
-  if (most / least > LOG_FROM)
-    return { low: 10 ** Math.floor(Math.log10(least)), high: most * 1.3, isLog: true };
+  if (most / least > LOG_FROM) return { low: roundBelow(least * 0.95), high: most * 1.3, isLog: true };
   return { low: 0, high: most * 1.08, isLog: false };
+}
+
+function roundBelow(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return power * ([5, 2].find((factor) => factor * power <= value) ?? 1);
 }
 
 export function panelSvg(panel: Panel): Html {
@@ -83,8 +89,13 @@ export function panelSvg(panel: Panel): Html {
     ${yAxis(panel, toY)}${xAxis(panel, xTicks(panel, xs, xLow, xHigh), toX)}
     ${panel.verticals.map((x) => html`<line class="change" x1="${n(toX(x))}" x2="${n(toX(x))}" y1="${TOP}" y2="${HEIGHT - BOTTOM}" />`)}
     ${panel.references.map((line) => referenceSvg(line, toX, toY))}
-    ${panel.series.map((series, index) => seriesSvg(panel, series, (index - (panel.series.length - 1) / 2) * DODGE, toX, toY))}
+    ${inOrder(panel.series).map((series) => seriesSvg(panel, series, panel.series.indexOf(series), toX, toY))}
   </svg>`;
+}
+
+/** Whom the report is about is drawn last: on top. */
+function inOrder(series: readonly PlotSeries[]): readonly PlotSeries[] {
+  return series.toSorted((a, b) => Number(a.contender === "isochrone") - Number(b.contender === "isochrone"));
 }
 
 function yMap({ low, high, isLog }: Scale): (y: number) => number {
@@ -152,13 +163,13 @@ function referenceSvg(
 }
 
 function seriesSvg(
-  { isDense }: Panel,
+  { isDense, series }: Panel,
   { contender, points }: PlotSeries,
-  shift: number,
+  index: number,
   toX: (x: number) => number,
   toY: (y: number) => number,
 ): Html {
-  const dx = isDense ? 0 : shift;
+  const dx = isDense ? 0 : (index - (series.length - 1) / 2) * DODGE;
   const line = points.map(({ x, y }) => `${n(toX(x) + dx)},${n(toY(y))}`).join(" ");
   const bars = isDense
     ? null
@@ -168,7 +179,11 @@ function seriesSvg(
             d="M${n(toX(x) + dx)} ${n(toY(low))}V${n(toY(high))}m-2.5 0h5M${n(toX(x) + dx - 2.5)} ${n(toY(low))}h5"
           />`,
       );
-  const marks = isDense ? null : points.map(({ x, y }) => marker(contender, toX(x) + dx, toY(y)));
+  // Of many points a few have markers, each series others: lines that lie on each other stay told apart.
+  const stride = isDense ? Math.max(1, Math.ceil(points.length / MARKERS)) : 1;
+  const phase = Math.floor(((index + 0.5) / series.length) * stride);
+  const marked = points.filter((_, at) => at % stride === phase % stride);
+  const marks = marked.map(({ x, y }) => marker(contender, toX(x) + dx, toY(y)));
   return html`<g class="series c-${contender}"><polyline points="${line}" />${bars}${marks}</g> `;
 }
 
@@ -186,8 +201,9 @@ export function niceTicks(low: number, high: number, count: number): readonly nu
 function logTicks({ low, high }: Scale): readonly number[] {
   const ticks: number[] = [];
   const few = high / low > 1000 ? [1] : [1, 2, 5];
-  for (let power = low; power <= high; power *= 10)
-    for (const factor of few) if (factor * power <= high) ticks.push(factor * power);
+  for (let power = 10 ** Math.floor(Math.log10(low)); power <= high; power *= 10)
+    for (const factor of few)
+      if (factor * power >= low * 0.999 && factor * power <= high) ticks.push(factor * power);
   return ticks;
 }
 

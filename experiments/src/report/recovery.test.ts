@@ -39,6 +39,19 @@ describe("recovery", () => {
     ]);
   });
 
+  it("is not measured where it goes on changing: there is no one new optimum", () => {
+    const again: Scenario = {
+      ...tiny(
+        (text) => `${text}changes: [{ at: 15s, nodeDown: b }, { at: 25s, regionLatency: east, factor: 2 }]\n`,
+      ),
+      contenders: ["default", "isochrone"],
+    };
+    const results = [
+      result(10, "isochrone", 1, { p95: 1, settledP95: 100, series: series([50, 900, 100, 100]) }),
+    ];
+    expect(recoveriesOf(again, results)).toStrictEqual([]);
+  });
+
   it.each<[string, readonly number[], number | null]>([
     ["from the first good stretch", [50, 900, 100, 100, 100, 100], 15],
     ["with the stretch of the change itself", [50, 100, 100, 100, 100, 100], 5],

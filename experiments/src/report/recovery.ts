@@ -1,11 +1,12 @@
 // How long a contender takes after a change until its p95 is back within 10 % of the new optimum's.
 import type { CellResult, SeriesPoint } from "../run/result.ts";
-import type { ContenderId, Scenario } from "../scenario/model.ts";
-import { median } from "../statistics/quantile.ts";
+import type { ContenderId, Labels, Scenario } from "../scenario/model.ts";
+import { median as medianOf } from "../statistics/quantile.ts";
 import { measuredOf } from "./pairs.ts";
 
 export interface Recovery {
   readonly point: string;
+  readonly labels: Labels;
   readonly contender: ContenderId;
   /** Seconds from the first change to the end of the first good stretch after which there is no relapse, by trial; null: not within the run. */
   readonly seconds: readonly (number | null)[];
@@ -22,15 +23,16 @@ const RELAPSE = 2;
 /** One good stretch alone is chance, too. */
 const LEAST_GOOD = 2;
 
-/** Of all contenders; empty where nothing changes or the new optimum isn't known. */
+/** Of all contenders; empty where nothing changes, where it goes on changing, or where the new optimum isn't known. */
 export function recoveriesOf(scenario: Scenario, results: readonly CellResult[]): readonly Recovery[] {
   return scenario.points.flatMap((point) => {
     const [first] = point.changes;
-    if (first === undefined) return [];
+    if (first === undefined || point.changes.some(({ atSeconds }) => atSeconds !== first.atSeconds))
+      return [];
     const ofPoint = results.filter((result) => result.point === point.id);
     const settled = ofPoint.flatMap(({ measured }) => measured?.settledP95 ?? []);
     if (settled.length === 0) return [];
-    const target = median(settled);
+    const target = medianOf(settled);
     return scenario.contenders.flatMap((contender): Recovery[] => {
       const own = measuredOf(ofPoint, contender);
       if (own.length === 0) return [];
@@ -40,14 +42,20 @@ export function recoveriesOf(scenario: Scenario, results: readonly CellResult[])
       return [
         {
           point: point.id,
+          labels: point.labels,
           contender,
           seconds,
-          median: isMostly ? median(seconds.map((value) => value ?? Number.POSITIVE_INFINITY)) : null,
+          median: isMostly ? medianOf(seconds.map((value) => value ?? Number.POSITIVE_INFINITY)) : null,
           target,
         },
       ];
     });
   });
+}
+
+/** As text; stretches are seconds long: decimals would say nothing. */
+export function median({ median: seconds }: Recovery): string {
+  return seconds === null ? "not within the run" : `${Math.round(seconds)} s`;
 }
 
 function returned(series: readonly SeriesPoint[], changedAt: number, target: number): number | null {

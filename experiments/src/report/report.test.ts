@@ -7,11 +7,13 @@ import type { Scenario } from "../scenario/model.ts";
 import { agreementsOf } from "./agreement.ts";
 import { analyse } from "./analysis.ts";
 import { toCsv } from "./csv.ts";
+import { figuresOf } from "./figures.ts";
 import { figure, percent } from "./format.ts";
-import { html } from "./html.ts";
-import { lossesOf } from "./losses.ts";
+import { html, prose } from "./html.ts";
+import { lossesOf, uncomparedOf } from "./losses.ts";
 import { niceTicks, scaleOf } from "./plot.ts";
 import { reportHtml } from "./report.ts";
+import { lossSection } from "./results-section.ts";
 import { STYLE } from "./style.ts";
 import { result } from "./testing/results.ts";
 
@@ -49,6 +51,40 @@ describe("the analysis", () => {
     const losses = lossesOf(tiny(), analysis!, "isochrone");
     expect(losses.map(({ point }) => point.id)).toStrictEqual(["rttMs=100"]);
     expect(losses[0]!.why).toMatch(/^waits for CPU: its busiest node is asked for 130 % of its CPU/);
+  });
+
+  it("counts no point as won that can't be compared", () => {
+    const alone = mixed().filter(({ contender }) => contender === "isochrone");
+    const analyses = analyse(tiny(), alone);
+    expect(uncomparedOf(tiny(), analyses[0]!, "isochrone")).toHaveLength(2);
+    expect(lossSection(tiny(), analyses, "isochrone").text).toMatch(/nothing can be said/);
+  });
+
+  it("says where both collapse, and where another contender than the baseline is faster", () => {
+    const scenario: Scenario = { ...tiny(), contenders: ["default", "paper", "isochrone"] };
+    const trials = [1, 2, 3, 4, 5, 6, 7, 8].flatMap((trial) => [
+      { ...result(10, "default", trial, { p95: 10_000 }) },
+      { ...result(10, "paper", trial, { p95: 90 + trial }) },
+      { ...result(10, "isochrone", trial, { p95: 10_000 }) },
+    ]);
+    const results = trials.map((each): CellResult => ({
+      ...each,
+      measured: { ...each.measured!, requests: 100, failed: each.contender === "paper" ? 0 : 70 },
+    }));
+    const analyses = analyse(scenario, results);
+    expect(lossesOf(scenario, analyses[0]!, "isochrone")[0]!.why).toMatch(/^both collapse: 70 % of the/);
+    expect(lossSection(scenario, analyses, "isochrone").text.replaceAll(/\s+/g, " ")).toContain(
+      "is higher than paper's at 1 of 1 point, by Holm's correction",
+    );
+  });
+
+  it("has another reason for waiting where the busiest node is no busier", () => {
+    const busy = [1, 2, 3, 4, 5].flatMap((trial) => [
+      result(10, "default", trial, { p95: 100 + trial, facts: { busiest: 0.72 }, queueingShare: 0.1 }),
+      result(10, "isochrone", trial, { p95: 900 + trial, facts: { busiest: 0.72 }, queueingShare: 0.9 }),
+    ]);
+    const [loss] = lossesOf(tiny(), analyse(tiny(), busy)[0]!, "isochrone");
+    expect(loss!.why).toMatch(/^waits for 90 % .* no more CPU: bursts/);
   });
 
   it("leaves trials without a measurement out, and their reasons in", () => {
@@ -165,12 +201,76 @@ describe("the report", () => {
   });
 });
 
+describe("figures", () => {
+  /** Half of the points change; the others have no course to show. */
+  function points(count: number): Scenario {
+    const values = Array.from({ length: count }, (_, index) => `b${index}`).join(", ");
+    return tiny((text) =>
+      text
+        .replace(
+          "axes: { rttMs: [10, 100] }",
+          `axes: { rttMs: [10], pair: [${values}], what: { still: [], falls: [{ at: 15s, nodeDown: b }] } }`,
+        )
+        .concat("changes: $what\n"),
+    );
+  }
+
+  function figures(count: number): string {
+    const scenario = points(count);
+    const results = scenario.points.flatMap(({ id, labels, changes }) =>
+      (["default", "isochrone"] as const).map((contender) => ({
+        ...result(10, contender, 1, {
+          p95: 9,
+          series: changes.map(() => ({
+            atSeconds: 10,
+            p95: 9,
+            mean: 9,
+            requests: 1,
+            failed: 0,
+            cost: 0,
+            moves: 0,
+          })),
+        }),
+        point: id,
+        labels,
+      })),
+    );
+    return figuresOf(scenario, analyse(scenario, results)[0]!, results).text;
+  }
+
+  it("have a course for those points alone at which something changes", () => {
+    expect(figures(2)).toContain("Change of the p95 by point");
+    expect(figures(2).match(/p95, ms by seconds/g)).toHaveLength(2);
+  });
+
+  it("draw no line through what is only numbered", () => {
+    const numbered = tiny((text) => text.replace("rttMs: [10, 100]", "rttMs: [10], graph: [3, 1, 2]"));
+    const results = numbered.points.flatMap(({ id, labels }) =>
+      (["default", "isochrone"] as const).map((contender) => ({
+        ...result(10, contender, 1, { p95: 9 }),
+        point: id,
+        labels,
+      })),
+    );
+    expect(figuresOf(numbered, analyse(numbered, results)[0]!, results).text).toContain(
+      "Change of the p95 by point",
+    );
+  });
+
+  it("have the distribution where points are many, and each point below it", () => {
+    const many = figures(10);
+    expect(many).not.toContain("by seconds");
+    expect(many).toMatch(/Distribution over the points.*<details>.*Change of the p95 by point/s);
+  });
+});
+
 describe("numbers", () => {
   it.each([
     [742, "742"],
     [74.24, "74.2"],
     [0.0421, "0.042"],
     [-7.4, "\u22127.40"],
+    [1_584_000, "1\u202f584\u202f000"],
     [Number.NaN, "\u2013"],
   ])("%d has three figures: %s", (value, text) => {
     expect(figure(value)).toBe(text);
@@ -187,6 +287,10 @@ describe("numbers", () => {
     expect(niceTicks(-0.6, 0.1, 7)).toHaveLength(8);
     expect(scaleOf([100, 400]).isLog).toBe(false);
     expect(scaleOf([20, 10_000])).toMatchObject({ isLog: true, low: 10 });
+  });
+
+  it("and what stands between backticks becomes code", () => {
+    expect(prose("may (`a.b<c`), because").text).toBe("may (<code>a.b&lt;c</code>), because");
   });
 
   it("and texts become HTML only where they are meant to", () => {

@@ -3,9 +3,9 @@ import type { CellResult } from "../run/result.ts";
 import type { ContenderId, Point, Scenario } from "../scenario/model.ts";
 import { agreementSection } from "./agreement.ts";
 import { analyse } from "./analysis.ts";
-import type { Analysis } from "./analysis.ts";
-import { changeInterval, count, figure, labelText, percent, probability } from "./format.ts";
-import { details, html, table } from "./html.ts";
+import { findings } from "./findings.ts";
+import { count, figure, labelText, percent } from "./format.ts";
+import { details, facts, html, prose, table } from "./html.ts";
 import type { Html } from "./html.ts";
 import { lossSection, resultsSection } from "./results-section.ts";
 import { STYLE } from "./style.ts";
@@ -43,12 +43,13 @@ export function reportHtml(input: ReportInput): string {
       <body>
         <main>
           <h1>${scenario.title}</h1>
-          <p class="question">${scenario.question}</p>
+          <p class="question">${prose(scenario.question)}</p>
           ${findings(input, analyses, focus)} ${setUp(input)}
           <h2>Results</h2>
           ${analyses.map((analysis) => resultsSection(scenario, analysis, results))}
           ${agreementSection(scenario, analyses)}
-          ${focus === null ? null : lossSection(scenario, analyses, focus)} ${threats(input)}
+          ${focus === null || focus === "null" ? null : lossSection(scenario, analyses, focus)}
+          ${threats(input)}
           <h2>All trials</h2>
           ${details(`${results.length} cells, each as it was measured`, trialsTable(results))}
         </main>
@@ -60,61 +61,49 @@ function raw(text: string): Html {
   return html([text] as unknown as TemplateStringsArray);
 }
 
-function findings(
-  { scenario, results, quick }: ReportInput,
-  analyses: readonly Analysis[],
-  focus: ContenderId | null,
-): Html {
-  const failed = results.filter(({ failure }) => failure !== null).length;
-  const sentences = analyses.flatMap(({ ground, overall, points }) =>
-    overall
-      .filter(({ contender }) => contender === focus)
-      .map(
-        (each) =>
-          html`<p>
-            <strong>${ground}:</strong> the p95 of ${each.contender} differs from ${scenario.baseline}'s by
-            ${changeInterval(each.p95)} on average over
-            ${each.points === points.length ? count(points.length, "point") : `the ${each.points} of ${count(points.length, "point")} that all contenders have`},
-            ${percent(each.median, true)} at the median point (signed-rank p
-            ${probability(each.pointTest.pTwoSided)} with a pair per point,
-            ${probability(each.test.pTwoSided)} with ${count(each.pairs, "pair")} of trials pooled): lower at
-            ${each.lower}, not told apart at ${each.undecided}, higher at ${each.higher}, by Holm's correction
-            over the points.
-          </p>`,
-      ),
-  );
-  return html`<div class="finding">
-    ${sentences.length === 0 ? html`<p>There is no pair of trials to compare.</p>` : sentences}
-    ${failed === 0 ? null : html`<p>${failed} of ${results.length} cells have no measurement, because the contender found no placement; they are listed below.</p>`}
-    ${quick ? html`<p>This is a quick run: fewer points and trials, shorter. It shows directions, not sizes.</p>` : null}
-  </div>`;
-}
-
 function setUp({ scenario, results, command, machine, grounds }: ReportInput): Html {
   const first = scenario.points.find(({ id }) => results.some(({ point }) => point === id));
-  const by = [...new Map(results.map((result) => [result.contender, result.by]))];
+  const decided = new Map(results.map((result) => [result.contender, result.by]));
+  const by = scenario.contenders.flatMap((id) => (decided.has(id) ? [[id, decided.get(id)!] as const] : []));
+  const isLab = results.some(({ ground }) => ground === "lab");
   const { learnSeconds, rounds, roundSeconds } = scenario.protocol;
   const rows: (readonly [string, string | Html])[] = [
-    ["source", scenario.source],
+    ["source", prose(scenario.source)],
     ["points", pointsText(scenario, results)],
     ...(first === undefined ? [] : pointRows(first)),
     [
       "trials",
-      `${scenario.trials} per point and contender in the model${scenario.grounds.lab === null ? "" : `, ${scenario.grounds.lab.trials} in the lab`}; seed ${scenario.seed}, load and ground drawn alike for all contenders of a trial`,
+      `${scenario.trials} per point (a setting of the axes) and contender in the model${scenario.grounds.lab === null || !isLab ? "" : `, ${scenario.grounds.lab.trials} in the lab`}; seed ${scenario.seed}, load and ground drawn alike for all contenders of a trial, which makes their results pairs`,
     ],
     [
       "protocol",
-      `place with nothing known of how much traffic there is; ${learnSeconds} s of learning; up to ${rounds} rounds of re-placing, ${learnSeconds} s between them; warm-up; measurement${scenario.points.some(({ changes }) => changes.length > 0) ? `, a round each ${roundSeconds} s` : ""}`,
+      `place with nothing known of how much traffic there is; ${learnSeconds} s of learning; up to ${count(rounds, "round")} of re-placing, ${learnSeconds} s between them; warm-up; measurement${scenario.points.some(({ changes }) => changes.length > 0) ? `, a round each ${roundSeconds} s` : ""}`,
     ],
     ["known beforehand", knowledgeText(scenario, results)],
     ...by.map(([contender, who]): [string, string] => [`contender ${contender}`, who]),
+    ...papersRow(decided),
     ...Object.entries(grounds).map(([name, facts]): [string, string] => [`ground ${name}`, factsText(facts)]),
     ["machine", factsText(machine)],
     ["command", html`<code>${command}</code>`],
   ];
   return html`<h2>Set-up</h2>
-    ${table("What was run", ["", ""], rows)}${first === undefined ? null : details("Workflow of the first point", workflowTable(first))}`;
+    ${facts(rows)}${first === undefined ? null : details("Workflow of the first point", workflowTable(first))}`;
 }
+
+/** The papers that contenders are named after by number. */
+function papersRow(decided: ReadonlyMap<string, string>): (readonly [string, string])[] {
+  const texts = [...decided.values()].join(" ");
+  const named = Object.entries(PAPERS).filter(([number]) => new RegExp(`\\b${number}\\b`).test(texts));
+  return named.map(([number, title]) => [number, title]);
+}
+
+const PAPERS = {
+  "000":
+    "A. Marchese, O. Tomarchio, Orchestrating DAG Workflows on the Cloud-to-Edge Continuum, ITADATA 2023",
+  "001":
+    "A. Marchese, O. Tomarchio, Communication Aware Scheduling of Microservices-based Applications on Kubernetes Clusters, CLOSER 2022",
+  "KEP-260": "Network-Aware Scheduling, Kubernetes enhancement proposal 260 of the scheduler-plugins project",
+} as const;
 
 /** What the same protocol is to each of them: they can't use alike what they are told. */
 function knowledgeText({ contenders, points }: Scenario, results: readonly CellResult[]): string {
@@ -182,7 +171,7 @@ function pointRows({ cluster, workflow, load }: Point): (readonly [string, strin
     ],
     [
       "load",
-      `users send ${count(load.requestsPerSecondPerUser, "request")} per second each (open); ${load.warmUpSeconds} s of warm-up, ${load.durationSeconds} s measured`,
+      `users send ${count(load.requestsPerSecondPerUser, "request")} per second each, whatever becomes of earlier ones; ${load.warmUpSeconds} s of warm-up, ${load.durationSeconds} s measured`,
     ],
   ];
 }
@@ -218,10 +207,14 @@ function workflowTable({ workflow }: Point): Html {
 
 function threats({ scenario, results, quick }: ReportInput): Html {
   const imitated = results.some(({ by }) => by.startsWith("imitation"));
+  const others = scenario.contenders.filter((id) =>
+    results.some(({ contender, by }) => contender === id && by.includes("in an imitation of")),
+  );
   return html`<h2>Threats to validity</h2>
     <ul>
-      ${scenario.threats.map((threat) => html`<li>${threat}</li>`)}
+      ${scenario.threats.map((threat) => html`<li>${prose(threat)}</li>`)}
       ${imitated ? html`<li>Decisions of the default scheduler are those of an imitation: no real kube-scheduler was handed in. <code>npm run experiment</code> does that where Go is installed.</li>` : null}
+      ${!imitated && others.length > 0 ? html`<li>${others.join(", ")} decide${others.length === 1 ? "s" : ""} in an imitation of kube-scheduler, while the default scheduler is the real one: what the imitation lacks is theirs alone.</li>` : null}
       <li>
         Intervals are percentile bootstraps over trials, which cover less than the 95 % that they are called
         by where trials are few: about 90 % with ten, and about 75 % with three.
