@@ -51,7 +51,10 @@ async function namespaceLinks({ cluster, seed }: LinksOptions): Promise<Links> {
   const nodes = cluster.nodes.map(({ name }) => name);
   let usersPlace = "users";
   while (nodes.includes(usersPlace)) usersPlace += "-0";
-  const lab = await NamespaceLab.create({ nodes: [...nodes, usersPlace], seed });
+  // In slow motion ways are longer, and TCP doesn't know: its least timeout stays, so that connections count as idle between two requests, and BBR, some
+  // machines' default, takes a round trip of seconds with a request in it for a link of a few kB/s, and paces answers accordingly.
+  const tcp = { slowStartAfterIdle: false, congestionControl: "reno" };
+  const lab = await NamespaceLab.create({ nodes: [...nodes, usersPlace], seed, ...tcp });
   const set: Links["set"] = (matrix) =>
     eachPair(nodes, matrix, (a, b, rttMs) => lab.setPath(a, b, { delayMs: rttMs / 2 }));
   const links: Links = {

@@ -65,6 +65,18 @@ function payloadHash(): string {
 }
 
 describe.skipIf(!support.supported)("a lab of network namespaces", () => {
+  test("has the congestion control that is asked for, on its nodes alone, and windows that last", async () => {
+    const settings = ["congestion_control", "slow_start_after_idle"].map(
+      (name) => `/proc/sys/net/ipv4/tcp_${name}`,
+    );
+    const read = `import { readFileSync } from "node:fs";
+      console.log(${JSON.stringify(settings)}.map((path) => readFileSync(path, "utf8").trim()).join());`;
+    const own = settings.map((path) => readFileSync(path, "utf8").trim());
+    const asked = await makeLab({ nodes: ["a"], congestionControl: "reno", slowStartAfterIdle: false });
+    expect((await runOn(asked, "a", read)).trim()).toBe("reno,0");
+    expect(settings.map((path) => readFileSync(path, "utf8").trim())).toEqual(own);
+  });
+
   test("is there when made and gone when closed, with all that ran in it", async () => {
     const lab = await makeLab({ nodes: ["a", "b", "c"] });
     expect(lab.nodes.map((node) => existsSync(lab.namespacePath(node)))).toEqual([true, true, true]);

@@ -42,6 +42,13 @@ export interface NamespaceLabOptions {
   readonly queueFrames?: number;
   /** Packets that the wire's record holds. @default 262144 */
   readonly recordPackets?: number;
+  /**
+   * Whether TCP forgets how much it may send at once on connections that were idle for longer than a retransmission timeout, as the kernel does.
+   * Where time is stretched but that timeout's least (200 ms) is not, connections count as idle that never would. @default true
+   */
+  readonly slowStartAfterIdle?: boolean;
+  /** TCP's on all nodes, such as reno, which every kernel has. null: the machine's own, whichever that is. @default null */
+  readonly congestionControl?: string | null;
 }
 
 const MIN_MTU = 1280;
@@ -52,6 +59,8 @@ const DEFAULT_RECORD_PACKETS = 262_144;
 /** Who may open datagram sockets of ICMP: container runtimes let everybody, a new namespace nobody. Seen by each namespace's own threads. */
 const PING_GROUPS = "/proc/sys/net/ipv4/ping_group_range";
 const EVERY_GROUP = "0 2147483647";
+const CONGESTION_CONTROL = "/proc/sys/net/ipv4/tcp_congestion_control";
+const SLOW_START_AFTER_IDLE = "/proc/sys/net/ipv4/tcp_slow_start_after_idle";
 
 /**
  * Nodes that are network namespaces of this machine, joined by cables (veth pairs), a switch or an emulated wire. Real packets of
@@ -288,9 +297,12 @@ export class NamespaceLab {
   }
 
   /** With the thread on the node. */
-  #prepareNode({ topology, offloads }: Required<NamespaceLabOptions>): void {
+  #prepareNode(plan: Required<NamespaceLabOptions>): void {
+    const { topology, offloads, slowStartAfterIdle, congestionControl } = plan;
     if (topology === "wire" || !offloads) switchOffloadsOff(this.#libc, DEVICE);
     writeFileSync(PING_GROUPS, EVERY_GROUP);
+    if (!slowStartAfterIdle) writeFileSync(SLOW_START_AFTER_IDLE, "0");
+    if (congestionControl !== null) writeFileSync(CONGESTION_CONTROL, congestionControl);
   }
 
   #shapingPoints(node: string): { readonly sent: ShapingPoint; readonly received: ShapingPoint | null } {
@@ -342,6 +354,8 @@ function resolve(options: NamespaceLabOptions): Required<NamespaceLabOptions> {
     offloads: options.offloads ?? true,
     queueFrames: options.queueFrames ?? DEFAULT_QUEUE_FRAMES,
     recordPackets: options.recordPackets ?? DEFAULT_RECORD_PACKETS,
+    slowStartAfterIdle: options.slowStartAfterIdle ?? true,
+    congestionControl: options.congestionControl ?? null,
   };
   checkNodeNames(plan.nodes);
   if (plan.topology === "direct" && plan.nodes.length !== 2) {
