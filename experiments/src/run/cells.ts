@@ -82,9 +82,7 @@ function cellOf(
   return {
     ground,
     point:
-      ground.name === "lab"
-        ? { ...point, load: { ...point.load, durationSeconds: ground.lab.durationSeconds } }
-        : point,
+      ground.name === "lab" ? { ...point, load: { ...point.load, ...labTimes(point, ground.lab) } } : point,
     contender,
     trial,
     loadSeed: seedOf(seed, point.id, trial, "load"),
@@ -92,6 +90,13 @@ function cellOf(
     protocol,
     findsOptimum: contender === baseline && point.changes.length > 0,
   };
+}
+
+function labTimes(
+  { load }: Point,
+  { warmUpSeconds = load.warmUpSeconds, durationSeconds }: LabSettings,
+): Pick<Point["load"], "warmUpSeconds" | "durationSeconds"> {
+  return { warmUpSeconds, durationSeconds };
 }
 
 /** 32 bits out of whatever tells cells apart. */

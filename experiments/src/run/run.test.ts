@@ -45,10 +45,10 @@ describe("cells", () => {
     expect(new Set(cells.map(({ contenderSeed }) => contenderSeed)).size).toBe(cells.length);
   });
 
-  it("of the lab are those it names, with its duration and trials", () => {
+  it("of the lab are those it names, with its times and trials", () => {
     const lab = cellsOf(tiny(), { grounds: ["lab"], only: {} });
     expect(lab).toHaveLength(2);
-    expect(lab[0]!.point).toMatchObject({ id: "rttMs=10", load: { durationSeconds: 5 } });
+    expect(lab[0]!.point).toMatchObject({ id: "rttMs=10", load: { warmUpSeconds: 3, durationSeconds: 5 } });
   });
 
   it("have a hash of all that makes a measurement another one", () => {

@@ -182,6 +182,8 @@ export interface LabSettings {
   readonly scale: number;
   /** Points that the lab runs (all in the model), by labels; empty: all. */
   readonly only: readonly Labels[];
+  /** Of the wall, as all that the lab takes: in slow motion connections need longer to be open and wide. Absent: the load's. */
+  readonly warmUpSeconds?: number;
   readonly durationSeconds: number;
   readonly trials: number;
 }

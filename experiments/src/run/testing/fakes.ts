@@ -27,7 +27,7 @@ workflow:
     - { name: web, calls: [{ callee: db, times: 2 }] }
     - { name: db }
 load: { users: 5, warmUp: 1s, duration: 60s }
-grounds: { model: { hopMs: 0 }, lab: { scale: 2, only: [{ rttMs: 10 }], duration: 5s, trials: 1 } }
+grounds: { model: { hopMs: 0 }, lab: { scale: 2, only: [{ rttMs: 10 }], warmUp: 3s, duration: 5s, trials: 1 } }
 `;
 
 export function tiny(change: (text: string) => string = (text) => text): Scenario {
