@@ -5,8 +5,7 @@ import type { Random } from "@isochrone/runtime";
 import type { Labels, Point } from "../scenario/model.ts";
 import { scheduleAll } from "./kube-scheduler/imitation.ts";
 import { PAPER_PLUGIN_WEIGHT } from "./paper.ts";
-import { movesBetween } from "./optimum.ts";
-import { staying } from "./pods.ts";
+import { movesBetween, staying } from "./pods.ts";
 import type { Observation, Placement, PodMove } from "./port.ts";
 import { graphsOf, SchedulingContender } from "./scheduling-contender.ts";
 import type { SchedulingInput } from "./scheduling-contender.ts";
@@ -14,8 +13,8 @@ import { strategyPlugin } from "./strategy-plugin.ts";
 
 export class AffinityContender extends SchedulingContender {
   readonly id = "affinity";
-  #isDeployedAgain = false;
   readonly by = "Algorithm 1 of 001, raw, in an imitation of kube-scheduler 1.35";
+  #isDeployedAgain = false;
 
   protected schedule({ point, before, request, random }: SchedulingInput): Placement {
     const strategy = new CommunicationAffinity("raw", { parameters: parametersOf(point.labels) });

@@ -8,7 +8,7 @@ import { loadSolver } from "./highs.ts";
 import type { SchedulingRequest } from "./kube-scheduler/port.ts";
 import { expectedOf } from "./expected.ts";
 import { spreadLimits } from "./planning.ts";
-import { podsOf, requestOf, together } from "./pods.ts";
+import { movesBetween, requestOf, together } from "./pods.ts";
 import { ContenderError } from "./port.ts";
 import type { Contender, Observation, Placement, PodMove } from "./port.ts";
 import { USERS } from "./traffic.ts";
@@ -177,20 +177,4 @@ function sharesOf({ traffic }: Observation): Map<string, Share> {
       { share: bytesPerSecond / all, perSecond: requestsPerSecond },
     ]),
   );
-}
-
-/** Replicas are alike: one that is where the other placement has another one stays. */
-export function movesBetween(point: Point, from: Placement, to: Placement): PodMove[] {
-  const moves: PodMove[] = [];
-  for (const replicas of Map.groupBy(podsOf(point), ({ workload }) => workload).values()) {
-    const targets = replicas.map(({ name }) => to.get(name)!);
-    const leaving = replicas.filter(({ name }) => {
-      const at = targets.indexOf(from.get(name) ?? "");
-      if (at >= 0) targets.splice(at, 1);
-      return at < 0 && from.has(name);
-    });
-    for (const [index, { name }] of leaving.entries())
-      moves.push({ pod: name, from: from.get(name)!, to: targets[index]! });
-  }
-  return moves;
 }

@@ -5,9 +5,9 @@ import type { Point } from "../scenario/model.ts";
 import { placementCost } from "./cost.ts";
 import { expectedOf } from "./expected.ts";
 import { IsochroneContender } from "./isochrone.ts";
-import { movesBetween, OptimumContender } from "./optimum.ts";
+import { OptimumContender } from "./optimum.ts";
 import type { Observation, Placement, PodMove } from "./port.ts";
-import { podsOf } from "./pods.ts";
+import { movesBetween, podsOf } from "./pods.ts";
 import { aCluster, aNode, aPoint, aWorkload, DEPS, observed } from "./testing/points.ts";
 
 const random = seededRandom(1);

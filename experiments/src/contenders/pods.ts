@@ -1,7 +1,7 @@
 // What a point has to place: its pods, and the nodes as a cluster would show them.
 import type { Point, PointCluster, PointWorkload } from "../scenario/model.ts";
 import type { SchedulableNode, SchedulingRequest, WaitingPod } from "./kube-scheduler/port.ts";
-import type { Placement } from "./port.ts";
+import type { Placement, PodMove } from "./port.ts";
 
 /** kubelet's default. */
 export const MAX_PODS = 110;
@@ -58,4 +58,20 @@ export function staying({ placed }: SchedulingRequest): Placement {
 /** All pods of the point: those that stayed and those that were placed now. */
 export function together(request: SchedulingRequest, placed: Placement): Placement {
   return new Map([...staying(request), ...placed]);
+}
+
+/** Replicas are alike: one that is where the other placement has another one stays. */
+export function movesBetween(point: Point, from: Placement, to: Placement): PodMove[] {
+  const moves: PodMove[] = [];
+  for (const replicas of Map.groupBy(podsOf(point), ({ workload }) => workload).values()) {
+    const targets = replicas.map(({ name }) => to.get(name)!);
+    const leaving = replicas.filter(({ name }) => {
+      const at = targets.indexOf(from.get(name) ?? "");
+      if (at >= 0) targets.splice(at, 1);
+      return at < 0 && from.has(name);
+    });
+    for (const [index, { name }] of leaving.entries())
+      moves.push({ pod: name, from: from.get(name)!, to: targets[index]! });
+  }
+  return moves;
 }
