@@ -11,6 +11,7 @@ const MEASURED = [
   "rounds",
   "moves",
   "queueingShare",
+  "steadyAfterSeconds",
 ] as const;
 const FACTS = ["cost", "trafficCost", "colocated", "busiest", "nodes"] as const;
 

@@ -171,9 +171,15 @@ function pointRows({ cluster, workflow, load }: Point): (readonly [string, strin
     ],
     [
       "load",
-      `users send ${count(load.requestsPerSecondPerUser, "request")} per second each, whatever becomes of earlier ones; ${load.warmUpSeconds} s of warm-up, ${load.durationSeconds} s measured`,
+      `users send ${count(load.requestsPerSecondPerUser, "request")} per second each, whatever becomes of earlier ones; ${load.warmUpSeconds} s of warm-up${steadyText(load)}, ${load.durationSeconds} s measured`,
     ],
   ];
+}
+
+function steadyText({ steadyWithinSeconds = 0 }: Point["load"]): string {
+  return steadyWithinSeconds === 0
+    ? ""
+    : `, longer where response times still fall from round to round, by ${steadyWithinSeconds} s at most`;
 }
 
 function factsText(facts: Readonly<Record<string, string | number>>): string {

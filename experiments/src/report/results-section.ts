@@ -12,6 +12,7 @@ import { lossesOf, uncomparedOf } from "./losses.ts";
 import { optimumSection } from "./optimum-section.ts";
 import { overallSection } from "./overall-section.ts";
 import { median, recoveriesOf } from "./recovery.ts";
+import { steadySection } from "./steady-section.ts";
 import type { Recovery } from "./recovery.ts";
 
 const MOST_LOSSES = 40;
@@ -23,7 +24,7 @@ export function resultsSection(scenario: Scenario, analysis: Analysis, results: 
   return html`<h3>Response times${analysis.ground === "lab" ? " in the lab" : ", model"}</h3>
     ${figuresOf(scenario, analysis, ofGround)} ${recoveryTable(scenario, ofGround)}
     ${overallSection(scenario, analysis)} ${referenceTable(scenario, analysis)}
-    ${optimumSection(scenario, analysis)}
+    ${optimumSection(scenario, analysis)} ${steadySection(scenario, ofGround)}
     ${details(
       "Every point: estimates with intervals, cost, co-location, load and waiting",
       html`${pointTable(scenario, analysis)}

@@ -34,7 +34,7 @@ export type GroundSettings =
 export type GroundName = GroundSettings["name"];
 
 /** Names what was done; to be raised when the protocol or the model changes so that old results say less than they seem to. */
-const VERSION = 2;
+const VERSION = 3;
 
 export interface CellChoice {
   readonly grounds: readonly GroundName[];
@@ -92,11 +92,12 @@ function cellOf(
   };
 }
 
+/** Its times are the wall's, and said in full: nothing is waited for. */
 function labTimes(
   { load }: Point,
   { warmUpSeconds = load.warmUpSeconds, durationSeconds }: LabSettings,
-): Pick<Point["load"], "warmUpSeconds" | "durationSeconds"> {
-  return { warmUpSeconds, durationSeconds };
+): Pick<Point["load"], "warmUpSeconds" | "steadyWithinSeconds" | "durationSeconds"> {
+  return { warmUpSeconds, steadyWithinSeconds: 0, durationSeconds };
 }
 
 /** 32 bits out of whatever tells cells apart. */

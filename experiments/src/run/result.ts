@@ -18,6 +18,8 @@ export interface CellResult {
 }
 
 export interface Measured {
+  /** What it took after the warm-up until response times fell no further; null where that wasn't waited for. */
+  readonly steadyAfterSeconds: number | null;
   readonly requests: number;
   /** Of them; in the quantiles they count as given up after the time that a user waits. */
   readonly failed: number;

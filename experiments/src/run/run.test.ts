@@ -90,6 +90,46 @@ describe("a trial", () => {
     expect(contender.isClosed).toBe(true);
   });
 
+  describe("that waits for a steady state", () => {
+    const waiting =
+      (most: string) =>
+      (text: string): string =>
+        text.replace("warmUp: 1s, duration", `warmUp: 1s, steadyWithin: ${most}, duration`);
+    const runs = ({ log }: FakeGround): string[] => log.filter((line) => line.startsWith("run "));
+
+    it("goes on until two rounds in a row are no faster than the fastest before", async () => {
+      const ground = new FakeGround();
+      const { measured } = await measure(firstCell(waiting("10m")), new FakeContender("default"), ground);
+      expect(runs(ground)).toStrictEqual(["run 1", "run 1", "run 10", "run 10", "run 10", "run 60"]);
+      expect(measured).toMatchObject({ steadyAfterSeconds: 30, p95: 102 });
+    });
+
+    it("lets a queue drain that the start has left, and measures none of it", async () => {
+      const { measured } = await measure(
+        firstCell(waiting("10m")),
+        new FakeContender("default"),
+        new FakeGround(800),
+      );
+      // 800, 400: start and warm-up. 200 to 1.6 fall by more than a percent of what is left beside 102 ms, 0.8 and 0.4 don't.
+      expect(measured!.steadyAfterSeconds).toBe(100);
+      expect(measured!.p95).toBeCloseTo(102.2, 1);
+    });
+
+    it("waits no longer than it is told to", async () => {
+      const { measured } = await measure(
+        firstCell(waiting("25s")),
+        new FakeContender("default"),
+        new FakeGround(800),
+      );
+      expect(measured!.steadyAfterSeconds).toBe(25);
+    });
+
+    it("in the model alone: the lab's warm-up is said in full", () => {
+      const lab = cellsOf(tiny(waiting("10m")), { grounds: ["lab"], only: {} });
+      expect(lab[0]!.point.load.steadyWithinSeconds).toBe(0);
+    });
+  });
+
   it("counts a failed request as one that was given up", async () => {
     const change = (text: string): string => `${text}changes: [{ at: 5s, nodeDown: b }]\n`;
     const cell = firstCell(change);

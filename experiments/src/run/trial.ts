@@ -33,12 +33,41 @@ export async function runTrial(
       await running.run(protocol.learnSeconds);
     }
     if (point.load.warmUpSeconds > 0) await running.run(point.load.warmUpSeconds);
+    const steadyAfterSeconds = await untilSteady(cell, running, signal);
     running.beginChanges();
-    const { responses, failed, series } = await measure(cell, trial, running, signal);
-    return summary(cell, trial, responses, failed, series);
+    const measurement = await measure(cell, trial, running, signal);
+    return { steadyAfterSeconds, ...summary(cell, trial, measurement) };
   } finally {
     await running.stop();
   }
+}
+
+/** Where as many rounds in a row aren't faster than the fastest before by this share, it is as fast as it will get. */
+const STEADY = { rounds: 2, share: 0.01 };
+
+/**
+ * Near saturation, queues that the first placement or moves left drain for minutes: a warm-up that suits all is too short for some and too long for
+ * the rest. Who gets slower and slower is as steady as can be, too. Null where it isn't waited for.
+ */
+async function untilSteady(
+  { point, protocol }: Cell,
+  running: Running,
+  signal: AbortSignal,
+): Promise<number | null> {
+  const { steadyWithinSeconds = 0 } = point.load;
+  if (steadyWithinSeconds === 0) return null;
+  let least = Number.POSITIVE_INFINITY;
+  let rounds = 0;
+  let seconds = 0;
+  while (rounds < STEADY.rounds && seconds < steadyWithinSeconds) {
+    signal.throwIfAborted();
+    const round = Math.min(protocol.roundSeconds, steadyWithinSeconds - seconds);
+    const level = quantilesOf([await running.run(round)]).mean;
+    seconds += round;
+    rounds = level < least * (1 - STEADY.share) ? 0 : rounds + 1;
+    least = Math.min(least, level);
+  }
+  return seconds;
 }
 
 /** What so many moves take, one after the other, and a little. */
@@ -140,10 +169,8 @@ function afterChanges(point: Point): Point {
 function summary(
   { point, ground }: Cell,
   trial: Trial,
-  responses: readonly Float64Array[],
-  failed: number,
-  series: readonly SeriesPoint[],
-): Measured {
+  { responses, failed, series }: Measurement,
+): Omit<Measured, "steadyAfterSeconds"> {
   const stretches = responses.map((responseMs, index) => ({ responseMs, failed: index === 0 ? failed : 0 }));
   const quantiles = quantilesOf(stretches);
   const answered = quantiles.requests - failed;

@@ -127,6 +127,8 @@ export interface PointLoad {
   readonly requestsPerSecondPerUser: number;
   /** Left out of the statistics. */
   readonly warmUpSeconds: number;
+  /** The warm-up goes on until response times fall no further, for so long at most. @default 0, it doesn't */
+  readonly steadyWithinSeconds?: number;
   /** Measured after the warm-up. */
   readonly durationSeconds: number;
 }

@@ -140,10 +140,13 @@ function inline(field: Field): Known {
   );
 }
 
-/** What isn't said goes over other nodes: pairs without a link, and gaps in measured matrices. */
+/**
+ * What isn't said goes over other nodes: pairs without a link, and gaps in measured matrices. What two nodes measured of each other is averaged:
+ * a round trip has both ways in it, whoever starts it, and that is what the grounds can make of two values.
+ */
 function complete(known: Known, nodes: readonly PointNode[], field: Field): number[][] {
   const rows = known.map((row, at) =>
-    row.map((rttMs, column) => (at === column ? 0 : (rttMs ?? known[column]![at] ?? null))),
+    row.map((rttMs, column) => (at === column ? 0 : bothWays(rttMs, known[column]![at] ?? null))),
   );
   const parts = partsOf(rows);
   if (parts.length > 1) {
@@ -155,4 +158,8 @@ function complete(known: Known, nodes: readonly PointNode[], field: Field): numb
   }
   const shortest = shortestPaths(rows);
   return rows.map((row, at) => row.map((rttMs, column) => rttMs ?? shortest[at]![column]!));
+}
+
+function bothWays(rttMs: number | null, back: number | null): number | null {
+  return rttMs === null || back === null ? (rttMs ?? back) : (rttMs + back) / 2;
 }

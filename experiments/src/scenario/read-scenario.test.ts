@@ -99,6 +99,16 @@ describe("a scenario", () => {
     expect(read(text).points[0]!.cluster.rttMs[0]).toStrictEqual([0, 7, 17]);
   });
 
+  it("averages what two nodes measured of each other: a round trip has both ways in it", () => {
+    const text = GOOD.replace("links: { all: $rttMs }", "matrix: [[0, 10], [$rttMs, 0]]");
+    expect(read(text).points.map(({ cluster }) => cluster.rttMs)).toStrictEqual(
+      [10, 10, 55, 55].map((rttMs) => [
+        [0, rttMs],
+        [rttMs, 0],
+      ]),
+    );
+  });
+
   it.each([
     ["users: [5, 50]", "users: [0]", "10: load.users must be a number (whole, of at least 1), got 0"],
     [

@@ -221,11 +221,14 @@ function readPoint(plain: Field, axis: AxisPoint, file: string, sheet: Sheet): P
 }
 
 function readLoad(field: Field): PointLoad {
-  field.map("users", "requestsPerSecondPerUser", "warmUp", "duration");
+  field.map("users", "requestsPerSecondPerUser", "warmUp", "steadyWithin", "duration");
   return {
     users: field.get("users").number({ min: 1, whole: true }),
     requestsPerSecondPerUser: field.get("requestsPerSecondPerUser").numberOr(1, { above: 0, max: 1000 }),
     warmUpSeconds: field.get("warmUp").seconds(),
+    ...(field.get("steadyWithin").isPresent
+      ? { steadyWithinSeconds: field.get("steadyWithin").seconds({ min: 0 }) }
+      : {}),
     durationSeconds: field.get("duration").seconds({ above: 0 }),
   };
 }

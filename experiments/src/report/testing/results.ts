@@ -9,12 +9,14 @@ export interface Given {
   readonly queueingShare?: number;
   readonly series?: readonly SeriesPoint[];
   readonly settledP95?: number;
+  readonly steadyAfterSeconds?: number;
   readonly ground?: CellResult["ground"];
 }
 
 /** At the point of a round trip, as `tiny` has it. */
 export function result(rttMs: number, contender: ContenderId, trial: number, given: Given): CellResult {
   const { p95, facts, queueingShare = 0, series = [], settledP95 = null, ground = "model" } = given;
+  const { steadyAfterSeconds = null } = given;
   return {
     hash: `${rttMs}-${contender}-${trial}-${ground}`,
     ground,
@@ -26,6 +28,7 @@ export function result(rttMs: number, contender: ContenderId, trial: number, giv
     failure: null,
     tookSeconds: 1,
     measured: {
+      steadyAfterSeconds,
       requests: 100,
       failed: 0,
       p50: p95 / 2,

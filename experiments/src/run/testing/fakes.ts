@@ -39,6 +39,12 @@ export class FakeGround implements Ground {
   readonly name = "model";
   /** What happened, in order. */
   readonly log: string[] = [];
+  /** Milliseconds that the first stretch waits longer; each one after it half of the one before. */
+  readonly #backlogMs: number;
+
+  constructor(backlogMs = 0) {
+    this.#backlogMs = backlogMs;
+  }
 
   describe(): Readonly<Record<string, string>> {
     return { kind: "fake" };
@@ -46,7 +52,7 @@ export class FakeGround implements Ground {
 
   start(point: Point, placement: Placement, seed: number): Promise<Running> {
     this.log.push(`start ${seed > 0 ? "seeded" : "unseeded"}`);
-    return Promise.resolve(new FakeRun(point, placement, this.log));
+    return Promise.resolve(new FakeRun(point, placement, this.log, this.#backlogMs));
   }
 
   close(): Promise<void> {
@@ -61,8 +67,10 @@ class FakeRun implements Running {
   readonly #dead = new Set<string>();
   #changesFrom = Number.POSITIVE_INFINITY;
   #now = 0;
+  #backlogMs: number;
 
-  constructor(point: Point, placement: Placement, log: string[]) {
+  constructor(point: Point, placement: Placement, log: string[], backlogMs: number) {
+    this.#backlogMs = backlogMs;
     this.#point = point;
     this.#placement = new Map(placement);
     this.#log = log;
@@ -82,7 +90,8 @@ class FakeRun implements Running {
     if ([...this.#placement.values()].some((node) => this.#dead.has(node)))
       return Promise.resolve({ responseMs: new Float64Array(), failed: 10 });
     const isApart = this.#placement.get("web-0") !== this.#placement.get("db-0");
-    const ms = 2 + (isApart ? this.#point.cluster.rttMs[0]![1]! : 0);
+    const ms = 2 + (isApart ? this.#point.cluster.rttMs[0]![1]! : 0) + this.#backlogMs;
+    this.#backlogMs /= 2;
     return Promise.resolve({ responseMs: Float64Array.from({ length: 10 }, () => ms), failed: 0 });
   }
 
