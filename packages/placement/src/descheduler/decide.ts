@@ -9,11 +9,12 @@ import type {
   Move,
   StayReason,
 } from "./deschedule-input.ts";
-import { begunCampaign, continued, proposeCampaign } from "./campaign.ts";
+import { afterRun, begunCampaign, isDone, isLarge, proposeCampaign, restOf } from "./campaign.ts";
 import { streakKey } from "./memory.ts";
 import type { Campaign, DescheduleMemory, Streak } from "./memory.ts";
+import { Replanning } from "./replanning.ts";
+import type { PodMove, Proposal } from "./proposal.ts";
 import { WorkflowMoves } from "./workflow-moves.ts";
-import type { PodMove, Proposal } from "./workflow-moves.ts";
 
 export function decideMoves(input: DescheduleInput): DescheduleDecision {
   const steps = decideInSteps(input);
@@ -58,6 +59,8 @@ const SEED_MS = 1_000;
 interface Candidate {
   readonly in: WorkflowMoves;
   readonly proposal: Proposal;
+  /** As things were before this run moved anything. */
+  readonly isLarge: boolean;
   readonly key: string;
   readonly runs: number;
 }
@@ -76,11 +79,11 @@ class Run {
 
   *decide(): Generator<undefined, DescheduleDecision> {
     const halt = haltOf(this.#input);
-    const { workflows: all, rules, nowMs } = this.#input;
+    const { workflows: all, rules } = this.#input;
     const workflows: WorkflowMoves[] = [];
     const candidates: Candidate[] = [];
     for (const one of all) {
-      const workflow = new WorkflowMoves(one, rules, Math.round(nowMs / SEED_MS));
+      const workflow = new WorkflowMoves(one, rules);
       workflows.push(workflow);
       yield;
       candidates.push(...(yield* this.#candidatesOf(workflow)));
@@ -139,46 +142,58 @@ class Run {
   }
 
   *#larger(workflow: WorkflowMoves): Generator<undefined, Proposal[]> {
-    const { maxGroup } = this.#input.rules;
+    const { nowMs, rules } = this.#input;
+    const { maxGroup } = rules;
     if (maxGroup < 2 || this.#input.memory.campaigns.has(workflow.workflow.key)) return [];
-    const proposal = yield* proposeCampaign(workflow, maxGroup + 1);
+    const replanning = new Replanning(workflow, rules, Math.round(nowMs / SEED_MS));
+    const proposal = yield* proposeCampaign(workflow, replanning, maxGroup);
     return proposal !== null && pays(workflow, proposal) ? [proposal] : [];
   }
 
   /** Goes on with a larger move that has begun, as long as finishing it gains. */
   #continue(workflow: WorkflowMoves, halt: Halt | null): void {
+    const { memory, uids, rules } = this.#input;
     const { key } = workflow.workflow;
-    const campaign = this.#input.memory.campaigns.get(key);
-    const next =
-      campaign === undefined
-        ? null
-        : continued(workflow, campaign, { resolve: this.#resolver(workflow), uids: this.#input.uids });
-    if (next === null) return;
-    this.#campaigns.set(key, next.campaign);
-    if (next.rest !== null) this.#advance(workflow, next.rest, { halt, runs: this.#input.rules.rounds });
+    const campaign = memory.campaigns.get(key);
+    if (campaign === undefined || isDone(campaign, uids)) return;
+    const rest = restOf(workflow, campaign, this.#resolver(workflow));
+    const moved = rest === null ? 0 : this.#advance(workflow, rest, { halt, runs: rules.rounds });
+    const isHalted = rest !== null && halt !== null;
+    const next = afterRun(campaign, moved === 0 && !isHalted);
+    if (next !== null) this.#campaigns.set(key, next);
   }
 
-  /** As many moves of a larger one as the budgets let through, the best first. */
+  /**
+   * As many moves of a larger one as the budgets let through: first those that others wait for, then the best.
+   * @returns how many are made
+   */
   #advance(
     workflow: WorkflowMoves,
     { moves, gain, cost }: Proposal,
     { halt, runs }: { readonly halt: Halt | null; readonly runs: number },
-  ): void {
+  ): number {
     const left = new Set(moves);
+    const before = this.#moves.length;
     const each = { gain: gain / moves.length, cost: cost / moves.length };
     while (left.size > 0) {
-      const [next] = [...left]
-        .map((move) => ({ move, step: workflow.judge([move]) }))
-        .sort((a, b) => (b.step?.gain ?? -Infinity) - (a.step?.gain ?? -Infinity));
+      const steps = [...left].map((one) => ({ move: one, step: workflow.judge([one]) }));
+      const awaited = new Set(
+        steps.flatMap(({ move: { node }, step: made }) => (made === null ? [node] : [])),
+      );
+      const rank = ({ move: { pod }, step: made }: (typeof steps)[number]): number =>
+        made !== null && awaited.has(workflow.nodeOf(pod)) ? 1 : 0;
+      const gainedBy = ({ step: made }: (typeof steps)[number]): number => made?.gain ?? -Infinity;
+      const [next] = steps.sort((a, b) => rank(b) - rank(a) || gainedBy(b) - gainedBy(a));
       const { move, step } = next!;
       left.delete(move);
       const proposal = { moves: [move], ...each };
-      const candidate = { in: workflow, proposal, key: "", runs };
+      const candidate = { in: workflow, proposal, isLarge: false, key: "", runs };
       const detail = `part of a larger move of ${moves.length} pods`;
       if (halt !== null) this.#stay(candidate, "halted", halt.detail);
       else if (step === null) this.#stay(candidate, "infeasible", `${detail}; not in this run`);
       else this.#accepted(candidate, detail);
     }
+    return this.#moves.length - before;
   }
 
   /** What paid in the last run is asked again: a slightly better move must not make it begin anew. */
@@ -190,14 +205,14 @@ class Run {
       if (streak.workflow !== key) continue;
       const moves = streak.moves.map(resolve).filter((move) => move !== null);
       if (moves.length < streak.moves.length) continue;
-      const proposal = this.#isLarge(moves) ? workflow.judgeTogether(moves) : workflow.judge(moves);
+      const proposal = this.#isLarge(workflow, moves) ? workflow.judgeTogether(moves) : workflow.judge(moves);
       if (proposal !== null && pays(workflow, proposal)) found.push(proposal);
     }
     return found;
   }
 
-  #isLarge(moves: readonly PodMove[]): boolean {
-    return moves.length > this.#input.rules.maxGroup;
+  #isLarge(workflow: WorkflowMoves, moves: readonly PodMove[]): boolean {
+    return isLarge(workflow, moves, this.#input.rules.maxGroup);
   }
 
   /** Pod and node of a remembered move as they are called now; null when either has gone. */
@@ -215,16 +230,16 @@ class Run {
   #candidate(workflow: WorkflowMoves, proposal: Proposal): Candidate {
     const key = streakKey(movesOf(workflow, proposal));
     const runs = (this.#input.memory.streaks.get(key)?.runs ?? 0) + 1;
-    return { in: workflow, proposal, key, runs };
+    return { in: workflow, proposal, isLarge: this.#isLarge(workflow, proposal.moves), key, runs };
   }
 
   /** By workflow, the larger move that gains most. */
   #largest(candidates: readonly Candidate[]): Map<WorkflowMoves, Candidate> {
     const largest = new Map<WorkflowMoves, Candidate>();
     for (const candidate of candidates) {
-      const { in: workflow, proposal } = candidate;
+      const { in: workflow, proposal, isLarge: isOne } = candidate;
       const gains = proposal.gain > (largest.get(workflow)?.proposal.gain ?? 0);
-      if (gains && this.#isLarge(proposal.moves)) largest.set(workflow, candidate);
+      if (gains && isOne) largest.set(workflow, candidate);
     }
     return largest;
   }
@@ -238,7 +253,7 @@ class Run {
     if (runs < rules.rounds)
       return this.#stay(candidate, "rounds", `it paid in ${runs} of ${rules.rounds} runs in a row`);
     if (halt !== null) return this.#stay(candidate, "halted", halt.detail);
-    if (!this.#isLarge(proposal.moves)) {
+    if (!candidate.isLarge) {
       // Its workloads would rest afterwards, and be missing when the larger one is made.
       if (larger !== null && larger.proposal.gain > proposal.gain && runs < PATIENCE * rules.rounds)
         return this.#stay(

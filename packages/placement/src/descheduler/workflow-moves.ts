@@ -2,55 +2,45 @@
 // pods where they will be, and nodes without what they will use.
 import { costModel } from "../planner/objective.ts";
 import { planSettings } from "../planner/plan-settings.ts";
-import { plan } from "../planner/plan.ts";
-import type { PlanProblem } from "../planner/plan-problem.ts";
 import { PlanState } from "../planner/plan-state.ts";
 import type { MoveRules, WorkflowToImprove } from "./deschedule-input.ts";
+import { gainOf } from "./proposal.ts";
+import type { PodMove, Proposal } from "./proposal.ts";
 import { keepsSpan } from "./span.ts";
-
-/** A pod and a node by their indices in the problem. */
-export interface PodMove {
-  readonly pod: number;
-  readonly node: number;
-}
-
-/** One move, or several that are made together. */
-export interface Proposal {
-  readonly moves: readonly PodMove[];
-  /** How much less channels and overload will cost, bytes per second x milliseconds. */
-  readonly gain: number;
-  /** What the channels of these pods cost now; the one between two of them counts twice. */
-  readonly cost: number;
-}
 
 /** Targets kept per pod: those behind them would hardly be the best one in the next run. */
 const TARGETS_PER_POD = 8;
-/** Work of a plan, in pairs of a pod and a node that are weighed up: some 20 ms. */
-const PLAN_EFFORT = 60_000;
-/** Pods x nodes of a workflow above which it isn't planned anew: that would keep the process from answering. */
-const MAX_PLANNED = 200_000;
 /** On clusters above this, groups are looked for on a sample of the nodes. */
 const MAX_GROUP_NODES = 48;
 /** Nodes of its zone where a pod may follow another one, which itself is the first. */
 const FOLLOWED_NODES = 8;
+
+/** Pods in one ejection chain. */
+const MOST_ROTATED = 6;
+
+interface Step extends PodMove {
+  readonly gain: number;
+}
+
+/** What comes behind these moves; null: nothing. @param left the node that the last of them has left */
+type NextOf = (moves: readonly PodMove[], left: number) => Step | null;
 
 export class WorkflowMoves {
   readonly workflow: WorkflowToImprove;
   /** Why nothing can be said about gains; null when it can. Declared priorities stand in for traffic when pods are placed, never to move them. */
   readonly blind: string | null;
   readonly #rules: MoveRules;
-  /** Of plans: another one each run, since one search alone often ends where it isn't best. */
-  readonly #seed: number;
   readonly #state: PlanState;
   /** Nodes that pods of this run leave: what they hold there is theirs until they are gone. */
   readonly #vacated = new Set<number>();
+  /** By node that is full, the most that a pod for which there is no room would gain there. */
+  readonly #wishes = new Map<number, number>();
   readonly #nearby = new Map<number, readonly number[]>();
   readonly #all: readonly number[];
 
-  constructor(workflow: WorkflowToImprove, rules: MoveRules, seed = 1) {
+  constructor(workflow: WorkflowToImprove, rules: MoveRules) {
     this.workflow = workflow;
     this.#rules = rules;
-    this.#seed = seed;
     const { problem } = workflow;
     this.#all = [...problem.nodes.keys()];
     const model = costModel(problem, planSettings(rules));
@@ -108,71 +98,26 @@ export class WorkflowMoves {
    * together, and no part of them pays as much per move.
    */
   group(first: number): Proposal | null {
-    let best: Proposal | null = null;
-    for (const node of this.#groupNodes(first)) {
-      const found = this.#chain(first, node);
-      if (found !== null && (best === null || found.gain > best.gain)) best = found;
-    }
-    return best;
+    const most = this.#rules.maxGroup;
+    return this.#bestChain(first, most, (moves) => {
+      const next = this.#followerOf(moves);
+      return next === null || next.gain <= 0 ? null : next;
+    });
   }
 
-  /** Zones that pods of the workflow are in, those whose pods cost most first. */
-  zones(): (string | null)[] {
-    const { nodes } = this.#state.problem;
-    const costs = new Map<string | null, number>();
-    for (const pod of this.workflow.pods.keys()) {
-      const { zone } = nodes[this.nodeOf(pod)]!;
-      costs.set(zone, (costs.get(zone) ?? 0) + this.costOf(pod));
-    }
-    return [...costs].sort(([, a], [, b]) => b - a).map(([zone]) => zone);
+  /** Pods that are where others would gain if there were room, as far as it was asked for; those whose place is worth most first. */
+  inTheWay(): number[] {
+    const worthOf = (pod: number): number => this.#wishes.get(this.nodeOf(pod)) ?? 0;
+    const pods = [...this.workflow.pods.keys()].filter((pod) => worthOf(pod) > 0);
+    return pods.sort((a, b) => worthOf(b) - worthOf(a));
   }
 
   /**
-   * Planned anew, but for one replica of each workload: one that is in that zone, else that which costs most. The others stay. The moves that
-   * this would take.
+   * The best moves that begin with this one, in turn: each next pod takes the place that the one before it has left, whatever it loses by that, an
+   * ejection chain (F. Glover, Ejection chains, reference structures and alternating path methods, 1996). Where nodes are full, nothing else pays.
    */
-  planned(zone: string | null): PodMove[] {
-    const { problem, pods } = this.workflow;
-    const { nodes } = problem;
-    if (pods.length * nodes.length > MAX_PLANNED) return [];
-    const moving = this.#replicasOf(zone);
-    const fixed = problem.pods.map((pod, index) => {
-      if (moving.has(index)) return pod;
-      const allowed = new Uint8Array(nodes.length);
-      allowed[this.#state.assignment[index]!] = 1;
-      return { ...pod, allowed };
-    });
-    const assignment = this.#plan({ ...problem, pods: fixed });
-    if (assignment === null) return [];
-    return [...moving]
-      .map((pod) => ({ pod, node: assignment[pod]! }))
-      .filter(({ pod, node }) => node !== this.#state.assignment[pod]);
-  }
-
-  /** Planned anew as a whole. Replicas are alike: one that is where the plan has another one stays. */
-  plannedWhole(): PodMove[] {
-    const { problem, pods } = this.workflow;
-    if (pods.length * problem.nodes.length > MAX_PLANNED) return [];
-    const assignment = this.#plan(problem);
-    if (assignment === null) return [];
-    const moves: PodMove[] = [];
-    for (const replicas of Map.groupBy(pods.keys(), (pod) => pods[pod]!.owner).values()) {
-      const targets = replicas.map((pod) => assignment[pod]!);
-      const leaving = replicas.filter((pod) => {
-        const at = targets.indexOf(this.#state.assignment[pod]!);
-        if (at >= 0) targets.splice(at, 1);
-        return at < 0;
-      });
-      moves.push(...leaving.map((pod, index) => ({ pod, node: targets[index]! })));
-    }
-    return moves;
-  }
-
-  #plan(problem: PlanProblem): Int32Array | null {
-    const { bytesPerRequest, pressureShare, maxCpuUse } = this.#rules;
-    const limits = { seed: this.#seed, now: () => 0, deadlineMs: 1, effort: PLAN_EFFORT };
-    const found = plan(problem, { ...limits, bytesPerRequest, pressureShare, maxCpuUse });
-    return found.complete ? found.assignment : null;
+  rotation(first: number): Proposal | null {
+    return this.#bestChain(first, MOST_ROTATED, (moves, left) => this.#successorOf(moves, left));
   }
 
   /** Whether each of them, were it made now and alone, would leave its workload on enough nodes and zones. */
@@ -214,6 +159,32 @@ export class WorkflowMoves {
     return isAllowed ? { moves, gain: gainOf({ network, pressure, relief }), cost } : null;
   }
 
+  /** Those of the moves that can be made one after the other, each once the pods before it have gone, in such an order. */
+  inTurn(moves: readonly PodMove[]): PodMove[] {
+    const state = this.#state;
+    const left = new Set(moves);
+    const done: PodMove[] = [];
+    const undo: PodMove[] = [];
+    for (;;) {
+      const fitting = [...left].filter((move) => this.#fits(move));
+      const blocked = new Set([...left].filter((move) => !fitting.includes(move)).map(({ node }) => node));
+      // Who holds what another one waits for goes first: who comes later may take the room that there is.
+      const next = fitting.find(({ pod }) => blocked.has(this.nodeOf(pod))) ?? fitting[0];
+      if (next === undefined) break;
+      left.delete(next);
+      done.push(next);
+      undo.unshift({ pod: next.pod, node: this.nodeOf(next.pod) });
+      state.move(next.pod, next.node);
+    }
+    for (const { pod, node } of undo) state.move(pod, node);
+    return done;
+  }
+
+  /** True when none of them waits for another one to leave. */
+  areAtOnce(moves: readonly PodMove[]): boolean {
+    return moves.every((move) => this.#fits(move));
+  }
+
   /** The moves are made: simulates them. */
   commit(moves: readonly PodMove[]): void {
     for (const { pod, node } of moves) {
@@ -226,7 +197,16 @@ export class WorkflowMoves {
     return this.#state.assignment[pod]!;
   }
 
-  #chain(first: number, node: number): Proposal | null {
+  #bestChain(first: number, most: number, nextOf: NextOf): Proposal | null {
+    let best: Proposal | null = null;
+    for (const node of this.#groupNodes(first)) {
+      const found = this.#chain(first, node, most, nextOf);
+      if (found !== null && (best === null || found.gain > best.gain)) best = found;
+    }
+    return best;
+  }
+
+  #chain(first: number, node: number, most: number, nextOf: NextOf): Proposal | null {
     const start = this.#stepGain(first, node);
     if (start === null) return null;
     const state = this.#state;
@@ -236,9 +216,9 @@ export class WorkflowMoves {
     let gain = start;
     let best: Proposal | null = null;
     state.move(first, node);
-    while (moves.length < this.#rules.maxGroup) {
-      const next = this.#nextOf(moves);
-      if (next === null || next.gain <= 0) break;
+    while (moves.length < most) {
+      const next = nextOf(moves, undo[0]!.node);
+      if (next === null) break;
       cost += this.costOf(next.pod);
       gain += next.gain;
       moves.push({ pod: next.pod, node: next.node });
@@ -252,16 +232,29 @@ export class WorkflowMoves {
   }
 
   /** The pod that gains most by following those that were moved: to where the last one is, or near it. */
-  #nextOf(moves: readonly PodMove[]): (PodMove & { gain: number }) | null {
+  #followerOf(moves: readonly PodMove[]): Step | null {
     const { pods } = this.workflow;
     const owners = new Set(moves.map(({ pod }) => pods[pod]!.owner));
     const near = this.#near(moves.at(-1)!.node);
-    let best: (PodMove & { gain: number }) | null = null;
+    let best: Step | null = null;
     for (const pod of new Set(moves.flatMap((move) => this.#peersOf(move.pod)))) {
       if (owners.has(pods[pod]!.owner)) continue;
       const [target] = this.#targets(pod, 0, 1, near);
       if (target === undefined || (best !== null && target.gain <= best.gain)) continue;
       best = { ...target.moves[0]!, gain: target.gain };
+    }
+    return best;
+  }
+
+  /** The pod that gains most, or loses least, in the place that was left. */
+  #successorOf(moves: readonly PodMove[], left: number): Step | null {
+    const { pods } = this.workflow;
+    const owners = new Set(moves.map(({ pod }) => pods[pod]!.owner));
+    let best: Step | null = null;
+    for (const [pod, { owner }] of pods.entries()) {
+      if (owners.has(owner)) continue;
+      const gain = this.#stepGain(pod, left);
+      if (gain !== null && (best === null || gain > best.gain)) best = { pod, node: left, gain };
     }
     return best;
   }
@@ -281,13 +274,22 @@ export class WorkflowMoves {
       if (most < least || (found.length === count && most <= found.at(-1)!.gain)) continue;
       const gain = gainOf({ network, pressure: pressure - state.requestsAt(pod, node), relief });
       if (gain < least || (found.length === count && gain <= found.at(-1)!.gain)) continue;
-      if (!this.#admits(pod, from, node)) continue;
+      if (!this.#admits(pod, from, node)) {
+        if (least > 0) this.#wish(pod, node, gain);
+        continue;
+      }
       if (found.length === count) found.pop();
       const at = found.findIndex((other) => other.gain < gain);
       found.splice(at < 0 ? found.length : at, 0, { node, gain });
     }
     state.place(pod, from);
     return found.map(({ node, gain }) => ({ moves: [{ pod, node }], gain, cost }));
+  }
+
+  /** The pod has no node at the moment. */
+  #wish(pod: number, node: number, gain: number): void {
+    const isFull = this.#state.shortage(pod, node) >= 0;
+    if (isFull && gain > (this.#wishes.get(node) ?? 0)) this.#wishes.set(node, gain);
   }
 
   /** null when the pod can't go there. */
@@ -303,6 +305,13 @@ export class WorkflowMoves {
     return admitted ? gainOf({ network, pressure, relief }) : null;
   }
 
+  #fits({ pod, node }: PodMove): boolean {
+    const from = this.#state.unplace(pod);
+    const fits = this.#admits(pod, from, node);
+    this.#state.place(pod, from);
+    return fits;
+  }
+
   /** The pod has no node at the moment. */
   #admits(pod: number, from: number, node: number): boolean {
     return this.#state.admits(pod, node, this.#isStrict(pod, from)) && this.#keeps(pod, from, node);
@@ -312,22 +321,6 @@ export class WorkflowMoves {
     const { nodes } = this.#state.problem;
     const { replicaNodes } = this.workflow.pods[pod]!;
     return keepsSpan(replicaNodes, nodes[from]!, nodes[node]!, this.#zoneOf, this.#rules);
-  }
-
-  #replicasOf(zone: string | null): Set<number> {
-    const { pods, problem } = this.workflow;
-    const first = new Map<
-      string,
-      { readonly pod: number; readonly isThere: boolean; readonly cost: number }
-    >();
-    for (const [pod, { owner }] of pods.entries()) {
-      const one = { pod, isThere: problem.nodes[this.nodeOf(pod)]!.zone === zone, cost: this.costOf(pod) };
-      const other = first.get(owner);
-      const isBetter =
-        other === undefined || (one.isThere === other.isThere ? one.cost > other.cost : one.isThere);
-      if (isBetter) first.set(owner, one);
-    }
-    return new Set([...first.values()].map(({ pod }) => pod));
   }
 
   /** Rules that are broken already can't be held to in whole. */
@@ -386,13 +379,4 @@ export class WorkflowMoves {
     for (const { node } of best.values()) chosen.add(node);
     return [...chosen].filter((node) => node >= 0).slice(0, MAX_GROUP_NODES);
   }
-}
-
-/** What is requested of nodes may speak against a move, it is no reason for one; that a node is really overloaded is. */
-function gainOf(less: {
-  readonly network: number;
-  readonly pressure: number;
-  readonly relief: number;
-}): number {
-  return Math.min(less.network, less.network + less.pressure) + less.relief;
 }

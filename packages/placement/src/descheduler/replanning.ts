@@ -1,0 +1,101 @@
+// A workflow planned anew: the moves that would bring its pods to where they would be, were they placed now.
+import { plan } from "../planner/plan.ts";
+import type { PlanProblem } from "../planner/plan-problem.ts";
+import type { MoveRules } from "./deschedule-input.ts";
+import type { PodMove } from "./proposal.ts";
+import type { WorkflowMoves } from "./workflow-moves.ts";
+
+/** Work of a plan, in pairs of a pod and a node that are weighed up: some 20 ms. */
+const PLAN_EFFORT = 60_000;
+/** Pods x nodes of a workflow above which it isn't planned anew: that would keep the process from answering. */
+const MAX_PLANNED = 200_000;
+
+export class Replanning {
+  readonly #moves: WorkflowMoves;
+  readonly #rules: MoveRules;
+  readonly #seed: number;
+
+  /** @param seed of plans: another one each run, since one search alone often ends where it isn't best */
+  constructor(moves: WorkflowMoves, rules: MoveRules, seed: number) {
+    this.#moves = moves;
+    this.#rules = rules;
+    this.#seed = seed;
+  }
+
+  /** Zones that pods of the workflow are in, those whose pods cost most first. */
+  zones(): (string | null)[] {
+    const { problem, pods } = this.#moves.workflow;
+    const costs = new Map<string | null, number>();
+    for (const pod of pods.keys()) {
+      const { zone } = problem.nodes[this.#moves.nodeOf(pod)]!;
+      costs.set(zone, (costs.get(zone) ?? 0) + this.#moves.costOf(pod));
+    }
+    return [...costs].sort(([, a], [, b]) => b - a).map(([zone]) => zone);
+  }
+
+  /** But for one replica of each workload, one that is in that zone, else that which costs most, all stay. The moves that this would take. */
+  leaving(zone: string | null): PodMove[] {
+    const { problem } = this.#moves.workflow;
+    if (!this.#isPlannable) return [];
+    const { nodes } = problem;
+    const moving = this.#replicasOf(zone);
+    const fixed = problem.pods.map((pod, index) => {
+      if (moving.has(index)) return pod;
+      const allowed = new Uint8Array(nodes.length);
+      allowed[this.#moves.nodeOf(index)] = 1;
+      return { ...pod, allowed };
+    });
+    const assignment = this.#plan({ ...problem, pods: fixed });
+    if (assignment === null) return [];
+    return [...moving]
+      .map((pod) => ({ pod, node: assignment[pod]! }))
+      .filter(({ pod, node }) => node !== this.#moves.nodeOf(pod));
+  }
+
+  /** As a whole. Replicas are alike: one that is where the plan has another one stays. */
+  whole(): PodMove[] {
+    const { problem, pods } = this.#moves.workflow;
+    const assignment = this.#isPlannable ? this.#plan(problem) : null;
+    if (assignment === null) return [];
+    const moves: PodMove[] = [];
+    for (const replicas of Map.groupBy(pods.keys(), (pod) => pods[pod]!.owner).values()) {
+      const targets = replicas.map((pod) => assignment[pod]!);
+      const leaving = replicas.filter((pod) => {
+        const at = targets.indexOf(this.#moves.nodeOf(pod));
+        if (at >= 0) targets.splice(at, 1);
+        return at < 0;
+      });
+      moves.push(...leaving.map((pod, index) => ({ pod, node: targets[index]! })));
+    }
+    return moves;
+  }
+
+  get #isPlannable(): boolean {
+    const { problem, pods } = this.#moves.workflow;
+    return pods.length * problem.nodes.length <= MAX_PLANNED;
+  }
+
+  #plan(problem: PlanProblem): Int32Array | null {
+    const { bytesPerRequest, pressureShare, maxCpuUse } = this.#rules;
+    const limits = { seed: this.#seed, now: () => 0, deadlineMs: 1, effort: PLAN_EFFORT };
+    const found = plan(problem, { ...limits, bytesPerRequest, pressureShare, maxCpuUse });
+    return found.complete ? found.assignment : null;
+  }
+
+  #replicasOf(zone: string | null): Set<number> {
+    const { pods, problem } = this.#moves.workflow;
+    const first = new Map<
+      string,
+      { readonly pod: number; readonly isThere: boolean; readonly cost: number }
+    >();
+    for (const [pod, { owner }] of pods.entries()) {
+      const isThere = problem.nodes[this.#moves.nodeOf(pod)]!.zone === zone;
+      const one = { pod, isThere, cost: this.#moves.costOf(pod) };
+      const other = first.get(owner);
+      const isBetter =
+        other === undefined || (one.isThere === other.isThere ? one.cost > other.cost : one.isThere);
+      if (isBetter) first.set(owner, one);
+    }
+    return new Set([...first.values()].map(({ pod }) => pod));
+  }
+}
