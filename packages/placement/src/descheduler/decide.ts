@@ -65,6 +65,8 @@ interface Candidate {
   readonly runs: number;
 }
 
+type Outcome = "move" | StayReason;
+
 class Run {
   readonly #input: DescheduleInput;
   readonly #budgets: Budgets;
@@ -157,23 +159,24 @@ class Run {
     const campaign = memory.campaigns.get(key);
     if (campaign === undefined || isDone(campaign, uids)) return;
     const rest = restOf(workflow, campaign, this.#resolver(workflow));
-    const moved = rest === null ? 0 : this.#advance(workflow, rest, { halt, runs: rules.rounds });
-    const isHalted = rest !== null && halt !== null;
-    const next = afterRun(campaign, moved === 0 && !isHalted);
+    const outcomes = rest === null ? [] : this.#advance(workflow, rest, { halt, runs: rules.rounds });
+    // Who waits for a budget, or for the cluster to be well, will have their turn.
+    const isIdle = outcomes.every((outcome) => outcome === "infeasible");
+    const next = afterRun(campaign, isIdle);
     if (next !== null) this.#campaigns.set(key, next);
   }
 
   /**
    * As many moves of a larger one as the budgets let through: first those that others wait for, then the best.
-   * @returns how many are made
+   * @returns what became of each
    */
   #advance(
     workflow: WorkflowMoves,
     { moves, gain, cost }: Proposal,
     { halt, runs }: { readonly halt: Halt | null; readonly runs: number },
-  ): number {
+  ): Outcome[] {
     const left = new Set(moves);
-    const before = this.#moves.length;
+    const outcomes: Outcome[] = [];
     const each = { gain: gain / moves.length, cost: cost / moves.length };
     while (left.size > 0) {
       const steps = [...left].map((one) => ({ move: one, step: workflow.judge([one]) }));
@@ -189,11 +192,12 @@ class Run {
       const proposal = { moves: [move], ...each };
       const candidate = { in: workflow, proposal, isLarge: false, key: "", runs };
       const detail = `part of a larger move of ${moves.length} pods`;
-      if (halt !== null) this.#stay(candidate, "halted", halt.detail);
-      else if (step === null) this.#stay(candidate, "infeasible", `${detail}; not in this run`);
-      else this.#accepted(candidate, detail);
+      if (halt !== null) outcomes.push(this.#stay(candidate, "halted", halt.detail));
+      else if (step === null)
+        outcomes.push(this.#stay(candidate, "infeasible", `${detail}; not in this run`));
+      else outcomes.push(this.#accepted(candidate, detail));
     }
-    return this.#moves.length - before;
+    return outcomes;
   }
 
   /** What paid in the last run is asked again: a slightly better move must not make it begin anew. */
@@ -244,12 +248,14 @@ class Run {
     return largest;
   }
 
-  #consider(candidate: Candidate, halt: Halt | null, larger: Candidate | null): void {
+  /** @returns what became of it; null: another one of its pods was before it, or it is a larger one and has begun */
+  #consider(candidate: Candidate, halt: Halt | null, larger: Candidate | null): Outcome | null {
     const { in: workflow, runs, proposal } = candidate;
     const { rules } = this.#input;
     const { key } = workflow.workflow;
     // What a larger move has half done looks worth undoing.
-    if (this.#campaigns.has(key) || proposal.moves.some(({ pod }) => this.#isMoved(workflow, pod))) return;
+    if (this.#campaigns.has(key) || proposal.moves.some(({ pod }) => this.#isMoved(workflow, pod)))
+      return null;
     if (runs < rules.rounds)
       return this.#stay(candidate, "rounds", `it paid in ${runs} of ${rules.rounds} runs in a row`);
     if (halt !== null) return this.#stay(candidate, "halted", halt.detail);
@@ -265,10 +271,11 @@ class Run {
     }
     this.#campaigns.set(key, begunCampaign(movesOf(workflow, proposal)));
     this.#advance(workflow, proposal, { halt, runs });
+    return null;
   }
 
   /** Makes the moves if budgets, earlier moves and the cluster allow. @param detail of a part of a larger move, which need not gain by itself */
-  #accepted(candidate: Candidate, detail: string): void {
+  #accepted(candidate: Candidate, detail: string): Outcome {
     const { in: workflow, runs } = candidate;
     const pods = candidate.proposal.moves.map(({ pod }) => ({
       pod: workflow.workflow.pods[pod]!,
@@ -287,6 +294,7 @@ class Run {
     if (refused !== null) return this.#stay(candidate, "infeasible", refused);
     this.#budgets.spend(pods);
     this.#accept(workflow, proposal, runs, detail);
+    return "move";
   }
 
   #accept(workflow: WorkflowMoves, proposal: Proposal, runs: number, part: string): void {
@@ -347,7 +355,7 @@ class Run {
   }
 
   /** Each pod's line is about its best move: the first that was considered. */
-  #stay({ in: workflow, proposal, runs }: Candidate, decision: StayReason, detail: string): void {
+  #stay({ in: workflow, proposal, runs }: Candidate, decision: StayReason, detail: string): StayReason {
     const { pods, problem } = workflow.workflow;
     for (const { pod, node } of proposal.moves) {
       const { uid } = pods[pod]!;
@@ -357,6 +365,7 @@ class Run {
       const gain = proposal.gain / proposal.moves.length;
       this.#rows.set(uid, { ...row, to, gain, rounds: runs, decision, detail });
     }
+    return decision;
   }
 }
 

@@ -195,6 +195,16 @@ describe("where nodes are full", () => {
     expect(decision.memory.streaks.size).toBe(0);
   });
 
+  test("what has to wait for a budget isn't given up", () => {
+    let last = decide(chain(before), { ...rules, maxEvictions: 0 });
+    for (let run = 0; run < 8; run++) {
+      expect(last.moves).toEqual([]);
+      expect(last.memory.campaigns.size).toBe(1);
+      last = decide(chain(before), { ...rules, maxEvictions: 0 }, { memory: last.memory });
+    }
+    expect(moved(decide(chain(before), rules, { memory: last.memory }))).toEqual(["r-0 n3>n4"]);
+  });
+
   test("what was begun is over a while after somebody else has taken the room", () => {
     let last = decide(chain(before), rules);
     const taken = chain({ ...before, late: "n4" });
