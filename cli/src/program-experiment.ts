@@ -24,6 +24,11 @@ export function addExperiment(program: Command, print: Print, startScheduler: St
     .option("--out <folder>", "where results and report go", "experiment-results")
     .option("--only <label=value>", "only points with this label; may be said several times", label)
     .option(
+      "--contenders <names>",
+      "only these of the scenario's, with its baseline: default,isochrone",
+      names,
+    )
+    .option(
       "--jobs <number>",
       "cells of the model that are measured side by side",
       wholeNumber(1, MAX_JOBS),
@@ -41,6 +46,11 @@ export function addExperiment(program: Command, print: Print, startScheduler: St
     "% experiment figure-3 --ground both --only rttMs=100",
     "% experiment --quick",
   );
+}
+
+/** `default,isochrone` */
+function names(text: string): readonly string[] {
+  return text.split(",").map((name) => name.trim());
 }
 
 /** `users=300`, said several times. */

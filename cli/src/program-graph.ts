@@ -67,6 +67,7 @@ export function addPlan(program: Command, print: Print): void {
     .addOption(context())
     .option("--time <duration>", "time for each workflow's search", durationMs, 2_000)
     .option("--seed <number>", "seed of the search", wholeNumber(0, 2 ** 31), 1)
+    .option("--settings <file>", "the scheduler-plugin's settings: limits and costs are those of its planner")
     .addOption(server())
     .addOption(tokenFile())
     .addOption(caFile())

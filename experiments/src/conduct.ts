@@ -24,6 +24,8 @@ export interface ConductOptions extends ExperimentOptions {
   readonly out: string;
   /** As it was typed, for the report. */
   readonly command: string;
+  /** @default all of the scenario's */
+  readonly contenders?: readonly string[];
   /** Of the lab, in place of the scenario's: results must not depend on it. */
   readonly scale?: number;
 }
@@ -44,7 +46,7 @@ type Facts = Readonly<Record<string, Readonly<Record<string, string | number>>>>
 /** Throws ScenarioError before anything starts; rejects with the signal's reason when it is ended, and goes on there the next time. */
 export async function conduct(options: ConductOptions, deps: ConductDeps): Promise<Conducted> {
   const { file, quick, out, command } = options;
-  const scenario = withScale(loadScenario(file, { quick }), options.scale);
+  const scenario = withContenders(withScale(loadScenario(file, { quick }), options.scale), options);
   refuseEmpty(scenario, options);
   const folder = join(out, quick ? `${scenario.name}-quick` : scenario.name);
   const store = openStore(join(folder, "cells.jsonl"));
@@ -97,6 +99,19 @@ function refuseEmpty(scenario: Scenario, { file, only, grounds }: ConductOptions
     ? `points must have ${wanted.join(" and ")}, got none that ${grounds.join(" or ")} measures`
     : `grounds must have ${grounds.join(" or ")}, got none`;
   throw new ScenarioError(file, [{ line: 1, message }]);
+}
+
+function withContenders(scenario: Scenario, { file, contenders }: ConductOptions): Scenario {
+  if (contenders === undefined) return scenario;
+  const known = new Set<string>(scenario.contenders);
+  const wrong = contenders.find((id) => !known.has(id));
+  const message =
+    wrong !== undefined
+      ? `contenders must be of ${scenario.contenders.join(", ")}, got ${wrong}`
+      : `contenders must have the baseline ${scenario.baseline}, got ${contenders.join(", ")}`;
+  if (wrong !== undefined || !contenders.includes(scenario.baseline))
+    throw new ScenarioError(file, [{ line: 1, message }]);
+  return { ...scenario, contenders: scenario.contenders.filter((id) => contenders.includes(id)) };
 }
 
 function withScale(scenario: Scenario, scale: number | undefined): Scenario {

@@ -18,5 +18,6 @@ export { createDeschedulerTerm } from "./descheduler/term-alone.ts";
 export type { DeschedulerAlone, DeschedulerAloneOptions } from "./descheduler/term-alone.ts";
 export { plannerSettings } from "./planner/settings.ts";
 export type { PlannerConfig } from "./planner/settings.ts";
+export { spreadLimits } from "./planner/spread.ts";
 export { webhookSettings } from "./webhook/settings.ts";
 export type { WebhookConfig } from "./webhook/settings.ts";

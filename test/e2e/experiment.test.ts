@@ -111,6 +111,12 @@ describe("isochrone experiment", () => {
     const { code, stderr } = await experiment("figure-33");
     expect(code).toBe(2);
     expect(stderr).toMatch(/a scenario must be one of .*figure-3.* or a \.yaml file, got figure-33/);
+    expect((await experiment("figure-3", "--contenders", "default,isocrone")).stderr).toMatch(
+      /contenders must be of default, paper, .*, got isocrone/,
+    );
+    expect((await experiment("figure-3", "--contenders", "isochrone")).stderr).toMatch(
+      /contenders must have the baseline default, got isochrone/,
+    );
     expect((await experiment("figure-3", "--only", "users=7")).stderr).toMatch(
       /points must have users=7, got none/,
     );

@@ -20,6 +20,7 @@ export interface ExperimentOptions {
   readonly ground: "model" | "lab" | "both";
   readonly out: string;
   readonly only?: Readonly<Record<string, string>>;
+  readonly contenders?: readonly string[];
   readonly jobs: number;
   readonly scale?: number;
   readonly output: Format;
@@ -84,7 +85,7 @@ async function run(
   options: ExperimentOptions,
   kubeScheduler: KubeScheduler | null,
 ): Promise<Conducted> {
-  const { ground, quick = false, out, only = {}, jobs, scale } = options;
+  const { ground, quick = false, out, only = {}, contenders, jobs, scale } = options;
   const stop = new AbortController();
   const interrupt = (): void =>
     stop.abort(new CommandError("interrupted; the same command goes on from here"));
@@ -99,6 +100,7 @@ async function run(
         out,
         only,
         jobs,
+        ...(contenders === undefined ? {} : { contenders }),
         ...(scale === undefined ? {} : { scale }),
         grounds: ground === "both" ? ["model", "lab"] : [ground],
         command: commandLine(process.argv),

@@ -1,9 +1,13 @@
+import { readFileSync } from "node:fs";
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { SchedulingModel, workflowPlan } from "@isochrone/placement";
-import type { WorkflowPlanReport } from "@isochrone/placement";
+import type { WorkflowPlanInput, WorkflowPlanReport } from "@isochrone/placement";
+import { loadSettings, reasonOf, SettingsError } from "@isochrone/runtime";
+import { plannerSettings, schedulerPluginSettings, spreadLimits } from "@isochrone/scheduler-plugin";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { GraphClient } from "@isochrone/topology/client";
+import { parse } from "yaml";
 import { CommandError } from "../errors.ts";
 import { graphClientOf } from "../graph-client.ts";
 import type { GraphServerOptions } from "../graph-client.ts";
@@ -22,6 +26,8 @@ export interface PlanOptions extends GraphServerOptions {
   /** Milliseconds for each workflow's search. */
   readonly time: number;
   readonly seed: number;
+  /** File of the service's settings; variables of the environment count, too. @default the planner's defaults */
+  readonly settings?: string;
   /** Milliseconds between two looks; undefined: one. */
   readonly watch?: number;
   readonly output: Format;
@@ -34,10 +40,46 @@ export async function planCommand(
   print: (text: string) => void,
 ): Promise<void> {
   const client = graphClientOf(options);
-  await show(() => readPlans(client, namespace, options), options, print);
+  const planning = planningOf(options);
+  await show(() => readPlans(client, namespace, options, planning), options, print);
 }
 
-async function readPlans(client: GraphClient, namespace: string, options: PlanOptions): Promise<View> {
+type Planning = Required<Pick<WorkflowPlanInput, "spread" | "cost">>;
+
+/** As the planner that runs is set: with other limits its plans would be others. Throws CommandError. */
+function planningOf({ settings }: PlanOptions): Planning {
+  try {
+    const file = settings === undefined ? {} : parse(readFileSync(settings, "utf8"));
+    const { planner, scheduler } = loadSettings([plannerSettings, schedulerPluginSettings], {
+      env: process.env,
+      file: sectionsOf(file),
+    });
+    const { bytesPerRequest } = scheduler;
+    return { spread: spreadLimits(planner), cost: { bytesPerRequest, maxCpuUse: planner.maxCpuUse } };
+  } catch (error) {
+    const rule =
+      error instanceof SettingsError
+        ? "the settings of the planner are wrong"
+        : `--settings must be a readable YAML or JSON file, got ${settings}`;
+    throw new CommandError(`${rule}: ${reasonOf(error)}`, { cause: error, exitCode: 2 });
+  }
+}
+
+/** A service's file has other sections, too. */
+function sectionsOf(file: unknown): Record<string, Record<string, unknown>> {
+  const { planner = {}, scheduler = {} } = (file ?? {}) as {
+    planner?: Record<string, unknown>;
+    scheduler?: Record<string, unknown>;
+  };
+  return { planner, scheduler };
+}
+
+async function readPlans(
+  client: GraphClient,
+  namespace: string,
+  options: PlanOptions,
+  planning: Planning,
+): Promise<View> {
   const { value: cluster } = await client.cluster();
   const { value: list } = await client.workflows();
   const names = list.workflows
@@ -60,6 +102,7 @@ async function readPlans(client: GraphClient, namespace: string, options: PlanOp
       workflow: new WorkflowGraph(value),
       seed: options.seed,
       budgetMs: options.time,
+      ...planning,
       now: () => performance.now(),
     });
     if (report !== null) reports.push(report);

@@ -65,6 +65,19 @@ function reached(workloads: readonly PointWorkload[], entry: string): ReadonlySe
   return seen;
 }
 
+/** Stand-ins in the lab know their calls by callee. Where the lab measures, calls between the same two must be alike. */
+export function labMistakes({ workflow }: Point): readonly PointMistake[] {
+  return workflow.workloads.flatMap(({ name, calls }) =>
+    [...Map.groupBy(calls, ({ callee }) => callee)]
+      .filter(([, same]) => new Set(same.map((call) => JSON.stringify(call))).size > 1)
+      .map(([callee]): PointMistake => ({
+        part: "workflow",
+        workload: name,
+        message: `must make all its calls to ${callee} alike for the lab, got some with another size or probability`,
+      })),
+  );
+}
+
 function pinMistakes({ workflow, cluster }: Point): PointMistake[] {
   const nodes = new Set(cluster.nodes.map(({ name }) => name));
   return workflow.workloads

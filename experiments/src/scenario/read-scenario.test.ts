@@ -171,6 +171,16 @@ describe("a scenario", () => {
     expect(issuesWith(passage, replacement)[0]).toBe(message);
   });
 
+  it("refuses calls that the lab can't tell apart where it is to measure", () => {
+    const lab = "grounds: { model: { hopMs: 1 }, lab: { scale: 4, duration: 60s, trials: 1 } }";
+    expect(issuesWith("grounds: { model: { hopMs: 1 } }", lab)).toStrictEqual([
+      "22: workflow.workloads[1] (web) must make all its calls to db alike for the lab, got some with another size or probability",
+    ]);
+    expect(
+      readScenario(GOOD.replace("grounds: { model: { hopMs: 1 } }", lab).replace(", db]", "]"), "t.yaml"),
+    ).toMatchObject({ trials: 3 });
+  });
+
   it("refuses requests beyond the nodes' CPU", () => {
     expect(issuesWith("pinnedTo: b", "replicas: 9, requests: { cpu: 400m }")[0]).toBe(
       "17: workflow must not request more CPU than the nodes have: 10 pods request 3600m of 2500m",

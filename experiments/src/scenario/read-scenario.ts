@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
 import { axisPoints } from "./axes.ts";
 import type { AxisPoint } from "./axes.ts";
-import { callersFirst, pointMistakes } from "./check-point.ts";
+import { callersFirst, labMistakes, pointMistakes } from "./check-point.ts";
 import { ScenarioError } from "./errors.ts";
 import { Field } from "./field.ts";
 import type { Sheet } from "./field.ts";
@@ -209,7 +209,11 @@ function readPoint(plain: Field, axis: AxisPoint, file: string, sheet: Sheet): P
   // Of what couldn't be read, nothing more can be said.
   if (sheet.issues.length > before) return point;
   const workloads = root.get("workflow").get("workloads");
-  for (const { part, workload, message } of pointMistakes(point)) {
+  const hasLab = root.get("grounds").get("lab").isPresent;
+  for (const { part, workload, message } of [
+    ...pointMistakes(point),
+    ...(hasLab ? labMistakes(point) : []),
+  ]) {
     const item = workloads.list().find((each) => workload !== undefined && each.get("name").isText(workload));
     if (item === undefined) root.get(part).fail(`${workload === undefined ? "" : `${workload} `}${message}`);
     else item.fail(`(${workload}) ${message}`);

@@ -1,5 +1,8 @@
 import { readBehaviour } from "@isochrone/lab";
 import { describe, expect, it } from "vitest";
+import { cellsOf } from "../../run/cells.ts";
+import { listScenarios, scenarioFile } from "../../scenario/catalogue.ts";
+import { loadScenario } from "../../scenario/read-scenario.ts";
 import { callTo, pointOf, workloadOf } from "../testing/points.ts";
 import { annotationsOf, manifestOf } from "./manifest.ts";
 
@@ -32,6 +35,20 @@ describe("a point as a manifest of the lab", () => {
       throw new Error(message);
     };
     expect(readBehaviour(annotationsOf(entry, true), refuse).calls).toEqual(["b", "c"]);
+  });
+
+  it("makes a call as often as the workload does", () => {
+    const workloads = [workloadOf("a", { calls: [callTo("b"), callTo("b")] }), workloadOf("b")];
+    const { entry: made } = manifestOf(pointOf({ workloads, cores: [1] }));
+    expect(made.behaviour.calls).toEqual(["b", "b"]);
+    expect(made.callees).toEqual(["b"]);
+  });
+
+  it.each(listScenarios())("is one of each point that $name measures in the lab", ({ name }) => {
+    const scenario = loadScenario(scenarioFile(name)!, { quick: false });
+    const cells = cellsOf(scenario, { grounds: ["lab"], only: {} });
+    expect(cells.length).toBeGreaterThan(0);
+    for (const { point } of cells) expect(manifestOf(point).entry.name).toBe(point.workflow.entry);
   });
 
   it("says what the lab can't have", () => {

@@ -45,10 +45,14 @@ export interface WorkflowPlanInput extends Omit<RunningWorkflowInput, "podOf"> {
   /** All of the cluster. */
   readonly pods: readonly ApiObject[];
   readonly seed: number;
+  /** @default DEFAULT_PLAN_SETTINGS */
+  readonly cost?: CostSettings;
   /** For the search, milliseconds. */
   readonly budgetMs: number;
   readonly now: () => number;
 }
+
+type CostSettings = Partial<Pick<PlanSettings, "bytesPerRequest" | "maxCpuUse">>;
 
 /** The pods of a workflow that run, to be placed anew. */
 export interface RunningWorkflow {
@@ -59,11 +63,12 @@ export interface RunningWorkflow {
 
 /** Null for a workflow of which no pod runs. Nothing is changed. */
 export function workflowPlan(input: WorkflowPlanInput): WorkflowPlanReport | null {
-  const { pods, seed, budgetMs, now } = input;
+  const { pods, seed, budgetMs, now, cost = {} } = input;
   const byKey = new Map(pods.map((pod) => [keyOf(pod), pod]));
   const running = runningWorkflow({ ...input, podOf: (key) => byKey.get(key) });
   if (running === null) return null;
-  return workflowPlanReport(running, plan(running.problem, { seed, now, deadlineMs: now() + budgetMs }));
+  const found = plan(running.problem, { seed, now, deadlineMs: now() + budgetMs, ...cost });
+  return workflowPlanReport(running, found, cost);
 }
 
 /** What {@link workflowPlan} searches, for whoever searches elsewhere. Null for a workflow of which no pod runs. */
@@ -87,7 +92,7 @@ export function runningWorkflow(input: RunningWorkflowInput): RunningWorkflow | 
 export function workflowPlanReport(
   { problem, kept }: RunningWorkflow,
   found: Pick<Plan, "assignment" | "complete" | "traffic" | "networkKnown"> & { readonly cost: PlanCost },
-  options: Partial<Pick<PlanSettings, "bytesPerRequest" | "maxCpuUse">> = {},
+  options: CostSettings = {},
 ): WorkflowPlanReport {
   const current = Int32Array.from(problem.pods, (pod) => pod.current);
   const objective = createObjective(problem, options);

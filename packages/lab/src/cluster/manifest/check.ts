@@ -278,7 +278,8 @@ function checkCalls(
   const callees = new Map<string, string[]>();
   for (const { document, name, behaviour, entry } of drafts) {
     callees.set(name, []);
-    for (const service of behaviour.calls) {
+    // Who is called more than once is one callee.
+    for (const service of new Set(behaviour.calls)) {
       const workload = serving.get(service);
       if (workload === undefined)
         refuse(
