@@ -35,6 +35,8 @@ export type GroundName = GroundSettings["name"];
 
 /** Names what was done; to be raised when the protocol or the model changes so that old results say less than they seem to. */
 const VERSION = 3;
+/** The same of the lab alone. */
+const LAB_VERSION = 2;
 
 export interface CellChoice {
   readonly grounds: readonly GroundName[];
@@ -87,9 +89,16 @@ function cellOf(
     trial,
     loadSeed: seedOf(seed, point.id, trial, "load"),
     contenderSeed: seedOf(seed, point.id, trial, contender),
-    protocol,
+    protocol: ground.name === "lab" ? { ...protocol, ...labProtocol(protocol, ground.lab) } : protocol,
     findsOptimum: contender === baseline && point.changes.length > 0,
   };
+}
+
+function labProtocol(
+  protocol: Protocol,
+  { learnSeconds = protocol.learnSeconds }: LabSettings,
+): Pick<Protocol, "learnSeconds"> {
+  return { learnSeconds };
 }
 
 /** Its times are the wall's, and said in full: nothing is waited for. */
@@ -112,7 +121,7 @@ export function cellHash(cell: Cell, by: string, settings: string): string {
     only: _only,
     ...lab
   } = cell.ground.name === "lab" ? cell.ground.lab : ({} as LabSettings);
-  const ground = cell.ground.name === "lab" ? { name: "lab", lab } : cell.ground;
+  const ground = cell.ground.name === "lab" ? { name: "lab", lab, version: LAB_VERSION } : cell.ground;
   const text = JSON.stringify({ ...cell, ground, by, settings, version: VERSION });
   return createHash("sha256").update(text).digest("hex").slice(0, 20);
 }

@@ -48,6 +48,12 @@ describe("cells", () => {
   it("of the lab are those it names, with its times and trials", () => {
     const lab = cellsOf(tiny(), { grounds: ["lab"], only: {} });
     expect(lab).toHaveLength(2);
+    expect(lab[0]!.protocol.learnSeconds).toBe(1);
+    const longer = (text: string): string => text.replace("scale: 2,", "scale: 2, learn: 8s,");
+    expect(
+      cellsOf(tiny(longer), ALL).map(({ ground, protocol }) => [ground.name, protocol.learnSeconds]),
+    ).toContainEqual(["lab", 8]);
+    expect(cellsOf(tiny(longer), { grounds: ["model"], only: {} })[0]!.protocol.learnSeconds).toBe(1);
     expect(lab[0]!.point).toMatchObject({ id: "rttMs=10", load: { warmUpSeconds: 3, durationSeconds: 5 } });
   });
 

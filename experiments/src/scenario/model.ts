@@ -186,6 +186,8 @@ export interface LabSettings {
   readonly only: readonly Labels[];
   /** Of the wall, as all that the lab takes: in slow motion connections need longer to be open and wide. Absent: the load's. */
   readonly warmUpSeconds?: number;
+  /** Of the protocol, in place of the scenario's: at scale S a second has 1/S of the requests, and rare calls may not be among them. */
+  readonly learnSeconds?: number;
   readonly durationSeconds: number;
   readonly trials: number;
 }

@@ -176,7 +176,7 @@ function readLabels(field: Field): Labels {
 }
 
 function readLab(field: Field, points: readonly Labels[]): LabSettings {
-  field.map("scale", "only", "warmUp", "duration", "trials");
+  field.map("scale", "only", "learn", "warmUp", "duration", "trials");
   const only = field
     .get("only")
     .list()
@@ -187,6 +187,7 @@ function readLab(field: Field, points: readonly Labels[]): LabSettings {
   return {
     scale: field.get("scale").number({ min: 1, max: MAX_LAB_SCALE }),
     only: only.map(({ labels }) => labels),
+    ...(field.get("learn").isPresent ? { learnSeconds: field.get("learn").seconds({ above: 0 }) } : {}),
     ...(field.get("warmUp").isPresent ? { warmUpSeconds: field.get("warmUp").seconds({ min: 0 }) } : {}),
     durationSeconds: field.get("duration").seconds({ above: 0 }),
     trials: field.get("trials").number({ min: 1, max: MAX_TRIALS, whole: true }),

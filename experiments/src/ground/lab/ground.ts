@@ -15,8 +15,8 @@ import { BoundPods } from "./bound-pods.ts";
 import { annotationsOf, manifestOf } from "./manifest.ts";
 import { bestLinks, createLinks } from "./links.ts";
 import type { LinkKind, Links } from "./links.ts";
-import { channelKey, trafficOf } from "./sidecar-traffic.ts";
-import type { ChannelTotals } from "./sidecar-traffic.ts";
+import { channelKey, trafficBetween, trafficOf } from "./sidecar-traffic.ts";
+import type { ChannelTotals, PodTraffic } from "./sidecar-traffic.ts";
 
 const READY_WITHIN_MS = 60_000;
 /** Before the first stretch: connections come up with the first requests, each paying a round trip more. */
@@ -152,7 +152,7 @@ interface Totals {
   readonly atMs: number;
   /** By pod of the lab. */
   readonly workedMs: ReadonlyMap<string, number>;
-  readonly traffic: ReadonlyMap<string, ChannelTotals>;
+  readonly traffic: PodTraffic;
 }
 
 class LabRun implements Running {
@@ -255,7 +255,8 @@ class LabRun implements Running {
 
   async #totals(): Promise<Totals> {
     const { cluster } = this.#parts;
-    const traffic = trafficOf(await cluster.sidecarPages());
+    const pages = await cluster.sidecarPages();
+    const traffic = new Map([...pages].map(([pod, page]) => [pod, trafficOf(page)]));
     return { atMs: systemClock.monotonic(), workedMs: cluster.workedMs(), traffic };
   }
 
@@ -270,11 +271,12 @@ class LabRun implements Running {
       workedMs.set(workload, (workedMs.get(workload) ?? 0) + since);
     }
     const edges = workloads.flatMap(({ name, calls }) => calls.map(({ callee }) => channelKey(name, callee)));
+    const traffic = trafficBetween(before.traffic, after.traffic);
     const counted = (edge: number, field: keyof ChannelTotals): number => {
       const key = edges[edge]!;
       // Sidecars count by pair: what several calls of a pair made together is the first one's.
       if (edges.indexOf(key) < edge) return 0;
-      return Math.max(0, (after.traffic.get(key)?.[field] ?? 0) - (before.traffic.get(key)?.[field] ?? 0));
+      return traffic.get(key)?.[field] ?? 0;
     };
     return observe(point.workflow, this.#state.present(), {
       seconds: (after.atMs - before.atMs) / 1000 / scale,

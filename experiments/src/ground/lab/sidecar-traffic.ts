@@ -14,11 +14,31 @@ const LINE = /^(\w+)\{(.*)\} (\S+)$/;
 /** Key of a channel in the totals. */
 export const channelKey = (source: string, target: string): string => `${source} ${target}`;
 
-/** Totals by channel over the pages of all sidecars, as the calling side counted them. */
-export function trafficOf(pages: readonly string[]): ReadonlyMap<string, ChannelTotals> {
+/** What a sidecar's page has counted, by channel, as the calling side does. */
+export function trafficOf(page: string): ReadonlyMap<string, ChannelTotals> {
   const totals = new Map<string, ChannelTotals>();
-  for (const page of pages) addPage(page, totals);
+  addPage(page, totals);
   return totals;
+}
+
+/** By pod. */
+export type PodTraffic = ReadonlyMap<string, ReadonlyMap<string, ChannelTotals>>;
+
+/**
+ * What was counted in between, over all pods. Pod by pod: one that is gone takes its counters with it, and a sum over pods would fall, or hide what its
+ * successor has counted.
+ */
+export function trafficBetween(before: PodTraffic, after: PodTraffic): ReadonlyMap<string, ChannelTotals> {
+  const sums = new Map<string, ChannelTotals>();
+  for (const [pod, channels] of after)
+    for (const [key, { requests, bytes }] of channels) {
+      const known = before.get(pod)?.get(key) ?? { requests: 0, bytes: 0 };
+      const sum = sums.get(key) ?? { requests: 0, bytes: 0 };
+      sum.requests += requests - known.requests;
+      sum.bytes += bytes - known.bytes;
+      sums.set(key, sum);
+    }
+  return sums;
 }
 
 function addPage(text: string, totals: Map<string, ChannelTotals>): void {

@@ -205,9 +205,9 @@ export class LabCluster {
     return this.#load.report(options.lastMs);
   }
 
-  /** The sidecars' metrics pages as they say them themselves: also where this process can't reach their addresses. */
-  async sidecarPages(): Promise<string[]> {
-    return (await Promise.all(this.#kubelets.map((kubelet) => kubelet.sidecarPages()))).flat();
+  /** The sidecars' metrics pages by pod, as they say them themselves: also where this process can't reach their addresses. */
+  async sidecarPages(): Promise<ReadonlyMap<string, string>> {
+    return new Map((await Promise.all(this.#kubelets.map((kubelet) => kubelet.sidecarPages()))).flat());
   }
 
   /** Every single request of so much time from the end of the last stretch on; answered when all of them are. One stretch at a time. */

@@ -136,10 +136,12 @@ export class Kubelet {
     );
   }
 
-  /** Metrics pages of its pods' sidecars; those that don't answer are left out. */
-  async sidecarPages(): Promise<string[]> {
-    const pages = await Promise.all([...this.#runners.values()].map((runner) => runner.sidecarPage()));
-    return pages.filter((page) => page !== null);
+  /** Metrics pages of its pods' sidecars, by pod; those that don't answer are left out. */
+  async sidecarPages(): Promise<[pod: string, page: string][]> {
+    const pages = await Promise.all(
+      [...this.#runners].map(async ([pod, runner]) => [pod, await runner.sidecarPage()] as const),
+    );
+    return pages.flatMap(([pod, page]) => (page === null ? [] : [[pod, page]]));
   }
 
   /** Adds what this node's applications received, ended ones included, by target and source. */
