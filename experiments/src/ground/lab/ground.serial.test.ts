@@ -54,6 +54,17 @@ describe("the lab", () => {
     expect(traffic[0]!.bytesPerSecond / traffic[0]!.requestsPerSecond).toBeCloseTo(3_100, -2);
   });
 
+  it("sees what a moved pod says while its predecessor takes its counters away", async () => {
+    const point = pointOf({ workloads: pair(1), cores: [1, 1], rttMs: 20, load: { users: 20 } });
+    const running = await start(point, { n1: ["a-0"], n2: ["b-0"] }, 4);
+    await running.run(8);
+    await running.move([{ pod: "a-0", from: "n1", to: "n2" }]);
+    await running.run(2);
+    // It had counted 40 and more; its successor counts 30.
+    await running.run(6);
+    expect(running.observe().traffic[0]!.requestsPerSecond).toBeGreaterThan(5);
+  });
+
   it("counts users' way, follows changes of latency and calls, and moves pods", async () => {
     const changes = [
       { kind: "region-latency", atSeconds: 0, region: "r2", factor: 3 },
