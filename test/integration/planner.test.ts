@@ -193,6 +193,9 @@ describe.runIf(support.supported)("the planner", () => {
     };
     const together = await plan("service: { port: 1 }\nplanner: { minNodes: 1, minZones: 1 }\n");
     expect(together.best.network).toBe(0);
+    await expect(plan("nothing but words\n")).rejects.toThrow(
+      /--settings must be a readable YAML or JSON file/,
+    );
     await expect(plan("planner: { minNodes: many }\n")).rejects.toThrow(
       /the settings of the planner are wrong: [^]*minNodes/,
     );

@@ -1,9 +1,8 @@
 import { busSettings } from "@isochrone/bus/settings";
 import type { BusSettings } from "@isochrone/bus/settings";
-import { loadSettings, reasonOf, SettingsError } from "@isochrone/runtime";
-import { existsSync, readFileSync } from "node:fs";
+import { loadSettings } from "@isochrone/runtime";
+import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { parse } from "yaml";
 import { GROUPS } from "../doctor/finding.ts";
 import type { Finding, Group, Severity } from "../doctor/finding.ts";
 import { examine } from "../doctor/run.ts";
@@ -13,6 +12,7 @@ import { clusterCredentials, openStoreWith } from "../kubernetes.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
 import { createProgress } from "../output/progress.ts";
+import { fromSettingsFile } from "../settings-file.ts";
 
 export interface DoctorOptions {
   readonly only?: readonly Group[];
@@ -96,23 +96,13 @@ function openCluster({ kubeconfig, context }: DoctorOptions) {
 
 /** null: Kafka isn't the bus, as far as we are told. Throws CommandError. */
 function readBus({ settings, kafka }: DoctorOptions): BusSettings | null {
-  try {
-    const file =
-      settings === undefined ? {} : (parse(readFileSync(settings, "utf8")) as { bus?: object } | null);
-    const named = kafka === undefined ? {} : { kind: "kafka", brokers: kafka };
-    const { bus } = loadSettings([busSettings], {
-      env: process.env,
-      file: { bus: { ...file?.bus } },
-      overrides: { bus: named },
-    });
-    return bus.kind === "kafka" ? bus : null;
-  } catch (error) {
-    const rule =
-      error instanceof SettingsError
-        ? "the settings of Kafka are wrong"
-        : `--settings must be a readable YAML or JSON file, got ${settings}`;
-    throw new CommandError(`${rule}: ${reasonOf(error)}`, { cause: error, exitCode: 2 });
-  }
+  const named = kafka === undefined ? {} : { kind: "kafka", brokers: kafka };
+  const overrides = { bus: named };
+  const whose = { of: "Kafka", sections: ["bus"] };
+  const { bus } = fromSettingsFile(settings, whose, (file) =>
+    loadSettings([busSettings], { env: process.env, file, overrides }),
+  );
+  return bus.kind === "kafka" ? bus : null;
 }
 
 function countsOf(findings: readonly Finding[]): Record<Severity, number> {

@@ -1,13 +1,11 @@
-import { readFileSync } from "node:fs";
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { SchedulingModel, workflowPlan } from "@isochrone/placement";
 import type { WorkflowPlanInput, WorkflowPlanReport } from "@isochrone/placement";
-import { loadSettings, reasonOf, SettingsError } from "@isochrone/runtime";
+import { loadSettings } from "@isochrone/runtime";
 import { plannerSettings, schedulerPluginSettings, spreadLimits } from "@isochrone/scheduler-plugin";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { GraphClient } from "@isochrone/topology/client";
-import { parse } from "yaml";
 import { CommandError } from "../errors.ts";
 import { graphClientOf } from "../graph-client.ts";
 import type { GraphServerOptions } from "../graph-client.ts";
@@ -16,6 +14,7 @@ import type { Format } from "../output/format.ts";
 import { show } from "../output/show.ts";
 import type { View } from "../output/show.ts";
 import { table } from "../output/table.ts";
+import { fromSettingsFile } from "../settings-file.ts";
 
 export interface PlanOptions extends GraphServerOptions {
   readonly kubeconfig?: string;
@@ -48,30 +47,13 @@ type Planning = Required<Pick<WorkflowPlanInput, "spread" | "cost">>;
 
 /** As the planner that runs is set: with other limits its plans would be others. Throws CommandError. */
 function planningOf({ settings }: PlanOptions): Planning {
-  try {
-    const file = settings === undefined ? {} : parse(readFileSync(settings, "utf8"));
-    const { planner, scheduler } = loadSettings([plannerSettings, schedulerPluginSettings], {
-      env: process.env,
-      file: sectionsOf(file),
-    });
-    const { bytesPerRequest } = scheduler;
-    return { spread: spreadLimits(planner), cost: { bytesPerRequest, maxCpuUse: planner.maxCpuUse } };
-  } catch (error) {
-    const rule =
-      error instanceof SettingsError
-        ? "the settings of the planner are wrong"
-        : `--settings must be a readable YAML or JSON file, got ${settings}`;
-    throw new CommandError(`${rule}: ${reasonOf(error)}`, { cause: error, exitCode: 2 });
-  }
-}
-
-/** A service's file has other sections, too. */
-function sectionsOf(file: unknown): Record<string, Record<string, unknown>> {
-  const { planner = {}, scheduler = {} } = (file ?? {}) as {
-    planner?: Record<string, unknown>;
-    scheduler?: Record<string, unknown>;
-  };
-  return { planner, scheduler };
+  const whose = { of: "the planner", sections: ["planner", "scheduler"] };
+  return fromSettingsFile(settings, whose, (file) => {
+    const sections = [plannerSettings, schedulerPluginSettings] as const;
+    const { planner, scheduler } = loadSettings(sections, { env: process.env, file });
+    const cost = { bytesPerRequest: scheduler.bytesPerRequest, maxCpuUse: planner.maxCpuUse };
+    return { spread: spreadLimits(planner), cost };
+  });
 }
 
 async function readPlans(

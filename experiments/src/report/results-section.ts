@@ -12,8 +12,8 @@ import { lossesOf, uncomparedOf } from "./losses.ts";
 import { optimumSection } from "./optimum-section.ts";
 import { overallSection } from "./overall-section.ts";
 import { median, recoveriesOf } from "./recovery.ts";
-import { steadySection } from "./steady-section.ts";
 import type { Recovery } from "./recovery.ts";
+import { steadySection } from "./steady-section.ts";
 
 const MOST_LOSSES = 40;
 const NOTHING = "\u2013";

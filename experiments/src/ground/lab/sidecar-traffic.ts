@@ -17,7 +17,17 @@ export const channelKey = (source: string, target: string): string => `${source}
 /** What a sidecar's page has counted, by channel, as the calling side does. */
 export function trafficOf(page: string): ReadonlyMap<string, ChannelTotals> {
   const totals = new Map<string, ChannelTotals>();
-  addPage(page, totals);
+  for (const line of page.split("\n")) {
+    const [, family = "", labels = "", value] = LINE.exec(line) ?? [];
+    const field = FAMILIES[family as keyof typeof FAMILIES];
+    if (field === undefined || !labels.includes(`reporter="source"`)) continue;
+    const source = labelValue(labels, "source_workload");
+    const target = labelValue(labels, "destination_service_name");
+    const key = channelKey(source, target);
+    const channel = totals.get(key) ?? { requests: 0, bytes: 0 };
+    channel[field] += Number(value);
+    totals.set(key, channel);
+  }
   return totals;
 }
 
@@ -39,20 +49,6 @@ export function trafficBetween(before: PodTraffic, after: PodTraffic): ReadonlyM
       sums.set(key, sum);
     }
   return sums;
-}
-
-function addPage(text: string, totals: Map<string, ChannelTotals>): void {
-  for (const line of text.split("\n")) {
-    const [, family = "", labels = "", value] = LINE.exec(line) ?? [];
-    const field = FAMILIES[family as keyof typeof FAMILIES];
-    if (field === undefined || !labels.includes(`reporter="source"`)) continue;
-    const source = labelValue(labels, "source_workload");
-    const target = labelValue(labels, "destination_service_name");
-    const key = channelKey(source, target);
-    const channel = totals.get(key) ?? { requests: 0, bytes: 0 };
-    channel[field] += Number(value);
-    totals.set(key, channel);
-  }
 }
 
 function labelValue(labels: string, name: string): string {

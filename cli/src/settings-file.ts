@@ -1,0 +1,35 @@
+// Settings of a service, as a command is told of them: from its file, and the environment.
+import { readFileSync } from "node:fs";
+import { reasonOf, SettingsError } from "@isochrone/runtime";
+import { parse } from "yaml";
+import { CommandError } from "./errors.ts";
+
+export type SettingsSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/**
+ * Loads what the named sections of the file say; a service's file has others, too. Throws CommandError when the file can't be read, or `load` finds
+ * settings that are wrong.
+ * @param path undefined: no file
+ * @param of whose settings they are, for the error
+ */
+export function fromSettingsFile<T>(
+  path: string | undefined,
+  { of, sections }: { readonly of: string; readonly sections: readonly string[] },
+  load: (file: SettingsSections) => T,
+): T {
+  try {
+    return load(path === undefined ? {} : sectionsOf(path, sections));
+  } catch (error) {
+    const rule =
+      error instanceof SettingsError
+        ? `the settings of ${of} are wrong`
+        : `--settings must be a readable YAML or JSON file, got ${path}`;
+    throw new CommandError(`${rule}: ${reasonOf(error)}`, { cause: error, exitCode: 2 });
+  }
+}
+
+function sectionsOf(path: string, sections: readonly string[]): SettingsSections {
+  const file = (parse(readFileSync(path, "utf8")) ?? {}) as Record<string, Record<string, unknown> | null>;
+  if (typeof file !== "object" || Array.isArray(file)) throw new TypeError("it must have sections by name");
+  return Object.fromEntries(sections.map((name) => [name, file[name] ?? {}]));
+}
