@@ -165,6 +165,12 @@ function registerSizes(
     "Bandwidth tests whose rate can't be: 0, or beyond every network.",
     () => intake.refusedRates,
   );
+  counter(
+    registry,
+    "isochrone_aggregator_graph_figures_dropped_total",
+    "Figures that graphs show as unknown because their schema would refuse them. Ingest refuses such values before: above 0 is a fault of the aggregator.",
+    () => tables.figures.dropped,
+  );
   const skew = new Gauge({
     name: "isochrone_aggregator_source_clock_skew_seconds",
     help: "Arrival less sent-at of a source's newest record: the error of its clock, and the delay of the way.",

@@ -17,6 +17,7 @@ export interface SchedulerMetrics {
   readonly neutralParts: Counter<"part">;
   readonly graphAge: Gauge<"graph">;
   readonly graphRefreshFailures: Counter<"reason">;
+  readonly graphPartsDropped: Counter<"kind">;
   readonly ledgerEntries: Gauge;
   readonly canary: CanaryMetrics;
   readonly droppedEvents: Counter<"reason">;
@@ -77,6 +78,12 @@ export function createSchedulerMetrics(registry: Registry): SchedulerMetrics {
       name: "isochrone_scheduler_graph_refresh_failures_total",
       help: "Refreshes of the graphs that failed, by reason.",
       labelNames: ["reason"],
+      registers,
+    }),
+    graphPartsDropped: new Counter({
+      name: "isochrone_scheduler_graph_parts_dropped_total",
+      help: "Nodes, links and other parts of graphs that were left out on reading because they break the graphs' rules, by kind.",
+      labelNames: ["kind"],
       registers,
     }),
     ledgerEntries: new Gauge({

@@ -368,6 +368,7 @@ function pollGraphs(
     clock: deps.clock,
     logger: deps.logger,
     onFailure: (reason) => metrics.graphRefreshFailures.inc({ reason }),
+    onDropped: (kind, count) => metrics.graphPartsDropped.inc({ kind }, count),
   });
 }
 

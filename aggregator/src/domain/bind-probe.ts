@@ -44,8 +44,8 @@ class RttSink implements Sink {
     return this.#link.live;
   }
 
-  exponentialHistogram(point: PointTime, data: ExponentialHistogramData): void {
-    this.#link.addRtt(point, data);
+  exponentialHistogram(point: PointTime, data: ExponentialHistogramData): boolean {
+    return this.#link.addRtt(point, data);
   }
 }
 

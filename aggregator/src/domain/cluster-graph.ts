@@ -1,9 +1,10 @@
-import type { Method } from "@isochrone/telemetry";
+import { MAX_RTT_SECONDS, type Method } from "@isochrone/telemetry";
 import type { ClusterGraphSnapshot, ClusterNode, Link } from "@isochrone/topology";
 import { BandwidthWalk, type LinkBandwidth, type NodeNetwork } from "./bandwidth-view.ts";
 import type { Pair, PairBandwidth } from "./bandwidth.ts";
 import type { ClusterState, NodeState } from "./cluster-state.ts";
 import type { Coordinates } from "./coordinates.ts";
+import type { Figures } from "./figures.ts";
 import type { LinkPane } from "./link-counts.ts";
 import type { LinkState } from "./links.ts";
 import { allSteps } from "./steps.ts";
@@ -26,6 +27,8 @@ export interface GraphStamp {
 /** Nodes and links between two steps: a few milliseconds' work. */
 const NODES_PER_STEP = 500;
 const LINKS_PER_STEP = 500;
+/** Of a round trip and of differences between two. A bucket's middle may lie above the largest value by its width. */
+const MAX_MS = MAX_RTT_SECONDS * 1000 * 1.02;
 /** Up to so many nodes, pairs of which nothing but a declaration is known are listed too: there can be as many as pairs. */
 const MAX_NODES_WITH_DECLARED_LINKS = 64;
 
@@ -52,7 +55,7 @@ export function* clusterGraphSteps(
 ): Generator<void, ClusterGraphSnapshot> {
   const { shape } = tables;
   const panes = panesOf(shape, window);
-  const context = { shape, rule, nowMs, panes, textOf: rememberingText() };
+  const context = { shape, rule, nowMs, panes, figures: tables.figures, textOf: rememberingText() };
   const nodes: ClusterNode[] = [];
   for (const node of cluster.nodes) {
     nodes.push(buildNode(node, tables, nowMs, window, coordinates));
@@ -143,14 +146,15 @@ function buildNode(
   coordinates: Coordinates | null,
 ): ClusterNode {
   const usage = tables.nodes.get(node.name);
-  const cores = usage?.cpu(nowMs, window) ?? null;
-  const bytes = usage?.memory(nowMs, window) ?? null;
+  const { figures } = tables;
+  const cores = figures.of(usage?.cpu(nowMs, window) ?? null);
+  const bytes = figures.of(usage?.memory(nowMs, window) ?? null);
   return {
     ...node,
     availableCpuMillicores: available(node.allocatableCpuMillicores, cores === null ? null : cores * 1000),
     availableMemoryBytes: available(node.allocatableMemoryBytes, bytes),
-    networkReceiveBitsPerSecond: usage?.network("receive", nowMs, window) ?? null,
-    networkTransmitBitsPerSecond: usage?.network("transmit", nowMs, window) ?? null,
+    networkReceiveBitsPerSecond: figures.of(usage?.network("receive", nowMs, window) ?? null),
+    networkTransmitBitsPerSecond: figures.of(usage?.network("transmit", nowMs, window) ?? null),
     coordinate: coordinates?.coordinateOf(node.name) ?? null,
     usageAgeSeconds: ageSeconds(usage?.newestMs, nowMs),
   };
@@ -185,24 +189,25 @@ interface LinkContext {
   readonly rule: CostRule;
   readonly nowMs: number;
   readonly panes: number;
+  readonly figures: Figures;
   readonly textOf: (timeMs: number) => string;
 }
 
 function buildLink(
   link: LinkState,
   bandwidth: LinkBandwidth,
-  { shape, rule, nowMs, panes, textOf }: LinkContext,
+  { shape, rule, nowMs, panes, figures, textOf }: LinkContext,
 ): Link {
   const pane = link.read(nowMs, panes);
-  const rttMs = rttOf(pane);
+  const rttMs = rttOf(pane, figures);
   return {
     ...link.key,
     rttMs,
-    lossRatio: pane === null ? null : lossRatioOf(pane),
+    lossRatio: pane === null ? null : figures.of(lossRatioOf(pane), 1),
     jitterMs:
       pane === null || pane.variationCount === 0
         ? null
-        : (pane.variationSeconds / pane.variationCount) * 1000,
+        : figures.of((pane.variationSeconds / pane.variationCount) * 1000, MAX_MS),
     ...bandwidth,
     costMs: rule.methods.includes(link.key.method) ? rttMs[rule.quantile] : null,
     errorMs: null,
@@ -220,15 +225,13 @@ function lossRatioOf({ received, lost, sendErrors }: LinkPane): number | null {
   return decided === 0 ? null : failed / decided;
 }
 
-function rttOf(pane: LinkPane | null): Link["rttMs"] {
+function rttOf(pane: LinkPane | null, figures: Figures): Link["rttMs"] {
   const rtt = pane?.rtt ?? null;
   if (rtt === null || rtt.count === 0) return { p50: null, p90: null, p99: null, mean: null, count: 0 };
   const { p50, p90, p99 } = rtt.percentiles();
+  const toMs = (seconds: number | null): number | null =>
+    seconds === null ? null : figures.of(seconds * 1000, MAX_MS);
   return { p50: toMs(p50), p90: toMs(p90), p99: toMs(p99), mean: toMs(rtt.mean), count: rtt.count };
-}
-
-function toMs(seconds: number | null): number | null {
-  return seconds === null ? null : seconds * 1000;
 }
 
 /** Null for what was never seen. Event times may lie a little ahead: that is an age of 0. */

@@ -1,4 +1,4 @@
-import type { CoordinateFit } from "@isochrone/topology";
+import { figureOrNull, type CoordinateFit } from "@isochrone/topology";
 
 /** What an estimate says of a pair: `errorMs` is half the width of its 90 % interval. */
 export interface PairEstimate {
@@ -45,7 +45,7 @@ export class Coordinates {
     let published = this.#published.get(node);
     if (published === undefined) {
       const coordinate = this.#model.coordinateOf(node);
-      published = coordinate === null ? null : coordinate.map((ms) => Math.round(ms * DECIMALS) / DECIMALS);
+      published = coordinate === null ? null : publishedOf(coordinate);
       this.#published.set(node, published);
     }
     return published;
@@ -54,9 +54,8 @@ export class Coordinates {
   /** Numbers that are none, or below 0, are no estimate. */
   estimate(source: string, target: string): PairEstimate | null {
     const estimate = this.#model.estimate(source, target);
-    if (estimate === null || !(estimate.rttMs >= 0 && Number.isFinite(estimate.rttMs))) return null;
-    const { rttMs, errorMs } = estimate;
-    return { rttMs, errorMs: errorMs !== null && errorMs >= 0 && Number.isFinite(errorMs) ? errorMs : null };
+    const rttMs = figureOrNull(estimate?.rttMs ?? null);
+    return rttMs === null ? null : { rttMs, errorMs: figureOrNull(estimate!.errorMs) };
   }
 
   /** Of the samples. */
@@ -70,8 +69,14 @@ export class Coordinates {
       fittedAt: new Date(sampledMs).toISOString(),
       ageSeconds: this.ageMs(nowMs) / 1000,
       pairs,
-      medianRelativeError,
-      p90RelativeError,
+      medianRelativeError: figureOrNull(medianRelativeError),
+      p90RelativeError: figureOrNull(p90RelativeError),
     };
   }
+}
+
+/** Null for what isn't a place: a number that is none, or absurd. */
+function publishedOf(coordinate: readonly number[]): number[] | null {
+  const published = coordinate.map((ms) => Math.round(ms * DECIMALS) / DECIMALS + 0);
+  return published.every((ms) => figureOrNull(Math.abs(ms)) !== null) ? published : null;
 }

@@ -80,8 +80,8 @@ class Binding {
   }
 }
 
-/** Series of sources that have spent their budget: theirs alone are forgotten for the lack of room. */
-const QUARANTINED_SERIES = 4096;
+/** A new series costs its source as many of its budget as it takes of these. */
+const BYTES_PER_SERIES = 256;
 
 /** A series that had no point for so many whole windows is forgotten, as what it fed is by then. */
 const SERIES_WINDOWS = 2;
@@ -95,7 +95,6 @@ export class Ingest implements MetricsVisitor {
   readonly #decoder: MetricsDecoder;
   readonly #tracks: CounterTracks;
   readonly #missing: MissingCounters;
-  #quarantine: MetricsDecoder | null = null;
   readonly #budgets: SeriesBudgets;
   readonly #sequences: RecordSequences;
   readonly #dropped: DroppedReports;
@@ -197,7 +196,7 @@ export class Ingest implements MetricsVisitor {
     this.#newestTimeMs = Number.NEGATIVE_INFINITY;
     if (!this.#openRecord(record, nowMs, isReplay)) return this.#refusedReason;
     try {
-      this.#decoderNow().decode(record.value, this);
+      this.#decoder.decode(record.value, this);
     } catch (error) {
       if (!(error instanceof OtlpError)) throw error;
       this.#refuseRecord(error.code, error.message);
@@ -207,11 +206,6 @@ export class Ingest implements MetricsVisitor {
       this.#missing.look(this.#source, { timeMs: this.#newestTimeMs, offsetMs, clockGeneration });
     }
     return this.#refusedReason;
-  }
-
-  #decoderNow(): MetricsDecoder {
-    if (this.#budget.left > 0) return this.#decoder;
-    return (this.#quarantine ??= this.#createDecoder(Math.min(QUARANTINED_SERIES, this.#options.maxSeries)));
   }
 
   #createDecoder(maxSeries: number): MetricsDecoder {
@@ -245,7 +239,14 @@ export class Ingest implements MetricsVisitor {
     const sink = this.#open(series, startMs, timeMs);
     if (sink === null) return;
     if (sink.exponentialHistogram === undefined) this.#tally.ignored++;
-    else sink.exponentialHistogram(this.#point, data);
+    else if (!sink.exponentialHistogram(this.#point, data)) this.#refusePoint("out_of_range", series.name);
+  }
+
+  /** False: the source has brought too many. Its known ones go on. */
+  admits(bytes: number): boolean {
+    if (this.#budget.left <= 0) return false;
+    this.#budget.left -= Math.ceil(bytes / BYTES_PER_SERIES);
+    return true;
   }
 
   refused(reason: Refusal, metricName: string): void {
@@ -280,7 +281,6 @@ export class Ingest implements MetricsVisitor {
     if (nowMs - this.#sweptMs < this.#tables.shape.windowMs) return;
     this.#sweptMs = nowMs;
     this.#decoder.forgetUnused(SERIES_WINDOWS);
-    this.#quarantine?.forgetUnused(SERIES_WINDOWS);
   }
 
   #identify(identity: RecordIdentity, { headers, appendedAtMs }: IncomingRecord, isReplay: boolean): boolean {
@@ -310,10 +310,6 @@ export class Ingest implements MetricsVisitor {
       return null;
     }
     const binding = this.#bindingOf(series);
-    if (binding === null) {
-      this.#refusePoint("too_many_series", series.name);
-      return null;
-    }
     if (this.#foreign && this.#isRepeated(series, binding, timeMs)) {
       this.#tally.duplicatePoints++;
       return null;
@@ -348,14 +344,9 @@ export class Ingest implements MetricsVisitor {
     return series.temporality === "cumulative" && beganMs < this.#countersSinceMs ? 0 : startMs;
   }
 
-  /** Null: the source has brought too many. */
-  #bindingOf(series: Series): Binding | Sink | null {
+  #bindingOf(series: Series): Binding | Sink {
     const known = series.state as Binding | Sink | undefined;
-    if (known === undefined) {
-      if (this.#budget.left <= 0) return null;
-      this.#budget.left--;
-      return (series.state = new Binding(this.#bind(series), true));
-    }
+    if (known === undefined) return (series.state = new Binding(this.#bind(series), true));
     const sink = known instanceof Binding ? known.sink : known;
     if (sink.live) return known;
     sink.release?.();

@@ -79,12 +79,13 @@ export class LinkPanes {
     rows.add(row, this.#open, value);
   }
 
-  /** Adds to the open pane. */
-  addRtt(data: ExponentialHistogramData): void {
+  /** Adds to the open pane. False, and nothing is taken, for what no Distribution takes. */
+  addRtt(data: ExponentialHistogramData): boolean {
     const part = this.#rttOf(this.#open) ?? new RttPart();
     const isTaken = part.add(data);
     this.#keep(part);
     if (isTaken) this.#running.add(data);
+    return isTaken;
   }
 
   /** Adds what was gathered before, by the rules of `addRtt`. */

@@ -30,8 +30,9 @@ export class LinkState {
     this.#panes = new LinkPanes(shape, memory);
   }
 
-  addRtt(point: PointTime, data: ExponentialHistogramData): void {
-    if (this.#open(point)) this.#panes.addRtt(data);
+  /** False for numbers that contradict each other: nothing was taken. */
+  addRtt(point: PointTime, data: ExponentialHistogramData): boolean {
+    return !this.#open(point) || this.#panes.addRtt(data);
   }
 
   /** What was gathered before, by the rules of `addRtt`. */

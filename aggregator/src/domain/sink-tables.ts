@@ -11,7 +11,8 @@ import type { WindowShape } from "./window-shape.ts";
 
 export interface LinkTarget {
   readonly live: boolean;
-  addRtt(point: PointTime, data: ExponentialHistogramData): void;
+  /** False for numbers that contradict each other: nothing was taken. */
+  addRtt(point: PointTime, data: ExponentialHistogramData): boolean;
   addPackets(point: PointTime, count: PacketCount, packets: number): void;
   addVariation(point: PointTime, field: "variationSeconds" | "variationCount", value: number): void;
 }

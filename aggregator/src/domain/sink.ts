@@ -9,7 +9,8 @@ export interface Sink {
   readonly unused: Unused | null;
   number?(point: PointTime, value: number): void;
   histogram?(point: PointTime, count: number, sum: number): void;
-  exponentialHistogram?(point: PointTime, data: ExponentialHistogramData): void;
+  /** False for numbers that contradict each other: nothing was taken. */
+  exponentialHistogram?(point: PointTime, data: ExponentialHistogramData): boolean;
   /** Its series is gone, or bound anew: gives back what it took. */
   release?(): void;
 }

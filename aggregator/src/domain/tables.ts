@@ -1,6 +1,7 @@
 import { METHODS, type Method } from "@isochrone/telemetry";
 import { BandwidthTable, DEFAULT_BANDWIDTH_AGES, type BandwidthAges } from "./bandwidth.ts";
 import { ChannelTable } from "./channels.ts";
+import { Figures } from "./figures.ts";
 import { linkOrder, type LinkOrder } from "./compare.ts";
 import { LinkTable, type LinkKey } from "./links.ts";
 import { PaneRows } from "./pane-rows.ts";
@@ -24,6 +25,8 @@ export class Tables {
   readonly channels: ChannelTable;
   readonly pods: UsageTable;
   readonly nodes: UsageTable;
+  /** What graphs are shown of the numbers in these. */
+  readonly figures = new Figures();
 
   /** @param costMethods methods that a link's cost may come from, best first: a pair's links are listed in this order */
   constructor(shape: WindowShape, limits: TableLimits, costMethods: readonly Method[] = METHODS) {

@@ -10,6 +10,7 @@ import {
   type NamespacedName,
   type PodState,
 } from "./cluster-state.ts";
+import type { Figures } from "./figures.ts";
 import { allSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
 import type { WindowName } from "./window-shape.ts";
@@ -202,7 +203,7 @@ function finish(
     workloads: members.map((member) => buildWorkload(member, label(member), tables, stamp.nowMs, window)),
     channels: draft.edges
       .map((edge) => ({
-        ...buildChannel(edge, label(edge.source), label(edge.target), stamp.nowMs),
+        ...buildChannel(edge, label(edge.source), label(edge.target), stamp.nowMs, tables.figures),
         ...routing.get(edge.target),
       }))
       .sort((a, b) => compareText(a.source, b.source) || compareText(a.target, b.target)),
@@ -225,13 +226,14 @@ function buildWorkload(
   window: WindowName,
 ): Workload {
   const usages = member.pods.map((pod) => tables.pods.get(fullName(pod)));
-  const cores = mean(usages.map((usage) => usage?.cpu(nowMs, window) ?? null));
+  const { figures } = tables;
+  const cores = mean(usages.map((usage) => figures.of(usage?.cpu(nowMs, window) ?? null)));
   return {
     name,
     kind: member.kind,
     namespace: member.namespace,
-    cpuMillicores: cores === null ? null : cores * 1000,
-    memoryBytes: mean(usages.map((usage) => usage?.memory(nowMs, window) ?? null)),
+    cpuMillicores: cores === null ? null : figures.of(cores * 1000),
+    memoryBytes: mean(usages.map((usage) => figures.of(usage?.memory(nowMs, window) ?? null))),
     pods: member.pods.map(podPlacement).sort((a, b) => compareText(a.name, b.name)),
   };
 }
@@ -263,18 +265,18 @@ const NO_RATES = { bytesPerSecond: null, requestsPerSecond: null, errorRatio: nu
 /** What a channel that is observed only has of declarations. */
 const NO_NEEDS = { priority: null, maxNetworkCost: null, minBandwidthBitsPerSecond: null };
 
-function buildChannel(edge: Edge, source: string, target: string, nowMs: number): Channel {
+function buildChannel(edge: Edge, source: string, target: string, nowMs: number, figures: Figures): Channel {
   const { bytesPerSecond, requestsPerSecond, errorRatio, newestMs } = edge.rates ?? NO_RATES;
   const { priority, maxNetworkCost, minBandwidthBitsPerSecond } = edge.declared ?? NO_NEEDS;
   return {
     source,
     target,
-    bytesPerSecond,
-    requestsPerSecond,
-    errorRatio,
-    priority,
-    maxNetworkCost,
-    minBandwidthBitsPerSecond,
+    bytesPerSecond: figures.of(bytesPerSecond),
+    requestsPerSecond: figures.of(requestsPerSecond),
+    errorRatio: figures.of(errorRatio, 1),
+    priority: figures.of(priority),
+    maxNetworkCost: figures.of(maxNetworkCost),
+    minBandwidthBitsPerSecond: figures.of(minBandwidthBitsPerSecond),
     ...(edge.declared?.relationshipType === undefined
       ? {}
       : { relationshipType: edge.declared.relationshipType }),

@@ -1,4 +1,5 @@
-import type { ClusterGraphSnapshot, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
+import { droppedElements } from "@isochrone/topology";
+import type { ClusterGraphSnapshot, Dropped, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { GraphClient } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
 import { graphClientOf, type GraphServerOptions } from "../graph-client.ts";
@@ -24,21 +25,36 @@ export async function graphCommand(options: GraphOptions, print: (text: string) 
 }
 
 async function readWorkflow(client: GraphClient, parts: [string, string]): Promise<View> {
-  const { value } = await client.workflow(...parts);
-  return { value, text: () => workflowText(value), dot: () => graphDot(null, [value]) };
+  const { value, dropped } = await client.workflow(...parts);
+  return {
+    value,
+    text: () => [workflowText(value), ...droppedText([dropped])].join("\n\n"),
+    dot: () => graphDot(null, [value]),
+  };
 }
 
 async function readAll(client: GraphClient): Promise<View> {
-  const { value: cluster } = await client.cluster();
+  const { value: cluster, dropped } = await client.cluster();
   const { value: list } = await client.workflows();
-  const workflows = await Promise.all(
-    list.workflows.map(async ({ namespace, name }) => (await client.workflow(namespace, name)).value),
+  const read = await Promise.all(
+    list.workflows.map(({ namespace, name }) => client.workflow(namespace, name)),
   );
+  const workflows = read.map(({ value }) => value);
+  const left = droppedText([dropped, ...read.map((each) => each.dropped)]);
   return {
     value: { cluster, workflows },
-    text: () => [clusterText(cluster), ...workflows.map(workflowText)].join("\n\n"),
+    text: () => [clusterText(cluster), ...workflows.map(workflowText), ...left].join("\n\n"),
     dot: () => graphDot(cluster, workflows),
   };
+}
+
+/** Says what was left out of the graphs; nothing when they are whole. */
+export function droppedText(all: readonly Dropped[]): string[] {
+  const faulty = all.filter(({ first }) => first !== null);
+  const count = faulty.reduce((sum, dropped) => sum + droppedElements(dropped), 0);
+  return count === 0
+    ? []
+    : [`left out ${count} parts that break the graphs' rules; the first: ${faulty[0]!.first}`];
 }
 
 function nameParts(workflow: string): [string, string] {

@@ -1,11 +1,13 @@
 // Freshness: how old the graph is, how much of the network it covers, what was lost on the way, who is sick.
-import type { ClusterGraphSnapshot, Health } from "@isochrone/topology";
+import { droppedElements, type ClusterGraphSnapshot, type Dropped, type Health } from "@isochrone/topology";
 import { NAME_A_SERVER, ok, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 
 /** What the graph API said; null of what it has not, `why` says it. */
 export interface GraphFacts {
   readonly cluster: ClusterGraphSnapshot | null;
+  /** What was left out of it on reading; absent without one. */
+  readonly dropped?: Dropped;
   readonly health: Health | null;
   readonly why: string;
   /** Not named by anybody: that nothing answers is no fault. */
@@ -25,10 +27,24 @@ export function judgeFreshness(facts: GraphFacts): Verdict[] {
   return [
     ok({ ...reach, value: `graph ${cluster.version} of ${cluster.nodes.length} nodes` }),
     ...(health === null ? [noHealth(why)] : ofHealth(health)),
+    rulesVerdict(facts.dropped),
     coverageVerdict(cluster),
     silentVerdict(cluster),
     nodesVerdict(cluster),
   ];
+}
+
+/** Readers leave bad parts out: what is wrong would go unseen. */
+function rulesVerdict(dropped: Dropped | undefined): Verdict {
+  const first = dropped?.first ?? null;
+  return verdict(first === null, "error", {
+    check: "graph rules",
+    looked: "GET /api/v1/graph/cluster",
+    value:
+      first === null ? "all parts" : `${droppedElements(dropped!)} parts are left out; the first: ${first}`,
+    rule: "every part of the graph follows the schema",
+    remedy: "Upgrade the aggregator; if it is of the same release, report what it publishes.",
+  });
 }
 
 function noHealth(why: string): Verdict {

@@ -113,16 +113,16 @@ class Asked {
     const facts = { server, isAssumed, health: null };
     const clock = { name: "aggregator", atMs: null, askedAtMs: 0, answeredAtMs: 0, resolutionMs: 1 } as const;
     try {
-      const { value: cluster } = await client.cluster();
+      const { value: cluster, dropped } = await client.cluster();
       const askedAtMs = nowMs();
       try {
         const { value: health } = await client.health();
         const atMs = Date.parse(health.observedAt);
         const look = { ...clock, atMs, why: "", askedAtMs, answeredAtMs: nowMs() };
-        return { ...facts, cluster, health, why: "", clock: look };
+        return { ...facts, cluster, dropped, health, why: "", clock: look };
       } catch (error) {
         const why = reasonOf(error);
-        return { ...facts, cluster, why, clock: { ...clock, why } };
+        return { ...facts, cluster, dropped, why, clock: { ...clock, why } };
       }
     } catch (error) {
       if (isAssumed && error instanceof GraphClientError && error.code === "unreachable") {

@@ -1,6 +1,12 @@
 // The cluster graph that a dump declares: node annotations, else NetworkTopology resources.
-import { parseQuantity } from "@isochrone/placement";
-import { annotatedCluster, ClusterGraph, declaredAreaCosts, readNetworkTopology } from "@isochrone/topology";
+import {
+  annotatedCluster,
+  ClusterGraph,
+  declaredAreaCosts,
+  parseMillicores,
+  parseQuantity,
+  readNetworkTopology,
+} from "@isochrone/topology";
 import type { AnnotatedNode, DeclaredAreaCosts } from "@isochrone/topology";
 import { annotationsOf, nodeAnnotations } from "./annotations.ts";
 import { listOf, recordOf, textOf } from "./read-objects.ts";
@@ -50,7 +56,6 @@ function readNode(object: DumpObject): AnnotatedNode {
   const ready = listOf(status["conditions"])
     .map(recordOf)
     .find((condition) => condition["type"] === "Ready");
-  const cores = parseQuantity(allocatable["cpu"]);
   return {
     name,
     zone: textOf(labels["topology.kubernetes.io/zone"]),
@@ -58,7 +63,7 @@ function readNode(object: DumpObject): AnnotatedNode {
     segment: textOf(labels["topology.kubernetes.io/segment"]),
     ready: ready === undefined || ready["status"] === "True",
     cordoned: recordOf(json["spec"])["unschedulable"] === true,
-    allocatableCpuMillicores: cores === null ? null : cores * 1000,
+    allocatableCpuMillicores: parseMillicores(allocatable["cpu"]),
     allocatableMemoryBytes: parseQuantity(allocatable["memory"]),
     annotations: annotationsOf(object),
   };

@@ -1,5 +1,5 @@
 // Pods of a dump, and which workload each one is a replica of.
-import { parseQuantity } from "@isochrone/placement";
+import { addedAmount, parseMillicores, parseQuantity } from "@isochrone/topology";
 import type { ResourceAmounts } from "@isochrone/placement";
 import { listOf, recordOf, textOf } from "./read-objects.ts";
 import type { DumpObject, Json } from "./read-objects.ts";
@@ -38,10 +38,8 @@ export function requestsOf({ json }: DumpObject): ResourceAmounts {
   let memoryBytes: number | null = null;
   for (const container of listOf(recordOf(json["spec"])["containers"]).map(recordOf)) {
     const requests = recordOf(recordOf(container["resources"])["requests"]);
-    const cores = parseQuantity(requests["cpu"]);
-    const bytes = parseQuantity(requests["memory"]);
-    if (cores !== null) cpuMillicores = (cpuMillicores ?? 0) + cores * 1000;
-    if (bytes !== null) memoryBytes = (memoryBytes ?? 0) + bytes;
+    cpuMillicores = addedAmount(cpuMillicores, parseMillicores(requests["cpu"]));
+    memoryBytes = addedAmount(memoryBytes, parseQuantity(requests["memory"]));
   }
   return { cpuMillicores, memoryBytes };
 }

@@ -50,5 +50,6 @@ export { isFailedResponse, reduceAttributes, reductionOf, responseCodeClass } fr
 export type { FamilyReduction, KeptLabel, LabelLookup } from "./reduction.ts";
 export { SequenceTracker } from "./sequence-tracker.ts";
 export type { SequenceTrackerOptions } from "./sequence-tracker.ts";
+export { MAX_RTT_SECONDS, RANGED_METRICS } from "./value-ranges.ts";
 export { Window } from "./window.ts";
 export type { Pane, WindowOptions } from "./window.ts";

@@ -7,7 +7,15 @@ import { HealthSchema } from "./operation-schema.ts";
 import type { Health } from "./operation-schema.ts";
 import { ProbePlanSchema, WorkflowListSchema } from "./schema.ts";
 import type { ClusterGraphSnapshot, Link, ProbePlan, WorkflowGraphSnapshot, WorkflowList } from "./schema.ts";
-import { checkSchema, checkWorkflowRules, parseClusterGraph, parseWorkflowGraph } from "./validation.ts";
+import {
+  joinDropped,
+  NOTHING_DROPPED,
+  readClusterGraph,
+  readWorkflowGraph,
+  readWorkflowGraphs,
+} from "./tolerant.ts";
+import type { Dropped, Read } from "./tolerant.ts";
+import { checkSchema } from "./validation.ts";
 import type { Validator } from "./validation.ts";
 
 export { GraphClientError } from "./errors.ts";
@@ -38,6 +46,8 @@ export interface Fetched<T> {
   readonly value: T;
   /** False when the API said that nothing changed; `value` is then the very object of the answer before. */
   readonly changed: boolean;
+  /** What was left out of the answer because it breaks a rule of the graphs. */
+  readonly dropped: Dropped;
 }
 
 /** What has changed of the workflows since an earlier answer. */
@@ -51,6 +61,8 @@ export interface WorkflowChanges {
   readonly workflows: WorkflowList["workflows"];
   /** Those that changed, or that the server can't say of whether they did. */
   readonly graphs: readonly WorkflowGraphSnapshot[];
+  /** What was left out of the graphs. */
+  readonly dropped: Dropped;
 }
 
 export interface DecisionQuery {
@@ -61,7 +73,7 @@ export interface DecisionQuery {
 
 interface Cached {
   readonly etag: string;
-  readonly value: unknown;
+  readonly read: Read<unknown>;
 }
 
 const DEFAULT_MAX_BODY_BYTES = 64 * 1024 * 1024;
@@ -98,7 +110,7 @@ export class GraphClient {
   async cluster(signal?: AbortSignal): Promise<Fetched<ClusterGraphSnapshot>> {
     const path = "/api/v1/graph/cluster";
     for (let attempt = 0; attempt < MAX_RESTARTS; attempt++) {
-      const graph = await this.#cached(path, parseClusterGraph, signal, (first) =>
+      const graph = await this.#cached(path, readClusterGraph, signal, (first) =>
         this.#joinPages(path, first, signal),
       );
       if (graph !== null) return graph;
@@ -130,6 +142,7 @@ export class GraphClient {
     const path = (): string => `/api/v1/graph/workflows?${query.toString()}`;
     const first = await this.#workflowPage(path(), signal);
     const graphs = [...first.graphs];
+    let { dropped } = first;
     let cursor = first.nextCursor;
     for (let page = 1; cursor !== null; page++) {
       query.set("cursor", cursor);
@@ -141,11 +154,12 @@ export class GraphClient {
         );
       const next = await this.#workflowPage(path(), signal);
       for (const graph of next.graphs) graphs.push(graph);
+      dropped = joinDropped(dropped, next.dropped);
       cursor = next.nextCursor;
     }
     // What was built while the pages were read has changed since the first page's id.
     const { id, version, observedAt, workflows } = first;
-    return { id, version, observedAt, workflows, graphs };
+    return { id, version, observedAt, workflows, graphs, dropped };
   }
 
   async #workflowPage(
@@ -153,12 +167,13 @@ export class GraphClient {
     signal: AbortSignal | undefined,
   ): Promise<WorkflowChanges & { readonly nextCursor: string | null }> {
     const { json } = await this.#get(path, null, signal);
-    const list = checked("workflow list", workflowList, json) as WorkflowList;
-    const { id, graphs, nextCursor = null } = list;
-    if (id === undefined || graphs === undefined)
+    const found = graphsOf(json);
+    const list = checked("workflow list", workflowList, found.list) as WorkflowList;
+    const { id, nextCursor = null } = list;
+    if (id === undefined || found.graphs === undefined)
       throw new GraphClientError("malformed", this.#base + path, "the answer has no graphs");
-    for (const graph of graphs) checkWorkflowRules(graph);
-    return { ...list, id, graphs, nextCursor };
+    const { value: graphs, dropped } = readWorkflowGraphs(found.graphs);
+    return { ...list, id, graphs, nextCursor, dropped };
   }
 
   async workflow(
@@ -167,7 +182,7 @@ export class GraphClient {
     signal?: AbortSignal,
   ): Promise<Fetched<WorkflowGraphSnapshot>> {
     const path = `/api/v1/graph/workflows/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
-    return this.#read(path, parseWorkflowGraph, signal);
+    return (await this.#cached(path, readWorkflowGraph, signal, (read) => Promise.resolve(read)))!;
   }
 
   async decisions(query: DecisionQuery = {}, signal?: AbortSignal): Promise<Fetched<DecisionList>> {
@@ -192,36 +207,38 @@ export class GraphClient {
     parse: (json: unknown) => T,
     signal: AbortSignal | undefined,
   ): Promise<Fetched<T>> {
-    return (await this.#cached(path, parse, signal, (value) => Promise.resolve(value)))!;
+    const read = (json: unknown): Read<T> => ({ value: parse(json), dropped: NOTHING_DROPPED });
+    return (await this.#cached(path, read, signal, (answer) => Promise.resolve(answer)))!;
   }
 
   /** Asks with the ETag of the answer before; `complete` may turn the answer into what is kept, or refuse it with null. */
   async #cached<T>(
     path: string,
-    parse: (json: unknown) => T,
+    parse: (json: unknown) => Read<T>,
     signal: AbortSignal | undefined,
-    complete: (value: T) => Promise<T | null>,
+    complete: (first: Read<T>) => Promise<Read<T> | null>,
   ): Promise<Fetched<T> | null> {
     const before = this.#cache.get(path);
     const answer = await this.#get(path, before?.etag ?? null, signal);
-    if (answer.json === undefined) return { value: before!.value as T, changed: false };
-    const value = await complete(parse(answer.json));
-    if (value === null) return null;
+    if (answer.json === undefined) return { ...(before!.read as Read<T>), changed: false };
+    const read = await complete(parse(answer.json));
+    if (read === null) return null;
     this.#cache.delete(path);
     if (answer.etag !== null) {
       if (this.#cache.size >= MAX_CACHED) this.#cache.delete(this.#cache.keys().next().value!);
-      this.#cache.set(path, { etag: answer.etag, value });
+      this.#cache.set(path, { etag: answer.etag, read });
     }
-    return { value, changed: true };
+    return { ...read, changed: true };
   }
 
   /** null when a page turned out to be of another version. */
   async #joinPages(
     path: string,
-    first: ClusterGraphSnapshot,
+    { value: first, ...read }: Read<ClusterGraphSnapshot>,
     signal: AbortSignal | undefined,
-  ): Promise<ClusterGraphSnapshot | null> {
+  ): Promise<Read<ClusterGraphSnapshot> | null> {
     const links: Link[] = first.links;
+    let { dropped } = read;
     let cursor = first.nextCursor ?? null;
     for (let page = 1; cursor !== null; page++) {
       const next = `${path}?cursor=${encodeURIComponent(cursor)}`;
@@ -233,12 +250,13 @@ export class GraphClient {
         );
       }
       const answer = await this.#get(next, null, signal);
-      const snapshot = parseClusterGraph(answer.json);
+      const { value: snapshot, dropped: more } = readClusterGraph(answer.json);
       if (snapshot.version !== first.version) return null;
       for (const link of snapshot.links) links.push(link);
+      dropped = joinDropped(dropped, more);
       cursor = snapshot.nextCursor ?? null;
     }
-    return { ...first, links, nextCursor: null };
+    return { value: { ...first, links, nextCursor: null }, dropped };
   }
 
   /** `json` is undefined when the answer is "not modified". */
@@ -331,6 +349,16 @@ function reason(error: unknown): string {
   const { message, cause } = error;
   // That of a host with several addresses has no message, only one for each of them.
   return cause instanceof Error && cause.message !== "" ? `${message}: ${cause.message}` : message;
+}
+
+/** The graphs of a page apart from the rest, which is checked as a whole. */
+function graphsOf(json: unknown): {
+  readonly list: unknown;
+  readonly graphs: readonly unknown[] | undefined;
+} {
+  if (typeof json !== "object" || json === null || !("graphs" in json) || !Array.isArray(json.graphs))
+    return { list: json, graphs: undefined };
+  return { list: { ...json, graphs: [] }, graphs: json.graphs as unknown[] };
 }
 
 function checked(document: string, validator: Validator, json: unknown): unknown {

@@ -1,8 +1,17 @@
 // From untrusted JSON to typed snapshots: the schema's rules first, then those that a schema can't say.
 import { Compile } from "typebox/compile";
 import { SnapshotError } from "./errors.ts";
+import { isFigure, MAX_FIGURE } from "./figures.ts";
 import { ClusterGraphSchema, WorkflowGraphSchema } from "./schema.ts";
-import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "./schema.ts";
+import type {
+  Channel,
+  ClusterGraphSnapshot,
+  ClusterNode,
+  CoordinateFit,
+  Link,
+  WorkflowGraphSnapshot,
+  Workload,
+} from "./schema.ts";
 
 /** What this module needs of a compiled schema. */
 export interface Validator {
@@ -14,79 +23,121 @@ export interface Validator {
 let clusterValidator: Validator | undefined;
 let workflowValidator: Validator | undefined;
 
+const CLUSTER = "cluster graph";
+const WORKFLOW = "workflow graph";
+
 /** Checks a cluster graph that came from elsewhere. Throws SnapshotError. */
 export function parseClusterGraph(json: unknown): ClusterGraphSnapshot {
-  clusterValidator ??= Compile(ClusterGraphSchema);
-  checkSchema("cluster graph", clusterValidator, json);
+  checkSchema(CLUSTER, clusterSchema(), json);
   const snapshot = json as ClusterGraphSnapshot;
-  checkUnique("cluster graph", "nodes", snapshot.nodes);
-  const { ageSeconds = null, p90RelativeError = null } = snapshot.coordinates ?? {};
-  checkNotNegative("cluster graph", "coordinates.ageSeconds", ageSeconds);
-  checkNotNegative("cluster graph", "coordinates.p90RelativeError", p90RelativeError);
-  for (const [index, node] of snapshot.nodes.entries()) {
-    checkNotNegative("cluster graph", `nodes[${index}].usageAgeSeconds`, node.usageAgeSeconds);
-  }
-  for (const [index, link] of snapshot.links.entries()) {
-    const path = `links[${index}]`;
-    checkNotNegative("cluster graph", `${path}.costMs`, link.costMs);
-    checkNotNegative("cluster graph", `${path}.errorMs`, link.errorMs);
-    checkNotNegative("cluster graph", `${path}.ageSeconds`, link.ageSeconds);
-    const { capacity, achieved, available } = link.bandwidthBitsPerSecond;
-    checkNotNegative("cluster graph", `${path}.bandwidthBitsPerSecond.capacity`, capacity);
-    checkNotNegative("cluster graph", `${path}.bandwidthBitsPerSecond.achieved`, achieved);
-    checkNotNegative("cluster graph", `${path}.bandwidthBitsPerSecond.available`, available);
-    checkRatio("cluster graph", `${path}.lossRatio`, link.lossRatio);
-  }
+  checkUnique(CLUSTER, "nodes", snapshot.nodes);
+  checkCoordinates(snapshot.coordinates ?? null);
+  for (const [index, node] of snapshot.nodes.entries()) checkNode(`nodes[${index}]`, node);
+  for (const [index, link] of snapshot.links.entries()) checkLink(`links[${index}]`, link);
   return snapshot;
 }
 
 /** Checks a workflow graph that came from elsewhere. Throws SnapshotError. */
 export function parseWorkflowGraph(json: unknown): WorkflowGraphSnapshot {
-  workflowValidator ??= Compile(WorkflowGraphSchema);
-  checkSchema("workflow graph", workflowValidator, json);
+  checkSchema(WORKFLOW, workflowSchema(), json);
   const snapshot = json as WorkflowGraphSnapshot;
-  checkWorkflowRules(snapshot);
+  for (const [index, workload] of snapshot.workloads.entries()) {
+    checkWorkload(`workloads[${index}]`, workload);
+    checkUnique(WORKFLOW, `workloads[${index}].pods`, workload.pods);
+  }
+  for (const [index, channel] of snapshot.channels.entries()) checkChannel(`channels[${index}]`, channel);
   return snapshot;
 }
 
-/** What the schema can't say. Throws SnapshotError. */
-export function checkWorkflowRules(snapshot: WorkflowGraphSnapshot): void {
-  for (const [index, workload] of snapshot.workloads.entries()) {
-    const path = `workloads[${index}]`;
-    checkNotNegative("workflow graph", `${path}.cpuMillicores`, workload.cpuMillicores);
-    checkNotNegative("workflow graph", `${path}.memoryBytes`, workload.memoryBytes);
-    checkUnique("workflow graph", `${path}.pods`, workload.pods);
-  }
-  for (const [index, channel] of snapshot.channels.entries()) {
-    const path = `channels[${index}]`;
-    checkNotNegative("workflow graph", `${path}.bytesPerSecond`, channel.bytesPerSecond);
-    checkNotNegative("workflow graph", `${path}.requestsPerSecond`, channel.requestsPerSecond);
-    checkNotNegative("workflow graph", `${path}.priority`, channel.priority);
-    checkNotNegative("workflow graph", `${path}.maxNetworkCost`, channel.maxNetworkCost);
-    checkNotNegative(
-      "workflow graph",
-      `${path}.minBandwidthBitsPerSecond`,
-      channel.minBandwidthBitsPerSecond,
-    );
-  }
+export function clusterSchema(): Validator {
+  return (clusterValidator ??= Compile(ClusterGraphSchema));
 }
 
-/** Throws SnapshotError for the first rule that the document breaks. */
-export function checkSchema(document: string, validator: Validator, json: unknown): void {
+export function workflowSchema(): Validator {
+  return (workflowValidator ??= Compile(WorkflowGraphSchema));
+}
+
+// What the schema can't say. Each throws SnapshotError.
+
+export function checkCoordinates(coordinates: CoordinateFit | null): void {
+  if (coordinates === null) return;
+  checkFigures(CLUSTER, "coordinates", coordinates, [
+    "ageSeconds",
+    "medianRelativeError",
+    "p90RelativeError",
+  ]);
+}
+
+const NODE_FIGURES = [
+  "allocatableCpuMillicores",
+  "allocatableMemoryBytes",
+  "availableCpuMillicores",
+  "availableMemoryBytes",
+  "networkCapacityBitsPerSecond",
+  "networkReceiveBitsPerSecond",
+  "networkTransmitBitsPerSecond",
+  "usageAgeSeconds",
+] as const;
+
+export function checkNode(path: string, node: ClusterNode): void {
+  checkFigures(CLUSTER, path, node, NODE_FIGURES);
+}
+
+const LINK_FIGURES = ["jitterMs", "costMs", "errorMs", "ageSeconds"] as const;
+const RTT_FIGURES = ["p50", "p90", "p99", "mean", "count"] as const;
+const BANDWIDTH_FIGURES = ["capacity", "achieved", "available"] as const;
+
+export function checkLink(path: string, link: Link): void {
+  checkFigures(CLUSTER, path, link, LINK_FIGURES);
+  checkFigures(CLUSTER, `${path}.rttMs`, link.rttMs, RTT_FIGURES);
+  checkFigures(CLUSTER, `${path}.bandwidthBitsPerSecond`, link.bandwidthBitsPerSecond, BANDWIDTH_FIGURES);
+  checkRatio(CLUSTER, `${path}.lossRatio`, link.lossRatio);
+}
+
+export function checkWorkload(path: string, workload: Workload): void {
+  checkFigures(WORKFLOW, path, workload, ["cpuMillicores", "memoryBytes"]);
+}
+
+const CHANNEL_FIGURES = [
+  "bytesPerSecond",
+  "requestsPerSecond",
+  "priority",
+  "maxNetworkCost",
+  "minBandwidthBitsPerSecond",
+  "ageSeconds",
+] as const;
+
+export function checkChannel(path: string, channel: Channel): void {
+  checkFigures(WORKFLOW, path, channel, CHANNEL_FIGURES);
+  checkRatio(WORKFLOW, `${path}.errorRatio`, channel.errorRatio);
+}
+
+/** Throws SnapshotError for the first rule that the document, or its part at `path`, breaks. */
+export function checkSchema(document: string, validator: Validator, json: unknown, path = ""): void {
   if (validator.Check(json)) return;
   const [first] = validator.Errors(json);
   const pointer = first?.instancePath ?? "";
   throw new SnapshotError(
     document,
-    pathOf(pointer),
+    [path, pathOf(pointer)].filter((part) => part !== "").join("."),
     first?.message ?? "must follow the schema",
     valueAt(json, pointer),
   );
 }
 
-function checkNotNegative(document: string, path: string, value: number | null): void {
-  if (value !== null && !(value >= 0 && value < Infinity)) {
-    throw new SnapshotError(document, path, "must be a finite number of at least 0, or null", value);
+type Figures<K extends string> = Readonly<Partial<Record<K, number | null>>>;
+
+function checkFigures<K extends string>(
+  document: string,
+  path: string,
+  of: Figures<K>,
+  names: readonly K[],
+): void {
+  for (const name of names) {
+    const value = of[name] ?? null;
+    if (value === null || isFigure(value)) continue;
+    const rule = `must be a finite number of at least 0 and at most ${MAX_FIGURE}, or null`;
+    throw new SnapshotError(document, `${path}.${name}`, rule, value);
   }
 }
 

@@ -3,7 +3,7 @@
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 import { ClusterGraph, TopologyError, WorkflowGraph } from "@isochrone/topology";
-import type { ClusterGraphSnapshot } from "@isochrone/topology";
+import type { ClusterGraphSnapshot, Dropped, DroppedKind } from "@isochrone/topology";
 import type { GraphClient } from "@isochrone/topology/client";
 import type { GraphSource } from "../ports.ts";
 
@@ -14,6 +14,8 @@ export interface GraphApiSourceOptions {
   readonly logger: Logger;
   /** A refresh failed; `reason` is one of a few words. */
   readonly onFailure: (reason: string) => void;
+  /** Parts of a graph were left out because they break its rules. */
+  readonly onDropped?: (kind: DroppedKind, count: number) => void;
 }
 
 /** More than this are not followed: their pods are placed without a workflow graph. */
@@ -77,6 +79,7 @@ export class GraphApiSource implements GraphSource {
   async refresh(signal?: AbortSignal): Promise<void> {
     const cluster = await this.#options.client.cluster(signal);
     if (cluster.value !== this.#snapshot) {
+      this.#noteDropped(cluster.dropped);
       const graph = new ClusterGraph(cluster.value);
       // Summaries are made here, before somebody waits for them.
       graph.prepare();
@@ -95,7 +98,9 @@ export class GraphApiSource implements GraphSource {
   /** All or nothing: after a failure the same changes are asked for again. */
   async #readWorkflows(signal: AbortSignal | undefined): Promise<void> {
     const { client, logger } = this.#options;
-    const { id, version, observedAt, workflows, graphs } = await client.workflowChanges(this.#since, signal);
+    const changes = await client.workflowChanges(this.#since, signal);
+    const { id, version, observedAt, workflows, graphs } = changes;
+    this.#noteDropped(changes.dropped);
     if (workflows.length > MAX_WORKFLOWS) {
       logger.warnOnce("workflows", "too many workflows, the rest is not followed", {
         workflows: workflows.length,
@@ -117,6 +122,15 @@ export class GraphApiSource implements GraphSource {
     this.#workflows = next;
     // A workflow may go, and come back, while the pages are read.
     this.#since = isWhole ? id : null;
+  }
+
+  #noteDropped({ counts, first }: Dropped): void {
+    if (first === null) return;
+    for (const [kind, count] of Object.entries(counts)) this.#options.onDropped?.(kind as DroppedKind, count);
+    this.#options.logger.warnOnce("dropped", "parts of the graphs break their rules and are left out", {
+      ...counts,
+      first,
+    });
   }
 
   #failed(error: unknown): void {

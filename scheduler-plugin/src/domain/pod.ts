@@ -1,5 +1,5 @@
 // Who a pod is, from what kube-scheduler sends of it. Nothing here trusts the shape of the JSON.
-import { parseQuantity } from "@isochrone/placement";
+import { addedAmount, parseMillicores, parseQuantity } from "@isochrone/topology";
 import type { ResourceAmounts } from "@isochrone/placement";
 
 /** A pod to be scheduled. */
@@ -76,10 +76,8 @@ function requestsOf(pod: unknown): ResourceAmounts {
   let memory: number | null = null;
   for (const container of list(record(record(pod)["spec"])["containers"])) {
     const requests = record(record(record(container)["resources"])["requests"]);
-    const cores = parseQuantity(requests["cpu"]);
-    const bytes = parseQuantity(requests["memory"]);
-    if (cores !== null && cores >= 0) cpu = (cpu ?? 0) + cores * 1000;
-    if (bytes !== null && bytes >= 0) memory = (memory ?? 0) + bytes;
+    cpu = addedAmount(cpu, parseMillicores(requests["cpu"]));
+    memory = addedAmount(memory, parseQuantity(requests["memory"]));
   }
   return { cpuMillicores: cpu, memoryBytes: memory };
 }

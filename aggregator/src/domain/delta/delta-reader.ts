@@ -24,7 +24,7 @@ export class DeltaReader implements MetricsVisitor {
 
   constructor(tables: Tables, maxSeries: number) {
     this.#tables = tables;
-    this.#decoder = new MetricsDecoder({ maxSeries });
+    this.#decoder = new MetricsDecoder({ maxSeries, readsSums: true });
   }
 
   /** Points that could not be used: there were too many entities, or another version wrote them. Only grows. */
@@ -67,7 +67,7 @@ export class DeltaReader implements MetricsVisitor {
   ): void {
     const sink = this.#open(series, startMs, timeMs);
     if (sink.exponentialHistogram === undefined) this.#refused++;
-    else sink.exponentialHistogram(this.#point, data);
+    else if (!sink.exponentialHistogram(this.#point, data)) this.#refused++;
   }
 
   refused(): void {

@@ -46,9 +46,8 @@ const USAGE_COVER = sum(PANE_METRICS.usageCover);
 const CPU_LEVEL: MetricShape = { kind: "histogram", name: PANE_METRICS.cpuLevel, temporality: "delta" };
 const MEMORY: MetricShape = { kind: "gauge", name: PANE_METRICS.memory };
 
-/** Not declared monotonic, or what a strange sender subtracted would be refused by readers, and by them alone. */
 function sum(name: string): MetricShape {
-  return { kind: "sum", name, temporality: "delta", monotonic: false };
+  return { kind: "sum", name, temporality: "delta" };
 }
 
 const NUMBER = ATTRIBUTE_FIELDS.sum;

@@ -42,10 +42,10 @@ export class LinkDelta extends OnWire implements LinkTarget {
     this.#touched = touched;
   }
 
-  addRtt(point: PointTime, data: ExponentialHistogramData): void {
+  addRtt(point: PointTime, data: ExponentialHistogramData): boolean {
     const part = this.#part(point);
     part.rtt ??= new RttPart();
-    part.rtt.add(data);
+    return part.rtt.add(data);
   }
 
   addPackets(point: PointTime, count: PacketCount, packets: number): void {

@@ -25,6 +25,10 @@ const DECIMAL: Readonly<Record<string, number>> = {
 };
 /** Exponents of two. */
 const BINARY: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
+/** As Kubernetes caps amounts: 2^63 - 1 whole units. */
+const MAX_AMOUNT = (2n ** 63n - 1n) * NANO;
+/** More characters than any amount needs; a bound on the work that a hostile text can cause. */
+const MAX_LENGTH = 64;
 const MAX_KNOWN = 10_000;
 const known = new Map<string, bigint | null>();
 
@@ -32,6 +36,7 @@ const known = new Map<string, bigint | null>();
 export function exactQuantity(value: unknown): bigint | null {
   if (typeof value !== "string" && typeof value !== "number") return null;
   const text = String(value);
+  if (text.length > MAX_LENGTH) return null;
   const before = known.get(text);
   if (before !== undefined) return before;
   const parsed = parse(text);
@@ -91,7 +96,8 @@ function parse(text: string): bigint | null {
   const tens = (exponent === undefined ? (DECIMAL[suffix] ?? 0) : Number(exponent)) - fraction.length + 9;
   const scaled = digits << BigInt(BINARY[suffix] ?? 0);
   const value = tens >= 0 ? scaled * 10n ** BigInt(tens) : ceil(scaled, 10n ** BigInt(-tens));
-  return sign === "-" ? -value : value;
+  const capped = value > MAX_AMOUNT ? MAX_AMOUNT : value;
+  return sign === "-" ? -capped : capped;
 }
 
 function ceil(value: bigint, unit: bigint): bigint {

@@ -16,6 +16,14 @@ export interface KeyRange {
   readonly end: number;
 }
 
+/** What bounds a table beyond the number of its keys. */
+export interface ByteTableBounds<T> {
+  /** Bytes of all keys, with what `charge` adds; beyond it the least recently used go. @default Infinity */
+  readonly maxBytes?: number;
+  /** True for a value that others depend on: it is not evicted to make room. @default none is */
+  readonly isPinned?: (value: T) => boolean;
+}
+
 /** Fields of keys that are looked for in another order. */
 const sought = new FieldSet();
 const stored = new FieldSet();
@@ -58,6 +66,8 @@ export class ByteTable<T extends KeyedEntry> {
   readonly #capacity: number;
   readonly #seed: number;
   readonly #onGone: (value: T) => void;
+  readonly #maxBytes: number;
+  readonly #isPinned: (value: T) => boolean;
   #evictions = 0;
   #size = 0;
 
@@ -84,6 +94,8 @@ export class ByteTable<T extends KeyedEntry> {
   /** Bytes of keys, and of all chunks that any of them is in. */
   #keyBytes = 0;
   #chunkBytes = 0;
+  /** Bytes that the values hold elsewhere. */
+  #charged = 0;
 
   /**
    * @param seed makes collisions unpredictable for who doesn't know it
@@ -95,7 +107,10 @@ export class ByteTable<T extends KeyedEntry> {
     seed: number,
     keys: "bytes" | "fields" = "bytes",
     onGone: (value: T) => void = () => undefined,
+    { maxBytes = Number.POSITIVE_INFINITY, isPinned = () => false }: ByteTableBounds<T> = {},
   ) {
+    this.#maxBytes = maxBytes;
+    this.#isPinned = isPinned;
     this.#capacity = capacity;
     this.#seed = seed;
     this.#onGone = onGone;
@@ -108,6 +123,22 @@ export class ByteTable<T extends KeyedEntry> {
 
   get evictions(): number {
     return this.#evictions;
+  }
+
+  /** Bytes of all keys, with what was charged. */
+  get bytes(): number {
+    return this.#keyBytes + this.#charged;
+  }
+
+  /** Counts bytes that a value holds elsewhere; below 0 when it lets go of them. */
+  charge(bytes: number): void {
+    this.#charged += bytes;
+  }
+
+  /** False when a key of so many bytes could only be added in the place of a pinned one. */
+  hasRoomFor(length: number): boolean {
+    if (this.#size < this.#capacity && this.bytes + length <= this.#maxBytes) return true;
+    return this.#oldest === NO_SLOT || !this.#isPinned(this.#values[this.#oldest]!);
   }
 
   /** The value of the key, which becomes the most recently used one. */
@@ -127,8 +158,17 @@ export class ByteTable<T extends KeyedEntry> {
     return undefined;
   }
 
-  /** As `add`, of a table of fields, unless there is a key with the same fields in another order. */
-  findInAnyOrderOrAdd(owner: number, part: number, key: KeyRange, create: (place: KeyPlace) => T): T {
+  /**
+   * As `add`, of a table of fields, unless there is a key with the same fields in another order. Undefined when `admits` says that a new key
+   * must not be added.
+   */
+  findInAnyOrderOrAdd(
+    owner: number,
+    part: number,
+    key: KeyRange,
+    admits: () => boolean,
+    create: (place: KeyPlace) => T,
+  ): T | undefined {
     const sets = this.#sets;
     if (sets === null) throw new Error("a table of bytes knows nothing of fields");
     sought.read(key, this.#seed);
@@ -138,6 +178,7 @@ export class ByteTable<T extends KeyedEntry> {
     sought.release();
     stored.release();
     if (slot !== NO_SLOT) return this.#reorder(slot, key);
+    if (!admits()) return undefined;
     const value = this.add(owner, part, key, create);
     sets.link(this.#newest, setHash);
     return value;
@@ -177,6 +218,7 @@ export class ByteTable<T extends KeyedEntry> {
   /** Adds what `create` makes of the stored copy of a key that `find` did not find. When `create` throws, nothing changes. */
   add(owner: number, part: number, key: KeyRange, create: (place: KeyPlace) => T): T {
     const length = key.end - key.start;
+    this.#makeRoom(length);
     const start = this.#reserve(length);
     const bytes = this.#chunk;
     bytes.set(key.bytes.subarray(key.start, key.end), start);
@@ -193,6 +235,16 @@ export class ByteTable<T extends KeyedEntry> {
     this.#index.link(slot, hash);
     this.#linkNewest(slot);
     return value;
+  }
+
+  #makeRoom(length: number): void {
+    while (this.bytes + length > this.#maxBytes && this.#oldest !== NO_SLOT) {
+      if (this.#isPinned(this.#values[this.#oldest]!)) break;
+      this.#forget(this.#oldest);
+      this.#evictions++;
+    }
+    // One key that stays keeps its whole chunk: what was evicted since they were put together may be as much as is left.
+    if (this.#chunkBytes > CHUNK_BYTES + 2 * this.#maxBytes) this.#moveTogether();
   }
 
   /** Room for a key in the current chunk; `#chunkUsed` moves past it. */

@@ -1,40 +1,71 @@
 import { OtlpError } from "../errors.ts";
 import type { KeyRange } from "./byte-table.ts";
-import { DATA_KINDS, findParts, readDataHead } from "./metric-parts.ts";
+import { DATA_KINDS, findParts, MAX_PIECES, readDataHead } from "./metric-parts.ts";
 import type { MetricParts } from "./metric-parts.ts";
 import type { MetricKind, MetricsVisitor, Refusal, Series, Temporality } from "./model.ts";
 import { ExponentialPointReader, HistogramPointReader, NumberPointReader } from "./points.ts";
+import type { AttributeSpan } from "./points.ts";
 import { WIRE_BYTES, WireReader } from "./reader.ts";
 import { Scratch } from "./scratch.ts";
 import { SeriesCache } from "./series-cache.ts";
-import type { MetricHead, ResourceEntry } from "./series-cache.ts";
+import type { MetricHead, SoughtHead, SoughtResource } from "./series-cache.ts";
+import { sumRangeOf, valueRangeOf } from "../value-ranges.ts";
 
 /** Bounds of a MetricsDecoder. */
 export interface MetricsDecoderOptions {
   /** Series that are remembered; beyond it the least recently used goes. @default 1000000 */
   readonly maxSeries?: number;
-  /** Resources that are remembered. A series goes on under a new id when its resource had to go. @default 65536 */
+  /**
+   * Bytes of the attributes of all series, with the resources that they have; beyond it the least recently used series go.
+   * @default 256 for each of maxSeries
+   */
+  readonly maxSeriesBytes?: number;
+  /** Resources that are remembered. One that has series stays: points of further ones are left out. @default 65536 */
   readonly maxResources?: number;
   /** A longer record is refused as a whole. @default 16777216 */
   readonly maxRecordBytes?: number;
   /** A point with more attributes is left out. @default 128 */
   readonly maxAttributes?: number;
+  /** A point with a longer attribute, its name included, is left out. @default 4096 */
+  readonly maxAttributeBytes?: number;
+  /** A point with more bytes of attributes is left out. @default 8192 */
+  readonly maxPointAttributeBytes?: number;
+  /** The points of a longer resource are left out. @default 16384 */
+  readonly maxResourceBytes?: number;
+  /** The points of a metric whose name and unit are longer are left out. @default 1024 */
+  readonly maxNameBytes?: number;
   /** A histogram point with more buckets is left out. @default 4096 */
   readonly maxBuckets?: number;
+  /** Points are sums over many others: of their ranges only the lower ends are checked. @default false */
+  readonly readsSums?: boolean;
   /** 32-bit secret of the hash tables, against senders who choose colliding labels. @default 0 */
   readonly hashSeed?: number;
 }
 
-const DEFAULTS: Required<MetricsDecoderOptions> = {
+type Defaults = Omit<Required<MetricsDecoderOptions>, "maxSeriesBytes">;
+
+const DEFAULTS: Defaults = {
   maxSeries: 1_000_000,
   maxResources: 65_536,
   maxRecordBytes: 16 * 1_024 * 1_024,
   maxAttributes: 128,
+  maxAttributeBytes: 4_096,
+  maxPointAttributeBytes: 8_192,
+  maxResourceBytes: 16_384,
+  maxNameBytes: 1_024,
   maxBuckets: 4_096,
+  readsSums: false,
   hashSeed: 0,
 };
 
 const MAX_HEADS = 16_384;
+/** What a series' attributes take on average at most. */
+const BYTES_PER_SERIES = 256;
+/** However few series: room for some. */
+const MIN_SERIES_BYTES = 1_048_576;
+const ADMIT_ALL = (): boolean => true;
+/** Of a metric's name in a refusal. */
+const SHOWN_NAME_BYTES = 256;
 
 const TEMPORALITIES: readonly (Temporality | null)[] = [null, "delta", "cumulative"];
 
@@ -46,10 +77,13 @@ const RESOURCE_METRICS_FIELDS = 0b1110;
  * attributes, and no string of it is decoded again. Not reentrant: a visitor must not call `decode` of the same decoder.
  */
 export class MetricsDecoder {
-  readonly #options: Required<MetricsDecoderOptions>;
+  readonly #options: Defaults;
   readonly #cache: SeriesCache;
   readonly #reader = new WireReader();
   readonly #scratch = new Scratch();
+  readonly #headKey = new Scratch();
+  readonly #resourceKey = new Scratch();
+  #admits: (bytes: number) => boolean = ADMIT_ALL;
   readonly #numbers = new NumberPointReader();
   readonly #histograms: HistogramPointReader;
   readonly #exponentials: ExponentialPointReader;
@@ -59,12 +93,15 @@ export class MetricsDecoder {
   constructor(options: MetricsDecoderOptions = {}, onSeriesGone?: (series: Series) => void) {
     this.#options = { ...DEFAULTS, ...options };
     for (const [name, value] of Object.entries(this.#options)) {
-      if (name !== "hashSeed" && !(Number.isSafeInteger(value) && value > 0)) {
+      if (name === "hashSeed" || typeof value === "boolean") continue;
+      if (!(Number.isSafeInteger(value) && value > 0)) {
         throw new RangeError(`${name} must be a positive integer, got ${value}`);
       }
     }
     this.#cache = new SeriesCache({
       maxSeries: this.#options.maxSeries,
+      maxSeriesBytes:
+        options.maxSeriesBytes ?? Math.max(MIN_SERIES_BYTES, this.#options.maxSeries * BYTES_PER_SERIES),
       maxResources: this.#options.maxResources,
       maxHeads: MAX_HEADS,
       seed: this.#options.hashSeed,
@@ -77,6 +114,11 @@ export class MetricsDecoder {
   /** Series that are remembered now. */
   get seriesCount(): number {
     return this.#cache.size;
+  }
+
+  /** Bytes of their attributes, and of the resources that they have. */
+  get seriesBytes(): number {
+    return this.#cache.bytes;
   }
 
   /** Series that had to go since the beginning. One that comes back gets a new id and an empty `state`. */
@@ -105,6 +147,7 @@ export class MetricsDecoder {
       );
     }
     const reader = this.#reader;
+    this.#admits = visitor.admits === undefined ? ADMIT_ALL : (size) => visitor.admits!(size);
     reader.reset(bytes);
     try {
       while (reader.pos < reader.limit) {
@@ -116,6 +159,7 @@ export class MetricsDecoder {
       // A decoder may rest for long: it must not keep the last record alive.
       reader.release();
       this.#keyAt(0, 0);
+      this.#admits = ADMIT_ALL;
     }
   }
 
@@ -134,25 +178,30 @@ export class MetricsDecoder {
   }
 
   /** The resource may come after the metrics; of several ones the fields add up, which is what joining their bytes does. */
-  #findResource(): ResourceEntry {
+  #findResource(): SoughtResource | Refusal {
     const reader = this.#reader;
     const ranges: number[] = [];
+    let length = 0;
     while (reader.pos < reader.limit) {
       const tag = reader.tag();
       if (tag === 0x0a) {
         const end = reader.end();
-        ranges.push(reader.pos, end);
+        length += end - reader.pos;
+        if (ranges.length < 2 * MAX_PIECES) ranges.push(reader.pos, end);
+        else length = Number.POSITIVE_INFINITY;
         reader.pos = end;
       } else if (tag === 0x12 || tag === 0x1a) reader.skip(tag);
       else reader.skipUnknown(tag, RESOURCE_METRICS_FIELDS);
     }
-    if (ranges.length === 2) return this.#cache.resource(this.#keyAt(ranges[0]!, ranges[1]!));
-    this.#scratch.clear();
-    for (let i = 0; i < ranges.length; i += 2) this.#scratch.append(reader.bytes, ranges[i]!, ranges[i + 1]!);
-    return this.#cache.resource(this.#scratch);
+    if (length > this.#options.maxResourceBytes) return "too_large";
+    this.#resourceKey.clear();
+    for (let i = 0; i < ranges.length; i += 2)
+      this.#resourceKey.append(reader.bytes, ranges[i]!, ranges[i + 1]!);
+    const entry = this.#cache.findResource(this.#resourceKey, this.#options.maxAttributes);
+    return entry === "too_many_attributes" ? entry : { key: this.#resourceKey, entry };
   }
 
-  #readScopeMetrics(resource: ResourceEntry, visitor: MetricsVisitor): void {
+  #readScopeMetrics(resource: SoughtResource | Refusal, visitor: MetricsVisitor): void {
     const reader = this.#reader;
     const outer = reader.enter();
     while (reader.pos < reader.limit) {
@@ -164,13 +213,15 @@ export class MetricsDecoder {
     reader.leave(outer);
   }
 
-  #readMetric(resource: ResourceEntry, visitor: MetricsVisitor): void {
+  #readMetric(resource: SoughtResource | Refusal, visitor: MetricsVisitor): void {
     const reader = this.#reader;
     const outer = reader.enter();
     const parts = findParts(this.#reader);
     const metric = DATA_KINDS[parts.dataField];
-    if (metric === undefined) visitor.refused("no_data", this.#nameOf(parts));
+    if (parts.dataRanges.length > 2 * MAX_PIECES) visitor.refused("too_large", this.#nameOf(parts));
+    else if (metric === undefined) visitor.refused("no_data", this.#nameOf(parts));
     else if (metric.kind === "summary") this.#refuseAll(parts, "unsupported_type", visitor);
+    else if (typeof resource === "string") this.#refuseAll(parts, resource, visitor);
     else {
       readDataHead(this.#reader, parts);
       if (metric.kind !== "gauge" && parts.temporality === 0)
@@ -184,11 +235,15 @@ export class MetricsDecoder {
     parts: MetricParts,
     kind: MetricKind,
     attributesField: number,
-    resource: ResourceEntry,
+    resource: SoughtResource,
     visitor: MetricsVisitor,
   ): void {
     const reader = this.#reader;
-    const head = this.#internHead(parts, kind);
+    const head = this.#findHead(parts, kind);
+    if (typeof head === "string") {
+      this.#refuseAll(parts, head, visitor);
+      return;
+    }
     const outer = reader.limit;
     for (let i = 0; i < parts.dataRanges.length; i += 2) {
       reader.pos = parts.dataRanges[i]!;
@@ -203,28 +258,35 @@ export class MetricsDecoder {
   }
 
   #readPoint(
-    head: MetricHead,
+    sought: SoughtHead,
     attributesField: number,
-    resource: ResourceEntry,
+    resource: SoughtResource,
     visitor: MetricsVisitor,
   ): void {
     const reader = this.#reader;
     const outer = reader.enter();
     const start = reader.pos;
+    const { head } = sought;
     const point = this.#pointReader(head.kind);
     point.read(reader);
-    const fault =
-      point.attributes.count > this.#options.maxAttributes
-        ? "too_many_attributes"
-        : point.fault(head.monotonic);
+    const { attributes } = point;
+    let fault = this.#attributesFault(attributes) ?? point.fault(head.range, head.monotonic);
     if (fault === null) {
-      const { attributes } = point;
       const key = attributes.scattered
         ? this.#gatherAttributes(start, attributesField)
         : this.#keyAt(attributes.start, attributes.end);
-      this.#visit(this.#cache.series(head, resource, key, attributesField), visitor);
-    } else visitor.refused(fault, head.name);
+      const series = this.#cache.series(sought, resource, key, attributesField, this.#admits);
+      if (series === null) fault = "too_many_series";
+      else this.#visit(series, visitor);
+    }
+    if (fault !== null) visitor.refused(fault, head.name);
     reader.leave(outer);
+  }
+
+  #attributesFault({ count, bytes, longest }: AttributeSpan): Refusal | null {
+    const { maxAttributes, maxAttributeBytes, maxPointAttributeBytes } = this.#options;
+    if (count > maxAttributes) return "too_many_attributes";
+    return longest > maxAttributeBytes || bytes > maxPointAttributeBytes ? "too_large" : null;
   }
 
   #pointReader(kind: MetricKind): NumberPointReader | HistogramPointReader | ExponentialPointReader {
@@ -275,28 +337,44 @@ export class MetricsDecoder {
     reader.limit = outer;
   }
 
-  #internHead(parts: MetricParts, kind: MetricKind): MetricHead {
+  #findHead(parts: MetricParts, kind: MetricKind): SoughtHead | Refusal {
     const { bytes } = this.#reader;
-    this.#scratch.clear();
-    this.#scratch.append(bytes, parts.nameStart, parts.nameEnd);
-    this.#scratch.append(bytes, parts.unitStart, parts.unitEnd);
-    // The length of the name keeps ("ab", "c") and ("a", "bc") apart.
+    const key = this.#headKey;
     const nameLength = parts.nameEnd - parts.nameStart;
+    if (nameLength + parts.unitEnd - parts.unitStart > this.#options.maxNameBytes) return "too_large";
+    key.clear();
+    key.append(bytes, parts.nameStart, parts.nameEnd);
+    key.append(bytes, parts.unitStart, parts.unitEnd);
+    // The length of the name keeps ("ab", "c") and ("a", "bc") apart.
     const shape =
-      ((nameLength * 16 + parts.dataField) * 4 + parts.temporality) * 2 + (parts.monotonic ? 1 : 0);
-    return this.#cache.head(shape | 0, this.#scratch, (id) => ({
-      id,
-      name: this.#nameOf(parts),
+      (((nameLength * 16 + parts.dataField) * 4 + parts.temporality) * 2 + (parts.monotonic ? 1 : 0)) | 0;
+    const entry = this.#cache.findHead(shape, key);
+    const head = entry?.head ?? this.#createHead(parts, kind);
+    if (head.kind === "sum" && head.range.monotonic && !head.monotonic) return "not_monotonic";
+    return { key, shape, head, entry };
+  }
+
+  #createHead(parts: MetricParts, kind: MetricKind): MetricHead {
+    const { bytes } = this.#reader;
+    const name = textOf(bytes, parts.nameStart, parts.nameEnd);
+    return {
+      name,
       unit: textOf(bytes, parts.unitStart, parts.unitEnd),
       kind,
       temporality: kind === "gauge" ? null : TEMPORALITIES[parts.temporality]!,
       // Counts of a histogram only grow.
       monotonic: kind === "sum" ? parts.monotonic : kind !== "gauge",
-    }));
+      range: this.#options.readsSums ? sumRangeOf(name) : valueRangeOf(name),
+    };
   }
 
+  /** Of a refused metric: it may be as long as a record. */
   #nameOf(parts: MetricParts): string {
-    return textOf(this.#reader.bytes, parts.nameStart, parts.nameEnd);
+    return textOf(
+      this.#reader.bytes,
+      parts.nameStart,
+      Math.min(parts.nameEnd, parts.nameStart + SHOWN_NAME_BYTES),
+    );
   }
 
   #keyAt(start: number, end: number): KeyRange {

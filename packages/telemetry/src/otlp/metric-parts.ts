@@ -20,6 +20,9 @@ const DATA_FIELDS = 0b0110;
 const SUM_FIELD = 7;
 const SUM_DATA_FIELDS = 0b1110;
 
+/** A sender may split a message, but not into so many pieces that noting their places takes more memory than they do. */
+export const MAX_PIECES = 256;
+
 /** Where a metric's parts lie, found before its points are read: protobuf fields come in any order. */
 export interface MetricParts {
   nameStart: number;
@@ -71,7 +74,8 @@ function findData(reader: WireReader, tag: number, parts: MetricParts): void {
   if (parts.dataField !== field) parts.dataRanges.length = 0;
   parts.dataField = field;
   const end = reader.end();
-  parts.dataRanges.push(reader.pos, end);
+  // One more than allowed is enough to know.
+  if (parts.dataRanges.length <= 2 * MAX_PIECES) parts.dataRanges.push(reader.pos, end);
   reader.pos = end;
 }
 

@@ -108,6 +108,9 @@ export const REFUSALS = [
   "not_a_number",
   "negative",
   "absurd",
+  /** Not what the metric can say, see value-ranges.ts. */
+  "out_of_range",
+  "not_monotonic",
   "no_time",
   "no_data",
   "bad_temporality",
@@ -115,6 +118,8 @@ export const REFUSALS = [
   "malformed",
   "too_large",
   "too_many_attributes",
+  /** There is no room for what its series would need, or the visitor did not admit it. */
+  "too_many_series",
 ] as const;
 export type Refusal = (typeof REFUSALS)[number];
 
@@ -126,6 +131,12 @@ export interface MetricsVisitor {
   histogram(series: Series, startMs: number, timeMs: number, count: number, sum: number): void;
   /** `data` is only valid during the call: merge or copy it. */
   exponentialHistogram(series: Series, startMs: number, timeMs: number, data: ExponentialHistogramData): void;
+  /**
+   * Asked before a new series is kept; false leaves its point out, with `refused`.
+   * @param bytes what it would take
+   * @default all are admitted
+   */
+  admits?(bytes: number): boolean;
   /** A point that was left out. Others of the same record still come. */
   refused(reason: Refusal, metricName: string): void;
 }

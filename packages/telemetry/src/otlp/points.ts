@@ -1,5 +1,6 @@
 import type { ExponentialHistogramData, Refusal } from "./model.ts";
 import type { WireReader } from "./reader.ts";
+import type { ValueRange } from "../value-ranges.ts";
 
 /** Beyond this a number is taken for garbage: 1e18 bytes are an exabyte, 1e18 seconds twice the age of the universe. */
 const ABSURD = 1e18;
@@ -9,22 +10,30 @@ const MIN_SCALE = -10;
 const MAX_SCALE = 20;
 
 /** Attribute fields as raw bytes. They usually lie together; where they don't, `scattered` says so. */
-class AttributeSpan {
+export class AttributeSpan {
   start = 0;
   end = 0;
   count = 0;
+  /** Bytes of all of them, and of the longest one. */
+  bytes = 0;
+  longest = 0;
   scattered = false;
 
   clear(): void {
     this.start = 0;
     this.end = 0;
     this.count = 0;
+    this.bytes = 0;
+    this.longest = 0;
     this.scattered = false;
   }
 
   add(start: number, end: number): void {
     if (this.count === 0) this.start = start;
     else if (this.end !== start) this.scattered = true;
+    const length = end - start;
+    if (length > this.longest) this.longest = length;
+    this.bytes += length;
     this.end = end;
     this.count++;
   }
@@ -101,10 +110,11 @@ export class NumberPointReader extends PointReader {
     }
   }
 
-  fault(monotonic: boolean): Refusal | null {
+  fault(range: ValueRange, monotonic: boolean): Refusal | null {
     const fault = this.headFault();
     if (fault !== null) return fault;
-    return this.#hasValue ? numberFault(this.value, monotonic) : "no_data";
+    if (!this.#hasValue) return "no_data";
+    return numberFault(this.value, monotonic || range.min >= 0) ?? rangeFault(this.value, range.max);
   }
 }
 
@@ -157,13 +167,14 @@ export class HistogramPointReader extends PointReader {
     }
   }
 
-  fault(): Refusal | null {
+  fault(range: ValueRange): Refusal | null {
     const fault = this.headFault();
     if (fault !== null) return fault;
     if (this.#buckets > this.#maxBuckets) return "too_large";
     // A sum is left out where measurements may be negative: nothing here can use it then.
     if (!this.#hasSum) return "no_data";
-    return numberFault(this.count, true) ?? numberFault(this.sum, true);
+    const numbers = numberFault(this.count, true) ?? numberFault(this.sum, true);
+    return numbers ?? rangeFault(this.count, range.maxCount) ?? rangeFault(this.sum, range.max);
   }
 
   #readRest(reader: WireReader, tag: number): void {
@@ -260,14 +271,15 @@ export class ExponentialPointReader extends PointReader implements ExponentialHi
     this.#fillExtremes();
   }
 
-  fault(): Refusal | null {
+  fault(range: ValueRange): Refusal | null {
     const fault = this.headFault();
     if (fault !== null) return fault;
     if (this.#tooLarge) return "too_large";
     if (this.#hasNegative) return "negative";
     if (!this.#hasSum) return "no_data";
     const numbers = numberFault(this.sum, true) ?? numberFault(this.min, true) ?? numberFault(this.max, true);
-    return numbers ?? numberFault(this.count, true) ?? this.#shapeFault();
+    const ranges = rangeFault(this.max, range.max) ?? rangeFault(this.count, range.maxCount);
+    return numbers ?? numberFault(this.count, true) ?? ranges ?? this.#shapeFault();
   }
 
   #shapeFault(): Refusal | null {
@@ -377,4 +389,8 @@ function numberFault(value: number, nonNegative: boolean): Refusal | null {
   if (Number.isNaN(value)) return "not_a_number";
   if (Math.abs(value) > ABSURD) return "absurd";
   return nonNegative && value < 0 ? "negative" : null;
+}
+
+function rangeFault(value: number, max: number): Refusal | null {
+  return value > max ? "out_of_range" : null;
 }
