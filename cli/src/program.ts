@@ -1,4 +1,5 @@
 // The command line: what can be said, its help, and which function does it.
+import { visibleLines } from "@isochrone/runtime";
 import { Command, Option } from "commander";
 import { addChart } from "./program-chart.ts";
 import { addDescheduler } from "./program-descheduler.ts";
@@ -45,6 +46,10 @@ export function createProgram(
     )
     .version("0.1.0")
     .showHelpAfterError(`(${name} --help lists what can be said)`)
+    .configureOutput({
+      writeOut: (text) => void process.stdout.write(visibleLines(text)),
+      writeErr: (text) => void process.stderr.write(visibleLines(text)),
+    })
     // Inherited by all commands below: who calls decides about the exit code.
     .exitOverride()
     .addHelpText("after", EXIT_CODES_HELP.replaceAll("%", name));

@@ -4,7 +4,7 @@ import { CommandError } from "../errors.ts";
 import { graphClientOf, type GraphServerOptions } from "../graph-client.ts";
 import { graphDot } from "../output/dot.ts";
 import type { Format } from "../output/format.ts";
-import { show } from "../output/show.ts";
+import { show, viewOf } from "../output/show.ts";
 import type { View } from "../output/show.ts";
 import { matrix, table } from "../output/table.ts";
 
@@ -25,7 +25,7 @@ export async function graphCommand(options: GraphOptions, print: (text: string) 
 
 async function readWorkflow(client: GraphClient, parts: [string, string]): Promise<View> {
   const { value } = await client.workflow(...parts);
-  return { value, text: () => workflowText(value), dot: () => graphDot(null, [value]) };
+  return viewOf(value, { text: workflowText, dot: (shown) => graphDot(null, [shown]) });
 }
 
 async function readAll(client: GraphClient): Promise<View> {
@@ -34,11 +34,13 @@ async function readAll(client: GraphClient): Promise<View> {
   const workflows = await Promise.all(
     list.workflows.map(async ({ namespace, name }) => (await client.workflow(namespace, name)).value),
   );
-  return {
-    value: { cluster, workflows },
-    text: () => [clusterText(cluster), ...workflows.map(workflowText)].join("\n\n"),
-    dot: () => graphDot(cluster, workflows),
-  };
+  return viewOf(
+    { cluster, workflows },
+    {
+      text: (shown) => [clusterText(shown.cluster), ...shown.workflows.map(workflowText)].join("\n\n"),
+      dot: (shown) => graphDot(shown.cluster, shown.workflows),
+    },
+  );
 }
 
 function nameParts(workflow: string): [string, string] {

@@ -32,7 +32,7 @@ export async function scoreCommand(options: ScoreOptions, print: (text: string) 
     ...(set === undefined ? {} : { settings: set }),
     ...(prefix === undefined ? {} : { annotationPrefix: prefix }),
   });
-  print(formatted(options.output, scores, () => scoresText(scores)));
+  print(formatted(options.output, scores, scoresText));
 }
 
 function scored(options: ScoreDumpOptions): DumpScores {

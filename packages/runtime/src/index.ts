@@ -21,6 +21,7 @@ export { createRegistry } from "./metrics.ts";
 export type { RegistryOptions } from "./metrics.ts";
 export { AnsweringThread } from "./answering-thread.ts";
 export type { AnsweringThreadOptions, ThreadOutcome } from "./answering-thread.ts";
+export { hasHidden, visible, visibleData, visibleLines, visibleSource } from "./visible.ts";
 export { reasonOf } from "./reason.ts";
 export { withDeadline } from "./deadline.ts";
 export { pause } from "./pause.ts";
