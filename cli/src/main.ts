@@ -2,19 +2,18 @@ import { reasonOf } from "@isochrone/runtime";
 import { CommanderError } from "commander";
 import { createProgram } from "./program.ts";
 import { CommandError } from "./errors.ts";
+import { terminal } from "./output/terminal.ts";
 
 /** As docs/cli.md lists them. */
 const WRONG_USAGE = 2;
 
-const print = (text: string): void => console.log(text);
-
 try {
   // Called as a plugin of kubectl, help must say what people type.
-  await createProgram(print, process.env["ISOCHRONE_COMMAND_NAME"]).parseAsync(process.argv);
+  await createProgram(terminal.print, process.env["ISOCHRONE_COMMAND_NAME"]).parseAsync(process.argv);
 } catch (error) {
   // Commander has said what was wrong, or printed the help that was asked for.
   if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : WRONG_USAGE);
-  console.error(`isochrone: ${describe(error)}`);
+  terminal.note(`isochrone: ${describe(error)}`);
   // At once: a part that failed to stop must not keep a command alive that has already said why it ends.
   process.exit(error instanceof CommandError ? error.exitCode : 1);
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   assignments,
   bitsPerSecond,
+  durationFrom,
   durationMs,
   httpUrl,
   positiveNumber,
@@ -19,7 +20,7 @@ describe("options", () => {
     [ratio, "1%", 0.01],
     [bitsPerSecond, "100M", 1e8],
     [bitsPerSecond, "1.5G", 1.5e9],
-    [positiveNumber, "2.5", 2.5],
+    [positiveNumber(10), "2.5", 2.5],
     [wholeNumber(0, 65_535), "0", 0],
   ] as const)("%o reads %s", (read, text, value) => {
     expect(read(text)).toBeCloseTo(value, 12);
@@ -31,8 +32,14 @@ describe("options", () => {
     [ratio, "1.5"],
     [ratio, ""],
     [bitsPerSecond, "fast"],
-    [positiveNumber, "0"],
-    [positiveNumber, "Infinity"],
+    [positiveNumber(10), "0"],
+    [positiveNumber(10), "Infinity"],
+    [positiveNumber(10_000), "1e9"],
+    [durationMs, `${"9".repeat(400)}m`],
+    [durationMs, "40000m"],
+    [durationFrom(1_000, 3_600_000), "1ms"],
+    [bitsPerSecond, `${"9".repeat(400)}G`],
+    [assignments, `alpha=${"9".repeat(400)}`],
     [wholeNumber(1, 16), "17"],
     [wholeNumber(1, 16), "1.5"],
     [httpUrl, "ftp://somewhere"],

@@ -3,8 +3,27 @@ import { InvalidArgumentError } from "commander";
 
 const DURATION_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
 
-/** `80ms`, `2s`, `1.5m`, or a bare number of milliseconds. */
+/** Timers that wait longer fire at once. Milliseconds. */
+const LONGEST_MS = 24 * 3_600_000;
+
+/** `80ms`, `2s`, `1.5m`, or a bare number of milliseconds; at most a day. */
 export function durationMs(text: string): number {
+  return durationFrom(0, LONGEST_MS)(text);
+}
+
+/** As {@link durationMs}, within a range in milliseconds. */
+export function durationFrom(minMs: number, maxMs: number): (text: string) => number {
+  return (text) => {
+    const value = durationOf(text);
+    if (value < minMs || value > maxMs)
+      throw new InvalidArgumentError(
+        `must be a duration from ${minMs}ms to ${maxMs / 1000}s, got ${JSON.stringify(text)}`,
+      );
+    return value;
+  };
+}
+
+function durationOf(text: string): number {
   const [, number, unit = "ms"] = /^(\d+(?:\.\d+)?)(ms|s|m)?$/.exec(text) ?? [];
   if (number === undefined)
     throw new InvalidArgumentError(`must be a duration such as 80ms, 2s or 1m, got ${JSON.stringify(text)}`);
@@ -19,6 +38,8 @@ export function ratio(text: string): number {
   return value;
 }
 
+/** Ten terabits: beyond any link. */
+const MAX_BITS_PER_SECOND = 1e13;
 const RATE_UNITS: Readonly<Record<string, number>> = { "": 1, k: 1e3, M: 1e6, G: 1e9 };
 
 /** `100M`, `1G`, or bits per second. */
@@ -28,7 +49,12 @@ export function bitsPerSecond(text: string): number {
     throw new InvalidArgumentError(
       `must be a rate such as 100M or 1G (bits per second), got ${JSON.stringify(text)}`,
     );
-  return Number(number) * RATE_UNITS[unit]!;
+  const value = Number(number) * RATE_UNITS[unit]!;
+  if (value > MAX_BITS_PER_SECOND)
+    throw new InvalidArgumentError(
+      `must be at most ${MAX_BITS_PER_SECOND} bits per second, got ${JSON.stringify(text)}`,
+    );
+  return value;
 }
 
 export function wholeNumber(min: number, max: number): (text: string) => number {
@@ -42,11 +68,16 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   };
 }
 
-export function positiveNumber(text: string): number {
-  const value = Number(text);
-  if (!(value > 0) || !Number.isFinite(value))
-    throw new InvalidArgumentError(`must be a number above 0, got ${JSON.stringify(text)}`);
-  return value;
+/** Above 0. */
+export function positiveNumber(max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!(value > 0) || value > max)
+      throw new InvalidArgumentError(
+        `must be a number above 0 and at most ${max}, got ${JSON.stringify(text)}`,
+      );
+    return value;
+  };
 }
 
 export function httpUrl(text: string): string {
@@ -61,7 +92,7 @@ export function assignments(text: string): Readonly<Record<string, number>> {
   const values: Record<string, number> = {};
   for (const part of text.split(",")) {
     const [, name, number] = /^\s*([a-zA-Z.-]+)=(-?\d+(?:\.\d+)?)\s*$/.exec(part) ?? [];
-    if (name === undefined)
+    if (name === undefined || !Number.isFinite(Number(number)))
       throw new InvalidArgumentError(
         `must be name=number pairs joined by commas, got ${JSON.stringify(part)}`,
       );

@@ -34,7 +34,7 @@ export function addExperiment(program: Command, print: Print, startScheduler: St
       wholeNumber(1, MAX_JOBS),
       availableParallelism(),
     )
-    .option("--scale <number>", "of the lab, in place of the scenario's", positiveNumber)
+    .option("--scale <number>", "of the lab, in place of the scenario's", positiveNumber(1_000))
     .addOption(output())
     .action(async (name: string | undefined, options) =>
       (await import("./commands/experiment.ts")).experimentCommand(name, options, print, startScheduler),

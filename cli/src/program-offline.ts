@@ -1,6 +1,7 @@
 // Commands that work on files, and those that apply what they read.
 import { Option } from "commander";
 import type { Command } from "commander";
+import { terminal } from "./output/terminal.ts";
 import { assignments, durationMs, namedValue, ratio, wholeNumber } from "./options.ts";
 import { commandOf, context, examples, kubeconfig, output } from "./program-options.ts";
 import type { Print } from "./program-options.ts";
@@ -84,7 +85,7 @@ export function addSchedulerConfig(program: Command, print: Print): void {
     .addOption(new Option("-o, --output <format>", "how to print").choices(["yaml", "json"]).default("yaml"))
     .action(async (file: string | undefined, options) =>
       (await import("./commands/scheduler-config.ts")).schedulerConfigCommand(file, options, print, (text) =>
-        console.error(text),
+        terminal.note(text),
       ),
     );
   examples(
@@ -110,7 +111,7 @@ export function addAppGroup(program: Command, print: Print): void {
     .addOption(output())
     .action(async (file: string, options) =>
       (await import("./commands/appgroup.ts")).appGroupOrderCommand(file, options, print, (text) =>
-        console.error(`isochrone: ${text}`),
+        terminal.note(`isochrone: ${text}`),
       ),
     );
   examples(
@@ -145,7 +146,7 @@ export function addTosca(program: Command, print: Print): void {
       ]),
     )
     .action(async (file: string, options) =>
-      (await import("./commands/tosca.ts")).toscaCommand(file, options, print, (text) => console.error(text)),
+      (await import("./commands/tosca.ts")).toscaCommand(file, options, print, (text) => terminal.note(text)),
     );
   examples(
     commandOf(program, "tosca"),

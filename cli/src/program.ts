@@ -1,4 +1,5 @@
 // The command line: what can be said, its help, and which function does it.
+import { visibleLines } from "@isochrone/runtime";
 import { Command, Option } from "commander";
 import { addChart } from "./program-chart.ts";
 import { addDescheduler } from "./program-descheduler.ts";
@@ -19,7 +20,7 @@ import {
   watch,
 } from "./program-options.ts";
 import type { Print } from "./program-options.ts";
-import { bitsPerSecond, durationMs, positiveNumber, ratio, wholeNumber } from "./options.ts";
+import { bitsPerSecond, durationFrom, durationMs, positiveNumber, ratio, wholeNumber } from "./options.ts";
 
 export type { Print } from "./program-options.ts";
 
@@ -45,6 +46,10 @@ export function createProgram(
     )
     .version("0.1.0")
     .showHelpAfterError(`(${name} --help lists what can be said)`)
+    .configureOutput({
+      writeOut: (text) => void process.stdout.write(visibleLines(text)),
+      writeErr: (text) => void process.stderr.write(visibleLines(text)),
+    })
     // Inherited by all commands below: who calls decides about the exit code.
     .exitOverride()
     .addHelpText("after", EXIT_CODES_HELP.replaceAll("%", name));
@@ -90,8 +95,8 @@ function addUp(program: Command, print: Print): void {
         "a cluster whose nodes KWOK simulates: its API server, controllers and scheduler act, the emulated network and the pods' processes are here",
       ).conflicts(["nodes", "placement"]),
     )
-    .option("--rate <number>", "requests per second to the workflow's entry", positiveNumber, 5)
-    .option("--window <duration>", "window of the graphs", durationMs, 30_000)
+    .option("--rate <number>", "requests per second to the workflow's entry", positiveNumber(10_000), 5)
+    .option("--window <duration>", "window of the graphs", durationFrom(1_000, 3_600_000), 30_000)
     .option("--seed <number>", "seed of everything random", wholeNumber(0, 2 ** 31), 1)
     .addOption(
       new Option("--placement <how>", "how pods are placed at first: by score, or spread over all regions")

@@ -1,7 +1,5 @@
 // Settings of a service, as a command is told of them: from its file, and the environment.
-import { readFileSync } from "node:fs";
-import { reasonOf, SettingsError } from "@isochrone/runtime";
-import { parse } from "yaml";
+import { readTextFile, reasonOf, SettingsError, yamlValue } from "@isochrone/runtime";
 import { CommandError } from "./errors.ts";
 
 export type SettingsSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -29,7 +27,7 @@ export function fromSettingsFile<T>(
 }
 
 function sectionsOf(path: string, sections: readonly string[]): SettingsSections {
-  const file = (parse(readFileSync(path, "utf8")) ?? {}) as Record<string, Record<string, unknown> | null>;
+  const file = (yamlValue(readTextFile(path)) ?? {}) as Record<string, Record<string, unknown> | null>;
   if (typeof file !== "object" || Array.isArray(file)) throw new TypeError("it must have sections by name");
   return Object.fromEntries(sections.map((name) => [name, file[name] ?? {}]));
 }

@@ -1,12 +1,12 @@
 import { isSortAlgorithm, SORT_ALGORITHMS, workloadOrder } from "@isochrone/placement";
 import type { OrderFault, WorkloadOrder } from "@isochrone/placement";
-import { readFile } from "node:fs/promises";
+import { readTextFile } from "@isochrone/runtime";
 import { CommandError } from "../errors.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
 import { table } from "../output/table.ts";
 import { DumpError } from "../score/errors.ts";
-import { readObjects } from "../score/read-objects.ts";
+import { DUMP_BYTES, readObjects } from "../score/read-objects.ts";
 import type { DumpObject } from "../score/read-objects.ts";
 
 export interface AppGroupOrderOptions {
@@ -40,7 +40,7 @@ export async function appGroupOrderCommand(
       { exitCode: 2 },
     );
   try {
-    const group = appGroupIn(await readText(file), file, options.name);
+    const group = appGroupIn(readText(file), file, options.name);
     const result = workloadOrder(group.json["spec"], algorithm);
     checkFaults(group, result, note);
     const places = placesOf(result);
@@ -51,9 +51,9 @@ export async function appGroupOrderCommand(
   }
 }
 
-async function readText(file: string): Promise<string> {
+function readText(file: string): string {
   try {
-    return await readFile(file, "utf8");
+    return readTextFile(file, DUMP_BYTES);
   } catch (error) {
     throw new CommandError(`the AppGroup must be in a readable file: ${(error as Error).message}`, {
       cause: error,

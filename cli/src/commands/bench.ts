@@ -30,7 +30,7 @@ export function benchCoordinatesCommand(
     progress.at(share, what),
   );
   progress.clear();
-  print(formatted(options.output, judgement, () => judgementText(judgement, options)));
+  print(formatted(options.output, judgement, (shown) => judgementText(shown, options)));
 }
 
 function readMatrix(file: string): RttMatrix {

@@ -37,7 +37,7 @@ export async function cleanUpCommand(options: CleanUpOptions, print: Print): Pro
   const opened = openStore(options.kubeconfig, options.context);
   try {
     const done = await cleanUp(opened.store, options);
-    print(formatted(options.output, done, () => textOf(done)));
+    print(formatted(options.output, done, textOf));
   } catch (error) {
     throw new CommandError(`the cluster can't be asked: ${reasonOf(error)}`, { cause: error });
   } finally {

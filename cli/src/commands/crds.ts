@@ -1,9 +1,9 @@
 // The CustomResourceDefinitions that Isochrone uses, as the chart applies them: wider ones at once, narrower ones never.
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isStoreError, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
-import { reasonOf, systemClock } from "@isochrone/runtime";
-import { parseAllDocuments } from "yaml";
+import { readTextFile, reasonOf, systemClock, yamlDocuments } from "@isochrone/runtime";
+import type { YamlDocument } from "@isochrone/runtime";
 import { narrowings } from "../crds/narrowing.ts";
 import { CommandError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";
@@ -33,6 +33,7 @@ const WORDS: Readonly<Record<Applied["result"], string>> = {
 };
 
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" } as const;
+const CRD_LIMITS = { bytes: 4 * 1024 * 1024, nesting: 100, lexemes: 1_000_000 };
 const FIELD_MANAGER = "isochrone-crds";
 const ESTABLISHED_WITHIN_MS = 30_000;
 const POLL_MS = 250;
@@ -73,9 +74,8 @@ function readDefinitions(folder: string): KubernetesObject[] {
     throw new CommandError(`the folder ${folder} can't be read: ${reasonOf(error)}`, { exitCode: 2 });
   }
   const objects = names.sort().flatMap((name) => {
-    const documents = parseAllDocuments(readFileSync(join(folder, name), "utf8"));
-    return documents
-      .map((document) => document.toJS() as KubernetesObject | null)
+    return definitionsOf(join(folder, name))
+      .map(({ json }) => json() as KubernetesObject | null)
       .filter((object) => object !== null);
   });
   const other = objects.find(({ kind }) => kind !== CRD.kind);
@@ -84,6 +84,15 @@ function readDefinitions(folder: string): KubernetesObject[] {
   if (objects.length === 0)
     throw new CommandError(`${folder} must hold a definition, got none`, { exitCode: 2 });
   return objects;
+}
+
+/** A definition of several versions is some 100 kB. */
+function definitionsOf(file: string): YamlDocument[] {
+  try {
+    return yamlDocuments(readTextFile(file, CRD_LIMITS.bytes), CRD_LIMITS);
+  } catch (error) {
+    throw new CommandError(`${file}: ${reasonOf(error)}`, { exitCode: 2, cause: error });
+  }
 }
 
 async function apply(store: ClusterStore, wanted: KubernetesObject, dryRun: boolean): Promise<Applied> {

@@ -2,7 +2,7 @@ import { authorizedFetch, reasonOf, systemClock } from "@isochrone/runtime";
 import type { DeschedulerReport } from "@isochrone/scheduler-plugin";
 import { CommandError } from "../errors.ts";
 import type { Format } from "../output/format.ts";
-import { show } from "../output/show.ts";
+import { show, viewOf } from "../output/show.ts";
 import { table } from "../output/table.ts";
 
 export interface DeschedulerOptions {
@@ -29,8 +29,7 @@ export async function deschedulerCommand(
   const read = async () => {
     const report = await readReport(options);
     const { namespace } = options;
-    const value = namespace === undefined ? report : onlyOf(report, namespace);
-    return { value, text: () => reportText(value) };
+    return viewOf(namespace === undefined ? report : onlyOf(report, namespace), { text: reportText });
   };
   await show(read, options, print);
 }

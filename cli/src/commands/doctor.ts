@@ -67,7 +67,9 @@ export async function doctorCommand(options: DoctorOptions, print: (text: string
       (group, index) => progress.at(index / only.length, group),
     );
     progress.clear();
-    print(formatted(output, { findings, counts: countsOf(findings) }, () => findingsText(findings)));
+    print(
+      formatted(output, { findings, counts: countsOf(findings) }, (shown) => findingsText(shown.findings)),
+    );
     const errors = countsOf(findings).error;
     if (errors > 0)
       throw new CommandError(`${errors} ${errors === 1 ? "finding" : "findings"} of severity error`);

@@ -37,7 +37,7 @@ export async function experimentCommand(
 ): Promise<void> {
   if (options.list === true) {
     const scenarios = listScenarios();
-    print(formatted(options.output, scenarios, () => listText(scenarios)));
+    print(formatted(options.output, scenarios, listText));
     return;
   }
   const files = filesOf(name, options);

@@ -5,11 +5,12 @@ import type { Candidate, Decision } from "@isochrone/topology";
 import { GraphClientError } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
 import { podReport } from "../explain/pod-report.ts";
+import type { PodReport } from "../explain/pod-report.ts";
 import { openStore } from "../kubernetes.ts";
 import { graphClientOf } from "../graph-client.ts";
 import type { GraphServerOptions } from "../graph-client.ts";
 import type { Format } from "../output/format.ts";
-import { show } from "../output/show.ts";
+import { show, viewOf } from "../output/show.ts";
 import type { View } from "../output/show.ts";
 import { table } from "../output/table.ts";
 
@@ -22,6 +23,13 @@ export interface ExplainOptions extends GraphServerOptions {
   /** Milliseconds between two looks; undefined: one. */
   readonly watch?: number;
   readonly output: Format;
+}
+
+interface PodAnswer {
+  readonly pod: PodReport;
+  readonly decision: Decision | null;
+  /** Why there is no decision, where that is known. */
+  readonly trouble: string | null;
 }
 
 const RECENT = 1_000;
@@ -43,18 +51,21 @@ async function explainDecision(name: string, options: ExplainOptions): Promise<V
     throw new CommandError(
       `there is no decision about pod or workload ${JSON.stringify(name)} in namespace ${JSON.stringify(options.namespace)}; it may be older than what is kept`,
     );
-  return { value: decision, text: () => decisionText(decision) };
+  return viewOf(decision, { text: decisionText });
 }
 
 /** The cluster knows more than our decisions do, which may be gone or may never have been made. */
 async function explainReal(name: string, options: ExplainOptions): Promise<View> {
   const pod = await readPod(name, options);
   const { decision, trouble } = await decisionIfAny(name, options);
-  const report = podReport(pod, decision);
-  const lines = [`${report.namespace}/${report.name}: ${report.state}`, ...report.sentences];
+  return viewOf<PodAnswer>({ pod: podReport(pod, decision), decision, trouble }, { text: podText });
+}
+
+function podText({ pod, decision, trouble }: PodAnswer): string {
+  const lines = [`${pod.namespace}/${pod.name}: ${pod.state}`, ...pod.sentences];
   if (trouble !== null) lines.push(trouble);
   if (decision !== null) lines.push("", decisionText(decision));
-  return { value: { pod: report, decision, trouble }, text: () => lines.join("\n") };
+  return lines.join("\n");
 }
 
 async function readPod(

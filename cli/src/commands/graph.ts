@@ -1,3 +1,4 @@
+import { visibleData } from "@isochrone/runtime";
 import { droppedElements } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, Dropped, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { GraphClient } from "@isochrone/topology/client";
@@ -5,7 +6,7 @@ import { CommandError } from "../errors.ts";
 import { graphClientOf, type GraphServerOptions } from "../graph-client.ts";
 import { graphDot } from "../output/dot.ts";
 import type { Format } from "../output/format.ts";
-import { show } from "../output/show.ts";
+import { show, viewOf } from "../output/show.ts";
 import type { View } from "../output/show.ts";
 import { matrix, table } from "../output/table.ts";
 
@@ -26,11 +27,11 @@ export async function graphCommand(options: GraphOptions, print: (text: string) 
 
 async function readWorkflow(client: GraphClient, parts: [string, string]): Promise<View> {
   const { value, dropped } = await client.workflow(...parts);
-  return {
-    value,
-    text: () => [workflowText(value), ...droppedText([dropped])].join("\n\n"),
-    dot: () => graphDot(null, [value]),
-  };
+  const left = visibleData(droppedText([dropped]));
+  return viewOf(value, {
+    text: (shown) => [workflowText(shown), ...left].join("\n\n"),
+    dot: (shown) => graphDot(null, [shown]),
+  });
 }
 
 async function readAll(client: GraphClient): Promise<View> {
@@ -40,12 +41,15 @@ async function readAll(client: GraphClient): Promise<View> {
     list.workflows.map(({ namespace, name }) => client.workflow(namespace, name)),
   );
   const workflows = read.map(({ value }) => value);
-  const left = droppedText([dropped, ...read.map((each) => each.dropped)]);
-  return {
-    value: { cluster, workflows },
-    text: () => [clusterText(cluster), ...workflows.map(workflowText), ...left].join("\n\n"),
-    dot: () => graphDot(cluster, workflows),
-  };
+  const left = visibleData(droppedText([dropped, ...read.map((each) => each.dropped)]));
+  return viewOf(
+    { cluster, workflows },
+    {
+      text: (shown) =>
+        [clusterText(shown.cluster), ...shown.workflows.map(workflowText), ...left].join("\n\n"),
+      dot: (shown) => graphDot(shown.cluster, shown.workflows),
+    },
+  );
 }
 
 /** Says what was left out of the graphs; nothing when they are whole. */

@@ -11,7 +11,7 @@ import { graphClientOf } from "../graph-client.ts";
 import type { GraphServerOptions } from "../graph-client.ts";
 import { openStore } from "../kubernetes.ts";
 import type { Format } from "../output/format.ts";
-import { show } from "../output/show.ts";
+import { show, viewOf } from "../output/show.ts";
 import type { View } from "../output/show.ts";
 import { table } from "../output/table.ts";
 import { fromSettingsFile } from "../settings-file.ts";
@@ -89,9 +89,10 @@ async function readPlans(
     });
     if (report !== null) reports.push(report);
   }
-  const text = (): string =>
-    reports.length === 0 ? `no pod of namespace ${namespace} runs` : reports.map(reportText).join("\n\n");
-  return { value: reports, text };
+  return viewOf(reports, {
+    text: (shown) =>
+      shown.length === 0 ? `no pod of namespace ${namespace} runs` : shown.map(reportText).join("\n\n"),
+  });
 }
 
 async function readCluster({
@@ -123,7 +124,7 @@ const JUDGED_BY = {
 } as const;
 
 /** Costs in kB/s x ms: bytes give numbers that nobody can read. */
-function reportText({ workflow, pods, today, best, moves, kept, notes }: WorkflowPlanReport): string {
+export function reportText({ workflow, pods, today, best, moves, kept, notes }: WorkflowPlanReport): string {
   const kilo = (cost: number): number => cost / 1_000;
   const saved = today.total > 0 ? (100 * (today.total - best.total)) / today.total : 0;
   const rows = [

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { CommandError } from "../errors.ts";
+import { jsonText } from "../output/format.ts";
 import {
   configurationText,
   emptyConfiguration,
@@ -57,7 +58,7 @@ export async function schedulerConfigCommand(
     secondScheduler,
   });
   for (const sentence of notes) note(`note: ${sentence}`);
-  print(options.output === "json" ? JSON.stringify(document.toJS(), null, 2) : configurationText(document));
+  print(options.output === "json" ? jsonText(document.toJS(), 2) : configurationText(document));
 }
 
 async function readFileOrInput(path: string): Promise<ConfigurationFile> {

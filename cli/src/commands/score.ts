@@ -1,9 +1,10 @@
 import { PlacementError } from "@isochrone/placement";
-import { readFile } from "node:fs/promises";
+import { readTextFile } from "@isochrone/runtime";
 import { CommandError } from "../errors.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
 import { table } from "../output/table.ts";
+import { DUMP_BYTES } from "../score/read-objects.ts";
 import { DumpError, scoreDump, type DumpScores, type ScoreDumpOptions } from "../score/index.ts";
 
 export interface ScoreOptions {
@@ -19,8 +20,8 @@ export interface ScoreOptions {
 
 /** Scores the nodes of a dump for a pod and prints them, the best first in the table, in the dump's order as JSON. */
 export async function scoreCommand(options: ScoreOptions, print: (text: string) => void): Promise<void> {
-  const dumpText = await readText("--cluster", options.cluster);
-  const pod = await podOf(options.pod);
+  const dumpText = readText("--cluster", options.cluster);
+  const pod = podOf(options.pod);
   const { strategy, mode = null, channelPriorities = "", set, prefix } = options;
   const scores = scored({
     dumpText,
@@ -32,7 +33,7 @@ export async function scoreCommand(options: ScoreOptions, print: (text: string) 
     ...(set === undefined ? {} : { settings: set }),
     ...(prefix === undefined ? {} : { annotationPrefix: prefix }),
   });
-  print(formatted(options.output, scores, () => scoresText(scores)));
+  print(formatted(options.output, scores, scoresText));
 }
 
 function scored(options: ScoreDumpOptions): DumpScores {
@@ -45,9 +46,9 @@ function scored(options: ScoreDumpOptions): DumpScores {
   }
 }
 
-async function readText(option: string, file: string): Promise<string> {
+function readText(option: string, file: string): string {
   try {
-    return await readFile(file, "utf8");
+    return readTextFile(file, DUMP_BYTES);
   } catch (error) {
     throw new CommandError(`${option} must be a readable file: ${(error as Error).message}`, {
       cause: error,
@@ -56,8 +57,8 @@ async function readText(option: string, file: string): Promise<string> {
 }
 
 /** Whatever looks like a file is one; `namespace/name` and bare names are looked up in the dump. */
-async function podOf(pod: string): Promise<Pick<ScoreDumpOptions, "podText" | "podFile" | "podName">> {
-  if (/\.(ya?ml|json)$/i.test(pod)) return { podText: await readText("--pod", pod), podFile: pod };
+function podOf(pod: string): Pick<ScoreDumpOptions, "podText" | "podFile" | "podName"> {
+  if (/\.(ya?ml|json)$/i.test(pod)) return { podText: readText("--pod", pod), podFile: pod };
   return { podName: pod };
 }
 

@@ -10,9 +10,10 @@ import {
   workflowGraphOf,
 } from "@isochrone/scheduler-plugin/tosca";
 import type { Application, AppliedObject } from "@isochrone/scheduler-plugin/tosca";
+import { visibleData } from "@isochrone/runtime";
 import { CommandError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";
-import { formatted, yamlText } from "../output/format.ts";
+import { formatted, jsonText, yamlText } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
 import { createProgress } from "../output/progress.ts";
 import { table } from "../output/table.ts";
@@ -111,16 +112,16 @@ function objectsText(objects: readonly KubernetesObject[], { output = "yaml" }: 
   if (output === "json") {
     const [only] = objects;
     const json = objects.length === 1 ? only : { apiVersion: "v1", kind: "List", items: objects };
-    return JSON.stringify(json, null, 2);
+    return jsonText(json, 2);
   }
   return objects.map(yamlText).join("\n---\n");
 }
 
 function printGraph(application: Application, { output = "table" }: ToscaOptions, print: Print): void {
   const graph = workflowGraphOf(application, new Date().toISOString());
-  if (output === "json") return print(JSON.stringify(graph, null, 2));
+  if (output === "json") return print(jsonText(graph, 2));
   if (output === "yaml") return print(yamlText(graph));
-  const { namespace, name, workloads, channels } = graph;
+  const { namespace, name, workloads, channels } = visibleData(graph);
   print(
     [
       `${namespace}/${name}: ${workloads.length} services (${workloads.map((each) => each.name).join(", ")})`,

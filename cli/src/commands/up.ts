@@ -4,9 +4,10 @@ import {
   nodeProcessHost,
   serviceSettings,
   loadSettings,
+  pause,
   systemClock,
 } from "@isochrone/runtime";
-import type { ProcessHost } from "@isochrone/runtime";
+import type { Clock, ProcessHost } from "@isochrone/runtime";
 import { Embedded } from "../embedded/embedded.ts";
 import { rehearse } from "../embedded/rehearsal.ts";
 import type { Reporter } from "../output/reporter.ts";
@@ -64,16 +65,31 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
 /** Ctrl-C on a terminal comes twice at once: from it, and from the process that started this one. */
 const IMPATIENT_AFTER_MS = 500;
 
-/** The first signal ends in good order, one that comes later ends at once. */
-function onEnd(host: ProcessHost, ending: AbortController): () => void {
+/** Stopping in good order takes less, also while something is still starting. Milliseconds. */
+const STOP_WITHIN_MS = 5_000;
+
+/** The first signal ends in good order and within some seconds, one that comes later ends at once. */
+export function onEnd(
+  host: Pick<ProcessHost, "onSignal" | "exit">,
+  ending: AbortController,
+  clock: Clock = systemClock,
+): () => void {
   let askedAtMs = 0;
-  return host.onSignal((signal) => {
-    const nowMs = systemClock.monotonic();
+  const stopped = new AbortController();
+  const off = host.onSignal((signal) => {
+    const nowMs = clock.monotonic();
     if (!ending.signal.aborted) {
       askedAtMs = nowMs;
       ending.abort(signal);
+      void pause(clock, STOP_WITHIN_MS, stopped.signal).then(() => {
+        if (!stopped.signal.aborted) host.exit(1);
+      });
     } else if (nowMs - askedAtMs > IMPATIENT_AFTER_MS) host.exit(1);
   });
+  return () => {
+    stopped.abort();
+    off();
+  };
 }
 
 function reporterOf(output: Format, print: (text: string) => void): Reporter {

@@ -32,6 +32,13 @@ describe("the drawing", () => {
     expect(dot).toContain(String.raw`"node b\\" [label="b\\"`);
   });
 
+  it("keeps a statement in its line, whatever a name holds", () => {
+    const evil = { ...workflow, name: 'x"];\n\u001b]0;t\u0007 evil [label="' };
+    const lines = graphDot(null, [evil]).split("\n");
+    expect(lines.filter((line) => /^\s*evil/.test(line))).toEqual([]);
+    expect(lines.join("")).toContain(String.raw`x\"];\\u{a}\\u{1b}]0;t\\u{7} evil [label=\"`);
+  });
+
   it("draws a pair once, by the direction and method whose cost is known", () => {
     expect(dot.match(/dir=none/g)).toHaveLength(1);
     expect(dot).toContain('label="12.3 ms"');

@@ -1,4 +1,5 @@
 // The graphs as a drawing for Graphviz: nodes in their zones, workloads in their workflows, channels, placements, round trips.
+import { visible } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 
 /** Without a cluster graph only the workflows are drawn. */
@@ -83,10 +84,7 @@ function rateText(bytesPerSecond: number): string {
 
 const nodeId = (name: string): string => quoted(`node ${name}`);
 
-/** Names are others' words: a quote or a backslash must not end the string, and a line's end not the statement. */
+/** Names are others' words: a quote or a backslash must not end the string; nothing in them may be hidden. */
 function quoted(text: string): string {
-  return `"${text
-    .replaceAll("\\", "\\\\")
-    .replaceAll('"', '\\"')
-    .replaceAll(/[\r\n]+/g, " ")}"`;
+  return `"${visible(text).replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }

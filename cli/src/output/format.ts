@@ -1,15 +1,29 @@
 // The forms in which data is printed, in one place: every command that prints data knows all of them.
-import { stringify } from "yaml";
+import { visibleData, visibleLines, visibleSource } from "@isochrone/runtime";
+import { Document, Scalar, visit } from "yaml";
 
 export const FORMATS = ["table", "json", "yaml"] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** `value` as JSON or YAML, or its text for people. YAML repeats what occurs twice: anchors are for machines that nobody has. */
-export function formatted(format: Format, value: unknown, text: () => string): string {
-  if (format === "table") return text();
-  return format === "json" ? JSON.stringify(value, null, 2) : yamlText(value);
+/** `value` as JSON or YAML, or its text for people, which is made of a copy in which nothing is hidden. YAML repeats what occurs twice: anchors are for machines that nobody has. */
+export function formatted<T>(format: Format, value: T, text: (shown: T) => string): string {
+  if (format === "table") return text(visibleData(value));
+  return format === "json" ? jsonText(value, 2) : yamlText(value);
+}
+
+/** Of what a terminal acts on JSON itself escapes only some. */
+export function jsonText(value: unknown, indent?: number): string {
+  return visibleSource(JSON.stringify(value, null, indent) ?? "null");
 }
 
 export function yamlText(value: unknown): string {
-  return stringify(value, { aliasDuplicateObjects: false, lineWidth: 0 }).trimEnd();
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  visit(document, {
+    Scalar(_, scalar) {
+      const { value: text } = scalar;
+      // Only there an escape says the character.
+      if (typeof text === "string" && visibleLines(text) !== text) scalar.type = Scalar.QUOTE_DOUBLE;
+    },
+  });
+  return visibleSource(document.toString({ lineWidth: 0 }).trimEnd());
 }

@@ -1,5 +1,7 @@
 // A bar for long work: on a terminal only, on standard error, so that what is printed can be piped on.
 
+import { visible } from "@isochrone/runtime";
+
 export interface ProgressScreen {
   readonly isTTY?: boolean;
   write(text: string): unknown;
@@ -27,7 +29,7 @@ export function createProgress(screen: ProgressScreen, nowMs: () => number): Pro
       if (now - drawnAtMs < EVERY_MS) return;
       drawnAtMs = now;
       isShown = true;
-      screen.write(`\r${bar(share)} ${what}\u001b[K`);
+      screen.write(`\r${bar(share)} ${visible(what)}\u001b[K`);
     },
     clear() {
       if (isShown) screen.write("\r\u001b[K");

@@ -1,13 +1,14 @@
+import { visibleLines } from "@isochrone/runtime";
 import type { EndToEnd } from "@isochrone/lab";
 import type { Reporter, WarmUp } from "./reporter.ts";
 import { clusterMatrix } from "../commands/graph.ts";
-import { yamlText } from "./format.ts";
+import { jsonText, yamlText } from "./format.ts";
 import { bar } from "./progress.ts";
 import { table } from "./table.ts";
 
 /** One JSON object a line; `event` names it. */
 export function jsonReporter(print: (text: string) => void): Reporter {
-  return eventReporter((event) => print(JSON.stringify(event)));
+  return eventReporter((event) => print(jsonText(event)));
 }
 
 /** A YAML document for each event. */
@@ -46,11 +47,11 @@ export function textReporter(out: Terminal): Reporter {
   let tables = 0;
   const say = (text: string): void => {
     drawnLines = 0;
-    out.write(`${text}\n`);
+    out.write(`${visibleLines(text)}\n`);
   };
   const draw = (text: string): void => {
     if (live && drawnLines > 0) out.write(`\u001b[${drawnLines}A\u001b[0J`);
-    out.write(`${text}\n`);
+    out.write(`${visibleLines(text)}\n`);
     drawnLines = text.split("\n").length;
   };
   return {

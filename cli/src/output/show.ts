@@ -1,16 +1,33 @@
 // Prints what a command read, once or again and again.
-import { nodeProcessHost, reasonOf, systemClock } from "@isochrone/runtime";
+import {
+  nodeProcessHost,
+  reasonOf,
+  systemClock,
+  visible,
+  visibleData,
+  visibleLines,
+} from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
 import { CommandError } from "../errors.ts";
-import { formatted, yamlText } from "./format.ts";
+import { formatted, jsonText, yamlText } from "./format.ts";
 import type { Format } from "./format.ts";
+import { terminal } from "./terminal.ts";
 
-/** What a command shows: data for machines, text for people. */
+/** What a command shows: data for machines, text for people. {@link viewOf} makes it. */
 export interface View {
   readonly value: unknown;
   text(): string;
   /** As a drawing, where there is one. */
   dot?(): string;
+}
+
+/** Text and drawing are made of a copy in which nothing is hidden: names are words of others. */
+export function viewOf<T>(value: T, { text, dot }: { text(shown: T): string; dot?(shown: T): string }): View {
+  return {
+    value,
+    text: () => text(visibleData(value)),
+    ...(dot === undefined ? {} : { dot: () => dot(visibleData(value)) }),
+  };
 }
 
 export interface ShowOptions {
@@ -58,7 +75,7 @@ export async function show(
         screen: process.stdout,
         clock: systemClock,
         signal: ended.signal,
-        note: (text) => process.stderr.write(`isochrone: ${text}\n`),
+        note: (text) => terminal.note(`isochrone: ${text}`),
       },
     );
   } finally {
@@ -101,7 +118,7 @@ function textOf(view: View, output: ShowOptions["output"]): string {
 
 /** YAML documents are parted; JSON documents are lines. */
 function lineOf(value: unknown, output: Format): string {
-  return output === "yaml" ? `---\n${yamlText(value)}` : JSON.stringify(value);
+  return output === "yaml" ? `---\n${yamlText(value)}` : jsonText(value);
 }
 
 /** null: it was ended meanwhile. */
@@ -130,7 +147,7 @@ function headOf(clock: Clock, watchMs: number, trouble: string | null): string {
 
 /** Each line over the old one, then the rest of the old page away: clearing first would flicker. */
 function page(text: string, head: string, rows = 0): string {
-  const all = [head, "", ...text.split("\n")];
+  const all = [visible(head), "", ...visibleLines(text).split("\n")];
   // A terminal that does not say how high it is says 0.
   const room = rows === 0 ? all.length : Math.max(3, rows - 1);
   const lines =

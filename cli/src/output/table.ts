@@ -1,5 +1,7 @@
 // Plain tables for terminals: numbers to the right, names to the left, a dash for what isn't known.
 
+import { visible } from "@isochrone/runtime";
+
 export type Cell = string | number | null;
 
 /** Lines of a table with a header; columns are as wide as their widest cell. */
@@ -7,7 +9,7 @@ export function table(head: readonly string[], rows: readonly (readonly Cell[])[
   const texts = rows.map((row) => row.map(cellText));
   const isNumber = head.map((_, column) => rows.some((row) => typeof row[column] === "number"));
   const widths = head.map((title, column) =>
-    Math.max(title.length, ...texts.map((row) => row[column]?.length ?? 0)),
+    Math.max(visible(title).length, ...texts.map((row) => row[column]?.length ?? 0)),
   );
   const line = (cells: readonly string[]): string =>
     cells
@@ -16,12 +18,12 @@ export function table(head: readonly string[], rows: readonly (readonly Cell[])[
       )
       .join("  ")
       .trimEnd();
-  return [line(head), ...texts.map(line)].join("\n");
+  return [line(head.map(visible)), ...texts.map(line)].join("\n");
 }
 
 function cellText(cell: Cell): string {
   if (cell === null) return "–";
-  if (typeof cell === "string") return cell;
+  if (typeof cell === "string") return visible(cell);
   return Number.isInteger(cell) ? String(cell) : cell.toFixed(Math.abs(cell) < 10 ? 2 : 1);
 }
 

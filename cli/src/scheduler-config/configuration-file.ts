@@ -1,5 +1,7 @@
 // A KubeSchedulerConfiguration as text: parsed with its comments, and checked as far as merging relies on it.
-import { LineCounter, parseAllDocuments, parseDocument } from "yaml";
+import { TextError, yamlDocuments } from "@isochrone/runtime";
+import type { YamlDocument } from "@isochrone/runtime";
+import { LineCounter, parseDocument } from "yaml";
 import type { Document } from "yaml";
 import { CommandError } from "../errors.ts";
 import { shown } from "../score/errors.ts";
@@ -26,15 +28,10 @@ export function emptyConfiguration(): ConfigurationFile {
 
 /** Throws CommandError. */
 export function readConfiguration(text: string, name: string): ConfigurationFile {
-  const lines = new LineCounter();
-  const documents = parseAllDocuments(text, { lineCounter: lines });
+  const documents = documentsOf(text, name);
   if (documents.length > 1) throw new CommandError(`${name} must hold one document, got ${documents.length}`);
-  const document = (Array.isArray(documents) ? documents[0] : undefined) ?? parseDocument(text);
-  const [error] = document.errors;
-  if (error !== undefined)
-    throw new CommandError(
-      `${name}, line ${lines.linePos(error.pos[0]).line}: must be YAML or JSON: ${error.message.split("\n", 1)[0]!}`,
-    );
+  const document = documents[0]?.document ?? parseDocument(text);
+  const lines = documents[0]?.lines ?? new LineCounter();
   const fail: ConfigurationFile["fail"] = (path, rule, value) => {
     const line = lineOf(document, lines, path);
     const field = path.length === 0 ? "the document" : path.join(".");
@@ -52,6 +49,16 @@ export function readConfiguration(text: string, name: string): ConfigurationFile
   if (json["leaderElection"] !== undefined && !isRecord(json["leaderElection"]))
     throw fail(["leaderElection"], "must be an object", json["leaderElection"]);
   return { name, document, json, fail };
+}
+
+function documentsOf(text: string, name: string): YamlDocument[] {
+  try {
+    return yamlDocuments(text);
+  } catch (error) {
+    if (!(error instanceof TextError)) throw error;
+    const { line, message } = error.problem;
+    throw new CommandError(`${name}${line === null ? "" : `, line ${line}`}: ${message}`, { cause: error });
+  }
 }
 
 /** As YAML, with the comments of the file. Certificates stay on one line: folded, they would differ from what was merged before. */

@@ -1,5 +1,13 @@
 // Kubernetes objects from YAML or JSON text: single objects, lists of any kind, several documents.
-import { LineCounter, parseAllDocuments } from "yaml";
+import {
+  jsonNestingProblem,
+  TextError,
+  YAML_LIMITS,
+  yamlDocuments,
+  yamlSizeProblem,
+} from "@isochrone/runtime";
+import type { TextProblem, YamlLimits } from "@isochrone/runtime";
+import { LineCounter, parseDocument } from "yaml";
 import type { Document } from "yaml";
 import { DumpError, shown } from "./errors.ts";
 
@@ -71,11 +79,19 @@ function readObject(json: Json, kind: string, fail: DumpObject["fail"]): DumpObj
   return { kind, name, namespace: namespace ?? "default", json, fail };
 }
 
+/** JSON of 5,000 nodes with 30 pods each, and as much as one text can be. */
+export const DUMP_BYTES = 512 * 1024 * 1024;
+/** A dump in YAML: some 3,000 nodes with their pods. Its parser needs about a second for each MiB; JSON's needs none to speak of. */
+const DUMP_LIMITS: YamlLimits = { bytes: 64 * 1024 * 1024, nesting: 64, lexemes: 200_000 };
+
 /** JSON of a large cluster takes YAML's parser minutes, so it goes the short way; its lines are looked for when they're needed. */
 function parseDocuments(text: string, file: string): ParsedDocument[] {
   if (text.trimStart().startsWith("{")) {
     try {
-      return [{ json: JSON.parse(text), lineOf: (path) => parseYaml(text, file)[0]?.lineOf(path) ?? null }];
+      const json: unknown = JSON.parse(text);
+      const deep = jsonNestingProblem(json, DUMP_LIMITS.nesting);
+      if (deep !== null) throw errorOf(deep, file);
+      return [{ json, lineOf: (path) => lineInJson(text, path) }];
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       // Several JSON documents, or YAML's flow style, or wrong: YAML's parser tells, with the line.
@@ -84,36 +100,27 @@ function parseDocuments(text: string, file: string): ParsedDocument[] {
   return parseYaml(text, file);
 }
 
-function parseYaml(text: string, file: string): ParsedDocument[] {
+/** null where YAML's parser would take too long to tell. */
+function lineInJson(text: string, path: Path): number | null {
   const lines = new LineCounter();
-  const documents = parseAllDocuments(text, { lineCounter: lines });
-  if (!Array.isArray(documents)) return [];
-  return documents.map((document: Document.Parsed, index) => {
-    const [error] = document.errors;
-    if (error !== undefined) {
-      const line = lines.linePos(error.pos[0]).line;
-      throw new DumpError(
-        "malformed_dump",
-        { file, document: index + 1, line },
-        `must be YAML or JSON: ${firstLine(error.message)}`,
-      );
-    }
-    return { json: toJson(document, file, index), lineOf: (path) => lineIn(document, lines, path) };
-  });
+  if (text.length > YAML_LIMITS.bytes || yamlSizeProblem(text, DUMP_LIMITS) !== null) return null;
+  return lineIn(parseDocument(text, { lineCounter: lines, uniqueKeys: false }), lines, path);
 }
 
-/** Aliases that multiply beyond measure are refused here. */
-function toJson(document: Document.Parsed, file: string, index: number): unknown {
+function parseYaml(text: string, file: string): ParsedDocument[] {
   try {
-    return document.toJS();
+    return yamlDocuments(text, DUMP_LIMITS).map(({ document, lines, json }) => ({
+      json: json(),
+      lineOf: (path) => lineIn(document, lines, path),
+    }));
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new DumpError(
-      "malformed_dump",
-      { file, document: index + 1, line: null },
-      `can't be read: ${message}`,
-    );
+    if (error instanceof TextError) throw errorOf(error.problem, file);
+    throw error;
   }
+}
+
+function errorOf({ document, line, message }: TextProblem, file: string): DumpError {
+  return new DumpError("malformed_dump", { file, document, line }, message);
 }
 
 /** The line of the value, or of the nearest thing around it that has one. */
@@ -127,10 +134,6 @@ function lineIn(document: Document.Parsed, lines: LineCounter, path: Path): numb
     if (range?.[0] !== undefined) return lines.linePos(range[0]).line;
   }
   return null;
-}
-
-function firstLine(message: string): string {
-  return message.split("\n", 1)[0]!.replace(/:$/, "");
 }
 
 export function isRecord(value: unknown): value is Json {

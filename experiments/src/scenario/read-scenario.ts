@@ -1,6 +1,6 @@
 // From a scenario's file to what is run: all mistakes in one error, before anything starts.
-import { readFileSync } from "node:fs";
 import { basename } from "node:path";
+import { readTextFile, YAML_LIMITS, yamlSizeProblem } from "@isochrone/runtime";
 import { LineCounter, parseDocument } from "yaml";
 import { axisPoints } from "./axes.ts";
 import type { AxisPoint } from "./axes.ts";
@@ -56,7 +56,7 @@ const DEFAULT_PROTOCOL: Protocol = { learnSeconds: 30, rounds: 10, roundSeconds:
 export function loadScenario(file: string, options: ReadOptions = {}): Scenario {
   let text: string;
   try {
-    text = readFileSync(file, "utf8");
+    text = readTextFile(file);
   } catch (cause) {
     throw new ScenarioError(file, [{ line: 1, message: `can't be read: ${(cause as Error).message}` }], {
       cause,
@@ -67,6 +67,9 @@ export function loadScenario(file: string, options: ReadOptions = {}): Scenario 
 
 /** As {@link loadScenario}, of a text. */
 export function readScenario(text: string, file: string, options: ReadOptions = {}): Scenario {
+  const tooLarge = yamlSizeProblem(text, YAML_LIMITS);
+  if (tooLarge !== null)
+    throw new ScenarioError(file, [{ line: tooLarge.line ?? 1, message: tooLarge.message }]);
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
   if (document.errors.length > 0)

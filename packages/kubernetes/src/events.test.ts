@@ -89,6 +89,12 @@ describe("event recorder", () => {
     expect(recorder.counts()).toEqual({ reported: 1, writes: 1, dropped: 0 });
   });
 
+  it("shows in its note what a terminal would act on", async () => {
+    recorder.event(appGroup, { ...CYCLE, note: "a\u001b]0;x\u0007\nb\u202e" });
+    await clock.advance(10_000);
+    expect((await onlyEvent())["note"]).toBe(String.raw`a\u{1b}]0;x\u{7}\u{a}b\u{202e}`);
+  });
+
   it("keeps events of cluster-scoped objects in the namespace default", async () => {
     recorder.event({ ...KINDS.node, name: "n1" }, CYCLE);
     await clock.advance(100);

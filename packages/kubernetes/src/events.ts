@@ -1,4 +1,4 @@
-import { pause, periodic, withDeadline } from "@isochrone/runtime";
+import { pause, periodic, visible, withDeadline } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic } from "@isochrone/runtime";
 
 import { isStoreError, StoreError } from "./errors.ts";
@@ -316,7 +316,7 @@ class BackgroundRecorder implements EventRecorder {
       type,
       reason,
       action,
-      note: cutBytes(note, MAX_NOTE_BYTES),
+      note: cutBytes(visible(note), MAX_NOTE_BYTES),
       regarding: subject,
       ...(related === undefined ? {} : { related: referenceTo(related) }),
     };

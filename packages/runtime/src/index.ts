@@ -21,6 +21,7 @@ export { createRegistry } from "./metrics.ts";
 export type { RegistryOptions } from "./metrics.ts";
 export { AnsweringThread } from "./answering-thread.ts";
 export type { AnsweringThreadOptions, ThreadOutcome } from "./answering-thread.ts";
+export { hasHidden, visible, visibleData, visibleLines, visibleSource } from "./visible.ts";
 export { reasonOf } from "./reason.ts";
 export { withDeadline } from "./deadline.ts";
 export { pause } from "./pause.ts";
@@ -49,6 +50,16 @@ export type { LoadedSettings, SettingsSources } from "./settings/load.ts";
 export { describeSettings } from "./settings/describe.ts";
 export { serviceSettings } from "./settings/service-settings.ts";
 export type { ServiceSettings } from "./settings/service-settings.ts";
+export {
+  jsonNestingProblem,
+  readTextFile,
+  TextError,
+  YAML_LIMITS,
+  yamlDocuments,
+  yamlSizeProblem,
+  yamlValue,
+} from "./settings/yaml-text.ts";
+export type { TextProblem, YamlDocument, YamlLimits } from "./settings/yaml-text.ts";
 export { authorizedFetch } from "./http-client/authorized-fetch.ts";
 export type { AuthorizedFetchOptions, Fetch } from "./http-client/authorized-fetch.ts";
 export {

@@ -66,11 +66,59 @@ describe.runIf(isLibcSupported())("echo responder under a flood of hostile packe
     expect(responder.refused["kernel_dropped"]).toBeGreaterThanOrEqual(sent["garbage"]! + sent["malformed"]!);
     expect(responder.thread.restarts).toBe(0);
   });
+
+  test("50,000 strangers a second with signatures to verify keep out no known peer, and at most 5 of 100 new ones", async () => {
+    const responder = (client = await ResponderClient.open({}, { responderPacketsPerSecond: 1000 }));
+    await responder.ask([signedRequest({ sequence: 2 })]);
+    const options = { perSecond: 50_000, kind: "wrong_hmac" };
+    const flood = startFlood(responder.udpPort, signedRequest({ sequence: 1 }), options);
+    await until("the flood", () => {
+      responder.take();
+      return responder.refusedSum() > 1000;
+    });
+    responder.answers.length = 0;
+    const known = (async () => {
+      for (let i = 0; i < 100; i++) {
+        responder.send(signedRequest({ sequence: 1000 + i }));
+        await delay(5);
+      }
+    })();
+    await Promise.all([known, askNewPeers(responder, 500_000, 100)]);
+    const { total, elapsedMs } = await flood;
+    await settled(responder);
+    const newPeers = answersFrom(responder, 500_000, 500_100);
+    print({ perSecond: Math.round(total / (elapsedMs / 1000)), newPeers, refused: responder.refused });
+    expect(answersFrom(responder, 1000, 1100)).toBe(100);
+    expect(newPeers).toBeGreaterThanOrEqual(95);
+  });
 });
 
-function startFlood(port: number, captured: Buffer): Promise<Flood> {
+interface FloodOptions {
+  readonly perSecond?: number;
+  /** @default all kinds */
+  readonly kind?: string;
+}
+
+/** Asks each that has no answer yet, up to three times, as a probe does that was just started. */
+async function askNewPeers(responder: ResponderClient, from: number, count: number): Promise<void> {
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const answered = new Set(responder.answers.map((answer) => answer.readUInt32BE(24)));
+    for (let i = from; i < from + count; i++) {
+      if (answered.has(i)) continue;
+      responder.send(signedRequest({ sequence: i, session: i }));
+      await delay(3);
+    }
+  }
+}
+
+function startFlood(
+  port: number,
+  captured: Buffer,
+  { perSecond = RATE, kind }: FloodOptions = {},
+): Promise<Flood> {
   const file = fileURLToPath(new URL("../testing/flood.ts", import.meta.url));
-  const args = [file, String(port), String(RATE), String(FLOOD_MS), captured.toString("hex")];
+  const args = [file, String(port), String(perSecond), String(FLOOD_MS), captured.toString("hex")];
+  if (kind !== undefined) args.push(kind);
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   return new Promise((resolve, reject) => {
     let output = "";

@@ -1,3 +1,4 @@
+import type { Random } from "@isochrone/runtime";
 import { parseAddress } from "../domain/ip.ts";
 import { Keyring } from "../domain/keyring.ts";
 import { errnoOf } from "../engine/sockets.ts";
@@ -13,6 +14,7 @@ export interface ResponderHostDeps {
   readonly listeners: ListenerFactory;
   /** Milliseconds, sub-microsecond grain, never backwards. */
   readonly monotonic: () => number;
+  readonly random: Random;
   post(message: FromResponder): void;
 }
 
@@ -88,7 +90,8 @@ export class ResponderHost {
       throw new RangeError(`identity must be an IP address, got ${JSON.stringify(config.identity)}`);
     }
     const keys = new Keyring(config.keys, config.signingKeyId);
-    const responder = new Responder({ config, keys, identity, monotonic: this.#deps.monotonic });
+    const { monotonic, random } = this.#deps;
+    const responder = new Responder({ config, keys, identity, monotonic, random });
     return { responder, keys, ports: [], forgetKeysAtMs: Number.POSITIVE_INFINITY, work: Promise.resolve() };
   }
 

@@ -7,8 +7,10 @@ import {
   turnIntoResponse,
   type Transport,
 } from "../domain/packet.ts";
+import type { Random } from "@isochrone/runtime";
 import type { Keyring } from "../domain/keyring.ts";
-import { RateLimiter, TokenBucket } from "../domain/rate-limiter.ts";
+import { FairBudget } from "../domain/fair-budget.ts";
+import { RateLimiter } from "../domain/rate-limiter.ts";
 import type { EngineConfig, ResponderSnapshot } from "../ports.ts";
 import { LeastTime } from "../domain/least-time.ts";
 import { KnownFlows } from "./known-flows.ts";
@@ -25,12 +27,12 @@ const BURST_SECONDS = 2;
 const REPEAT_SHARE = 0.1;
 const MIN_REPEATS = 10;
 /**
- * Signatures of flows not known yet that are verified per second, whatever comes: a fifth of a core at most. New peers need one
+ * Signatures of flows not known yet that are verified per second, whatever comes: about a third of a core at most. New peers need one
  * each; what a flood takes of this is not taken from known ones.
  */
-const STRANGERS_PER_SECOND = 50_000;
-/** What may be verified at once after a pause: a hundredth of a second's worth. */
-const STRANGERS_BURST = 500;
+const STRANGERS_PER_SECOND = 100_000;
+/** What may be verified at once after a pause: a tenth of a second's worth, since floods come in bursts. */
+const STRANGERS_BURST = 10_000;
 
 export interface ResponderDeps {
   readonly config: Pick<EngineConfig, "responderPacketsPerSecond" | "acceptTranslatedSource">;
@@ -39,6 +41,8 @@ export interface ResponderDeps {
   readonly identity: Uint8Array;
   /** Milliseconds, sub-microsecond grain, never backwards. */
   readonly monotonic: () => number;
+  /** Chooses whose signature is verified when there are too many. */
+  readonly random: Random;
 }
 
 /** Decides which packets are answered, whatever carries them, and makes the answers. */
@@ -48,7 +52,7 @@ export class Responder {
   readonly #peers: RateLimiter;
   readonly #repeats: RateLimiter;
   readonly #strangers: RateLimiter;
-  readonly #allStrangers: TokenBucket;
+  readonly #allStrangers: FairBudget;
   readonly #flows = new KnownFlows(MAX_FLOWS, FLOW_MEMORY_MS);
   #answered = 0;
   #refused: Record<string, number> = {};
@@ -61,7 +65,8 @@ export class Responder {
     this.#peers = new RateLimiter(rate, rate * BURST_SECONDS, MAX_SOURCES);
     this.#repeats = new RateLimiter(repeats, repeats * BURST_SECONDS, MAX_SOURCES);
     this.#strangers = new RateLimiter(rate, rate * BURST_SECONDS, MAX_SOURCES);
-    this.#allStrangers = new TokenBucket(STRANGERS_PER_SECOND, STRANGERS_BURST, deps.monotonic());
+    const random = (): number => deps.random.next();
+    this.#allStrangers = new FairBudget(STRANGERS_PER_SECOND, STRANGERS_BURST, random, deps.monotonic());
   }
 
   /** Least time that `answer` takes after it wrote the residence. Milliseconds. */

@@ -23,6 +23,8 @@ const port = parentPort;
 if (port === null) throw new Error("responder/worker.ts must be started as a worker thread");
 const { share, sockets } = workerData as Start;
 const post = (message: FromResponder): void => port.postMessage(message);
+/** Not for keys. The runtime's own would load what a thread that answers has no use for. */
+const random = { next: (): number => Math.random() };
 const monotonic = (): number => performance.now();
 
 try {
@@ -33,7 +35,7 @@ try {
 }
 
 let sweptMs = monotonic();
-const host = new ResponderHost({ listeners: await openListeners(), monotonic, post });
+const host = new ResponderHost({ listeners: await openListeners(), monotonic, random, post });
 port.on("message", (message: ToResponder) => host.handle(message));
 
 async function openListeners(): Promise<ListenerFactory> {

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { isLibcSupported, loadLibc } from "@isochrone/kernel-sockets";
+import { seededRandom } from "@isochrone/runtime";
 import { Distribution } from "@isochrone/telemetry";
 import { parseAddress } from "../domain/ip.ts";
 import { Keyring } from "../domain/keyring.ts";
@@ -115,6 +116,7 @@ export async function openResponder(values: Partial<EngineConfig> = {}): Promise
     keys,
     identity: bytesOf(config.identity),
     monotonic,
+    random: seededRandom(1),
   });
   const udp = await openNodeUdp(responder, { address: config.bindAddress, port: 0 }, monotonic);
   const tcp = await openNodeTcp(responder, { address: config.bindAddress, port: 0 }, monotonic);

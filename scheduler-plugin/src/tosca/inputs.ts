@@ -1,3 +1,4 @@
+import { TextError, YAML_LIMITS, yamlSizeProblem } from "@isochrone/runtime";
 import { parse } from "yaml";
 import type { Cursor } from "./cursor.ts";
 import { ToscaError, shown } from "./errors.ts";
@@ -61,7 +62,9 @@ function faultOf(value: unknown, type: string, definition: Cursor): string | nul
 /** As in a file: numbers, booleans, lists and maps are what they look like. */
 function valueOf(name: string, text: string): unknown {
   try {
-    return parse(text, { maxAliasCount: 0 });
+    const problem = yamlSizeProblem(text, YAML_LIMITS);
+    if (problem !== null) throw new TextError(problem);
+    return parse(text, { maxAliasCount: 0, uniqueKeys: false });
   } catch (error) {
     throw new ToscaError(
       "malformed",

@@ -1,5 +1,6 @@
 // Text into plain values, within bounds, and the way back from a value to its line.
-import { isAlias, isMap, isNode, isScalar, isSeq, Lexer, LineCounter, parseDocument } from "yaml";
+import { yamlSizeProblem } from "@isochrone/runtime";
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import type { Alias, Document, Node } from "yaml";
 import { ToscaError, type ToscaErrorCode, type ToscaPosition } from "./errors.ts";
 
@@ -17,6 +18,8 @@ export interface Source {
 /** What is read at most. A service template of 100 services is about 100 kB; Puccini's JSON is about 50 kB for each service. */
 export const LIMITS = {
   yamlBytes: 2 * 1024 * 1024,
+  /** Words, signs and spaces between them. */
+  yamlLexemes: 400_000,
   jsonBytes: 32 * 1024 * 1024,
   /** Of one file, aliases spelled out. */
   values: 500_000,
@@ -80,7 +83,7 @@ function positionInJson(text: string, path: Path): { line: number; column: numbe
 }
 
 function parseYaml(text: string, file: string): Source {
-  checkNesting(text, file);
+  checkBounds(text, file);
   const lines = new LineCounter();
   // Its own check of unique keys takes a time that grows with their square; Values does it.
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false });
@@ -98,30 +101,17 @@ function parseYaml(text: string, file: string): Source {
   return { file, root, positionOf: (path) => positionIn(document, lines, path, values.targets) };
 }
 
-/** Lexemes that stand for nothing in the text. */
-const MARKS: ReadonlySet<string> = new Set(["\u0002", "\u0018", "\u001f"]);
-
-/** The parser calls itself for each level: how deep the text is must be known before. Counts too much rather than too little. */
-function checkNesting(text: string, file: string): void {
-  /** Columns at which the collections begin that are open. */
-  const open: number[] = [];
-  let flow = 0;
-  let line = 1;
-  let column = 0;
-  for (const lexeme of new Lexer().lex(text)) {
-    if (MARKS.has(lexeme)) continue;
-    if (lexeme === "[" || lexeme === "{") flow++;
-    else if (lexeme === "]" || lexeme === "}") flow = Math.max(0, flow - 1);
-    const isPlace = flow === 0 && !/^[\s\ufeff:]*$/.test(lexeme);
-    if (isPlace) {
-      while ((open.at(-1) ?? -1) >= column) open.pop();
-      open.push(column);
-    }
-    if (open.length + flow > LIMITS.nesting + 1) throw nestedTooDeep({ file, line, column: column + 1 });
-    const breaks = lexeme.split("\n").length - 1;
-    line += breaks;
-    column = breaks > 0 ? lexeme.length - lexeme.lastIndexOf("\n") - 1 : column + lexeme.length;
-  }
+/** The parser calls itself for each level: how deep the text is must be known before. */
+function checkBounds(text: string, file: string): void {
+  const problem = yamlSizeProblem(text, {
+    bytes: LIMITS.yamlBytes,
+    nesting: LIMITS.nesting,
+    lexemes: LIMITS.yamlLexemes,
+    isDense: true,
+  });
+  if (problem === null) return;
+  const { line, column, message } = problem;
+  throw new ToscaError("too_large", { file, line, column }, message);
 }
 
 function nestedTooDeep(position: ToscaPosition): ToscaError {

@@ -155,3 +155,24 @@ test("the text format is one short line per event, with the chain of an error's 
     '03:04:05.678 WARN  probe send failed error="cannot send: refused"\n',
   ]);
 });
+
+const TRICKS = "a\u001b]0;title\u0007\u007f\u009b2J\u202eb\u200b\n";
+
+test("in the text format nothing that a terminal acts on is written raw", () => {
+  const { logger, text } = build({ format: "text" });
+  logger
+    .child({ [`x${TRICKS}`]: 1 })
+    .warn(TRICKS, { node: TRICKS, error: new Error(TRICKS), deep: [TRICKS] });
+  expect(text).toHaveLength(1);
+  // eslint-disable-next-line no-control-regex
+  expect(text[0]!.slice(0, -1)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u200b\u202e]/);
+  expect(text[0]).toContain(String.raw`\u{1b}]0;title`);
+});
+
+test("in JSON neither, and the line says the same", () => {
+  const { logger, text, lines } = build();
+  logger.info("x", { node: TRICKS });
+  // eslint-disable-next-line no-control-regex
+  expect(text[0]!.slice(0, -1)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u200b\u202e]/);
+  expect(lines()[0]?.["node"]).toBe(TRICKS);
+});

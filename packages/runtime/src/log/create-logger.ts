@@ -5,6 +5,7 @@ import { systemClock } from "../system.ts";
 import { OnceFilter } from "./once-filter.ts";
 import { printableFields } from "./redact.ts";
 import { textLine } from "./text-line.ts";
+import { visibleSource } from "../visible.ts";
 
 /** Levels in rising order; a logger writes its own level and those above. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
@@ -98,6 +99,8 @@ function jsonWriter(options: LoggerOptions, clock: Clock): WriteLine {
     base: null,
     messageKey: "event",
     timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
+    // JSON itself escapes no more than the first 32 control characters.
+    hooks: { streamWrite: visibleSource },
     formatters: { level: (label: string) => ({ level: label }) },
   };
   const { destination } = options;

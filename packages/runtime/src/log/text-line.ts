@@ -1,4 +1,6 @@
-/** One short line for people: `12:00:00.000 INFO  probe round done sent=12`. Nothing in it can start a second line. */
+import { visible } from "../visible.ts";
+
+/** One short line for people: `12:00:00.000 INFO  probe round done sent=12`. Nothing in it can start a second line or give a terminal orders. */
 export function textLine(
   time: Date,
   level: string,
@@ -9,7 +11,7 @@ export function textLine(
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${show(value)}`);
   const head = `${time.toISOString().slice(11, 23)} ${level.toUpperCase().padEnd(5)} ${show(service ?? "-")}`;
-  return `${[head, oneLine(event), ...words].join(" ")}\n`;
+  return `${visible([head, oneLine(event), ...words].join(" "))}\n`;
 }
 
 function show(value: unknown): string {

@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
-import { parse } from "yaml";
 import { SettingsError } from "../errors.ts";
+import { readTextFile, yamlValue } from "./yaml-text.ts";
 
 type RawSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
@@ -8,7 +7,7 @@ type RawSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 export function readSettingsFile(path: string): RawSections {
   let content: unknown;
   try {
-    content = parse(readFileSync(path, "utf8"));
+    content = yamlValue(readTextFile(path));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new SettingsError([`settings file ${path} must be readable YAML or JSON: ${reason}`], error);

@@ -9,6 +9,9 @@ import { Stretches } from "./stretches.ts";
 /** Connections that are kept; as many requests wait at once on long ways. */
 const MAX_FREE_SOCKETS = 4_096;
 
+/** Requests that are sent before messages are looked at. */
+const MAX_PER_TURN = 500;
+
 class Generator {
   readonly #plan: LoadPlan;
   readonly #agent: Agent;
@@ -57,7 +60,13 @@ class Generator {
 
   #sendDue(): void {
     const nowMs = performance.now();
-    for (let plannedMs = this.#nextMs(); plannedMs <= nowMs; plannedMs = this.#nextMs()) {
+    const sentBefore = this.#sent;
+    // Whoever is behind its schedule must still hear that it is to end.
+    for (
+      let plannedMs = this.#nextMs();
+      plannedMs <= nowMs && this.#sent - sentBefore < MAX_PER_TURN;
+      plannedMs = this.#nextMs()
+    ) {
       this.#sent++;
       this.#send(plannedMs);
     }

@@ -1,5 +1,6 @@
-import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import type { KubernetesObject } from "@isochrone/kubernetes";
+import { readTextFile, YAML_LIMITS, yamlSizeProblem } from "@isochrone/runtime";
 import { LineCounter, parseAllDocuments } from "yaml";
 import { ManifestError } from "../errors.ts";
 import type { ManifestProblem } from "../errors.ts";
@@ -14,7 +15,7 @@ export async function loadManifest(path: string | URL): Promise<WorkflowManifest
   const name = path instanceof URL ? path.pathname : path;
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = readTextFile(path instanceof URL ? fileURLToPath(path) : path);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new ManifestError([{ file: name, document: 1, line: 1, message: `cannot be read: ${reason}` }]);
@@ -31,6 +32,11 @@ export function readManifest(text: string, file: string): WorkflowManifest {
 }
 
 function parseDocuments(text: string, file: string, problems: ManifestProblem[]): ManifestDocument[] {
+  const tooLarge = yamlSizeProblem(text, YAML_LIMITS);
+  if (tooLarge !== null) {
+    problems.push({ file, document: 1, line: tooLarge.line ?? 1, message: tooLarge.message });
+    return [];
+  }
   const lines = new LineCounter();
   const parsed = parseAllDocuments(text, { lineCounter: lines });
   const lineAt = (offset: number | undefined): number => lines.linePos(offset ?? 0).line;

@@ -1,0 +1,24 @@
+// Where everything that a command says leaves it. Names are words of others: what a terminal acts on is shown escaped, here for all commands.
+import { visibleLines } from "@isochrone/runtime";
+
+interface Stream {
+  write(text: string): unknown;
+}
+
+/** What a command writes to: results to one, remarks to the other. */
+export interface Terminal {
+  /** A result: one or more lines of our own making. */
+  print(text: string): void;
+  /** A remark or an error: what is piped on doesn't get it. */
+  note(text: string): void;
+}
+
+export function terminalOn(out: Stream, error: Stream): Terminal {
+  return {
+    print: (text) => void out.write(`${visibleLines(text)}\n`),
+    note: (text) => void error.write(`${visibleLines(text)}\n`),
+  };
+}
+
+/** Standard output and standard error. */
+export const terminal: Terminal = terminalOn(process.stdout, process.stderr);

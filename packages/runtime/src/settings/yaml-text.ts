@@ -1,0 +1,194 @@
+// YAML of users, within bounds: how deep, large and dense a text is must be known before YAML's parser sees it, which calls itself for each
+// level and needs microseconds for each word.
+import { closeSync, openSync, readSync } from "node:fs";
+import { isScalar, Lexer, LineCounter, parseAllDocuments, visit } from "yaml";
+import type { Document } from "yaml";
+
+/** What is read at most. */
+export interface YamlLimits {
+  readonly bytes: number;
+  readonly nesting: number;
+  /** Words, signs and spaces between them. Texts of normal density may have more: one for every two bytes. */
+  readonly lexemes: number;
+  /** @default false */
+  readonly isDense?: boolean;
+}
+
+/** Of settings, manifests and other texts that people write by hand. */
+export const YAML_LIMITS: YamlLimits = { bytes: 1024 * 1024, nesting: 64, lexemes: 100_000 };
+
+/** What is wrong with a text, in words for people, and where. */
+export interface TextProblem {
+  readonly kind: "malformed" | "too_large";
+  /** Counted from 1; null: the text as a whole. */
+  readonly line: number | null;
+  readonly column: number | null;
+  /** Of several. Counted from 1; null: not known. */
+  readonly document: number | null;
+  /** Rule and value. */
+  readonly message: string;
+}
+
+/** Thrown by {@link yamlDocuments}. */
+export class TextError extends Error {
+  readonly problem: TextProblem;
+
+  constructor(problem: TextProblem) {
+    const { line, message } = problem;
+    super(line === null ? message : `line ${line}: ${message}`);
+    this.name = "TextError";
+    this.problem = problem;
+  }
+}
+
+/** Lexemes that stand for nothing in the text. */
+const MARKS: ReadonlySet<string> = new Set(["\u0002", "\u0018", "\u001f"]);
+
+/** Whether a text is within the limits, in a time that grows with its size alone. Counts levels too many rather than too few. */
+export function yamlSizeProblem(text: string, limits: YamlLimits): TextProblem | null {
+  if (text.length > limits.bytes) return whole(sizeRule(limits.bytes, text.length));
+  const most = limits.isDense === true ? limits.lexemes : Math.max(limits.lexemes, text.length / 2);
+  /** Columns at which the collections begin that are open. */
+  const open: number[] = [];
+  let [lexemes, flow, line, column] = [0, 0, 1, 0];
+  for (const lexeme of new Lexer().lex(text)) {
+    if (MARKS.has(lexeme)) continue;
+    if (lexeme === "[" || lexeme === "{") flow++;
+    else if (lexeme === "]" || lexeme === "}") flow = Math.max(0, flow - 1);
+    if (flow === 0 && !/^[\s\ufeff:]*$/.test(lexeme)) {
+      while ((open.at(-1) ?? -1) >= column) open.pop();
+      open.push(column);
+    }
+    const large = (message: string): TextProblem => ({
+      kind: "too_large",
+      line,
+      column: column + 1,
+      document: null,
+      message,
+    });
+    if (open.length + flow > limits.nesting + 1)
+      return large(`values must be nested at most ${limits.nesting} deep, got more`);
+    if (++lexemes > most)
+      return large(`the text must have at most ${Math.floor(most)} words, signs and spaces, got more`);
+    const breaks = lexeme.split("\n").length - 1;
+    line += breaks;
+    column = breaks > 0 ? lexeme.length - lexeme.lastIndexOf("\n") - 1 : column + lexeme.length;
+  }
+  return null;
+}
+
+/** A document of a text, without mistakes. */
+export interface YamlDocument {
+  readonly document: Document.Parsed;
+  readonly lines: LineCounter;
+  /** Plain values. Throws TextError when aliases multiply beyond measure. */
+  json(): unknown;
+}
+
+/** All documents of a text, YAML or JSON. Throws TextError. */
+export function yamlDocuments(text: string, limits: YamlLimits = YAML_LIMITS): YamlDocument[] {
+  const tooLarge = yamlSizeProblem(text, limits);
+  if (tooLarge !== null) throw new TextError(tooLarge);
+  const lines = new LineCounter();
+  // Its own check of unique keys takes a time that grows with the square of their number.
+  const documents = parseAllDocuments(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false });
+  if (!Array.isArray(documents)) return [];
+  return documents.map((document: Document.Parsed, index) => {
+    const [error] = document.errors;
+    if (error !== undefined) throw new TextError(malformed(lines, error.pos[0], error.message, index));
+    const twice = repeatedKey(document);
+    if (twice !== null)
+      throw new TextError(
+        malformed(lines, twice.at, `Map keys must be unique, got ${twice.key} twice`, index),
+      );
+    return { document, lines, json: () => jsonOf(document, index) };
+  });
+}
+
+/** The values of a text with one document; undefined of an empty text. Throws TextError. */
+export function yamlValue(text: string, limits: YamlLimits = YAML_LIMITS): unknown {
+  const [first, second] = yamlDocuments(text, limits);
+  if (second === undefined) return first?.json();
+  throw new TextError(whole("the text must hold one document, got several", "malformed"));
+}
+
+/** Values of JSON are bounded in depth only, since JSON's parser takes no time to speak of. */
+export function jsonNestingProblem(root: unknown, nesting: number = YAML_LIMITS.nesting): TextProblem | null {
+  // Level by level: a deep value would fill the stack.
+  let level: unknown[] = [root];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > nesting) return whole(`values must be nested at most ${nesting} deep, got more`);
+    const next: unknown[] = [];
+    for (const value of level)
+      if (typeof value === "object" && value !== null)
+        for (const field of Object.values(value)) if (typeof field === "object") next.push(field);
+    level = next;
+  }
+  return null;
+}
+
+/** A file's text. Reads no more than `bytes`, whatever the file is. Throws TextError, or what the system says. */
+export function readTextFile(path: string, bytes: number = YAML_LIMITS.bytes): string {
+  const file = openSync(path, "r");
+  try {
+    const chunks: Buffer[] = [];
+    let total = 0;
+    for (;;) {
+      const chunk = Buffer.allocUnsafe(Math.min(1024 * 1024, bytes + 1));
+      const read = readSync(file, chunk);
+      if (read === 0) return Buffer.concat(chunks).toString("utf8");
+      total += read;
+      if (total > bytes) throw new TextError(whole(sizeRule(bytes, null)));
+      chunks.push(chunk.subarray(0, read));
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+function sizeRule(limit: number, got: number | null): string {
+  return `the text must be at most ${limit} bytes, got ${got ?? "more"}`;
+}
+
+function whole(message: string, kind: TextProblem["kind"] = "too_large"): TextProblem {
+  return { kind, line: null, column: null, document: null, message };
+}
+
+function malformed(lines: LineCounter, offset: number, message: string, index: number): TextProblem {
+  const { line, col: column } = lines.linePos(offset);
+  const [first = ""] = message.split("\n", 1);
+  return { kind: "malformed", line, column, document: index + 1, message: `must be YAML or JSON: ${first}` };
+}
+
+function repeatedKey(document: Document.Parsed): { key: string; at: number } | null {
+  let found: { key: string; at: number } | null = null;
+  visit(document, {
+    Map(_, map) {
+      const keys = new Set<unknown>();
+      for (const { key } of map.items) {
+        if (!isScalar(key)) continue;
+        if (keys.has(key.value)) {
+          found = { key: shortened(key.value), at: key.range?.[0] ?? 0 };
+          return visit.BREAK;
+        }
+        keys.add(key.value);
+      }
+      return undefined;
+    },
+  });
+  return found;
+}
+
+function shortened(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+function jsonOf(document: Document.Parsed, index: number): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new TextError({ ...whole(`can't be read: ${message}`), document: index + 1 });
+  }
+}
