@@ -186,6 +186,7 @@ class RunningAggregator implements Aggregator {
       isMetricsOpen: this.#deps.access?.isMetricsOpen ?? true,
       bodyLimitBytes: config.bodyLimitBytes,
       maxEventClients: config.maxEventClients,
+      allowedHosts: { hosts: config.allowedHosts, setting: "aggregator.allowedHosts" },
       epoch: this.#epoch,
       keeper: this.#keeper,
       former: this.#former,

@@ -138,7 +138,8 @@ export const aggregatorSettings = section(
     maxEventClients: integer({
       default: 256,
       min: 1,
-      description: "Clients of the event stream at one time; further ones get 503.",
+      description:
+        "Clients of the event stream at one time. For another one the oldest stream ends of the address that holds the most; it gets 503 where they are shared out evenly.",
     }),
     eventClientBufferBytes: bytes({
       default: 1024 * 1024,

@@ -304,6 +304,7 @@ class SchedulerService implements SchedulerPlugin {
       bodyLimitBytes,
       ready: () => this.#readiness(),
       tls: serverTlsOf(this.#config, clock),
+      allowedHosts: { hosts: this.#config.allowedHosts, setting: "scheduler.allowedHosts" },
     });
     addExtenderRoutes(app, {
       prefix,

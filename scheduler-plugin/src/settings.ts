@@ -12,7 +12,7 @@ import {
 } from "@isochrone/runtime";
 import { caFileSetting, clientFilesMistake, tokenFileSetting } from "@isochrone/runtime";
 import type { Section, SettingsOf } from "@isochrone/runtime";
-import { SERVER_TLS_SETTINGS, serverTlsRules } from "@isochrone/runtime/http";
+import { ALLOWED_HOSTS_SETTING, SERVER_TLS_SETTINGS, serverTlsRules } from "@isochrone/runtime/http";
 import { isQualifiedName, REPLICA_SETTINGS, replicaRules } from "@isochrone/kubernetes";
 import { APP_GROUP_SETTINGS } from "./appgroup/settings.ts";
 import {
@@ -132,6 +132,7 @@ const table = {
       "Largest request. Names of 5,000 nodes are 0.2 MB; whole node objects (no nodeCacheCapable) some 60 MB.",
   }),
   ...SERVER_TLS_SETTINGS,
+  allowedHosts: ALLOWED_HOSTS_SETTING,
   ...REPLICA_SETTINGS,
   ...APP_GROUP_SETTINGS,
   podEvents: flag({

@@ -260,7 +260,9 @@ describe("nonsense", () => {
   test("a client that goes away in the middle of its body is no matter", async () => {
     const { hostname, port } = new URL(base);
     const socket = connect(Number(port), hostname);
-    socket.write('POST /scheduler/prioritize HTTP/1.1\r\nhost: x\r\ncontent-length: 5000000\r\n\r\n{"Pod":');
+    socket.write(
+      `POST /scheduler/prioritize HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-length: 5000000\r\n\r\n{"Pod":`,
+    );
     await new Promise((resolve) => socket.once("connect", resolve));
     socket.destroy();
     expect(await post("prioritize", requestBody(allNames(NODES), 1))).toMatchObject({ status: 200 });

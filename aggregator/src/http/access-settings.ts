@@ -7,11 +7,12 @@ import {
   text,
   tokenFileSetting,
 } from "@isochrone/runtime";
-import { SERVER_TLS_SETTINGS, serverTlsRules } from "@isochrone/runtime/http";
+import { ALLOWED_HOSTS_SETTING, SERVER_TLS_SETTINGS, serverTlsRules } from "@isochrone/runtime/http";
 
-/** By which certificates the graph API serves, and how this replica proves itself to others. */
+/** By which certificates and names the graph API serves, and how this replica proves itself to others. */
 export const ACCESS_SETTINGS = {
   ...SERVER_TLS_SETTINGS,
+  allowedHosts: ALLOWED_HOSTS_SETTING,
   replicaTokenFile: tokenFileSetting("the other replicas"),
   replicaCaFile: caFileSetting("the other replicas"),
   replicaServerName: text({

@@ -2,6 +2,7 @@ import {
   createHttpApp,
   problem,
   sendProblem,
+  type AllowedHosts,
   type HttpApp,
   type Readiness,
   type RequestGate,
@@ -36,6 +37,7 @@ export interface GraphApiParts {
   readonly isMetricsOpen: boolean;
   readonly bodyLimitBytes: number;
   readonly maxEventClients: number;
+  readonly allowedHosts?: AllowedHosts;
   /** Tells lives of replicas apart. */
   readonly epoch: string;
   readonly keeper: GraphKeeper;
@@ -57,8 +59,7 @@ export interface GraphApiParts {
   ready(): Readiness;
 }
 
-/** Ordinary requests under way at once, beside the event streams. */
-const MAX_REQUESTS = 512;
+const BASE_CONNECTIONS = 4096;
 
 /** The graph API, not listening yet. */
 export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
@@ -70,7 +71,9 @@ export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
     gate: parts.gate,
     isMetricsOpen: parts.isMetricsOpen,
     bodyLimitBytes: parts.bodyLimitBytes,
-    maxConcurrentRequests: MAX_REQUESTS + parts.maxEventClients,
+    // Event streams are beside the requests under way.
+    maxConnections: BASE_CONNECTIONS + parts.maxEventClients,
+    ...(parts.allowedHosts === undefined ? {} : { allowedHosts: parts.allowedHosts }),
     ready: () => parts.ready(),
     openapi: { path: "/api/v1/openapi.json", title: "Isochrone graph API", version: "1" },
   });

@@ -38,7 +38,9 @@ beforeEach(async () => {
     registry: createRegistry(),
     bodyLimitBytes: 1024,
     ready: () => ({ ready: true, reasons: [] }),
+    maxConcurrentRequests: 1,
   });
+  app.get("/readable", () => ({ ok: true }));
   stream.register(app);
   await app.listen({ host: "127.0.0.1", port: 0 });
 });
@@ -65,12 +67,19 @@ class Client {
     response.on("error", () => undefined);
   }
 
-  static connect(lastEventId?: string, query = ""): Promise<Client> {
+  static connect(lastEventId?: string, query = "", from = "127.0.0.1"): Promise<Client> {
     const { port } = app.server.address() as AddressInfo;
     const headers = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
     return new Promise((resolve, reject) => {
       const request = get(
-        { host: "127.0.0.1", port, path: `/api/v1/events${query}`, headers, agent: false },
+        {
+          host: "127.0.0.1",
+          port,
+          path: `/api/v1/events${query}`,
+          headers,
+          agent: false,
+          localAddress: from,
+        },
         (response) => resolve(new Client(response)),
       );
       request.on("error", reject);
@@ -165,13 +174,47 @@ describe("event stream", () => {
     slow.response.destroy();
   });
 
-  test("clients beyond the bound get 503", async () => {
-    await Client.connect();
-    await Client.connect();
+  test("streams that one client holds leave a place for others: its oldest gives way, and comes back late", async () => {
+    const held = [(await Client.connect()).listen(), (await Client.connect()).listen()];
+    const page = (await Client.connect(undefined, "", "127.0.0.2")).listen();
+    await held[0]!.ended;
+    expect(await held[0]!.until("retry: 15000")).not.toContain("event:");
+    build(["a"]);
+    await Promise.all([page.until("id: life-1"), held[1]!.until("id: life-1")]);
+    expect([stream.clients, dropped]).toEqual([2, ["gave_way"]]);
+  });
+
+  test("a client that has most of the places lets go of its oldest stream for its next one", async () => {
+    const held = [(await Client.connect()).listen(), (await Client.connect()).listen()];
     const third = await Client.connect();
+    expect(third.response.statusCode).toBe(200);
+    await held[0]!.ended;
+    expect([stream.clients, dropped]).toEqual([2, ["gave_way"]]);
+  });
+
+  test("when all places are shared out evenly, further clients get 503, and nobody gives way", async () => {
+    const held = [await Client.connect(), await Client.connect(undefined, "", "127.0.0.2")];
+    for (const client of held) client.listen();
+    const third = await Client.connect(undefined, "", "127.0.0.3");
     expect(third.response.statusCode).toBe(503);
-    expect(dropped).toEqual(["too_many"]);
-    third.response.resume();
+    const again = await Client.connect();
+    expect(again.response.statusCode).toBe(503);
+    expect([stream.clients, dropped]).toEqual([2, ["too_many", "too_many"]]);
+    for (const { response } of [third, again]) response.resume();
+  });
+
+  test("streams are beside the requests under way: as many as there are, the graphs can be read", async () => {
+    for (let count = 0; count < 2; count++) (await Client.connect()).listen();
+    const { port } = app.server.address() as AddressInfo;
+    expect((await fetch(`http://127.0.0.1:${port}/readable`)).status).toBe(200);
+  });
+
+  test("who would get more than may wait for a client is sent to the snapshot", async () => {
+    const many = Array.from({ length: 2_000 }, (_, i) => `node-with-a-long-name-${i}`);
+    for (let version = 1; version <= 4; version++) build(version % 2 === 0 ? [] : many);
+    const text = await (await Client.connect("life-1")).listen().until("snapshot");
+    expect(text).toContain("event: reset\nid: life-4");
+    expect(text).not.toContain("event: graph");
   });
 
   test("a client that leaves is forgotten", async () => {

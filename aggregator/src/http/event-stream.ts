@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Clock } from "@isochrone/runtime";
+import { clientKey, Tally } from "@isochrone/runtime/http";
 import { ProblemSchema, type GraphEvent } from "@isochrone/topology";
 import { Type, type Static } from "typebox";
 import { AggregatorError } from "../errors.ts";
@@ -26,7 +27,15 @@ const EventsQuery = Type.Object(
 );
 type EventsQuery = Static<typeof EventsQuery>;
 
+/** So that one who gave way doesn't come back at once, and take the next one's place. */
+const GAVE_WAY = Buffer.from("retry: 15000\n\n");
+
+/** For a client to read the end of its stream. */
+const END_MS = 5_000;
+
 interface Client {
+  /** By whom places are counted. */
+  readonly key: string;
   /** Whether it may still listen. */
   isStillAllowed(): boolean | Promise<boolean>;
   /** Whether it is told of versions alone. */
@@ -41,13 +50,18 @@ export interface EventStreamOptions {
   /** What may wait for one client. */
   readonly maxBufferedBytes: number;
   /** Told why a client was cut off or not let in. */
-  onDropped(reason: "slow" | "too_many" | "not_allowed"): void;
+  onDropped(reason: "slow" | "too_many" | "not_allowed" | "gave_way"): void;
 }
 
-/** `GET /api/v1/events`: one event per version of the graphs, to any number of clients up to a bound. */
+/**
+ * `GET /api/v1/events`: one event per version of the graphs, to any number of streams up to a bound. When all places are taken, the oldest
+ * stream gives way of the client that holds the most: nobody shuts the others out by holding them all.
+ */
 export class EventStream {
   readonly #options: EventStreamOptions;
+  /** The oldest first. */
   readonly #clients = new Map<ServerResponse, Client>();
+  readonly #perClient = new Tally();
   readonly #stopped = new AbortController();
   readonly #unlisten: () => void;
 
@@ -67,6 +81,7 @@ export class EventStream {
       {
         // The answer to a HEAD would never end.
         exposeHeadRoute: false,
+        config: { isHeld: true },
         schema: {
           summary:
             "Server-sent events: `graph` with what changed, `reset` where the client has to read the snapshot again",
@@ -80,7 +95,8 @@ export class EventStream {
         },
       },
       (request, reply) => {
-        if (this.#clients.size >= this.#options.maxClients) {
+        const key = placeKey(request);
+        if (!this.#hasPlaceFor(key)) {
           this.#options.onDropped("too_many");
           throw new AggregatorError(
             "too_many_clients",
@@ -91,18 +107,59 @@ export class EventStream {
         const headers = reply.getHeaders();
         reply.hijack();
         const isBrief = request.query.changes === "none";
-        this.#clients.set(reply.raw, { isBrief, isStillAllowed: () => request.isStillAllowed() });
+        this.#clients.set(reply.raw, { key, isBrief, isStillAllowed: () => request.isStillAllowed() });
+        this.#perClient.increment(key);
         this.#open(reply.raw, headers, this.#greeting(request.headers["last-event-id"], isBrief));
       },
     );
+  }
+
+  /** Also makes one, where that is fair. */
+  #hasPlaceFor(key: string): boolean {
+    const { maxClients } = this.#options;
+    if (this.#clients.size < maxClients) return true;
+    const own = this.#perClient.of(key);
+    const heaviest = this.#perClient.heaviest;
+    // Who has more than half of all places lets go of an old one. Others take one of whoever keeps as many as they have then.
+    if (own > maxClients / 2) this.#giveWay(key);
+    else if (heaviest !== null && this.#perClient.of(heaviest) > own + 1) this.#giveWay(heaviest);
+    else return false;
+    return true;
+  }
+
+  #giveWay(key: string): void {
+    for (const [response, client] of this.#clients) {
+      if (client.key !== key) continue;
+      this.#end(response, GAVE_WAY);
+      this.#options.onDropped("gave_way");
+      return;
+    }
+  }
+
+  #end(response: ServerResponse, last?: Buffer): boolean {
+    if (!this.#forget(response)) return false;
+    response.end(last);
+    // A client that reads nothing would keep its connection, and what waits for it.
+    response.socket?.setTimeout(END_MS);
+    return true;
+  }
+
+  #forget(response: ServerResponse): boolean {
+    const client = this.#clients.get(response);
+    if (client === undefined) return false;
+    this.#clients.delete(response);
+    this.#perClient.decrement(client.key);
+    return true;
   }
 
   /** Ends all streams: a server can't close while they last. */
   close(): void {
     this.#unlisten();
     this.#stopped.abort();
-    for (const client of this.#clients.keys()) client.end();
-    this.#clients.clear();
+    for (const client of [...this.#clients.keys()]) {
+      this.#forget(client);
+      client.end();
+    }
   }
 
   #open(response: ServerResponse, headers: Record<string, unknown>, greeting: string): void {
@@ -113,8 +170,8 @@ export class EventStream {
       "cache-control": "no-store",
       "x-accel-buffering": "no",
     });
-    response.on("close", () => this.#clients.delete(response));
-    response.on("error", () => this.#clients.delete(response));
+    response.on("close", () => this.#forget(response));
+    response.on("error", () => this.#forget(response));
     this.#send(response, Buffer.from(`retry: 1000\n\n${greeting}`));
   }
 
@@ -126,10 +183,23 @@ export class EventStream {
       return newest === null ? "" : this.#format(newest, isBrief);
     }
     const resume = keeper.history.after(lastEventId);
-    if (resume.kind === "replay") return resume.events.map((event) => this.#format(event, isBrief)).join("");
+    if (resume.kind === "replay") {
+      const replay = this.#replay(resume.events, isBrief);
+      if (replay !== null) return replay;
+    }
     const version = keeper.newest?.version ?? 0;
     const data = JSON.stringify({ version, snapshot: SNAPSHOT_PATH });
     return `event: reset\nid: ${keeper.history.idOf(version)}\ndata: ${data}\n\n`;
+  }
+
+  /** Null where it is more than may wait for a client: then the snapshot is less work for both. */
+  #replay(events: readonly GraphEvent[], isBrief: boolean): string | null {
+    let text = "";
+    for (const event of events) {
+      text += this.#format(event, isBrief);
+      if (text.length > this.#options.maxBufferedBytes) return null;
+    }
+    return text;
   }
 
   #format(event: GraphEvent, isBrief: boolean): string {
@@ -150,7 +220,7 @@ export class EventStream {
 
   #send(client: ServerResponse, text: Buffer): void {
     if (client.writableLength > this.#options.maxBufferedBytes) {
-      this.#clients.delete(client);
+      this.#forget(client);
       client.destroy();
       this.#options.onDropped("slow");
       return;
@@ -176,8 +246,12 @@ export class EventStream {
   /** A stream outlasts the token that opened it; its client comes back with the next one. */
   async #review(response: ServerResponse, client: Client): Promise<void> {
     if (await client.isStillAllowed()) return;
-    if (!this.#clients.delete(response)) return;
-    response.end();
+    if (!this.#end(response)) return;
     this.#options.onDropped("not_allowed");
   }
+}
+
+/** A server that knows who asks may count by that: pages behind one proxy share an address. */
+function placeKey(request: FastifyRequest): string {
+  return clientKey(request);
 }

@@ -4,11 +4,13 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fasti
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
 import type { Logger } from "../log.ts";
+import { installBodyLimits } from "./bodies.ts";
+import { ConnectionGuard } from "./connection-guard.ts";
+import { installCrossSiteGuard, type AllowedHosts } from "./cross-site.ts";
 import { installErrorHandling } from "./errors.ts";
 import { installGates, type RequestGate } from "./gate.ts";
-import { installHttpMetrics } from "./http-metrics.ts";
-import type { HttpMetrics } from "./http-metrics.ts";
-import { problem, sendProblem } from "./problem.ts";
+import { installHttpMetrics, type HttpMetrics } from "./http-metrics.ts";
+import { installOverloadGuard } from "./overload-guard.ts";
 import { ServerTls, type ServerTlsOptions } from "./server-tls.ts";
 
 /** Whether a service can take work, and why not. */
@@ -29,10 +31,16 @@ export interface HttpAppOptions {
   readonly hasSchemas?: boolean;
   /** Serves an OpenAPI document of the routes that are registered after this call. */
   readonly openapi?: { readonly path: string; readonly title: string; readonly version: string };
-  /** Requests under way at once; more are answered with 503 and Retry-After. @default 512 */
+  /** Requests under way at once, of one client half of them; more are answered with 503 and Retry-After. @default 512 */
   readonly maxConcurrentRequests?: number;
-  /** Open connections; more are dropped. @default 4096 */
+  /** Open connections; for more, idle ones are closed. @default 4096 */
   readonly maxConnections?: number;
+  /** Bytes of all bodies in memory together. @default eight bodies of the largest size, and 16 MiB */
+  readonly bodyBudgetBytes?: number;
+  /** For a body to arrive, beside what its bytes take at the least rate. @default 5000 */
+  readonly bodyGraceMs?: number;
+  /** Names by which a server on a loopback address may be reached beside its own. @default none */
+  readonly allowedHosts?: AllowedHosts;
   /** For a request to arrive in full. @default 30000 */
   readonly requestTimeoutMs?: number;
   /** For a route to answer; then the client gets 503 and `request.signal` is aborted. @default 30000 */
@@ -58,8 +66,15 @@ export type HttpApp = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
-/** Paths that every server answers, whatever its load. */
-const OWN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
+const NO_HOSTS: AllowedHosts = {
+  hosts: [],
+  setting: "a setting of allowed hosts, which this server has none of",
+};
+/** An unpacked body may be several times as large as what came; small ones are many. */
+const BODIES_AT_ONCE = 8;
+const SMALL_BODIES_BYTES = 16 * 1024 * 1024;
+/** A client that is slow to say what it wants holds a connection only. */
+const HEADERS_TIMEOUT_MS = 10_000;
 
 /** A server, not listening yet, with errors, health, readiness, metrics and limits in place. */
 export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
@@ -78,13 +93,12 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
     forceCloseConnections: "idle",
   }).withTypeProvider<TypeBoxTypeProvider>();
   // left above requestTimeout, node would swap the two and let slow bodies stay for this long
-  app.server.headersTimeout = Math.min(requestTimeoutMs, app.server.headersTimeout);
-  app.server.maxConnections = options.maxConnections ?? 4096;
+  app.server.headersTimeout = Math.min(requestTimeoutMs, HEADERS_TIMEOUT_MS);
   const plain = app as unknown as FastifyInstance;
   if (options.hasSchemas ?? true) (await import("./validator.ts")).installValidation(plain);
   installErrorHandling(plain, options.logger);
   const metrics = installHttpMetrics(plain, options.name, options.registry);
-  installOverloadGuard(plain, options.maxConcurrentRequests ?? 512, metrics);
+  installProtection(plain, options, metrics);
   installGates(
     plain,
     [tls?.gate, options.gate].filter((gate) => gate !== undefined && gate !== null),
@@ -96,6 +110,20 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
   return app;
 }
 
+/** Before the gates: what comes too often, too large or from a foreign page costs no question about who asks. */
+function installProtection(app: FastifyInstance, options: HttpAppOptions, metrics: HttpMetrics): void {
+  const { allowedHosts, maxConnections, maxConcurrentRequests, bodyLimitBytes, bodyBudgetBytes } = options;
+  installCrossSiteGuard(app, allowedHosts ?? NO_HOSTS, metrics);
+  const connections = new ConnectionGuard(app, maxConnections ?? 4096, metrics);
+  installOverloadGuard(app, maxConcurrentRequests ?? 512, metrics, connections);
+  installBodyLimits(app, {
+    totalBytes: bodyBudgetBytes ?? BODIES_AT_ONCE * bodyLimitBytes + SMALL_BODIES_BYTES,
+    graceMs: options.bodyGraceMs,
+    handlerTimeoutMs: options.handlerTimeoutMs,
+    onRefused: (reason) => metrics.refused(reason),
+  });
+}
+
 function installOwnRoutes(app: FastifyInstance, options: HttpAppOptions): void {
   const { registry } = options;
   const hidden = { schema: { hide: true } as object };
@@ -105,30 +133,11 @@ function installOwnRoutes(app: FastifyInstance, options: HttpAppOptions): void {
     return reply.code(state.ready ? 200 : 503).send({ ready: state.ready, reasons: state.reasons });
   });
   const metrics = { ...hidden, config: { isOpen: options.isMetricsOpen ?? true } };
+  let rendering: Promise<string> | null = null;
   app.get("/metrics", metrics, async (_request, reply) => {
-    return reply.type(registry.contentType).send(await registry.metrics());
-  });
-}
-
-function installOverloadGuard(app: FastifyInstance, maxConcurrent: number, metrics: HttpMetrics): void {
-  const underWay = new WeakSet<ServerResponse>();
-  let count = 0;
-  app.addHook("onRequest", async (request, reply) => {
-    if (count >= maxConcurrent && !OWN_PATHS.has(request.routeOptions.url ?? "")) {
-      metrics.rejected();
-      void reply.header("retry-after", "1");
-      return sendProblem(
-        reply,
-        problem(503, { code: "overloaded", detail: "too many requests are under way" }),
-      );
-    }
-    underWay.add(reply.raw);
-    metrics.inFlight(++count);
-    // "close" comes for answers that were sent and for clients that went away; onResponse misses some of those
-    reply.raw.once("close", () => {
-      if (underWay.delete(reply.raw)) metrics.inFlight(--count);
-    });
-    return undefined;
+    // This page is for all who ask at once, since it is answered whatever the load.
+    rendering ??= registry.metrics().finally(() => (rendering = null));
+    return reply.type(registry.contentType).send(await rendering);
   });
 }
 

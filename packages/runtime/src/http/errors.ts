@@ -10,8 +10,9 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
 export function installErrorHandling(app: FastifyInstance, logger: Logger): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const body = toProblem(error, request);
-    if (body.status >= 500)
+    if (body.status >= 500 && body.code !== "overloaded")
       logger.error("request failed", { method: request.method, route: request.routeOptions.url, error });
+    if (body.code === "overloaded" && !reply.hasHeader("retry-after")) void reply.header("retry-after", "1");
     return sendProblem(reply, body);
   });
   app.setNotFoundHandler((request, reply) => notFound(app, request, reply));

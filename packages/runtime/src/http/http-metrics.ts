@@ -5,10 +5,24 @@ import type { Registry } from "prom-client";
 const REQUESTS_TOTAL = "isochrone_http_requests_total";
 const DURATION_SECONDS = "isochrone_http_request_duration_seconds";
 const REJECTED_TOTAL = "isochrone_http_requests_rejected_total";
+const REFUSED_TOTAL = "isochrone_http_refused_total";
 const IN_FLIGHT = "isochrone_http_requests_in_flight";
+
+/** Why a server refused a request or closed a connection; a metric's label. */
+export type HttpRefusal =
+  | "foreign_host"
+  | "foreign_origin"
+  | "overloaded"
+  | "client_share"
+  | "body_budget"
+  | "slow_body"
+  | "slow_reader"
+  | "connection_closed";
 
 /** Metrics of one HTTP server. */
 export interface HttpMetrics {
+  /** Counts what was refused to protect the server. */
+  refused(reason: HttpRefusal): void;
   /** Counts a request that the overload guard turned away. */
   rejected(): void;
   inFlight(count: number): void;
@@ -41,6 +55,14 @@ export function installHttpMetrics(app: FastifyInstance, server: string, registr
       registers: [registry],
     });
   });
+  const refused = reuse(registry, REFUSED_TOTAL, () => {
+    return new Counter({
+      name: REFUSED_TOTAL,
+      help: "HTTP requests refused and connections closed to protect the server; reason is foreign_host, foreign_origin, overloaded, client_share, body_budget, slow_body, slow_reader or connection_closed.",
+      labelNames: ["server", "reason"],
+      registers: [registry],
+    });
+  });
   const inFlight = reuse(registry, IN_FLIGHT, () => {
     return new Gauge({
       name: IN_FLIGHT,
@@ -55,7 +77,11 @@ export function installHttpMetrics(app: FastifyInstance, server: string, registr
     requests.inc({ server, route, method, code: String(reply.statusCode) });
     seconds.observe({ server, route, method }, reply.elapsedTime / 1000);
   });
-  return { rejected: () => rejected.inc({ server }), inFlight: (count) => inFlight.set({ server }, count) };
+  return {
+    refused: (reason) => refused.inc({ server, reason }),
+    rejected: () => rejected.inc({ server }),
+    inFlight: (count) => inFlight.set({ server }, count),
+  };
 }
 
 /** Two servers of one process may share a registry; the label tells them apart. */

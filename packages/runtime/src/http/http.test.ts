@@ -241,7 +241,7 @@ test("close ends a keep-alive connection that idles", async () => {
   const { port } = await listen(app, { host: "127.0.0.1", port: 0 });
   const socket = connect(port, "127.0.0.1");
   const closed = new Promise((resolve) => socket.once("close", resolve));
-  socket.write("GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n");
+  socket.write(`GET /healthz HTTP/1.1\r\nhost: localhost:${port}\r\n\r\n`);
   await new Promise((resolve) => socket.once("data", resolve));
   await app.close();
   await closed;
@@ -269,7 +269,7 @@ test("a request that does not arrive in full is ended by the request timeout", a
   let answer = "";
   socket.on("data", (chunk: Buffer) => (answer += chunk.toString()));
   socket.write(
-    "POST /items HTTP/1.1\r\nhost: test\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\nhalf",
+    `POST /items HTTP/1.1\r\nhost: localhost:${port}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\nhalf`,
   );
   await new Promise((resolve) => socket.once("close", resolve));
   expect(answer).toContain("408");

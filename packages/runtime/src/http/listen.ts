@@ -25,7 +25,8 @@ export async function listen(
 ): Promise<ListenAddress> {
   const { host, port, setting } = target;
   try {
-    await app.listen({ host, port });
+    // By the name, fastify would open a second server for ::1, which has none of the first one's limits.
+    await app.listen({ host: host === "localhost" ? "127.0.0.1" : host, port });
   } catch (error) {
     const hint = setting ? `; choose another with the setting ${setting}` : "";
     throw new ListenError(`cannot listen on ${host} port ${port}: ${reasonOf(error)}${hint}`, error);

@@ -13,6 +13,7 @@ import {
   createHttpApp,
   listen,
   type HttpApp,
+  type HttpAppOptions,
   type ListenAddress,
   type ServerTlsFiles,
   type TlsMaterial,
@@ -28,6 +29,8 @@ let client: TestCertificate;
 let strangeClient: TestCertificate;
 let ca: string;
 const open: HttpApp[] = [];
+/** Each answers a request for /gated. */
+const gated: (() => void)[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "isochrone-tls-"));
@@ -54,6 +57,7 @@ interface Served {
 
 async function serve(
   tls: (Omit<ServerTlsFiles, "clock"> & { readonly clock?: Clock }) | { readonly current: () => TlsMaterial },
+  options: Partial<HttpAppOptions> = {},
 ): Promise<Served> {
   const logger = new MemoryLogger();
   const app = await createHttpApp({
@@ -63,8 +67,10 @@ async function serve(
     bodyLimitBytes: 1024,
     ready: () => ({ ready: true, reasons: [] }),
     tls: { clock: systemClock, checkMs: CHECK_MS, ...tls },
+    ...options,
   });
   app.get("/hello", () => ({ hello: "world" }));
+  app.get("/gated", () => new Promise((resolve) => gated.push(() => resolve({ done: true }))));
   open.push(app);
   return { app, logger, address: await listen(app, { host: "127.0.0.1", port: 0 }) };
 }
@@ -235,7 +241,7 @@ test.each([
         const status = answer.split(" ")[1] ?? "";
         resolve({ status, session: ticket ?? Buffer.alloc(0), isReused });
       });
-      socket.write("GET /hello HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n");
+      socket.write(`GET /hello HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: close\r\n\r\n`);
     });
   const begun = await statusOf();
   expect(begun.status).toBe("401");
@@ -306,4 +312,18 @@ test("serves by what the process itself keeps, and by what takes its place", asy
   expect((await get(served, "/hello")).server).toBe("first");
   current = await materialOf(second);
   await expect.poll(async () => (await get(served, "/hello")).server).toBe("second");
+});
+
+test("a flood of TLS connections closes its own idle ones, never one whose request is under way", async () => {
+  const served = await serve(first, { maxConnections: 3 });
+  const { port } = served.address;
+  const waiting = get(served, "/gated");
+  await eventually(() => gated.length === 1);
+  const idle = Array.from({ length: 6 }, () => connect({ host: "127.0.0.1", port, ca }));
+  for (const socket of idle) socket.on("error", () => undefined).resume();
+  await eventually(() => idle.filter(({ destroyed }) => destroyed).length === 4);
+  expect((await get(served, "/hello")).status).toBe(200);
+  for (const answer of gated.splice(0)) answer();
+  expect((await waiting).status).toBe(200);
+  for (const socket of idle) socket.destroy();
 });

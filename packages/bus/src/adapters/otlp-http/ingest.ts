@@ -1,12 +1,13 @@
 import { decodeHeaders, HEADERS, TOPICS } from "@isochrone/telemetry";
+import { HttpError, installBodyLimits } from "@isochrone/runtime/http";
 import { TRACEPARENT_HEADER } from "@isochrone/runtime/tracing";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
+import type { Readable } from "node:stream";
 
 import { BusError } from "../../errors.ts";
 import { DROPPED_HEADER } from "../../port.ts";
 import type { Publisher } from "../../port.ts";
+import { BodyEncodingError, BodyTooLargeError, readBody } from "./read-body.ts";
 import { checkStructure, KEY_HEADER, routeForeign, TOPIC_HEADER } from "./routing.ts";
 import type { Routed } from "./routing.ts";
 import { encodeExportResponse, encodeStatus } from "./wire.ts";
@@ -20,6 +21,7 @@ export const INGEST_REFUSALS = [
   "too_large",
   "bad_headers",
   "malformed",
+  "slow",
   "overloaded",
   "unavailable",
 ] as const;
@@ -63,7 +65,15 @@ const RECORD_HEADERS = [
   TRACEPARENT_HEADER,
 ];
 /** google.rpc.Code of the statuses in use. */
-const RPC_CODES: Readonly<Record<number, number>> = { 400: 3, 401: 16, 413: 3, 415: 3, 429: 8, 503: 14 };
+const RPC_CODES: Readonly<Record<number, number>> = {
+  400: 3,
+  401: 16,
+  408: 4,
+  413: 3,
+  415: 3,
+  429: 8,
+  503: 14,
+};
 
 /** A refusal with its HTTP status. */
 class Refusal extends Error {
@@ -85,10 +95,11 @@ export function otlpHttpIngest(app: IngestHost, options: OtlpHttpIngestOptions):
   void (app as unknown as FastifyInstance).register(async (scope) => {
     // Encapsulated: the app's own parsers and error format stay as they are elsewhere.
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser(
-      PROTOBUF,
-      { parseAs: "buffer", bodyLimit: endpoint.maxBodyBytes },
-      async (_: unknown, body: Buffer) => body,
+    // An app of the runtime has a budget of its own for all its bodies.
+    if (!scope.hasRequestDecorator("bodyLease"))
+      installBodyLimits(scope, { totalBytes: endpoint.bodyBudgetBytes });
+    scope.addContentTypeParser(PROTOBUF, (request: FastifyRequest, payload: Readable) =>
+      endpoint.read(request, payload),
     );
     scope.setErrorHandler((error: FastifyError, request, reply) => endpoint.refuse(error, request, reply));
     scope.route({
@@ -115,6 +126,11 @@ class IngestEndpoint {
     this.#maxDecompressedBytes = options.maxDecompressedBytes ?? 16 * 1024 * 1024;
   }
 
+  /** Two of the largest bodies, each packed, in pieces and as a whole. */
+  get bodyBudgetBytes(): number {
+    return 2 * (this.maxBodyBytes + 2 * this.#maxDecompressedBytes);
+  }
+
   async authorize(request: FastifyRequest): Promise<void> {
     const { authorize } = this.#options;
     if (!authorize) return;
@@ -127,9 +143,38 @@ class IngestEndpoint {
     );
   }
 
+  /** The body, unpacked. */
+  async read(request: FastifyRequest, payload: Readable): Promise<Uint8Array> {
+    const encoding = (request.headers["content-encoding"] ?? "identity").toLowerCase();
+    const isGzip = encoding === "gzip";
+    if (!isGzip && encoding !== "identity" && encoding !== "") {
+      throw new Refusal(
+        415,
+        "encoding",
+        `content-encoding must be gzip or identity, got ${encoding.slice(0, 100)}`,
+      );
+    }
+    if (Number(request.headers["content-length"] ?? 0) > this.maxBodyBytes) throw this.#tooLarge(false);
+    const { maxBodyBytes: maxBytes } = this;
+    const maxUnpackedBytes = this.#maxDecompressedBytes;
+    try {
+      return await readBody(payload, { isGzip, maxBytes, maxUnpackedBytes, lease: request.bodyLease });
+    } catch (error) {
+      if (error instanceof BodyTooLargeError) throw this.#tooLarge(error.isUnpacked);
+      if (error instanceof BodyEncodingError) throw new Refusal(400, "malformed", error.message);
+      throw error;
+    }
+  }
+
+  #tooLarge(isUnpacked: boolean): Refusal {
+    const [what, bytes] = isUnpacked
+      ? ["decompressed body", this.#maxDecompressedBytes]
+      : ["body", this.maxBodyBytes];
+    return new Refusal(413, "too_large", `the ${what} must be at most ${bytes} bytes`);
+  }
+
   async accept(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const body = await this.#decompress(request);
-    const routed = this.#route(request, body);
+    const routed = this.#route(request, bodyOf(request));
     let partial: PartialSuccess | undefined;
     for (const { topic, record } of routed) {
       partial = combine(partial, this.#options.inspect?.(record.value, topic));
@@ -165,9 +210,8 @@ class IngestEndpoint {
 
   /** Errors of the web server itself, in our words; anything unforeseen stays unexplained to the sender. */
   #refusalOf(error: FastifyError, request: FastifyRequest): Refusal {
-    if (error.statusCode === 413) {
-      return new Refusal(413, "too_large", `the body must be at most ${this.maxBodyBytes} bytes`);
-    }
+    if (error instanceof HttpError) return bodyRefusal(error);
+    if (error.statusCode === 413) return this.#tooLarge(false);
     if (error.statusCode === 415) {
       const got = request.headers["content-type"] ?? "none";
       return new Refusal(
@@ -185,31 +229,6 @@ class IngestEndpoint {
       "the metrics could not be taken, try again",
       DEFAULT_RETRY_AFTER_MS,
     );
-  }
-
-  async #decompress(request: FastifyRequest): Promise<Uint8Array> {
-    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-    const encoding = (request.headers["content-encoding"] ?? "identity").toLowerCase();
-    if (encoding === "identity" || encoding === "") return body;
-    if (encoding !== "gzip") {
-      throw new Refusal(
-        415,
-        "encoding",
-        `content-encoding must be gzip or identity, got ${encoding.slice(0, 100)}`,
-      );
-    }
-    try {
-      return await promisify(gunzip)(body, { maxOutputLength: this.#maxDecompressedBytes });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
-        throw new Refusal(
-          413,
-          "too_large",
-          `the decompressed body must be at most ${this.#maxDecompressedBytes} bytes`,
-        );
-      }
-      throw new Refusal(400, "malformed", "the body is not gzip");
-    }
   }
 
   #route(request: FastifyRequest, body: Uint8Array): Routed[] {
@@ -266,6 +285,17 @@ class IngestEndpoint {
       throw new Refusal(503, "unavailable", "the bus is not available", waitMs);
     }
   }
+}
+
+function bodyOf({ body }: FastifyRequest): Uint8Array {
+  return body instanceof Uint8Array ? body : new Uint8Array(0);
+}
+
+/** What the server said of a body while it came in. */
+function bodyRefusal({ status, message }: HttpError): Refusal {
+  if (status === 408) return new Refusal(408, "slow", message);
+  if (status === 503) return new Refusal(429, "overloaded", message, DEFAULT_RETRY_AFTER_MS);
+  return new Refusal(400, "malformed", message);
 }
 
 function headerOf(request: FastifyRequest, name: string): string | undefined {

@@ -20,10 +20,16 @@ const FIXED64 = 1;
 const LENGTH_DELIMITED = 2;
 const FIXED32 = 5;
 
-/** Walks one level of a message. Throws RangeError for bytes that are no protobuf message. */
-export function* fieldsOf(message: Uint8Array): Generator<Field> {
+/** How many fields of a message may still be looked at: two bytes are one, so small messages can hold millions. */
+export interface FieldAllowance {
+  left: number;
+}
+
+/** Walks one level of a message. Throws RangeError for bytes that are no protobuf message, and when the allowance is used up. */
+export function* fieldsOf(message: Uint8Array, allowance?: FieldAllowance): Generator<Field> {
   const cursor = { at: 0 };
   while (cursor.at < message.length) {
+    if (allowance !== undefined && --allowance.left < 0) throw new RangeError("too many fields");
     const start = cursor.at;
     const tag = readVarint(message, cursor);
     const wireType = tag % 8;
@@ -41,8 +47,12 @@ export function* fieldsOf(message: Uint8Array): Generator<Field> {
 }
 
 /** The first length-delimited field of that number. */
-export function fieldOf(message: Uint8Array, number: number): Uint8Array | undefined {
-  for (const field of fieldsOf(message)) {
+export function fieldOf(
+  message: Uint8Array,
+  number: number,
+  allowance?: FieldAllowance,
+): Uint8Array | undefined {
+  for (const field of fieldsOf(message, allowance)) {
     if (field.number === number && field.wireType === LENGTH_DELIMITED) return field.data;
   }
   return undefined;

@@ -1,0 +1,74 @@
+import type { BodyLease } from "@isochrone/runtime/http";
+import type { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+
+/** A body, or what it holds unpacked, is larger than it may be. */
+export class BodyTooLargeError extends Error {
+  readonly isUnpacked: boolean;
+
+  constructor(isUnpacked: boolean) {
+    super("the body is too large");
+    this.isUnpacked = isUnpacked;
+  }
+}
+
+/** The bytes are not what the encoding says. */
+export class BodyEncodingError extends Error {}
+
+export interface BodyReading {
+  readonly isGzip: boolean;
+  readonly maxBytes: number;
+  readonly maxUnpackedBytes: number;
+  /** Null: nothing counts the bytes. */
+  readonly lease: BodyLease | null;
+}
+
+/** Larger pieces than by default: each is a task for a thread. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** The body, unpacked while it comes: each piece is counted before the next one is made, so a bomb ends at the bound that it meets first. */
+export async function readBody(payload: Readable, reading: BodyReading): Promise<Uint8Array> {
+  const { isGzip, maxBytes, maxUnpackedBytes, lease } = reading;
+  if (!isGzip) return collect(payload, maxBytes, () => new BodyTooLargeError(false), null);
+  const unpacked = createGunzip({ chunkSize: CHUNK_BYTES });
+  const end = (error: Error): void => void unpacked.destroy(error);
+  if (lease !== null) lease.giveWay = end;
+  let packedBytes = 0;
+  payload.on("data", (chunk: Buffer) => {
+    packedBytes += chunk.length;
+    if (packedBytes > maxBytes) end(new BodyTooLargeError(false));
+  });
+  payload.once("error", end);
+  payload.pipe(unpacked);
+  try {
+    return await collect(unpacked, maxUnpackedBytes, () => new BodyTooLargeError(true), lease);
+  } catch (error) {
+    // What zlib itself says.
+    if ((error as NodeJS.ErrnoException).code?.startsWith("Z_") === true)
+      throw new BodyEncodingError("the body is not gzip", { cause: error });
+    throw error;
+  } finally {
+    if (lease !== null) lease.giveWay = null;
+    payload.unpipe(unpacked).resume();
+    unpacked.destroy();
+  }
+}
+
+async function collect(
+  stream: Readable,
+  maxBytes: number,
+  tooLarge: () => Error,
+  lease: BodyLease | null,
+): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw tooLarge();
+    lease?.take(chunk.length);
+    chunks.push(chunk);
+  }
+  // For a moment it is there twice.
+  lease?.take(bytes);
+  return Buffer.concat(chunks, bytes);
+}

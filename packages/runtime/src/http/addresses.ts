@@ -1,0 +1,34 @@
+import type { FastifyRequest } from "fastify";
+import { BlockList, isIP } from "node:net";
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
+LOOPBACK.addAddress("::1", "ipv6");
+
+/** Whether only this machine reaches an address or the name `localhost`. */
+export function isLoopback(host: string): boolean {
+  const family = isIP(host);
+  return family === 0 ? host === "localhost" : LOOPBACK.check(host, family === 6 ? "ipv6" : "ipv4");
+}
+
+/** Hexadecimal groups of an IPv6 address that name its network: one machine may have all addresses below. */
+const NETWORK_GROUPS = 4;
+
+/** What shares are counted by: an IPv4 address, or the /64 network of an IPv6 one. */
+export function addressKey(address: string | undefined): string {
+  if (address === undefined) return "unknown";
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  if (isIP(address) !== 6) return address;
+  const [head, tail] = address.split("%", 1)[0]!.split("::") as [string, string?];
+  const first = head === "" ? [] : head.split(":");
+  const last = tail === undefined || tail === "" ? [] : tail.split(":");
+  const missing = tail === undefined ? 0 : Math.max(0, 8 - first.length - last.length);
+  const groups = [...first, ...Array.from({ length: missing }, () => "0"), ...last];
+  return `${groups.slice(0, NETWORK_GROUPS).join(":")}::/64`;
+}
+
+/** Whose share a request takes: that of the address it comes from. */
+export function clientKey(request: FastifyRequest): string {
+  return addressKey(request.ip);
+}

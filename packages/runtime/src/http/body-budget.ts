@@ -1,0 +1,106 @@
+import { HttpError } from "./problem.ts";
+
+/** What one body holds of a {@link BodyBudget}. */
+export interface BodyLease {
+  readonly bytes: number;
+  /** False after its release, or when it gave way. */
+  readonly isOpen: boolean;
+  /** Ends the reading of this body, so that others find room; null where it can't be ended any more. Settable by whoever reads. */
+  giveWay: ((error: HttpError) => void) | null;
+  /** Before so many bytes more are kept. Throws HttpError 503 `overloaded` where they find no room. */
+  take(bytes: number): void;
+  /** The body is no longer kept. May be called again. */
+  release(): void;
+}
+
+/**
+ * Bytes that all bodies of a server may take in memory together. When they run out, the largest unfinished body of the client that holds
+ * the most gives way: a flood of large ones costs its sender, not those with small ones.
+ */
+export class BodyBudget {
+  readonly #totalBytes: number;
+  readonly #onRefused: () => void;
+  readonly #leases = new Set<Lease>();
+  #usedBytes = 0;
+
+  constructor(totalBytes: number, onRefused: () => void) {
+    this.#totalBytes = totalBytes;
+    this.#onRefused = onRefused;
+  }
+
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  open(client: string): BodyLease {
+    const lease = new Lease(client, {
+      take: (asking, bytes) => this.#take(asking, bytes),
+      release: (ended) => this.#release(ended),
+    });
+    this.#leases.add(lease);
+    return lease;
+  }
+
+  #take(lease: Lease, bytes: number): void {
+    if (!lease.isOpen || lease.bytes + bytes > this.#totalBytes) throw this.#refusal();
+    while (this.#usedBytes + bytes > this.#totalBytes) {
+      const victim = this.#largestOfHeaviest();
+      if (victim === null || victim === lease) throw this.#refusal();
+      this.#release(victim);
+      victim.giveWay?.(this.#refusal());
+      victim.giveWay = null;
+    }
+    lease.bytes += bytes;
+    this.#usedBytes += bytes;
+  }
+
+  #release(lease: Lease): void {
+    if (!this.#leases.delete(lease)) return;
+    this.#usedBytes -= lease.bytes;
+    lease.bytes = 0;
+    lease.isOpen = false;
+  }
+
+  #largestOfHeaviest(): Lease | null {
+    const held = new Map<string, number>();
+    for (const { client, bytes } of this.#leases) held.set(client, (held.get(client) ?? 0) + bytes);
+    let largest: Lease | null = null;
+    for (const lease of this.#leases) {
+      if (lease.giveWay === null) continue;
+      const ahead = largest === null ? 1 : held.get(lease.client)! - held.get(largest.client)!;
+      if (ahead > 0 || (ahead === 0 && lease.bytes > largest!.bytes)) largest = lease;
+    }
+    return largest;
+  }
+
+  #refusal(): HttpError {
+    this.#onRefused();
+    return new HttpError(503, "overloaded", "too many bytes of request bodies are under way");
+  }
+}
+
+interface Keeper {
+  take(lease: Lease, bytes: number): void;
+  release(lease: Lease): void;
+}
+
+class Lease implements BodyLease {
+  readonly client: string;
+  readonly #keeper: Keeper;
+  bytes = 0;
+  isOpen = true;
+  giveWay: BodyLease["giveWay"] = null;
+
+  constructor(client: string, keeper: Keeper) {
+    this.client = client;
+    this.#keeper = keeper;
+  }
+
+  take(bytes: number): void {
+    this.#keeper.take(this, bytes);
+  }
+
+  release(): void {
+    this.#keeper.release(this);
+  }
+}

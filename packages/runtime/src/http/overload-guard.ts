@@ -1,0 +1,116 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { ServerResponse } from "node:http";
+import { clientKey } from "./addresses.ts";
+import type { ConnectionGuard } from "./connection-guard.ts";
+import type { HttpMetrics } from "./http-metrics.ts";
+import { problem, sendProblem } from "./problem.ts";
+import { Tally } from "./tally.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** The answer lasts, such as an event stream: whoever gives it bounds how many there are. */
+    readonly isHeld?: boolean;
+  }
+}
+
+/** Paths that every server answers, whatever its load. */
+const OWN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
+
+/** How often answers are looked at that wait for their clients. */
+const READER_CHECK_MS = 5_000;
+/** For how long a client may take nothing of its answer. */
+const READER_STALL_MS = 20_000;
+
+interface UnderWay {
+  readonly key: string;
+  /** Whether the answer waits for the client, and is watched. */
+  isWatched: boolean;
+}
+
+/**
+ * Bounds the requests under way. One is under way from when all of it has arrived, body included, until its answer has left: who sends
+ * slowly takes no place. One client may take half of the places, so that some are left for others; behind a proxy or NAT all are one client.
+ */
+export function installOverloadGuard(
+  app: FastifyInstance,
+  maxConcurrent: number,
+  metrics: HttpMetrics,
+  connections: ConnectionGuard,
+): void {
+  const places = new Places(maxConcurrent, metrics);
+  const isExempt = ({ routeOptions }: FastifyRequest): boolean =>
+    OWN_PATHS.has(routeOptions.url ?? "") || routeOptions.config.isHeld === true;
+  const refuse = (reply: FastifyReply, reason: "overloaded" | "client_share"): FastifyReply => {
+    metrics.rejected();
+    metrics.refused(reason);
+    const detail =
+      reason === "overloaded"
+        ? "too many requests are under way"
+        : "too many requests of this client are under way";
+    return sendProblem(reply.header("retry-after", "1"), problem(503, { code: "overloaded", detail }));
+  };
+  app.addHook("onRequest", async (request, reply) => {
+    if (isExempt(request)) return undefined;
+    // Refused before the body is read, where that is known.
+    const reason = places.whyNot(clientKey(request));
+    return reason === null ? undefined : refuse(reply, reason);
+  });
+  app.addHook("preValidation", async (request, reply) => {
+    connections.busy(request.raw.socket, reply.raw);
+    if (isExempt(request)) return undefined;
+    const key = clientKey(request);
+    const reason = places.whyNot(key);
+    if (reason !== null) return refuse(reply, reason);
+    places.take(reply.raw, key);
+    return undefined;
+  });
+  const timer = setInterval(() => places.watchReaders(), READER_CHECK_MS);
+  timer.unref();
+  app.addHook("onClose", async () => clearInterval(timer));
+}
+
+class Places {
+  readonly #max: number;
+  readonly #share: number;
+  readonly #metrics: HttpMetrics;
+  readonly #underWay = new Map<ServerResponse, UnderWay>();
+  readonly #perClient = new Tally();
+
+  constructor(max: number, metrics: HttpMetrics) {
+    this.#max = max;
+    this.#share = Math.ceil(max / 2);
+    this.#metrics = metrics;
+  }
+
+  whyNot(key: string): "overloaded" | "client_share" | null {
+    if (this.#underWay.size >= this.#max) return "overloaded";
+    return this.#perClient.of(key) >= this.#share ? "client_share" : null;
+  }
+
+  take(response: ServerResponse, key: string): void {
+    this.#underWay.set(response, { key, isWatched: false });
+    this.#perClient.increment(key);
+    this.#metrics.inFlight(this.#underWay.size);
+    // "close" comes for answers that were sent and for clients that went away; onResponse misses some of those
+    response.once("close", () => {
+      if (!this.#underWay.delete(response)) return;
+      this.#perClient.decrement(key);
+      this.#metrics.inFlight(this.#underWay.size);
+    });
+  }
+
+  /** A client that stops reading keeps its answer in memory, and its place. */
+  watchReaders(): void {
+    for (const [response, entry] of this.#underWay) {
+      const { socket, writableEnded } = response;
+      if (entry.isWatched || !writableEnded || socket === null) continue;
+      entry.isWatched = true;
+      response.once("timeout", () => {
+        this.#metrics.refused("slow_reader");
+        socket.destroy();
+      });
+      // Node counts every byte that leaves as activity, and sets another limit once the answer has left.
+      socket.setTimeout(READER_STALL_MS);
+    }
+  }
+}
