@@ -7,7 +7,7 @@ import { ExponentialPointReader, HistogramPointReader, NumberPointReader } from 
 import { WIRE_BYTES, WireReader } from "./reader.ts";
 import { Scratch } from "./scratch.ts";
 import { SeriesCache } from "./series-cache.ts";
-import type { MetricHead, ResourceEntry } from "./series-cache.ts";
+import type { DecodeScope, MetricHead, ResourceEntry } from "./series-cache.ts";
 
 /** Bounds of a MetricsDecoder. */
 export interface MetricsDecoderOptions {
@@ -35,6 +35,12 @@ const DEFAULTS: Required<MetricsDecoderOptions> = {
 };
 
 const MAX_HEADS = 16_384;
+/** Of senders that nobody tells apart, and nobody bounds. */
+const UNSCOPED: DecodeScope = {
+  id: 0,
+  resourcesLeft: Number.POSITIVE_INFINITY,
+  namesLeft: Number.POSITIVE_INFINITY,
+};
 
 const TEMPORALITIES: readonly (Temporality | null)[] = [null, "delta", "cumulative"];
 
@@ -53,6 +59,7 @@ export class MetricsDecoder {
   readonly #numbers = new NumberPointReader();
   readonly #histograms: HistogramPointReader;
   readonly #exponentials: ExponentialPointReader;
+  #scope: DecodeScope = UNSCOPED;
   readonly #key = { bytes: this.#reader.bytes, view: this.#reader.view, start: 0, end: 0 };
 
   /** @param onSeriesGone told of each series that is evicted or forgotten, so that what its `state` holds can be given back */
@@ -94,10 +101,11 @@ export class MetricsDecoder {
 
   /**
    * Hands the points of a record to `visitor`, in the order of the bytes within each resource.
+   * @param scope whose record it is. @default everybody's
    * @throws OtlpError `too_large` before anything is read; `malformed` where the bytes stop making sense: points before
-   *   that place have been handed over by then
+   *   that place have been handed over by then; `too_many_series` where the scope has no room left for what is new, likewise
    */
-  decode(bytes: Uint8Array, visitor: MetricsVisitor): void {
+  decode(bytes: Uint8Array, visitor: MetricsVisitor, scope: DecodeScope = UNSCOPED): void {
     if (bytes.length > this.#options.maxRecordBytes) {
       throw new OtlpError(
         "too_large",
@@ -106,6 +114,7 @@ export class MetricsDecoder {
     }
     const reader = this.#reader;
     reader.reset(bytes);
+    this.#scope = scope;
     try {
       while (reader.pos < reader.limit) {
         const tag = reader.tag();
@@ -146,10 +155,10 @@ export class MetricsDecoder {
       } else if (tag === 0x12 || tag === 0x1a) reader.skip(tag);
       else reader.skipUnknown(tag, RESOURCE_METRICS_FIELDS);
     }
-    if (ranges.length === 2) return this.#cache.resource(this.#keyAt(ranges[0]!, ranges[1]!));
+    if (ranges.length === 2) return this.#cache.resource(this.#keyAt(ranges[0]!, ranges[1]!), this.#scope);
     this.#scratch.clear();
     for (let i = 0; i < ranges.length; i += 2) this.#scratch.append(reader.bytes, ranges[i]!, ranges[i + 1]!);
-    return this.#cache.resource(this.#scratch);
+    return this.#cache.resource(this.#scratch, this.#scope);
   }
 
   #readScopeMetrics(resource: ResourceEntry, visitor: MetricsVisitor): void {
@@ -284,7 +293,7 @@ export class MetricsDecoder {
     const nameLength = parts.nameEnd - parts.nameStart;
     const shape =
       ((nameLength * 16 + parts.dataField) * 4 + parts.temporality) * 2 + (parts.monotonic ? 1 : 0);
-    return this.#cache.head(shape | 0, this.#scratch, (id) => ({
+    return this.#cache.head(shape | 0, this.#scratch, this.#scope, (id) => ({
       id,
       name: this.#nameOf(parts),
       unit: textOf(bytes, parts.unitStart, parts.unitEnd),

@@ -1,3 +1,4 @@
+import { OtlpError } from "../errors.ts";
 import { checkAttributes, readAttributes } from "./attributes.ts";
 import { ByteTable, KeyedEntry } from "./byte-table.ts";
 import type { KeyPlace, KeyRange } from "./byte-table.ts";
@@ -11,6 +12,18 @@ export interface MetricHead {
   readonly kind: MetricKind;
   readonly temporality: Temporality | null;
   readonly monotonic: boolean;
+}
+
+/**
+ * Whose bytes are read. Series of different scopes are different ones, whatever they are called; what is new is counted down, so that nobody
+ * can push out what others have here.
+ */
+export interface DecodeScope {
+  /** 32 bits. */
+  readonly id: number;
+  resourcesLeft: number;
+  /** Names of metrics with their units and shapes; these alone are shared by all scopes. */
+  namesLeft: number;
 }
 
 const RESOURCE_ATTRIBUTES_FIELD = 1;
@@ -126,18 +139,25 @@ export class SeriesCache {
     this.#resources.endGeneration(kept);
   }
 
-  /** @throws OtlpError `malformed`: a resource is checked when it is first seen */
-  resource(key: KeyRange): ResourceEntry {
-    const known = this.#resources.find(0, 0, key);
+  /** @throws OtlpError `malformed`: a resource is checked when it is first seen; `too_many_series`: its sender brought too many */
+  resource(key: KeyRange, scope: DecodeScope): ResourceEntry {
+    const known = this.#resources.find(scope.id, 0, key);
     if (known !== undefined) return known;
+    if (scope.resourcesLeft <= 0) throw tooMany("resources");
     checkAttributes(key.bytes, key.start, key.end, RESOURCE_ATTRIBUTES_FIELD);
-    return this.#resources.add(0, 0, key, (place) => new ResourceEntry(this.#resourceIds++, place));
+    scope.resourcesLeft--;
+    return this.#resources.add(scope.id, 0, key, (place) => new ResourceEntry(this.#resourceIds++, place));
   }
 
-  /** @param shape distinguishes heads of equal bytes: kind, temporality and monotonicity in one number */
-  head(shape: number, key: KeyRange, create: (id: number) => MetricHead): MetricHead {
+  /**
+   * @param shape distinguishes heads of equal bytes: kind, temporality and monotonicity in one number
+   * @throws OtlpError `too_many_series`: its sender brought too many names
+   */
+  head(shape: number, key: KeyRange, scope: DecodeScope, create: (id: number) => MetricHead): MetricHead {
     const known = this.#heads.find(shape, 0, key);
     if (known !== undefined) return known.head;
+    if (scope.namesLeft <= 0) throw tooMany("names of metrics");
+    scope.namesLeft--;
     return this.#heads.add(shape, 0, key, (place) => new HeadEntry(create(this.#headIds++), place)).head;
   }
 
@@ -155,4 +175,8 @@ export class SeriesCache {
       return new SeriesEntry(this.#seriesIds++, head, resource, place, field);
     });
   }
+}
+
+function tooMany(what: string): OtlpError {
+  return new OtlpError("too_many_series", `a sender must not bring more new ${what} than it may`);
 }
