@@ -6,7 +6,6 @@ export const REFUSED = [
   ...REFUSALS,
   "future",
   "bad_headers",
-  "too_many_series",
   /** The speaker already has as many sources as it may. */
   "too_many_sources",
   /** Nothing proves who speaks. */

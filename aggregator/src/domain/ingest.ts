@@ -58,6 +58,7 @@ const QUARANTINED_SERIES = 4096;
 /** Nothing of theirs is used: it need not be kept apart, nor counted. */
 const QUARANTINE: DecodeScope = {
   id: 0,
+  seriesLeft: Number.POSITIVE_INFINITY,
   resourcesLeft: Number.POSITIVE_INFINITY,
   namesLeft: Number.POSITIVE_INFINITY,
 };
@@ -331,12 +332,11 @@ export class Ingest implements MetricsVisitor {
     return series.temporality === "cumulative" && beganMs < this.#countersSinceMs ? 0 : startMs;
   }
 
-  /** Null: the source has brought too many. */
+  /** Null: the speaker had brought too many before. The decoder counts what is new. */
   #bindingOf(series: Series): Binding | Sink | null {
     const known = series.state as Binding | Sink | undefined;
     if (known === undefined) {
-      if (this.#isSpent || this.#account.seriesLeft <= 0) return null;
-      this.#account.seriesLeft--;
+      if (this.#isSpent) return null;
       return (series.state = new Binding(this.#bind(series), true));
     }
     const sink = known instanceof Binding ? known.sink : known;

@@ -69,8 +69,15 @@ class NodeAuthority implements Authority {
   speaksForChannel(key: ChannelKey, reporter: Reporter): Known {
     // A waypoint stands beside the way of others: neither end need be near it.
     if (reporter === "waypoint") return this.#facts.hasMeshProxy(this.#node);
-    const source = this.#facts.runsOn(this.#node, key.sourceNamespace, key.source);
-    return source === "yes" ? source : this.#facts.runsOn(this.#node, key.targetNamespace, key.target);
+    // A proxy counts beside its own workload; of others it is not told which end they saw.
+    if (reporter === "source") return this.#runsHere(key.sourceNamespace, key.source);
+    if (reporter === "destination") return this.#runsHere(key.targetNamespace, key.target);
+    const source = this.#runsHere(key.sourceNamespace, key.source);
+    return source === "yes" ? source : this.#runsHere(key.targetNamespace, key.target);
+  }
+
+  #runsHere(namespace: string, workload: string): Known {
+    return this.#facts.runsOn(this.#node, namespace, workload);
   }
 }
 

@@ -38,6 +38,7 @@ const MAX_HEADS = 16_384;
 /** Of senders that nobody tells apart, and nobody bounds. */
 const UNSCOPED: DecodeScope = {
   id: 0,
+  seriesLeft: Number.POSITIVE_INFINITY,
   resourcesLeft: Number.POSITIVE_INFINITY,
   namesLeft: Number.POSITIVE_INFINITY,
 };
@@ -231,7 +232,9 @@ export class MetricsDecoder {
       const key = attributes.scattered
         ? this.#gatherAttributes(start, attributesField)
         : this.#keyAt(attributes.start, attributes.end);
-      this.#visit(this.#cache.series(head, resource, key, attributesField), visitor);
+      const series = this.#cache.series(head, resource, key, attributesField, this.#scope);
+      if (series === null) visitor.refused("too_many_series", head.name);
+      else this.#visit(series, visitor);
     } else visitor.refused(fault, head.name);
     reader.leave(outer);
   }

@@ -115,6 +115,8 @@ export const REFUSALS = [
   "malformed",
   "too_large",
   "too_many_attributes",
+  /** A new one, of a sender that has brought too many. */
+  "too_many_series",
 ] as const;
 export type Refusal = (typeof REFUSALS)[number];
 

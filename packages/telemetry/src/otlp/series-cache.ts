@@ -21,6 +21,7 @@ export interface MetricHead {
 export interface DecodeScope {
   /** 32 bits. */
   readonly id: number;
+  seriesLeft: number;
   resourcesLeft: number;
   /** Names of metrics with their units and shapes; these alone are shared by all scopes. */
   namesLeft: number;
@@ -164,14 +165,23 @@ export class SeriesCache {
   /**
    * @param key the point's attribute fields, one after the other
    * @param field their field number, which depends on the kind of point
+   * @returns null for a new one that the scope has no room for
    * @throws OtlpError `malformed`: attributes are checked when they are first seen
    */
-  series(head: MetricHead, resource: ResourceEntry, key: KeyRange, field: number): Series {
+  series(
+    head: MetricHead,
+    resource: ResourceEntry,
+    key: KeyRange,
+    field: number,
+    scope: DecodeScope,
+  ): Series | null {
     const known = this.#series.find(resource.id, head.id, key);
     if (known !== undefined) return known;
+    if (scope.seriesLeft <= 0) return null;
     checkAttributes(key.bytes, key.start, key.end, field);
     // Attributes have no order: some senders write the same ones in another order each time.
     return this.#series.findInAnyOrderOrAdd(resource.id, head.id, key, (place) => {
+      scope.seriesLeft--;
       return new SeriesEntry(this.#seriesIds++, head, resource, place, field);
     });
   }
