@@ -276,8 +276,8 @@ describe("the table of links", () => {
       void ingest.take(recordOf("n1", rtt(target, 50, timeMs), { arrivedAtMs: timeMs }), timeMs);
     at("n2", NOW);
     at("evil", NOW);
-    tables.expire(NOW + 2 * SHAPE.windowMs, () => false);
-    at("evil", NOW + 2 * SHAPE.windowMs);
+    tables.expire(NOW + SHAPE.windowMs + SHAPE.paneMs, () => false);
+    at("evil", NOW + SHAPE.windowMs + SHAPE.paneMs);
     expect(tables.links.sorted().map(({ key }) => key.target)).toEqual(["evil"]);
   });
 });
