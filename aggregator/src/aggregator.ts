@@ -36,6 +36,7 @@ import { Probing, type PastTest } from "./probing.ts";
 import { Replication } from "./replication.ts";
 import { costMethodsOf, type AggregatorConfig } from "./settings.ts";
 import { annotatedObjectsOf, ownershipOf } from "./writers/sources.ts";
+import { createSpeaking, type Speaking } from "./speaking.ts";
 import { createWriters } from "./writers/writers.ts";
 
 /** A running aggregator. */
@@ -68,6 +69,7 @@ class RunningAggregator implements Aggregator {
   readonly #deps: AggregatorDependencies;
   readonly #watch: StoreClusterWatch;
   readonly #tables: Tables;
+  readonly #speaking: Speaking;
   readonly #intake: Intake;
   readonly #keeper: GraphKeeper;
   readonly #former: GraphHistory;
@@ -94,7 +96,15 @@ class RunningAggregator implements Aggregator {
     const { bandwidthResource, istioRouting } = config;
     this.#watch = new StoreClusterWatch({ ...deps, bandwidthResource, istioRouting });
     this.#tables = new Tables(shapeOf(config), config, costMethodsOf(config));
-    this.#intake = createIntake(config, deps, this.#tables, this.#epoch);
+    this.#speaking = createSpeaking({
+      rules: config.speakers,
+      gate: deps.access?.gate,
+      speakers: deps.speakers,
+      isShared: deps.isShared === true,
+      clock,
+      watch: this.#watch,
+    });
+    this.#intake = createIntake(config, deps, this.#tables, this.#epoch, this.#speaking);
     const rule = { methods: costMethodsOf(config), quantile: config.costQuantile ?? "p50" } as const;
     this.#keeper = new GraphKeeper(this.#tables, rule, new EventHistory(this.#epoch, config.eventHistory));
     this.#former = new GraphHistory({
@@ -182,7 +192,7 @@ class RunningAggregator implements Aggregator {
         certificates === null
           ? serverTlsOf(config, clock)
           : { current: () => certificates.current(), checkMs: certificates.checkMs, clock },
-      gate: this.#deps.access?.gate,
+      gate: this.#speaking.gate,
       isMetricsOpen: this.#deps.access?.isMetricsOpen ?? true,
       bodyLimitBytes: config.bodyLimitBytes,
       maxEventClients: config.maxEventClients,
@@ -212,8 +222,12 @@ class RunningAggregator implements Aggregator {
       page,
       ready: () => this.#ready(),
     });
+    const { speakerOf } = this.#speaking;
     otlpHttpIngest(app, {
       publisher: bus,
+      ...(speakerOf === undefined
+        ? {}
+        : { speakerOf: ({ principal }, source) => speakerOf(principal, source) }),
       maxBodyBytes: config.bodyLimitBytes,
       maxDecompressedBytes: MAX_INFLATION * config.bodyLimitBytes,
       onRefused: (reason, message, remoteAddress) => {

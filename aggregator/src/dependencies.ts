@@ -5,6 +5,7 @@ import type { RequestGate } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
 import type { KeptCertificates } from "./adapters/own-certificates.ts";
 import type { ClusterControllersConfig } from "./cluster-controllers.ts";
+import type { Speakers } from "./domain/speakers/speaker.ts";
 import type { CoordinateFitter, KeyStore, Leadership, PageAssets, ProbeAddresses } from "./ports.ts";
 import type { AnnotationConfig } from "./writers/settings.ts";
 
@@ -36,6 +37,8 @@ export interface AggregatorDependencies {
   readonly leaseStore?: ClusterStore;
   /** Who may ask for what. @default everyone: for loopback only */
   readonly access?: { readonly gate: RequestGate | undefined; readonly isMetricsOpen: boolean };
+  /** Tells who sent a record. @default by the header that the ingest sets, where access is asked for and nobody else writes to the bus */
+  readonly speakers?: Speakers;
   /** What all replicas serve by; running. @default files, as the settings say */
   readonly certificates?: KeptCertificates | null;
   /**

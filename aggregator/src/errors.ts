@@ -17,6 +17,7 @@ export const AGGREGATOR_ERROR_CODES = [
   "bad_dump",
   "bad_probe_keys",
   "keys_not_read",
+  "not_yours",
 ] as const;
 
 /** One of {@link AGGREGATOR_ERROR_CODES}. */
@@ -37,6 +38,7 @@ const STATUS: Readonly<Record<AggregatorErrorCode, number>> = {
   bad_dump: 500,
   bad_probe_keys: 400,
   keys_not_read: 503,
+  not_yours: 403,
 };
 
 /** An answer that isn't the one that was asked for. Its message is shown to clients. */

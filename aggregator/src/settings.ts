@@ -10,6 +10,7 @@ import {
   type SettingsOf,
 } from "@isochrone/runtime";
 import { METHODS, type Method } from "@isochrone/telemetry";
+import { speakersMistake } from "./domain/speakers/policy.ts";
 import { ACCESS_RULES, ACCESS_SETTINGS } from "./http/access-settings.ts";
 import { INTAKE_RULES, INTAKE_SETTINGS } from "./intake/intake-settings.ts";
 import { PROBING_RULES, PROBING_SETTINGS } from "./probing-settings.ts";
@@ -88,12 +89,18 @@ export const aggregatorSettings = section(
       default: 100_000,
       min: 100,
       description:
-        "New series that one publisher may bring per window; its further ones are refused and counted, and nobody else's are forgotten for them. On Kafka at most half of a partition's share of aggregator.maxSeries.",
+        "New series that one publisher (by its proven speaker, where access is asked for) may bring per window; its further ones are refused and counted, and nobody else's are forgotten for them. On Kafka at most half of a partition's share of aggregator.maxSeries.",
     }),
     maxSources: integer({
       default: 16_384,
       min: 16,
       description: "Publishers whose clock and record sequence are remembered.",
+    }),
+    speakers: text({
+      default: null,
+      maxLength: 65_536,
+      description:
+        'Services that may send telemetry of others than their own node, as JSON: [{"account": "system:serviceaccount:otel:collector", "nodes": ["*"], "namespaces": ["shop"]}]. `nodes`: whose own usage and measurements; `namespaces`: whose pods\' usage, and the channels that begin or end there; "*" alone: all. `name` (default: the account) is how records on Kafka call it. Everybody else speaks for the node of its token\'s pod only; see docs/security.md.',
     }),
     maxLinks: integer({
       default: 500_000,
@@ -225,6 +232,7 @@ export const aggregatorSettings = section(
           : `aggregator.maxFutureMs must not exceed aggregator.paneMs (${paneMs}), got ${maxFutureMs}`,
       ({ costMethods }) => checkMethods(costMethods),
       ...PROBING_RULES,
+      speakersMistake,
       ...INTAKE_RULES,
       ...REPLICATION_RULES,
       ...ACCESS_RULES,

@@ -10,7 +10,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser, launchBrowser } from "../harness/browser.ts";
 
-const ALLOWED: AccessDecision = { kind: "allowed", user: "reader" };
+const ALLOWED: AccessDecision = { kind: "allowed", node: null, pod: null, user: "reader" };
 
 let browser: Browser;
 let aggregator: Aggregator;

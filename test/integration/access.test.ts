@@ -90,12 +90,17 @@ interface Holder {
   readonly revoke: () => Promise<void>;
 }
 
-async function holderOf(name: string, audiences: readonly string[] | null = ["isochrone"]): Promise<Holder> {
+/** @param pod what the token is bound to. @default a Secret */
+async function holderOf(
+  name: string,
+  audiences: readonly string[] | null = ["isochrone"],
+  pod?: { readonly name: string; readonly uid: string },
+): Promise<Holder> {
   const account = { namespace: NAMESPACE, name };
-  const { token, revoke } = await cluster.serviceAccountToken(
-    account,
-    audiences === null ? {} : { audiences },
-  );
+  const { token, revoke } = await cluster.serviceAccountToken(account, {
+    ...(audiences === null ? {} : { audiences }),
+    ...(pod === undefined ? {} : { pod }),
+  });
   const tokenFile = join(folder, `token-${name}-${performance.now()}`);
   writeFileSync(tokenFile, token);
   return {
@@ -119,10 +124,24 @@ function publisherOf({ fetch: post }: Holder): OtlpHttpPublisher {
   return new OtlpHttpPublisher({ url: `${url}/v1/metrics`, fetch: post });
 }
 
+/** With the token that a kubelet would give a pod of the account on the node. */
+async function probeOn(node: string): Promise<Holder> {
+  const name = `probe-${node}-${performance.now()}`;
+  // Makes the account, too.
+  await cluster.serviceAccountToken({ namespace: NAMESPACE, name: "probe" });
+  const [created] = await cluster.create({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { namespace: NAMESPACE, name },
+    spec: { serviceAccountName: "probe", nodeName: node, containers: [{ name: "probe", image: "none" }] },
+  });
+  return holderOf("probe", ["isochrone"], { name, uid: created!.metadata.uid! });
+}
+
 let sequence = 0;
-function record(): OutgoingRecord {
+function record(source = "probe/n1"): OutgoingRecord {
   sequence += 1;
-  const headers = encodeHeaders({ source: "probe/n1", epoch: "1", sequence, sentAtMs: Date.now() });
+  const headers = encodeHeaders({ source, epoch: "1", sequence, sentAtMs: Date.now() });
   const value = encodeMetrics({ resource: {}, scope: { name: "test" }, metrics: [] });
   return { key: "n1", value, headers };
 }
@@ -184,7 +203,7 @@ describe.runIf(support.supported)("access to the graph API, judged by a real API
   });
 
   test("a probe sends telemetry and asks for its plan with the token of its file", async () => {
-    const probe = await holderOf("probe");
+    const probe = await probeOn("n1");
     await publisherOf(probe).publish(TOPICS.probe, [record(), record()]);
     const source = createHttpPlanSource({ aggregatorUrl: url, node: "n1", fetch: probe.fetch });
     const self = { heldKeyIds: [1], signingKeyId: 1 };
@@ -196,6 +215,18 @@ describe.runIf(support.supported)("access to the graph API, judged by a real API
       fetch: authorizedFetch({ caFile: files.ca, clock: systemClock }),
     });
     await expect(stranger.fetch(null, self, AbortSignal.timeout(5_000))).rejects.toThrow("status 401");
+  });
+
+  test("a probe speaks for the node that the API server says its pod is on, and for no other", async () => {
+    const evil = await probeOn("n2");
+    await publisherOf(evil).publish(TOPICS.probe, [record("probe/n2")]);
+    await expect(publisherOf(evil).publish(TOPICS.probe, [record("probe/n1")])).rejects.toThrow(
+      "node/n2 must not send as probe/n1: it speaks for its own node only",
+    );
+    const unbound = await holderOf("probe");
+    await expect(publisherOf(unbound).publish(TOPICS.probe, [record()])).rejects.toThrow(
+      "system:serviceaccount:isochrone:probe must have a token that is bound to a pod on a node",
+    );
   });
 
   test("a token for the API server is not taken, and ours is none for the API server", async () => {

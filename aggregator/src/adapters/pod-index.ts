@@ -88,6 +88,7 @@ function isSame(a: PodState | null, b: PodState | null): boolean {
     a.workload?.kind === b.workload?.kind &&
     a.workload?.name === b.workload?.name &&
     a.workflow.name === b.workflow.name &&
+    a.isMeshProxy === b.isMeshProxy &&
     a.ingressLimitBitsPerSecond === b.ingressLimitBitsPerSecond &&
     a.egressLimitBitsPerSecond === b.egressLimitBitsPerSecond
   );

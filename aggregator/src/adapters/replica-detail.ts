@@ -12,8 +12,15 @@ import {
 } from "@isochrone/kubernetes";
 import { PROBE_LABEL, PROBE_NAME } from "./pod-probe-addresses.ts";
 
-/** What names a pod's workflow and its place in an AppGroup. */
+/** By which Istio's control plane marks the waypoints and gateways that it makes. */
+export const MESH_PROXY_LABELS: readonly string[] = [
+  "gateway.networking.k8s.io/gateway-name",
+  "istio.io/gateway-name",
+];
+
+/** What names a pod's workflow and its place in an AppGroup, and what marks the proxies of a mesh. */
 const READ_LABELS: readonly string[] = [
+  ...MESH_PROXY_LABELS,
   LABELS.workflow,
   LABELS.appGroup,
   LABELS.appGroupWorkload,

@@ -32,7 +32,7 @@ import { channelsOfAnnotation, channelsOfAppGroup } from "./declared-channels.ts
 import { trimmedDestinationRule } from "./istio-routing.ts";
 import { NodeIndex } from "./node-index.ts";
 import { PodIndex } from "./pod-index.ts";
-import { trimmedReplica } from "./replica-detail.ts";
+import { MESH_PROXY_LABELS, trimmedReplica } from "./replica-detail.ts";
 import { routingOfWorkloads, trimmedService } from "./service-routing.ts";
 
 /** Kinds that the graphs can't be drawn without. */
@@ -125,6 +125,11 @@ export class StoreClusterWatch implements ClusterWatch {
     return this.#pods;
   }
 
+  /** One pod as it is; null: there is none, or it isn't listed yet. */
+  pod(namespace: string, name: string): KubernetesObject | null {
+    return this.#informers.get("pod")?.get(name, namespace) ?? null;
+  }
+
   /** All node objects as they are. */
   nodeObjects(): readonly KubernetesObject[] {
     return this.#items("node");
@@ -211,6 +216,7 @@ export class StoreClusterWatch implements ClusterWatch {
       workflow: workflow(view.labels, view.namespace),
       ...(ingress === null ? {} : { ingressLimitBitsPerSecond: ingress }),
       ...(egress === null ? {} : { egressLimitBitsPerSecond: egress }),
+      ...(MESH_PROXY_LABELS.some((label) => view.labels[label] !== undefined) ? { isMeshProxy: true } : {}),
     };
   }
 

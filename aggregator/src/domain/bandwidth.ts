@@ -1,6 +1,7 @@
 import { Window } from "@isochrone/telemetry";
 import { compareText } from "./compare.ts";
 import type { PointTime } from "./point-time.ts";
+import { BOUNDLESS, type Room } from "./speakers/permit.ts";
 
 /** What a burst is sent by, the one that `achieved` prefers first: most of what workloads send are TCP streams. */
 export const TRANSPORTS = ["tcp", "udp"] as const;
@@ -142,11 +143,12 @@ export class BandwidthTable {
   }
 
   /** Null when there are too many. */
-  open(source: string, target: string): PairBandwidth | null {
+  open(source: string, target: string, room: Room = BOUNDLESS): PairBandwidth | null {
     const id = `${source}\n${target}`;
     const known = this.#pairs.get(id);
     if (known !== undefined) return known;
-    if (this.#pairs.size >= this.#maxPairs) return null;
+    if (this.#pairs.size >= this.#maxPairs || room.left <= 0) return null;
+    room.left--;
     const pair = new PairBandwidth(source, target, this.#ages);
     this.#pairs.set(id, pair);
     this.#sorted = null;

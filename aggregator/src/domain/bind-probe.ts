@@ -13,7 +13,8 @@ import { TRANSPORTS, type Transport } from "./bandwidth.ts";
 import type { PacketCount } from "./link-counts.ts";
 import type { PointTime } from "./point-time.ts";
 import type { LinkTarget, PairTarget, SinkTables } from "./sink-tables.ts";
-import { UNUSED_SINKS, type Sink } from "./sink.ts";
+import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
+import { OPEN_PERMIT, type Permit } from "./speakers/permit.ts";
 import { textOf } from "./text.ts";
 
 /** The outcomes that a link keeps. */
@@ -112,10 +113,14 @@ class BandwidthSink implements Sink {
 export type ProbeTables = Pick<SinkTables, "links" | "bandwidth">;
 
 /** What a probe's metric flows into; null when the series isn't a probe's. Counts are only taken as deltas, as probes send them. */
-export function bindProbe(series: Series, { links, bandwidth }: ProbeTables): Sink | null {
+export function bindProbe(
+  series: Series,
+  { links, bandwidth }: ProbeTables,
+  permit: Permit = OPEN_PERMIT,
+): Sink | null {
   if (!series.name.startsWith(PROBE_METRICS.rtt.slice(0, PROBE_METRICS.rtt.lastIndexOf(".") + 1)))
     return null;
-  if (series.name === PROBE_METRICS.bandwidth) return bindBandwidth(series, bandwidth);
+  if (series.name === PROBE_METRICS.bandwidth) return bindBandwidth(series, bandwidth, permit);
   const isProbeMetric = Object.values(PROBE_METRICS).some((name) => name === series.name);
   if (!isProbeMetric || series.temporality !== "delta") return UNUSED_SINKS.unknown_metric;
   if (OWN_AFFAIRS.has(series.name)) return IGNORED;
@@ -125,8 +130,14 @@ export function bindProbe(series: Series, { links, bandwidth }: ProbeTables): Si
   const ipFamily = ipFamilyOf(series.attributes[PROBE_ATTRIBUTES.ipFamily]);
   if (source === null || target === null || method === null || ipFamily === null)
     return UNUSED_SINKS.unattributed;
-  const link = links.open({ source, target, method, ipFamily });
-  return link === null ? UNUSED_SINKS.too_many_links : sinkOf(series, link);
+  if (!permit.authority.speaksForNode(source)) return NOT_YOURS;
+  const isStrange = hasStranger(source, target, permit);
+  const link = links.open(
+    { source, target, method, ipFamily },
+    isStrange ? permit.strangers : permit.rooms.links,
+  );
+  if (link !== null) return sinkOf(series, link);
+  return isStrange ? UNUSED_SINKS.unknown_node : UNUSED_SINKS.too_many_links;
 }
 
 function sinkOf(series: Series, link: LinkTarget): Sink {
@@ -146,15 +157,22 @@ function sinkOf(series: Series, link: LinkTarget): Sink {
   }
 }
 
-function bindBandwidth(series: Series, bandwidth: ProbeTables["bandwidth"]): Sink {
+function hasStranger(source: string, target: string, { facts }: Permit): boolean {
+  return facts.isNode(source) === "no" || facts.isNode(target) === "no";
+}
+
+function bindBandwidth(series: Series, bandwidth: ProbeTables["bandwidth"], permit: Permit): Sink {
   if (series.kind !== "gauge") return UNUSED_SINKS.unknown_metric;
   const source = textOf(series.resource[RESOURCE_ATTRIBUTES.node]);
   const target = textOf(series.attributes[PROBE_ATTRIBUTES.destinationNode]);
   const value = series.attributes[PROBE_ATTRIBUTES.transport];
   const transport = TRANSPORTS.find((known) => known === value);
   if (source === null || target === null || transport === undefined) return UNUSED_SINKS.unattributed;
-  const pair = bandwidth.open(source, target);
-  return pair === null ? UNUSED_SINKS.too_many_links : new BandwidthSink(bandwidth, pair, transport);
+  if (!permit.authority.speaksForNode(source)) return NOT_YOURS;
+  const isStrange = hasStranger(source, target, permit);
+  const pair = bandwidth.open(source, target, isStrange ? permit.strangers : permit.rooms.pairs);
+  if (pair !== null) return new BandwidthSink(bandwidth, pair, transport);
+  return isStrange ? UNUSED_SINKS.unknown_node : UNUSED_SINKS.too_many_links;
 }
 
 function methodOf(value: AttributeValue | undefined): Method | null {

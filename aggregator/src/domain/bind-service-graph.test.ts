@@ -10,7 +10,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { counter } from "../testing/records.ts";
 import { bindServiceGraph } from "./bind-service-graph.ts";
 import { ChannelTable, type ChannelRates } from "./channels.ts";
-import type { Sink, Unused } from "./sink.ts";
+import type { Sink } from "./sink.ts";
 
 const SHAPE = { windowMs: 30_000, paneMs: 2000, panes: 15, fastPanes: 3 };
 const NOW = 1_700_000_000_000;
@@ -59,7 +59,7 @@ function rates(): Record<string, ChannelRates | null> {
   );
 }
 
-function unusedOf(name: string, attributes: Attributes): Unused | null | "not bound" {
+function unusedOf(name: string, attributes: Attributes): Sink["unused"] | "not bound" {
   const [sink] = take([counter(name, attributes, NOW, 1)]);
   return sink === null || sink === undefined ? "not bound" : sink.unused;
 }

@@ -3,9 +3,11 @@
 import type { Attributes, CounterTracks, Increment, Series } from "@isochrone/telemetry";
 import type { ChannelKey, Flow, Reporter } from "./channels.ts";
 import { clientOf, hubbleEnds, serverOf, type NameKind } from "./bind-service-graph-names.ts";
+import { openChannel } from "./bind-traffic.ts";
 import { IncrementSink } from "./increments.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { UNUSED_SINKS, type Sink } from "./sink.ts";
+import { OPEN_PERMIT, type Permit } from "./speakers/permit.ts";
 import { mapOf } from "./text.ts";
 
 /** Parts of the same sources that nothing here is drawn from. */
@@ -57,6 +59,7 @@ export function bindServiceGraph(
   series: Series,
   channels: SinkTables["channels"],
   tracks: CounterTracks,
+  permit: Permit = OPEN_PERMIT,
 ): Sink | null {
   const reader = READERS.get(series.name);
   if (reader === undefined) return IGNORED_NAMES.test(series.name) ? IGNORED : null;
@@ -64,8 +67,8 @@ export function bindServiceGraph(
   const reading = reader(series.attributes);
   if (reading === "ignored") return IGNORED;
   if (reading === null) return UNUSED_SINKS.unattributed;
-  const channel = channels.open(reading.key);
-  if (channel === null) return UNUSED_SINKS.too_many_channels;
+  const channel = openChannel(channels, reading.key, reading.reporter, permit);
+  if ("unused" in channel) return channel;
   return new ServiceGraphSink(channel, reading, series, tracks);
 }
 

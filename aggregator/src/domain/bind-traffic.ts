@@ -1,9 +1,10 @@
 import { isFailedResponse, type CounterTracks, type Increment, type Series } from "@isochrone/telemetry";
-import { REPORTERS, type Flow, type Reporter } from "./channels.ts";
+import { REPORTERS, type ChannelKey, type Flow, type Reporter } from "./channels.ts";
 import { IncrementSink } from "./increments.ts";
 import type { PointTime } from "./point-time.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
-import { UNUSED_SINKS, type Sink } from "./sink.ts";
+import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
+import { OPEN_PERMIT, type Permit } from "./speakers/permit.ts";
 import { mapOf, textOf } from "./text.ts";
 
 /** What Istio writes where it can't tell who it was. */
@@ -65,6 +66,7 @@ export function bindTraffic(
   series: Series,
   channels: SinkTables["channels"],
   tracks: CounterTracks,
+  permit: Permit = OPEN_PERMIT,
 ): Sink | null {
   const flow = FLOW_OF.get(series.name);
   if (flow === undefined) return IGNORED_NAMES.test(series.name) ? IGNORED : null;
@@ -75,13 +77,27 @@ export function bindTraffic(
   const source = textOf(attributes["source_workload"]);
   const target = textOf(attributes["destination_workload"]);
   if (reporter === undefined || source === null || target === null) return UNUSED_SINKS.unattributed;
-  const channel = channels.open({
+  const key = {
     sourceNamespace: textOf(attributes["source_workload_namespace"]) ?? UNKNOWN_WORKLOAD,
     source,
     targetNamespace: textOf(attributes["destination_workload_namespace"]) ?? UNKNOWN_WORKLOAD,
     target,
-  });
-  if (channel === null) return UNUSED_SINKS.too_many_channels;
+  };
+  const channel = openChannel(channels, key, reporter, permit);
+  if ("unused" in channel) return channel;
   const failed = flow === "requests" && isFailedResponse(String(attributes["response_code"] ?? ""));
   return new TrafficSink(channel, reporter, flow, failed, series, tracks);
+}
+
+/** The channel, or what its series flows into when the speaker may not speak of it, or not yet. */
+export function openChannel(
+  channels: SinkTables["channels"],
+  key: ChannelKey,
+  reporter: Reporter,
+  { authority, rooms }: Permit,
+): ChannelTarget | Sink {
+  const isTheirs = authority.speaksForChannel(key, reporter);
+  if (isTheirs === "no") return NOT_YOURS;
+  if (isTheirs === "unknown") return UNUSED_SINKS.unknown_node;
+  return channels.open(key, rooms.channels) ?? UNUSED_SINKS.too_many_channels;
 }

@@ -5,9 +5,11 @@ import {
   type Increment,
   type Series,
 } from "@isochrone/telemetry";
+import type { NamespacedName } from "./cluster-state.ts";
 import { IncrementSink } from "./increments.ts";
 import type { PointTime } from "./point-time.ts";
-import { UNUSED_SINKS, type Sink } from "./sink.ts";
+import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
+import { OPEN_PERMIT, type Permit } from "./speakers/permit.ts";
 import { mapOf, textOf } from "./text.ts";
 import type {
   CounterTarget,
@@ -124,12 +126,17 @@ export class LevelSink implements Sink {
 }
 
 /** What a usage metric flows into; null when the series isn't one. */
-export function bindUsage(series: Series, tables: UsageTables, tracks: CounterTracks): Sink | null {
+export function bindUsage(
+  series: Series,
+  tables: UsageTables,
+  tracks: CounterTracks,
+  permit: Permit = OPEN_PERMIT,
+): Sink | null {
   if (IGNORED_NAMES.has(series.name)) return IGNORED;
-  if (NETWORK.has(series.name)) return bindNetwork(series, tables, tracks);
+  if (NETWORK.has(series.name)) return bindNetwork(series, tables, tracks, permit);
   const told = TOLD_BY_NAME.get(series.name) ?? toldByLabels(series);
   if (told === null) return TOLD_BY_LABELS.has(series.name) ? IGNORED : null;
-  const owner = openOwner(series, told.scope, tables);
+  const owner = openOwner(series, told.scope, tables, permit);
   return isSink(owner) ? owner : sinkOf(series, told, owner, tracks);
 }
 
@@ -168,10 +175,27 @@ function cadvisorScope({ attributes }: Series): Scope | null {
   return (attributes["name"] ?? "") === "" ? "pod" : null;
 }
 
-function openOwner(series: Series, scope: Scope, tables: UsageTables): UsageTarget | Sink {
-  const name = scope === "node" ? nodeName(series) : podName(series);
+function openOwner(series: Series, scope: Scope, tables: UsageTables, permit: Permit): UsageTarget | Sink {
+  return scope === "node" ? openNode(series, tables, permit) : openPod(series, tables, permit);
+}
+
+function openNode(
+  series: Series,
+  { nodes }: UsageTables,
+  { authority, facts, strangers }: Permit,
+): UsageTarget | Sink {
+  const name = nodeName(series);
   if (name === null) return UNUSED_SINKS.unattributed;
-  return (scope === "node" ? tables.nodes : tables.pods).open(name) ?? UNUSED_SINKS.too_many_pods;
+  if (!authority.speaksForNode(name)) return NOT_YOURS;
+  if (facts.isNode(name) === "no") return nodes.open(name, strangers) ?? UNUSED_SINKS.unknown_node;
+  return nodes.open(name) ?? UNUSED_SINKS.too_many_pods;
+}
+
+function openPod(series: Series, { pods }: UsageTables, { authority, rooms }: Permit): UsageTarget | Sink {
+  const pod = podName(series);
+  if (pod === null) return UNUSED_SINKS.unattributed;
+  const entry = authority.podEntry(pod.namespace, pod.name);
+  return entry === null ? NOT_YOURS : (pods.open(entry, rooms.pods) ?? UNUSED_SINKS.too_many_pods);
 }
 
 function isSink(value: UsageTarget | Sink): value is Sink {
@@ -182,10 +206,10 @@ function nodeName({ attributes, resource }: Series): string | null {
   return textOf(resource[RESOURCE_ATTRIBUTES.node]) ?? textOf(attributes["node"]);
 }
 
-function podName({ attributes, resource }: Series): string | null {
+function podName({ attributes, resource }: Series): NamespacedName | null {
   const namespace = textOf(attributes["namespace"]) ?? textOf(resource["k8s.namespace.name"]);
   const pod = textOf(attributes["pod"]) ?? textOf(resource["k8s.pod.name"]);
-  return namespace === null || pod === null ? null : `${namespace}/${pod}`;
+  return namespace === null || pod === null ? null : { namespace, name: pod };
 }
 
 function sinkOf(
@@ -209,7 +233,7 @@ function containerName({ attributes, resource }: Series): string {
 }
 
 /** Rows of pods are left out: their traffic is told by their channels. */
-function bindNetwork(series: Series, tables: UsageTables, tracks: CounterTracks): Sink {
+function bindNetwork(series: Series, tables: UsageTables, tracks: CounterTracks, permit: Permit): Sink {
   const direction = NETWORK.get(series.name) ?? directionOf(series);
   const name = textOf(series.attributes["interface"]);
   const ofKubelet = NETWORK.get(series.name) === null;
@@ -217,7 +241,7 @@ function bindNetwork(series: Series, tables: UsageTables, tracks: CounterTracks)
   if (direction === null || name === null) return UNUSED_SINKS.unattributed;
   if (series.kind !== "sum" || series.temporality !== "cumulative") return UNUSED_SINKS.unknown_metric;
   if (!isNodeInterface(name)) return IGNORED;
-  const owner = openOwner(series, "node", tables);
+  const owner = openNode(series, tables, permit);
   if (isSink(owner)) return owner;
   const counter = owner.counter(networkCounter(ofKubelet, direction));
   return new InterfaceSink(owner, counter, series, tracks);

@@ -2,6 +2,7 @@ import { spreadOverPanes, type Increment } from "@isochrone/telemetry";
 import { legsThroughWaypoints } from "./channels-legs.ts";
 import { Coverage } from "./coverage.ts";
 import { PaneRows } from "./pane-rows.ts";
+import { BOUNDLESS, type Room } from "./speakers/permit.ts";
 import { SumPanes } from "./sum-panes.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "./window-shape.ts";
 
@@ -214,11 +215,12 @@ export class ChannelTable {
   }
 
   /** Null when there are too many. */
-  open(key: ChannelKey): ChannelState | null {
+  open(key: ChannelKey, room: Room = BOUNDLESS): ChannelState | null {
     const id = `${key.sourceNamespace}/${key.source}\n${key.targetNamespace}/${key.target}`;
     const known = this.#channels.get(id);
     if (known !== undefined) return known;
-    if (this.#channels.size >= this.#maxChannels) return null;
+    if (this.#channels.size >= this.#maxChannels || room.left <= 0) return null;
+    room.left--;
     const channel = new ChannelState(key, this.#shape, this.#rows, this.#neighbourhood);
     this.#channels.set(id, channel);
     return channel;

@@ -30,6 +30,8 @@ export interface PodState extends NamespacedName {
   /** Limits of its traffic that its annotations set for the CNI, bits per second; absent: none. */
   readonly ingressLimitBitsPerSecond?: number;
   readonly egressLimitBitsPerSecond?: number;
+  /** A waypoint or gateway that a mesh's control plane made; absent: it is none. */
+  readonly isMeshProxy?: true;
 }
 
 /** What the user declared that a workload needs of another one. */

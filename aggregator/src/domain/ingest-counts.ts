@@ -2,7 +2,17 @@ import { REFUSALS } from "@isochrone/telemetry";
 import { UNUSED, type Unused } from "./sink.ts";
 
 /** Why points or whole records are refused; the values of the metric label `reason`. */
-export const REFUSED = [...REFUSALS, "future", "bad_headers"] as const;
+export const REFUSED = [
+  ...REFUSALS,
+  "future",
+  "bad_headers",
+  /** The speaker already has as many sources as it may. */
+  "too_many_sources",
+  /** Nothing proves who speaks. */
+  "unproven",
+  /** The speaker may not speak of that. */
+  "not_yours",
+] as const;
 export type Refused = (typeof REFUSED)[number];
 
 /** What an ingest has seen since it was made. Only grows. */

@@ -1,12 +1,9 @@
 import {
   CounterTracks,
-  decodeHeaders,
   MetricsDecoder,
   OtlpError,
-  SequenceTracker,
   type ExponentialHistogramData,
   type MetricsVisitor,
-  type RecordIdentity,
   type Refusal,
   type Series,
 } from "@isochrone/telemetry";
@@ -14,58 +11,33 @@ import { bindProbe } from "./bind-probe.ts";
 import { bindServiceGraph } from "./bind-service-graph.ts";
 import { bindTraffic } from "./bind-traffic.ts";
 import { bindUsage } from "./bind-usage.ts";
-import { DroppedReports } from "./dropped-reports.ts";
 import { createIngestCounts, REFUSED, type IngestCounts, type Refused } from "./ingest-counts.ts";
 import { IncrementSink } from "./increments.ts";
+import {
+  accountLimits,
+  type IncomingRecord,
+  type IngestOptions,
+  type IngestParts,
+  type OnRefused,
+} from "./ingest-options.ts";
 import { MissingCounters } from "./missing-counters.ts";
 import { RepeatGuard } from "./repeats.ts";
-import { SeriesBudgets, type SeriesBudget } from "./series-budgets.ts";
+import { RecordSources, type OpenVerdict } from "./record-sources.ts";
 import type { SinkTables } from "./sink-tables.ts";
-import { UNUSED_SINKS, type Sink } from "./sink.ts";
-import { SourceClocks } from "./source-clocks.ts";
+import { PassingSinks, UNUSED_SINKS, type Sink } from "./sink.ts";
+import type { SourceClocks } from "./source-clocks.ts";
+import { Accounts, type Account } from "./speakers/accounts.ts";
+import { SpeakerPolicy } from "./speakers/policy.ts";
+import { OPEN_SPEAKERS } from "./speakers/speaker.ts";
 import { windowStartMs } from "./window-shape.ts";
 
-/** A record as any bus hands it over. */
-export interface IncomingRecord {
-  readonly key: string;
-  readonly value: Uint8Array;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly appendedAtMs: number;
-}
-
-/** Limits of an ingest. */
-export interface IngestOptions {
-  /** How far ahead of now a point may lie; less than a pane. */
-  readonly maxFutureMs: number;
-  /** Series that are remembered; beyond them the least recently used are forgotten. */
-  readonly maxSeries: number;
-  /** Sources whose clock and sequences are remembered. */
-  readonly maxSources: number;
-  /** New series that one source may bring per window; at most half of maxSeries, so that there is room for others. @default maxSeries */
-  readonly maxSeriesPerSource?: number;
-  /** 32 bits that senders can't guess, or they could make the series' hashes collide. @default 0 */
-  readonly hashSeed?: number;
-}
-
-/** Tells records that came before from new ones. */
-export interface RecordSequences {
-  observe(source: string, epoch: string, sequence: number): "new" | "duplicate";
-  /** See SequenceTracker. */
-  readonly missing: number;
-  readonly outstanding: number;
-}
-
-/** What an ingest shares with others, or carries on from somebody else. Each has a default of its own. */
-export interface IngestParts {
-  readonly counts?: IngestCounts;
-  readonly sequences?: RecordSequences;
-  readonly dropped?: DroppedReports;
-  readonly clocks?: SourceClocks;
-  readonly onRefused?: OnRefused;
-}
-
-/** Told of what was refused, so that it can be logged with names. */
-export type OnRefused = (source: string, reason: string, detail: string) => void;
+export type {
+  IncomingRecord,
+  IngestOptions,
+  IngestParts,
+  OnRefused,
+  SpeakingParts,
+} from "./ingest-options.ts";
 
 /** Hangs on a series that is new, or that foreign records bring; on all others hangs the sink itself. */
 class Binding {
@@ -80,33 +52,27 @@ class Binding {
   }
 }
 
-/** A new series costs its source as many of its budget as it takes of these. */
-const BYTES_PER_SERIES = 256;
-
 /** A series that had no point for so many whole windows is forgotten, as what it fed is by then. */
 const SERIES_WINDOWS = 2;
 
 /** Takes records off the bus and spreads their points over the tables. Nothing a record holds makes it throw. */
 export class Ingest implements MetricsVisitor {
   readonly counts: IngestCounts;
-  readonly clocks: SourceClocks;
   readonly #tables: SinkTables;
   readonly #options: IngestOptions;
   readonly #decoder: MetricsDecoder;
   readonly #tracks: CounterTracks;
   readonly #missing: MissingCounters;
-  readonly #budgets: SeriesBudgets;
-  readonly #sequences: RecordSequences;
-  readonly #dropped: DroppedReports;
+  readonly #sources: RecordSources;
+  readonly #passing = new PassingSinks();
   readonly #onRefused: OnRefused;
-  #missingRecords = 0;
   /** The point in hand; its object is reused. */
   readonly #point = { startMs: 0, timeMs: 0, eventMs: 0, offsetMs: 0, clockGeneration: 0, nowMs: 0 };
   #foreign = false;
   #source = "";
   #oldestMs = 0;
   #latestMs = 0;
-  #budget: SeriesBudget = { left: 0, untilMs: 0 };
+  #account: Account;
   /** Counts of the record in hand: those that are shown, or others while records are only replayed. */
   #tally: IngestCounts;
   readonly #replayTally = createIngestCounts();
@@ -118,6 +84,8 @@ export class Ingest implements MetricsVisitor {
   #newestTimeMs = Number.NEGATIVE_INFINITY;
   /** When series were last looked for that had no point. */
   #sweptMs = Number.NaN;
+  /** When those were last let try again that were left out for a reason that may pass. */
+  #retriedMs = Number.NaN;
 
   constructor(tables: SinkTables, options: IngestOptions, parts: IngestParts = {}) {
     this.#tables = tables;
@@ -126,31 +94,26 @@ export class Ingest implements MetricsVisitor {
     this.#decoder = this.#createDecoder(options.maxSeries);
     this.#tracks = new CounterTracks({ maxFirstSpanMs: tables.shape.windowMs });
     this.#missing = new MissingCounters(options.maxSources);
-    this.#budgets = new SeriesBudgets(
-      options.maxSeriesPerSource === undefined
-        ? options.maxSeries
-        : Math.min(options.maxSeriesPerSource, Math.ceil(options.maxSeries / 2)),
-      tables.shape.windowMs,
-      options.maxSources,
-    );
+    const limits = accountLimits(options, tables.shape.windowMs);
+    const accounts = new Accounts(limits, parts.policy ?? new SpeakerPolicy(), parts.facts);
+    this.#account = accounts.of({ kind: "open" }, "", Number.NEGATIVE_INFINITY);
+    this.#sources = new RecordSources(parts.speakers ?? OPEN_SPEAKERS, accounts, options.maxSources, parts);
     this.counts = parts.counts ?? createIngestCounts();
     this.#tally = this.counts;
-    this.#sequences = parts.sequences ?? new SequenceTracker({ maxSources: options.maxSources });
-    this.#dropped = parts.dropped ?? new DroppedReports(options.maxSources);
-    this.clocks = parts.clocks ?? new SourceClocks(options.maxSources);
   }
 
-  /** Records that are missing for good: their sequences were skipped, and no publisher says that it dropped them. Only grows. */
+  get clocks(): SourceClocks {
+    return this.#sources.clocks;
+  }
+
+  /** See RecordSources. */
   get missingRecords(): number {
-    const { missing, outstanding } = this.#sequences;
-    const unexplained = missing + outstanding - this.#dropped.total;
-    this.#missingRecords = Math.max(this.#missingRecords, Math.min(missing, unexplained));
-    return this.#missingRecords;
+    return this.#sources.missingRecords;
   }
 
   /** Records that publishers say they dropped while the bus was away. */
   get droppedRecords(): number {
-    return this.#dropped.total;
+    return this.#sources.droppedRecords;
   }
 
   /** Series in memory. */
@@ -196,7 +159,7 @@ export class Ingest implements MetricsVisitor {
     this.#newestTimeMs = Number.NEGATIVE_INFINITY;
     if (!this.#openRecord(record, nowMs, isReplay)) return this.#refusedReason;
     try {
-      this.#decoder.decode(record.value, this);
+      this.#decoder.decode(record.value, this, this.#account);
     } catch (error) {
       if (!(error instanceof OtlpError)) throw error;
       this.#refuseRecord(error.code, error.message);
@@ -242,59 +205,50 @@ export class Ingest implements MetricsVisitor {
     else if (!sink.exponentialHistogram(this.#point, data)) this.#refusePoint("out_of_range", series.name);
   }
 
-  /** False: the source has brought too many. Its known ones go on. */
-  admits(bytes: number): boolean {
-    if (this.#budget.left <= 0) return false;
-    this.#budget.left -= Math.ceil(bytes / BYTES_PER_SERIES);
-    return true;
-  }
-
   refused(reason: Refusal, metricName: string): void {
     this.#refusePoint(reason, metricName);
   }
 
   /** False: a repeat, or headers that make no sense. */
   #openRecord(record: IncomingRecord, nowMs: number, isReplay: boolean): boolean {
-    this.#source = record.key;
-    let identity: RecordIdentity | null;
-    try {
-      identity = decodeHeaders(record.headers);
-    } catch (error) {
-      if (!(error instanceof OtlpError)) throw error;
-      this.#refuseRecord(error.code, error.message);
-      return false;
-    }
-    this.#foreign = identity === null;
-    this.#point.offsetMs = 0;
-    this.#point.clockGeneration = 0;
     this.#point.nowMs = nowMs;
     this.#oldestMs = windowStartMs(this.#tables.shape, nowMs);
     this.#latestMs = nowMs + this.#options.maxFutureMs;
     this.#sweep(nowMs);
-    if (identity !== null && !this.#identify(identity, record, isReplay)) return false;
-    this.#budget = this.#budgets.of(this.#source, nowMs);
-    return true;
+    return this.#noteSource(this.#sources.open(record, nowMs, isReplay));
   }
 
-  /** Once per window: pods come and go, and nothing else ends their series. */
+  #noteSource(opened: OpenVerdict): boolean {
+    if (opened.verdict === "opened") {
+      const { source, account, isForeign, offsetMs, clockGeneration } = opened;
+      this.#source = source;
+      this.#account = account;
+      this.#foreign = isForeign;
+      this.#point.offsetMs = offsetMs;
+      this.#point.clockGeneration = clockGeneration;
+      return true;
+    }
+    if (opened.verdict === "duplicate") this.#tally.duplicateRecords++;
+    else {
+      this.#source = opened.source;
+      this.#refuseRecord(opened.reason, opened.detail);
+    }
+    return false;
+  }
+
+  /**
+   * Once per pane those are let try again that were left out for a reason that may pass. Once per window: pods come and go, and nothing else
+   * ends their series.
+   */
   #sweep(nowMs: number): void {
-    if (nowMs - this.#sweptMs < this.#tables.shape.windowMs) return;
+    const { paneMs, windowMs } = this.#tables.shape;
+    if (!(nowMs - this.#retriedMs < paneMs)) {
+      this.#retriedMs = nowMs;
+      this.#passing.end();
+    }
+    if (nowMs - this.#sweptMs < windowMs) return;
     this.#sweptMs = nowMs;
     this.#decoder.forgetUnused(SERIES_WINDOWS);
-  }
-
-  #identify(identity: RecordIdentity, { headers, appendedAtMs }: IncomingRecord, isReplay: boolean): boolean {
-    const { source, epoch, sequence } = identity;
-    this.#source = source;
-    if (!isReplay && this.#sequences.observe(source, epoch, sequence) === "duplicate") {
-      this.#tally.duplicateRecords++;
-      return false;
-    }
-    const clock = this.clocks.observe(source, identity.sentAtMs, appendedAtMs);
-    if (!isReplay) this.#dropped.observe(identity, headers);
-    this.#point.offsetMs = clock.offsetMs;
-    this.#point.clockGeneration = clock.generation;
-    return true;
   }
 
   /** The sink of a point that is in time, new and of use; else null, and counted. */
@@ -314,18 +268,27 @@ export class Ingest implements MetricsVisitor {
       this.#tally.duplicatePoints++;
       return null;
     }
-    this.#tally.points++;
     const sink = binding instanceof Binding ? binding.sink : binding;
     if (sink.unused !== null) {
-      this.#tally.unused[sink.unused]++;
+      this.#leaveOut(sink.unused, series);
       return null;
     }
+    this.#tally.points++;
     if (eventMs > this.#newestEventMs) this.#newestEventMs = eventMs;
     if (timeMs > this.#newestTimeMs) this.#newestTimeMs = timeMs;
     point.startMs = binding instanceof Binding ? this.#startOf(binding, series, startMs) : startMs;
     point.timeMs = timeMs;
     point.eventMs = eventMs;
     return sink;
+  }
+
+  #leaveOut(reason: NonNullable<Sink["unused"]>, series: Series): void {
+    if (reason === "not_yours") {
+      this.#refusePoint(reason, series.name);
+      return;
+    }
+    this.#tally.points++;
+    this.#tally.unused[reason]++;
   }
 
   #isRepeated(series: Series, state: Binding | Sink, timeMs: number): boolean {
@@ -357,15 +320,19 @@ export class Ingest implements MetricsVisitor {
   }
 
   #bind(series: Series): Sink {
+    return this.#passing.of(this.#bindFor(series, this.#account));
+  }
+
+  #bindFor(series: Series, permit: Account): Sink {
     const { channels } = this.#tables;
-    const traffic = bindTraffic(series, channels, this.#tracks);
+    const traffic = bindTraffic(series, channels, this.#tracks, permit);
     // A pod's own proxy counts: it ends with the pod. Of others that count for many, nothing is known by their silence.
     if (traffic instanceof IncrementSink) this.#missing.add(this.#source, traffic);
     return (
-      bindProbe(series, this.#tables) ??
+      bindProbe(series, this.#tables, permit) ??
       traffic ??
-      bindServiceGraph(series, channels, this.#tracks) ??
-      bindUsage(series, this.#tables, this.#tracks) ??
+      bindServiceGraph(series, channels, this.#tracks, permit) ??
+      bindUsage(series, this.#tables, this.#tracks, permit) ??
       UNUSED_SINKS.unknown_metric
     );
   }

@@ -5,6 +5,7 @@ import { LinkPanes, type LinkMemory } from "./link-panes.ts";
 import type { LinkPane, PacketCount, Variation } from "./link-counts.ts";
 import { PaneRows } from "./pane-rows.ts";
 import type { PointTime } from "./point-time.ts";
+import { BOUNDLESS, type Room } from "./speakers/permit.ts";
 import type { RttPart } from "./rtt-part.ts";
 import type { WindowShape } from "./window-shape.ts";
 
@@ -92,12 +93,13 @@ export class LinkTable {
     return this.#links.size;
   }
 
-  /** Null when there are too many. */
-  open(key: LinkKey): LinkState | null {
+  /** Null when there are too many, in all or for whom the room is. */
+  open(key: LinkKey, room: Room = BOUNDLESS): LinkState | null {
     const id = `${key.source}\n${key.target}\n${key.method}\n${key.ipFamily}`;
     const known = this.#links.get(id);
     if (known !== undefined) return known;
-    if (this.#links.size >= this.#maxLinks) return null;
+    if (this.#links.size >= this.#maxLinks || room.left <= 0) return null;
+    room.left--;
     const link = new LinkState(key, this.#shape, this.#memory);
     this.#links.set(id, link);
     this.#sorted = null;

@@ -4,6 +4,7 @@ import type { ChannelKey, Flow, Reporter } from "./channels.ts";
 import type { PacketCount } from "./link-counts.ts";
 import type { LinkKey } from "./links.ts";
 import type { PointTime } from "./point-time.ts";
+import type { Room } from "./speakers/permit.ts";
 import type { WindowShape } from "./window-shape.ts";
 
 // What ingest needs of the tables that it fills, whether these are the windows themselves or a delta for everybody's windows.
@@ -80,18 +81,18 @@ export interface UsageTarget {
   memoryLevel(owner: MemoryOwner): LevelTarget;
 }
 
-/** Each `open` gives null when there are too many. */
+/** Each `open` gives null when there are too many, and takes of the room when it makes something new. */
 export interface SinkTables {
   readonly shape: WindowShape;
-  readonly links: { open(key: LinkKey): LinkTarget | null };
+  readonly links: { open(key: LinkKey, room?: Room): LinkTarget | null };
   readonly bandwidth: {
-    open(source: string, target: string): PairTarget | null;
+    open(source: string, target: string, room?: Room): PairTarget | null;
     /** False, and counted, for a rate that no burst can have had. */
     accepts(bitsPerSecond: number): boolean;
   };
-  readonly channels: { open(key: ChannelKey): ChannelTarget | null };
-  /** By namespace/name. */
-  readonly pods: { open(name: string): UsageTarget | null };
+  readonly channels: { open(key: ChannelKey, room?: Room): ChannelTarget | null };
+  /** By namespace/name, or namespace/name@node where a node's own speaker tells. */
+  readonly pods: { open(name: string, room?: Room): UsageTarget | null };
   /** By node name. */
-  readonly nodes: { open(name: string): UsageTarget | null };
+  readonly nodes: { open(name: string, room?: Room): UsageTarget | null };
 }

@@ -9,6 +9,7 @@ import {
   type UsageSource,
 } from "./sink-tables.ts";
 import { PaneRows } from "./pane-rows.ts";
+import { BOUNDLESS, type Room } from "./speakers/permit.ts";
 import { SumPanes } from "./sum-panes.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "./window-shape.ts";
 
@@ -271,11 +272,12 @@ export class UsageTable {
     return this.#entries.get(name);
   }
 
-  /** Null when there are too many. */
-  open(name: string): UsageState | null {
+  /** Null when there are too many, in all or for whom the room is. */
+  open(name: string, room: Room = BOUNDLESS): UsageState | null {
     const known = this.#entries.get(name);
     if (known !== undefined) return known;
-    if (this.#entries.size >= this.#maxEntries) return null;
+    if (this.#entries.size >= this.#maxEntries || room.left <= 0) return null;
+    room.left--;
     const usage = new UsageState(this.#shape, this.#rows);
     this.#entries.set(name, usage);
     return usage;

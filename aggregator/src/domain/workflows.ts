@@ -11,8 +11,10 @@ import {
   type PodState,
 } from "./cluster-state.ts";
 import type { Figures } from "./figures.ts";
+import { podEntryOnNode } from "./speakers/authority.ts";
 import { allSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
+import type { UsageState } from "./usage.ts";
 import type { WindowName } from "./window-shape.ts";
 
 /** A workload with its pods, or one that is known by its traffic only. */
@@ -225,17 +227,37 @@ function buildWorkload(
   nowMs: number,
   window: WindowName,
 ): Workload {
-  const usages = member.pods.map((pod) => tables.pods.get(fullName(pod)));
   const { figures } = tables;
-  const cores = mean(usages.map((usage) => figures.of(usage?.cpu(nowMs, window) ?? null)));
+  const usages = member.pods.map((pod) => usagesOf(pod, tables));
+  const cores = mean(usages.map((each) => firstOf(each, (usage) => figures.of(usage.cpu(nowMs, window)))));
   return {
     name,
     kind: member.kind,
     namespace: member.namespace,
     cpuMillicores: cores === null ? null : figures.of(cores * 1000),
-    memoryBytes: mean(usages.map((usage) => figures.of(usage?.memory(nowMs, window) ?? null))),
+    memoryBytes: mean(
+      usages.map((each) => firstOf(each, (usage) => figures.of(usage.memory(nowMs, window)))),
+    ),
     pods: member.pods.map(podPlacement).sort((a, b) => compareText(a.name, b.name)),
   };
+}
+
+/** What the speaker of the pod's own node tells of it, then what others do who may. */
+function usagesOf(pod: PodState, { pods }: Tables): (UsageState | undefined)[] {
+  const name = fullName(pod);
+  return [pod.node === null ? undefined : pods.get(podEntryOnNode(name, pod.node)), pods.get(name)];
+}
+
+/** Of the first that tells the quantity. */
+function firstOf(
+  usages: readonly (UsageState | undefined)[],
+  quantity: (usage: UsageState) => number | null,
+): number | null {
+  for (const usage of usages) {
+    const value = usage === undefined ? null : quantity(usage);
+    if (value !== null) return value;
+  }
+  return null;
 }
 
 function podPlacement(pod: PodState): PodPlacement {

@@ -72,7 +72,7 @@ async function serve(gate: RequestGate, isMetricsOpen = true): Promise<RunningAg
   return started;
 }
 
-const allowed = (): AccessDecision => ({ kind: "allowed", user: "probe" });
+const allowed = (): AccessDecision => ({ kind: "allowed", user: "probe", node: null, pod: null });
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 describe("the graph API with a gate", () => {

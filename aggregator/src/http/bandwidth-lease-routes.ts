@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { BandwidthLeaseAnswerSchema, BandwidthLeaseRequestSchema, ProblemSchema } from "@isochrone/topology";
 import { Type, type Static } from "typebox";
 import type { LeaseAnswer } from "../domain/bandwidth-leases.ts";
+import { AggregatorError } from "../errors.ts";
 import type { LeaderForward } from "./forward.ts";
 import { NoQuery } from "./query.ts";
 
@@ -36,6 +37,7 @@ export function registerBandwidthLeaseRoutes(
         response: {
           200: BandwidthLeaseAnswerSchema,
           400: ProblemSchema,
+          403: ProblemSchema,
           404: ProblemSchema,
           503: ProblemSchema,
         },
@@ -43,7 +45,13 @@ export function registerBandwidthLeaseRoutes(
     },
     (request, reply) => {
       if (forward !== null && !forward.isHere()) return forward.pass(request, reply);
-      const { lease, retryAfterMs } = desk.acquire(request.body.node);
+      const { node } = request.body;
+      if (request.principal !== null && request.principal.node !== node)
+        throw new AggregatorError(
+          "not_yours",
+          `${request.principal.user} must ask for its own node, got ${node}`,
+        );
+      const { lease, retryAfterMs } = desk.acquire(node);
       return reply.header("cache-control", "no-store").send({ lease, retryAfterMs });
     },
   );

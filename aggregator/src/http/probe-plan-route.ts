@@ -79,7 +79,14 @@ export function registerProbePlanRoute(
       },
     },
     (request, reply) => {
-      const plan = planText(request.params.node, reportOf(request), sources, reply);
+      const { node } = request.params;
+      const plan = planText(
+        node,
+        speaksFor(request, node) ? sources.onReport : null,
+        request,
+        sources,
+        reply,
+      );
       const version = contentEtag(plan).slice(1, -1);
       return isUnchanged(request, reply, `"${version}"`) ? reply.send() : sendPlan(reply, version, plan);
     },
@@ -102,9 +109,22 @@ function reportOf(request: FastifyRequest): KeyReport | null {
   return typeof header === "string" ? parseKeyReport(header) : null;
 }
 
-function planText(node: string, report: KeyReport | null, sources: PlanSources, reply: FastifyReply): string {
+/** Others who may read plans read them, and nothing that they say is taken for the probe's. */
+function speaksFor({ principal }: FastifyRequest, node: string): boolean {
+  return principal === null || principal.node === node;
+}
+
+/** @param onReport null: whoever asks is not the node's probe */
+function planText(
+  node: string,
+  onReport: PlanSources["onReport"] | null,
+  request: FastifyRequest,
+  sources: PlanSources,
+  reply: FastifyReply,
+): string {
+  const report = onReport === null ? null : reportOf(request);
   try {
-    return JSON.stringify(buildPlan(node, report, sources));
+    return JSON.stringify(buildPlan(node, () => onReport?.(node, report), sources));
   } catch (error) {
     void reply.header("retry-after", retryAfterSeconds(node, sources.nowMs()));
     throw error;
@@ -116,13 +136,13 @@ function retryAfterSeconds(node: string, nowMs: number): string {
   return String(1 + (hash53(`${node}\n${Math.floor(nowMs / 1000)}`) % MAX_RETRY_AFTER_SECONDS));
 }
 
-function buildPlan(name: string, report: KeyReport | null, sources: PlanSources): Omit<ProbePlan, "version"> {
+function buildPlan(name: string, onKnown: () => void, sources: PlanSources): Omit<ProbePlan, "version"> {
   const { addresses, signingKeyId } = sources;
   const plans = sources.plans();
   const node = plans.node(name);
   if (node === null) throw new AggregatorError("unknown_node", `there is no node ${name}`);
   // The probe is there, whether it can have a plan or not.
-  sources.onReport(name, report);
+  onKnown();
   const identity = addresses.self(name);
   if (identity === null)
     throw new AggregatorError("probe_not_ready", `node ${name} has no probe with an address yet`);

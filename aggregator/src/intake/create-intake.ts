@@ -1,6 +1,6 @@
 import type { AggregatorDependencies } from "../dependencies.ts";
 import { capacityPaneMs, DEFAULT_BANDWIDTH_AGES } from "../domain/bandwidth.ts";
-import type { OnRefused } from "../domain/ingest.ts";
+import type { OnRefused, SpeakingParts } from "../domain/ingest.ts";
 import type { Tables } from "../domain/tables.ts";
 import type { AggregatorConfig } from "../settings.ts";
 import { createIntakeMetrics, createSharedMetrics } from "./intake-metrics.ts";
@@ -9,12 +9,17 @@ import type { Intake } from "./intake.ts";
 import { LocalIntake } from "./local-intake.ts";
 import { SharedIntake } from "./shared-intake.ts";
 
-/** The intake that suits the bus. @param epoch name of this replica's life, unique */
+/**
+ * The intake that suits the bus.
+ * @param epoch name of this replica's life, unique
+ * @param speaking who is believed, and of what
+ */
 export function createIntake(
   config: AggregatorConfig,
   deps: AggregatorDependencies,
   tables: Tables,
   epoch: string,
+  speaking: SpeakingParts,
 ): Intake {
   const { bus, clock, random, logger, registry } = deps;
   const ingest = { ...config, hashSeed: Math.floor(random.next() * 2 ** 32) };
@@ -23,7 +28,7 @@ export function createIntake(
   if (deps.isShared !== true) {
     const group = `aggregator-${epoch}`;
     const metrics = createIntakeMetrics(registry);
-    return new LocalIntake({ bus, clock, tables, ingest, group, onRefused, metrics });
+    return new LocalIntake({ bus, clock, tables, ingest, group, onRefused, speaking, metrics });
   }
   const intake: SharedIntake = new SharedIntake({
     bus,
@@ -36,6 +41,7 @@ export function createIntake(
     ingest,
     epoch,
     onRefused,
+    speaking,
     metrics: createSharedMetrics(registry, () => intake),
     flushIntervalMs: flushIntervalOf(config),
     counterHorizonMs: config.counterHorizonMs,

@@ -1,7 +1,7 @@
 import type { Batch, Bus, Subscription } from "@isochrone/bus";
 import type { Clock } from "@isochrone/runtime";
 import { TOPICS } from "@isochrone/telemetry";
-import { Ingest, type IngestOptions, type OnRefused } from "../domain/ingest.ts";
+import { Ingest, type IngestOptions, type OnRefused, type SpeakingParts } from "../domain/ingest.ts";
 import type { IngestCounts } from "../domain/ingest-counts.ts";
 import type { SourceClock } from "../domain/source-clocks.ts";
 import type { Tables } from "../domain/tables.ts";
@@ -18,6 +18,7 @@ export interface LocalIntakeOptions {
   /** Unique: this replica reads everything, alone. */
   readonly group: string;
   readonly onRefused: OnRefused;
+  readonly speaking?: SpeakingParts | undefined;
   readonly metrics: IntakeMetrics;
 }
 
@@ -33,8 +34,8 @@ export class LocalIntake implements Intake {
 
   constructor(options: LocalIntakeOptions) {
     this.#options = options;
-    const { tables, ingest, onRefused } = options;
-    this.#ingest = new Ingest(tables, ingest, { onRefused });
+    const { tables, ingest, onRefused, speaking } = options;
+    this.#ingest = new Ingest(tables, ingest, { ...speaking, onRefused });
   }
 
   get counts(): IngestCounts {

@@ -2,10 +2,11 @@ import { BusError, type Batch, type BusRecord, type OutgoingRecord } from "@isoc
 import type { Clock } from "@isochrone/runtime";
 import { DeltaTables, type Contributions } from "../domain/delta/delta-tables.ts";
 import { DroppedReports } from "../domain/dropped-reports.ts";
-import { Ingest, type IngestOptions, type OnRefused, type RecordSequences } from "../domain/ingest.ts";
+import { Ingest, type IngestOptions, type OnRefused, type SpeakingParts } from "../domain/ingest.ts";
 import type { IngestCounts, Refused } from "../domain/ingest-counts.ts";
 import type { AcceptedRecords } from "../domain/log/accepted-records.ts";
 import type { DeltaIndex } from "../domain/log/index-text.ts";
+import type { RecordSequences } from "../domain/record-sources.ts";
 import { OwnedSequences } from "../domain/log/owned-sequences.ts";
 import { deltaRecords } from "../domain/log/pane-record.ts";
 import type { TableLimits } from "../domain/tables.ts";
@@ -35,6 +36,7 @@ export interface OwnerOptions {
   readonly clock: Clock;
   readonly fault: TestFault | null;
   readonly onRefused: OnRefused;
+  readonly speaking?: SpeakingParts | undefined;
   readonly onRefusedRate: () => void;
   /** Hears of each record of which something was refused. */
   readonly onRefusedRecord: (record: BusRecord, reason: Refused) => void;
@@ -111,6 +113,7 @@ export class PartitionOwner {
     this.#dropped = new DroppedReports(ingest.maxSources, (source, epoch) => accepted.dropped(source, epoch));
     this.#horizon = new CommitHorizon(options.counterHorizonMs);
     this.ingest = new Ingest(this.#deltas, ingest, {
+      ...options.speaking,
       counts: options.counts,
       sequences: options.fault === "no_deduplication" ? NO_SEQUENCES : this.#sequences,
       dropped: this.#dropped,

@@ -2,7 +2,7 @@ import type { Batch, Bus, BusRecord, TopicPartition } from "@isochrone/bus";
 import { periodic, type Clock, type Logger, type Periodic, type Random } from "@isochrone/runtime";
 import { OtlpError, STATE_TOPICS, TOPICS } from "@isochrone/telemetry";
 import { createIngestCounts, type IngestCounts } from "../domain/ingest-counts.ts";
-import type { IngestOptions, OnRefused } from "../domain/ingest.ts";
+import type { IngestOptions, OnRefused, SpeakingParts } from "../domain/ingest.ts";
 import {
   claimRecord,
   deltaEntry,
@@ -36,6 +36,7 @@ export interface SharedIntakeOptions {
   /** Name of this replica's life, unique. */
   readonly epoch: string;
   readonly onRefused: OnRefused;
+  readonly speaking?: SpeakingParts | undefined;
   readonly metrics: SharedMetrics;
   readonly flushIntervalMs: number;
   readonly counterHorizonMs: number;

@@ -21,6 +21,7 @@ import {
 } from "@isochrone/runtime";
 import { GraphClient } from "@isochrone/topology/client";
 import { randomBytes } from "node:crypto";
+import { PartTokens } from "./part-tokens.ts";
 import { freePort } from "./free-port.ts";
 import { openGround, type Ground } from "./ground.ts";
 import type { EmbeddedOptions, EmbeddedUrls } from "./options.ts";
@@ -84,7 +85,9 @@ export class Embedded {
   ): Promise<Embedded> {
     const { store, sites: seats, isReal } = ground;
     const bus = createMemoryBus({ clock: systemClock, ...BUS });
-    const surroundings: Surroundings = { options, bus, store, isReal, logger: options.logger, pages: [] };
+    const { logger } = options;
+    const tokens = new PartTokens();
+    const surroundings: Surroundings = { options, bus, tokens, store, isReal, logger, pages: [] };
     const probes = new EmbeddedProbes(network, seats);
     const startCluster = (): Promise<LabCluster> =>
       LabCluster.start({ ...clusterOptions(options, ground, urls), network, manifest });

@@ -20,6 +20,7 @@ import {
 } from "@isochrone/runtime";
 import { createSchedulerPlugin } from "@isochrone/scheduler-plugin";
 import type { EmbeddedOptions } from "./options.ts";
+import type { PartTokens } from "./part-tokens.ts";
 import {
   aggregatorConfig,
   collectorConfig,
@@ -35,6 +36,7 @@ const PROPOSALS = { intervalMs: 5_000, planMs: 20, maxPairs: 5_000, seed: 1 };
 export interface Surroundings {
   readonly options: EmbeddedOptions;
   readonly bus: Bus;
+  readonly tokens: PartTokens;
   readonly store: ClusterStore;
   /** Whether it is an API server: then the graphs are written onto its objects. */
   readonly isReal: boolean;
@@ -63,9 +65,10 @@ export function aggregatorOf(
   addresses: ProbeAddresses,
   decisionsUrl: string,
 ) {
-  const { options, bus, store, isReal, logger } = surroundings;
+  const { options, bus, tokens, store, isReal, logger } = surroundings;
   return createAggregator(aggregatorConfig(options, port, decisionsUrl), {
     bus,
+    access: { gate: tokens.gate, isMetricsOpen: true },
     store,
     clock,
     random,
@@ -114,7 +117,7 @@ export class EmbeddedProbes implements ProbeAddresses {
     hmacKeys: string,
     aggregatorUrl: string,
   ): NamedService[] {
-    const { options, bus, logger } = surroundings;
+    const { options, bus, tokens, logger } = surroundings;
     return this.#seats.map((seat) => {
       const { name: node, zone, region } = seat;
       const config = probeConfigOf(options, {
@@ -127,7 +130,7 @@ export class EmbeddedProbes implements ProbeAddresses {
         aggregatorUrl,
       });
       const probe = createProbe(config, {
-        bus,
+        ...tokens.partOf("probe", node, bus),
         clock,
         random,
         logger: logger.child({ service: "probe", node }),
@@ -188,7 +191,7 @@ export function collectorServices(
   seats: readonly NodeSeat[],
   aggregatorUrl: string,
 ): NamedService[] {
-  const { options, bus, store, logger } = surroundings;
+  const { options, bus, tokens, store, logger } = surroundings;
   const registry = registryOf(surroundings, "collector", "all");
   const metrics: CollectorMetrics = createCollectorMetrics(registry);
   return seats.map(({ name: node }) => {
@@ -202,7 +205,7 @@ export function collectorServices(
       kubeletScheme: "http",
     });
     const collector = createCollector(collectorConfig(options, node, aggregatorUrl), {
-      bus,
+      bus: tokens.partOf("collector", node, bus).bus,
       targets,
       clock,
       random,

@@ -93,5 +93,9 @@ export const HEADERS = {
   epoch: "isochrone-epoch",
   sequence: "isochrone-sequence",
   sentAt: "isochrone-sent-at",
+  /** Who the record comes from, as its publisher has proven: node/NAME or service/NAME. Never taken from a client as it is. */
+  speaker: "isochrone-speaker",
+  /** Proves the header before it on a bus that others can write to. */
+  mac: "isochrone-mac",
   contentType: "content-type",
 } as const;

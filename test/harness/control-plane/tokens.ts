@@ -18,6 +18,8 @@ export interface TokenOptions {
   readonly audiences?: readonly string[];
   /** The API server's least is 600. @default 86,400 */
   readonly validForSeconds?: number;
+  /** A pod of the account, whose name and node the token then says, as a projected token does. @default a Secret */
+  readonly pod?: { readonly name: string; readonly uid: string };
 }
 
 interface Cluster {
@@ -32,11 +34,13 @@ const DAY_SECONDS = 86_400;
 export async function requestToken(
   cluster: Cluster,
   { namespace, name }: ServiceAccountRef,
-  { audiences, validForSeconds = DAY_SECONDS }: TokenOptions,
+  { audiences, validForSeconds = DAY_SECONDS, pod }: TokenOptions,
 ): Promise<ServiceAccountToken> {
   // Deleting what it is bound to is the only way to end a token before its time.
-  const secret = { apiVersion: "v1", kind: "Secret", name: `token-of-${name}-${randomUUID()}` };
-  const [created] = await cluster.create({ ...secret, metadata: { name: secret.name, namespace } });
+  const bound =
+    pod === undefined
+      ? await secretFor(cluster, `token-of-${name}-${randomUUID()}`, namespace)
+      : { apiVersion: "v1", kind: "Pod", ...pod };
   const { status } = await cluster.request<{ status: { token: string; expirationTimestamp: string } }>(
     "POST",
     `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`,
@@ -46,13 +50,23 @@ export async function requestToken(
       spec: {
         ...(audiences === undefined ? {} : { audiences }),
         expirationSeconds: validForSeconds,
-        boundObjectRef: { ...secret, uid: created!.metadata.uid },
+        boundObjectRef: bound,
       },
     },
   );
   return {
     token: status.token,
     expiresMs: Date.parse(status.expirationTimestamp),
-    revoke: () => cluster.remove({ ...secret, namespace }),
+    revoke: () => cluster.remove({ apiVersion: "v1", kind: bound.kind, name: bound.name, namespace }),
   };
+}
+
+async function secretFor(
+  cluster: Cluster,
+  name: string,
+  namespace: string,
+): Promise<{ apiVersion: string; kind: string; name: string; uid: string | undefined }> {
+  const secret = { apiVersion: "v1", kind: "Secret", name };
+  const [created] = await cluster.create({ ...secret, metadata: { name, namespace } });
+  return { ...secret, uid: created!.metadata.uid };
 }

@@ -2,6 +2,7 @@ import { isPossibleRate, type BandwidthAges } from "../bandwidth.ts";
 import type { ChannelKey } from "../channels.ts";
 import type { LinkKey } from "../links.ts";
 import type { SinkTables } from "../sink-tables.ts";
+import { BOUNDLESS, type Room } from "../speakers/permit.ts";
 import type { TableLimits } from "../tables.ts";
 import type { WindowShape } from "../window-shape.ts";
 import { ChannelDelta, type ChannelContribution } from "./channel-delta.ts";
@@ -38,10 +39,11 @@ class EntityTable<C, E extends Entity<C>> {
     this.#maxEntities = maxEntities;
   }
 
-  open(id: string, create: (touched: Touched<E>) => E): E | null {
+  open(id: string, room: Room = BOUNDLESS, create: (touched: Touched<E>) => E): E | null {
     const known = this.#entities.get(id);
     if (known !== undefined) return known;
-    if (this.#entities.size >= this.#maxEntities) return null;
+    if (this.#entities.size >= this.#maxEntities || room.left <= 0) return null;
+    room.left--;
     const entity = create(this.touched);
     this.#entities.set(id, entity);
     return entity;
@@ -95,12 +97,14 @@ export class DeltaTables implements SinkTables {
     const pods = (this.#pods = new EntityTable(limits.maxPods));
     const nodes = (this.#nodes = new EntityTable(limits.maxPods));
     this.links = {
-      open: (key) => links.open(linkId(key), (touched) => new LinkDelta(key, shape.paneMs, touched)),
+      open: (key, room) =>
+        links.open(linkId(key), room, (touched) => new LinkDelta(key, shape.paneMs, touched)),
     };
     this.bandwidth = {
-      open: (source, target) =>
+      open: (source, target, room) =>
         pairs.open(
           `${source}\n${target}`,
+          room,
           (touched) => new PairDelta(source, target, capacityPaneMs, touched),
         ),
       accepts: (bitsPerSecond) => {
@@ -110,11 +114,14 @@ export class DeltaTables implements SinkTables {
       },
     };
     this.channels = {
-      open: (key) => channels.open(channelId(key), (touched) => new ChannelDelta(key, shape, touched)),
+      open: (key, room) =>
+        channels.open(channelId(key), room, (touched) => new ChannelDelta(key, shape, touched)),
     };
-    this.pods = { open: (name) => pods.open(name, (touched) => new UsageDelta("pod", name, shape, touched)) };
+    this.pods = {
+      open: (name, room) => pods.open(name, room, (touched) => new UsageDelta("pod", name, shape, touched)),
+    };
     this.nodes = {
-      open: (name) => nodes.open(name, (touched) => new UsageDelta("node", name, shape, touched)),
+      open: (name, room) => nodes.open(name, room, (touched) => new UsageDelta("node", name, shape, touched)),
     };
   }
 

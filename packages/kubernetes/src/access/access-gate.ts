@@ -1,4 +1,4 @@
-import type { GateRequest, Refusal, RequestGate } from "@isochrone/runtime/http";
+import type { GateAnswer, GateRequest, Refusal, RequestGate } from "@isochrone/runtime/http";
 import type { AccessDecision, AccessRequest } from "./access-review.ts";
 
 /** What decides; an AccessReview. */
@@ -30,12 +30,12 @@ const METRICS_PATH = "/metrics";
  * of the API server's own, and the role system:discovery lets every authenticated account get /api/*.
  */
 export function accessGate({ review, pathPrefix, onDecision }: AccessGateOptions): RequestGate {
-  const conclude = (decision: AccessDecision): Refusal | null => {
+  const conclude = (decision: AccessDecision): GateAnswer => {
     onDecision?.(decision.kind);
-    return refusalOf(decision);
+    return answerOf(decision);
   };
   return {
-    check(request: GateRequest): Refusal | null | Promise<Refusal | null> {
+    check(request: GateRequest): GateAnswer | Promise<GateAnswer> {
       const token = BEARER.exec(request.authorization ?? "")?.[1];
       if (token === undefined) {
         onDecision?.("unauthenticated");
@@ -51,10 +51,12 @@ export function accessGate({ review, pathPrefix, onDecision }: AccessGateOptions
   };
 }
 
-function refusalOf(decision: AccessDecision): Refusal | null {
+function answerOf(decision: AccessDecision): GateAnswer {
   switch (decision.kind) {
-    case "allowed":
-      return null;
+    case "allowed": {
+      const { user, node, pod } = decision;
+      return { principal: { user, node, pod } };
+    }
     case "unauthenticated":
       return unauthenticated(decision.detail, `${REALM}, error="invalid_token"`);
     case "forbidden":

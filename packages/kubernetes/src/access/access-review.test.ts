@@ -1,11 +1,12 @@
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { StoreError } from "../errors.ts";
 import { AccessReview, type AccessDecision, type AccessReviewOptions } from "./access-review.ts";
 import { ReviewingStore } from "./testing/reviewing-store.ts";
 
 const CACHE_MS = 60_000;
 const OUTAGE_MS = 600_000;
+const PROBE_ALLOWED = { kind: "allowed", user: "probe", node: null, pod: null };
 let clock: ManualClock;
 let cluster: ReviewingStore;
 let logger: MemoryLogger;
@@ -47,12 +48,12 @@ function jwt(claims: object, signature = "c2ln"): string {
 
 test("whom a rule allows it is let in, and asked about once a minute at most", async () => {
   const review = reviewOf();
-  expect(await post(review, "probe-token")).toEqual({ kind: "allowed", user: "probe" });
+  expect(await post(review, "probe-token")).toEqual(PROBE_ALLOWED);
   // Known: no promise, no review.
-  expect(post(review, "probe-token")).toEqual({ kind: "allowed", user: "probe" });
+  expect(post(review, "probe-token")).toEqual(PROBE_ALLOWED);
   expect([cluster.count("TokenReview"), cluster.count("SubjectAccessReview")]).toEqual([1, 1]);
   await clock.advance(CACHE_MS);
-  expect(await post(review, "probe-token")).toEqual({ kind: "allowed", user: "probe" });
+  expect(await post(review, "probe-token")).toEqual(PROBE_ALLOWED);
   expect([cluster.count("TokenReview"), cluster.count("SubjectAccessReview")]).toEqual([2, 2]);
 });
 
@@ -232,7 +233,7 @@ test("a flood of unknown tokens from one address leaves reviews for others, and 
   }
   expect(throttled).toBeGreaterThan(19_900);
   expect(cluster.asked.length).toBeLessThan(100);
-  expect(post(review, "probe-token")).toEqual({ kind: "allowed", user: "probe" });
+  expect(post(review, "probe-token")).toEqual(PROBE_ALLOWED);
   cluster.users.set("newcomer", "probe");
   expect(await post(review, "newcomer", "10.0.0.7")).toMatchObject({ kind: "allowed" });
 });
@@ -244,4 +245,53 @@ test("tokens that are known push each other out beyond the bound, not the memory
     await post(review, `token-${count}`);
   }
   expect(review.knownTokens).toBe(16);
+});
+
+describe("what a token is bound to", () => {
+  const ACCOUNT = "system:serviceaccount:isochrone:probe";
+  const CLAIMS = {
+    "authentication.kubernetes.io/node-name": ["n1"],
+    "authentication.kubernetes.io/pod-name": ["probe-x"],
+    "authentication.kubernetes.io/pod-uid": ["uid-x"],
+  };
+
+  async function decided(user: string, extra: Readonly<Record<string, readonly string[]>>) {
+    cluster.users.set("token", user);
+    cluster.extras.set("token", extra);
+    cluster.rules.push(`${user} post /v1/metrics`);
+    return post(reviewOf(), "token");
+  }
+
+  test("is told of a service account's, by what the API server has verified", async () => {
+    expect(await decided(ACCOUNT, CLAIMS)).toEqual({
+      kind: "allowed",
+      user: ACCOUNT,
+      node: "n1",
+      pod: { namespace: "isochrone", name: "probe-x", uid: "uid-x" },
+    });
+  });
+
+  test("is told apart for two pods of one account, whose rights are asked for once", async () => {
+    cluster.users.set("other", ACCOUNT);
+    cluster.extras.set("other", { "authentication.kubernetes.io/node-name": ["n2"] });
+    const review = reviewOf();
+    cluster.users.set("token", ACCOUNT);
+    cluster.extras.set("token", CLAIMS);
+    cluster.rules.push(`${ACCOUNT} post /v1/metrics`);
+    expect([await post(review, "token"), await post(review, "other")]).toMatchObject([
+      { node: "n1" },
+      { node: "n2", pod: null },
+    ]);
+    expect([cluster.count("TokenReview"), cluster.count("SubjectAccessReview")]).toEqual([2, 1]);
+  });
+
+  test("is believed of service accounts only: what other users carry comes from elsewhere", async () => {
+    for (const user of ["alice", "system:node:n1", "system:serviceaccount:isochrone"])
+      expect(await decided(user, CLAIMS)).toMatchObject({ user, node: null, pod: null });
+  });
+
+  test("is nothing where the API server says nothing, or half of it", async () => {
+    const half = { "authentication.kubernetes.io/pod-uid": [] };
+    expect(await decided(ACCOUNT, half)).toMatchObject({ node: null, pod: null });
+  });
 });

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { Clock, Logger } from "@isochrone/runtime";
+import type { Principal } from "@isochrone/runtime/http";
 import type { ClusterStore } from "../port.ts";
 import { ApiServerState } from "./api-server-state.ts";
 import { ReviewRate } from "./rate-limit.ts";
@@ -41,7 +42,7 @@ export interface AccessRequest {
 
 /** What comes of it. */
 export type AccessDecision =
-  | { readonly kind: "allowed"; readonly user: string }
+  | ({ readonly kind: "allowed" } & Principal)
   | { readonly kind: "unauthenticated"; readonly detail: string }
   | { readonly kind: "forbidden"; readonly user: string; readonly detail: string }
   | { readonly kind: "throttled" | "unavailable"; readonly detail: string };
@@ -113,7 +114,7 @@ export class AccessReview {
     if (known.kind === "denied") return { kind: "unauthenticated", detail: publicReason(known.reason) };
     if (known.kind !== "granted") return undecided(known.kind);
     const { value: account } = known;
-    if (request.path === null) return { kind: "allowed", user: account.user };
+    if (request.path === null) return allowed(account);
     const outcome = this.#judgeAccess(account, request, request.path);
     if (outcome instanceof Promise) return outcome.then((access) => conclude(account, request, access));
     return conclude(account, request, outcome);
@@ -181,8 +182,13 @@ function undecided(kind: "throttled" | "unavailable"): AccessDecision {
   return { kind, detail };
 }
 
-function conclude({ user }: Account, { verb, path }: AccessRequest, outcome: Outcome<true>): AccessDecision {
-  if (outcome.kind === "granted") return { kind: "allowed", user };
+function allowed({ user, node, pod }: Account): AccessDecision {
+  return { kind: "allowed", user, node, pod };
+}
+
+function conclude(account: Account, { verb, path }: AccessRequest, outcome: Outcome<true>): AccessDecision {
+  const { user } = account;
+  if (outcome.kind === "granted") return allowed(account);
   if (outcome.kind !== "denied") return undecided(outcome.kind);
   const rule = `nonResourceURLs: [${JSON.stringify(path)}], verbs: [${JSON.stringify(verb)}]`;
   return { kind: "forbidden", user, detail: `${user} needs a ClusterRole with the rule {${rule}}` };

@@ -1,5 +1,6 @@
 // The two questions that are put to the API server.
 import { createHash } from "node:crypto";
+import type { PrincipalPod } from "@isochrone/runtime/http";
 import { KINDS, type ClusterStore, type KubernetesObject } from "../port.ts";
 import type { Verdict } from "./verdict-cache.ts";
 
@@ -9,8 +10,11 @@ export interface Account {
   readonly uid: string | null;
   readonly groups: readonly string[];
   readonly extra: Readonly<Record<string, readonly string[]>>;
-  /** Another one for accounts that differ in anything. */
+  /** Another one for accounts that differ in anything but what tells the tokens of one account apart. */
   readonly key: string;
+  /** What the token is bound to, which gives no rights; null: nothing. */
+  readonly node: string | null;
+  readonly pod: PrincipalPod | null;
 }
 
 /**
@@ -18,6 +22,11 @@ export interface Account {
  * given by them, and without them one review answers for all pods of a DaemonSet.
  */
 const OF_ONE_TOKEN = "authentication.kubernetes.io/";
+/** Only the API server's own authenticator of service accounts gives these of such a user, and it verifies them. */
+const NODE_NAME = `${OF_ONE_TOKEN}node-name`;
+const POD_NAME = `${OF_ONE_TOKEN}pod-name`;
+const POD_UID = `${OF_ONE_TOKEN}pod-uid`;
+const SERVICE_ACCOUNT = /^system:serviceaccount:([a-z0-9.-]{1,253}):([a-z0-9.-]{1,253})$/;
 
 /** Whether the API server knows the token, for this audience. Rejects with what the store rejects with. */
 export async function reviewToken(
@@ -66,7 +75,22 @@ function readAccount(value: unknown): Account | null {
     groups: textsOf(groups).toSorted(),
     extra: readExtra(extra),
   };
-  return { ...described, key: createHash("sha256").update(JSON.stringify(described)).digest("base64url") };
+  const key = createHash("sha256").update(JSON.stringify(described)).digest("base64url");
+  return { ...described, key, ...readBinding(username, extra) };
+}
+
+/**
+ * What a service account's token is bound to. Of other users nothing is believed: what their extra attributes say comes from whoever
+ * configured a webhook or an OIDC provider.
+ */
+function readBinding(username: string, extra: unknown): Pick<Account, "node" | "pod"> {
+  const namespace = SERVICE_ACCOUNT.exec(username)?.[1];
+  if (namespace === undefined) return { node: null, pod: null };
+  const claims = (extra ?? {}) as Readonly<Record<string, unknown>>;
+  const [node = null] = textsOf(claims[NODE_NAME]);
+  const [name] = textsOf(claims[POD_NAME]);
+  const [uid] = textsOf(claims[POD_UID]);
+  return { node, pod: name === undefined || uid === undefined ? null : { namespace, name, uid } };
 }
 
 function readExtra(extra: unknown): Record<string, string[]> {

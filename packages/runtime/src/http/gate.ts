@@ -20,9 +20,34 @@ export interface Refusal {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Says who may ask for what, before a body is read. Null: the request goes on. Must not reject. */
+/** A pod, as a token that is bound to it says. */
+export interface PrincipalPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Who sends a request: what somebody has proven, never what the request says of itself. */
+export interface Principal {
+  /** Name of the account, such as system:serviceaccount:NAMESPACE:NAME. */
+  readonly user: string;
+  /** Node that the account's pod runs on; null: its token is bound to none, or doesn't say. */
+  readonly node: string | null;
+  /** Null: the token is bound to no pod. */
+  readonly pod: PrincipalPod | null;
+}
+
+/** The request goes on, and it is known whose it is. */
+export interface Admission {
+  readonly principal: Principal;
+}
+
+/** What a gate says of a request. Null: it goes on, and the gate has asked nobody who sends it. */
+export type GateAnswer = Refusal | Admission | null;
+
+/** Says who may ask for what, before a body is read. Must not reject. */
 export interface RequestGate {
-  check(request: GateRequest): Refusal | null | Promise<Refusal | null>;
+  check(request: GateRequest): GateAnswer | Promise<GateAnswer>;
 }
 
 /** Routes by which others look after the server: their answers show nothing of what it knows. */
@@ -36,6 +61,8 @@ declare module "fastify" {
     readonly isOpen?: boolean;
   }
   interface FastifyRequest {
+    /** Who sends the request, as a gate has proven; null where nobody was asked. */
+    principal: Principal | null;
     /** Whether the gate would still let this request in: for answers that last. */
     isStillAllowed(): boolean | Promise<boolean>;
   }
@@ -43,6 +70,7 @@ declare module "fastify" {
 
 /** Asks the gates before every route but those for health and the open ones. */
 export function installGates(app: FastifyInstance, gates: readonly RequestGate[]): void {
+  app.decorateRequest("principal", null);
   app.decorateRequest("isStillAllowed", function isStillAllowed(this: FastifyRequest) {
     return gates.length === 0 ? true : ask(gates, this).then((refusal) => refusal === null);
   });
@@ -51,8 +79,10 @@ export function installGates(app: FastifyInstance, gates: readonly RequestGate[]
     if (isOpen(request)) return undefined;
     for (const gate of gates) {
       const answer = gate.check(described(request));
-      const refusal = answer instanceof Promise ? await answer : answer;
-      if (refusal !== null) return refuse(reply, refusal);
+      const said = answer instanceof Promise ? await answer : answer;
+      if (said === null) continue;
+      if (isRefusal(said)) return refuse(reply, said);
+      request.principal = said.principal;
     }
     return undefined;
   });
@@ -60,10 +90,14 @@ export function installGates(app: FastifyInstance, gates: readonly RequestGate[]
 
 async function ask(gates: readonly RequestGate[], request: FastifyRequest): Promise<Refusal | null> {
   for (const gate of gates) {
-    const refusal = await gate.check(described(request));
-    if (refusal !== null) return refusal;
+    const said = await gate.check(described(request));
+    if (said !== null && isRefusal(said)) return said;
   }
   return null;
+}
+
+function isRefusal(answer: Refusal | Admission): answer is Refusal {
+  return "status" in answer;
 }
 
 function isOpen({ routeOptions }: FastifyRequest): boolean {

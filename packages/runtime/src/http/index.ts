@@ -6,7 +6,15 @@ export { createHttpApp } from "./create-http-app.ts";
 export type { HttpApp, HttpAppOptions, Readiness } from "./create-http-app.ts";
 export { ALLOWED_HOSTS_SETTING } from "./cross-site.ts";
 export type { AllowedHosts } from "./cross-site.ts";
-export type { GateRequest, Refusal, RequestGate } from "./gate.ts";
+export type {
+  Admission,
+  GateAnswer,
+  GateRequest,
+  Principal,
+  PrincipalPod,
+  Refusal,
+  RequestGate,
+} from "./gate.ts";
 export { listen } from "./listen.ts";
 export type { ListenAddress } from "./listen.ts";
 export { HttpError, problem, sendProblem } from "./problem.ts";

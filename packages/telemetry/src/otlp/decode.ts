@@ -8,7 +8,7 @@ import type { AttributeSpan } from "./points.ts";
 import { WIRE_BYTES, WireReader } from "./reader.ts";
 import { Scratch } from "./scratch.ts";
 import { SeriesCache } from "./series-cache.ts";
-import type { MetricHead, SoughtHead, SoughtResource } from "./series-cache.ts";
+import type { DecodeScope, MetricHead, SoughtHead, SoughtResource } from "./series-cache.ts";
 import { sumRangeOf, valueRangeOf } from "../value-ranges.ts";
 
 /** Bounds of a MetricsDecoder. */
@@ -63,7 +63,8 @@ const MAX_HEADS = 16_384;
 const BYTES_PER_SERIES = 256;
 /** However few series: room for some. */
 const MIN_SERIES_BYTES = 1_048_576;
-const ADMIT_ALL = (): boolean => true;
+/** Of senders that nobody tells apart, and nobody bounds. */
+const UNSCOPED: DecodeScope = { id: 0, admits: () => true };
 /** Of a metric's name in a refusal. */
 const SHOWN_NAME_BYTES = 256;
 
@@ -83,10 +84,10 @@ export class MetricsDecoder {
   readonly #scratch = new Scratch();
   readonly #headKey = new Scratch();
   readonly #resourceKey = new Scratch();
-  #admits: (bytes: number) => boolean = ADMIT_ALL;
   readonly #numbers = new NumberPointReader();
   readonly #histograms: HistogramPointReader;
   readonly #exponentials: ExponentialPointReader;
+  #scope: DecodeScope = UNSCOPED;
   readonly #key = { bytes: this.#reader.bytes, view: this.#reader.view, start: 0, end: 0 };
 
   /** @param onSeriesGone told of each series that is evicted or forgotten, so that what its `state` holds can be given back */
@@ -136,10 +137,11 @@ export class MetricsDecoder {
 
   /**
    * Hands the points of a record to `visitor`, in the order of the bytes within each resource.
+   * @param scope whose record it is. @default everybody's
    * @throws OtlpError `too_large` before anything is read; `malformed` where the bytes stop making sense: points before
-   *   that place have been handed over by then
+   *   that place have been handed over by then; `too_many_series` where the scope has no room left for what is new, likewise
    */
-  decode(bytes: Uint8Array, visitor: MetricsVisitor): void {
+  decode(bytes: Uint8Array, visitor: MetricsVisitor, scope: DecodeScope = UNSCOPED): void {
     if (bytes.length > this.#options.maxRecordBytes) {
       throw new OtlpError(
         "too_large",
@@ -147,8 +149,8 @@ export class MetricsDecoder {
       );
     }
     const reader = this.#reader;
-    this.#admits = visitor.admits === undefined ? ADMIT_ALL : (size) => visitor.admits!(size);
     reader.reset(bytes);
+    this.#scope = scope;
     try {
       while (reader.pos < reader.limit) {
         const tag = reader.tag();
@@ -159,7 +161,7 @@ export class MetricsDecoder {
       // A decoder may rest for long: it must not keep the last record alive.
       reader.release();
       this.#keyAt(0, 0);
-      this.#admits = ADMIT_ALL;
+      this.#scope = UNSCOPED;
     }
   }
 
@@ -197,7 +199,7 @@ export class MetricsDecoder {
     this.#resourceKey.clear();
     for (let i = 0; i < ranges.length; i += 2)
       this.#resourceKey.append(reader.bytes, ranges[i]!, ranges[i + 1]!);
-    const entry = this.#cache.findResource(this.#resourceKey, this.#options.maxAttributes);
+    const entry = this.#cache.findResource(this.#resourceKey, this.#options.maxAttributes, this.#scope);
     return entry === "too_many_attributes" ? entry : { key: this.#resourceKey, entry };
   }
 
@@ -275,7 +277,7 @@ export class MetricsDecoder {
       const key = attributes.scattered
         ? this.#gatherAttributes(start, attributesField)
         : this.#keyAt(attributes.start, attributes.end);
-      const series = this.#cache.series(sought, resource, key, attributesField, this.#admits);
+      const series = this.#cache.series(sought, resource, key, attributesField, this.#scope);
       if (series === null) fault = "too_many_series";
       else this.#visit(series, visitor);
     }

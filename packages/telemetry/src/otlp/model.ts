@@ -118,7 +118,7 @@ export const REFUSALS = [
   "malformed",
   "too_large",
   "too_many_attributes",
-  /** There is no room for what its series would need, or the visitor did not admit it. */
+  /** There is no room for what its series would need, or the scope did not admit it. */
   "too_many_series",
 ] as const;
 export type Refusal = (typeof REFUSALS)[number];
@@ -131,12 +131,6 @@ export interface MetricsVisitor {
   histogram(series: Series, startMs: number, timeMs: number, count: number, sum: number): void;
   /** `data` is only valid during the call: merge or copy it. */
   exponentialHistogram(series: Series, startMs: number, timeMs: number, data: ExponentialHistogramData): void;
-  /**
-   * Asked before a new series is kept; false leaves its point out, with `refused`.
-   * @param bytes what it would take
-   * @default all are admitted
-   */
-  admits?(bytes: number): boolean;
   /** A point that was left out. Others of the same record still come. */
   refused(reason: Refusal, metricName: string): void;
 }

@@ -14,6 +14,20 @@ export interface MetricHead {
   readonly range: ValueRange;
 }
 
+/**
+ * Whose bytes are read. Series of different scopes are different series, whatever they are called. A scope admits what is new, so that no sender
+ * can push out what others have here.
+ */
+export interface DecodeScope {
+  /** 32 bits. */
+  readonly id: number;
+  /**
+   * Whether a new series is to be kept, which takes so many bytes together with a resource and a name that are new too. Called before
+   * anything is kept; without it, points are refused as `too_many_series`.
+   */
+  admits(bytes: number): boolean;
+}
+
 const RESOURCE_ATTRIBUTES_FIELD = 1;
 
 class HeadEntry extends KeyedEntry {
@@ -177,8 +191,12 @@ export class SeriesCache {
    * @returns null for a resource that is not kept
    * @throws OtlpError `malformed`: a resource is checked when it is not known
    */
-  findResource(key: KeyRange, maxAttributes: number): ResourceEntry | null | "too_many_attributes" {
-    const known = this.#resources.find(0, 0, key);
+  findResource(
+    key: KeyRange,
+    maxAttributes: number,
+    { id }: DecodeScope,
+  ): ResourceEntry | null | "too_many_attributes" {
+    const known = this.#resources.find(id, 0, key);
     if (known !== undefined) return known;
     const count = checkAttributes(key.bytes, key.start, key.end, RESOURCE_ATTRIBUTES_FIELD);
     return count > maxAttributes ? "too_many_attributes" : null;
@@ -192,7 +210,7 @@ export class SeriesCache {
   /**
    * @param key the point's attribute fields, one after the other
    * @param field their field number, which depends on the kind of point
-   * @param admits asked with its bytes before a new series is kept
+   * @param scope asked before a new series is kept
    * @returns null for a new one that was not admitted, or that there is no room for
    * @throws OtlpError `malformed`: attributes are checked when they are first seen
    */
@@ -201,7 +219,7 @@ export class SeriesCache {
     resource: SoughtResource,
     key: KeyRange,
     field: number,
-    admits: (bytes: number) => boolean,
+    scope: DecodeScope,
   ): Series | null {
     if (head.entry !== null && resource.entry !== null) {
       const known = this.#series.find(resource.entry.id, head.entry.id, key);
@@ -209,10 +227,11 @@ export class SeriesCache {
     }
     checkAttributes(key.bytes, key.start, key.end, field);
     const isNew = head.entry === null || resource.entry === null;
-    const admitted = (): boolean => this.#hasRoom(head, resource) && admits(bytesOf(head, resource, key));
+    const admitted = (): boolean =>
+      this.#hasRoom(head, resource) && scope.admits(bytesOf(head, resource, key));
     if (isNew && !admitted()) return null;
     const headEntry = (head.entry ??= this.#addHead(head));
-    const resourceEntry = (resource.entry ??= this.#addResource(resource));
+    const resourceEntry = (resource.entry ??= this.#addResource(resource, scope));
     // Attributes have no order: some senders write the same ones in another order each time.
     const series = this.#series.findInAnyOrderOrAdd(
       resourceEntry.id,
@@ -239,8 +258,8 @@ export class SeriesCache {
     return this.#heads.add(shape, 0, key, (place) => new HeadEntry(this.#headIds++, head, place));
   }
 
-  #addResource({ key }: SoughtResource): ResourceEntry {
-    return this.#resources.add(0, 0, key, (place) => new ResourceEntry(this.#resourceIds++, place));
+  #addResource({ key }: SoughtResource, { id }: DecodeScope): ResourceEntry {
+    return this.#resources.add(id, 0, key, (place) => new ResourceEntry(this.#resourceIds++, place));
   }
 
   /** What series hold beside their own bytes counts once, however many of them share it. */

@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 
 import { BusError } from "../../errors.ts";
 import { DROPPED_HEADER } from "../../port.ts";
-import type { Publisher } from "../../port.ts";
+import type { OutgoingRecord, Publisher } from "../../port.ts";
 import { BodyEncodingError, BodyTooLargeError, readBody } from "./read-body.ts";
 import { checkStructure, KEY_HEADER, routeForeign, TOPIC_HEADER } from "./routing.ts";
 import type { Routed } from "./routing.ts";
@@ -16,6 +16,8 @@ import type { PartialSuccess } from "./wire.ts";
 /** Why an export was refused; a metric's label. */
 export const INGEST_REFUSALS = [
   "unauthorized",
+  /** The record is in somebody else's name, or nothing says in whose the sender may speak. */
+  "not_yours",
   "media_type",
   "encoding",
   "too_large",
@@ -26,6 +28,9 @@ export const INGEST_REFUSALS = [
   "unavailable",
 ] as const;
 export type IngestRefusal = (typeof INGEST_REFUSALS)[number];
+
+/** In whose name a request's records go onto the bus, or why they don't. */
+export type SpokenFor = { readonly speaker: string } | { readonly refused: string };
 
 /** How OTLP/HTTP ingest is built. */
 export interface OtlpHttpIngestOptions {
@@ -42,6 +47,14 @@ export interface OtlpHttpIngestOptions {
     token: string | null,
     request: { readonly remoteAddress: string },
   ) => boolean | Promise<boolean>;
+  /**
+   * Says who a request's records come from, by what was proven, before the body is read. What clients say of that themselves is never taken.
+   * @param source what the records call their source; null: nothing
+   * @default nobody asks, and records carry no speaker
+   */
+  readonly speakerOf?: (request: FastifyRequest, source: string | null) => SpokenFor;
+  /** Adds the proof that a record carries over a bus that others can write to. @default none: the speaker alone */
+  readonly seal?: (topic: string, record: OutgoingRecord, speaker: string) => OutgoingRecord;
   /** Says what of a body the receiver will not take; the sender is told so (partial success). */
   readonly inspect?: (value: Uint8Array, topic: string) => PartialSuccess | undefined;
   /** Hears of every refusal, for metrics and logs. */
@@ -68,6 +81,7 @@ const RECORD_HEADERS = [
 const RPC_CODES: Readonly<Record<number, number>> = {
   400: 3,
   401: 16,
+  403: 7,
   408: 4,
   413: 3,
   415: 3,
@@ -133,9 +147,15 @@ class IngestEndpoint {
 
   async authorize(request: FastifyRequest): Promise<void> {
     const { authorize } = this.#options;
-    if (!authorize) return;
+    if (!authorize) {
+      this.#speakerOf(request);
+      return;
+    }
     const [, token = null] = /^Bearer +([\x21-\x7e]+)$/i.exec(request.headers.authorization ?? "") ?? [];
-    if (await authorize(token, { remoteAddress: request.ip })) return;
+    if (await authorize(token, { remoteAddress: request.ip })) {
+      this.#speakerOf(request);
+      return;
+    }
     throw new Refusal(
       401,
       "unauthorized",
@@ -176,14 +196,29 @@ class IngestEndpoint {
   async accept(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const routed = this.#route(request, bodyOf(request));
     let partial: PartialSuccess | undefined;
+    const speaker = this.#speakerOf(request);
     for (const { topic, record } of routed) {
       partial = combine(partial, this.#options.inspect?.(record.value, topic));
-      await this.#publish(topic, record);
+      await this.#publish(topic, speaker === null ? record : this.#spoken(topic, record, speaker));
     }
     return reply
       .code(200)
       .type(PROTOBUF)
       .send(Buffer.from(encodeExportResponse(partial)));
+  }
+
+  /** Null: nobody asks. */
+  #speakerOf(request: FastifyRequest): string | null {
+    const { speakerOf } = this.#options;
+    if (speakerOf === undefined) return null;
+    const spoken = speakerOf(request, headerOf(request, HEADERS.source) ?? null);
+    if ("refused" in spoken) throw new Refusal(403, "not_yours", spoken.refused);
+    return spoken.speaker;
+  }
+
+  #spoken(topic: string, record: OutgoingRecord, speaker: string): OutgoingRecord {
+    const spoken = { ...record, headers: { ...record.headers, [HEADERS.speaker]: speaker } };
+    return this.#options.seal?.(topic, spoken, speaker) ?? spoken;
   }
 
   refuse(error: FastifyError | Refusal, request: FastifyRequest, reply: FastifyReply): FastifyReply {

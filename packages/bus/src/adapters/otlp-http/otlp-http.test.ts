@@ -76,6 +76,61 @@ describe("OTLP/HTTP", () => {
   });
   afterEach(() => app?.close());
 
+  describe("who speaks", () => {
+    const identity = {
+      [HEADERS.source]: "probe/a",
+      [HEADERS.epoch]: "e",
+      [HEADERS.sequence]: "1",
+      [HEADERS.sentAt]: "1700000000000",
+    };
+
+    it("stands in a header that the ingest sets, never in what a client says of itself", async () => {
+      await start({ speakerOf: () => ({ speaker: "node/a" }) });
+      const forged = { [HEADERS.speaker]: "node/b", [HEADERS.mac]: "1.AAAA" };
+      expect((await post(metrics("up", "b"), forged)).status).toBe(200);
+      expect((await post(metrics("up", "b"), { ...identity, ...forged })).status).toBe(200);
+      for (const { record: taken } of sink.taken) {
+        expect(taken.headers[HEADERS.speaker]).toBe("node/a");
+        expect(taken.headers).not.toHaveProperty(HEADERS.mac);
+      }
+      expect(sink.taken).toHaveLength(2);
+    });
+
+    it("is nobody's to claim where nobody asks", async () => {
+      await start();
+      await post(metrics("up"), { [HEADERS.speaker]: "node/b" });
+      expect(sink.taken[0]!.record.headers).not.toHaveProperty(HEADERS.speaker);
+    });
+
+    it("decides whether a record is taken, before its body is read", async () => {
+      const asked: (string | null)[] = [];
+      await start({
+        speakerOf: (_, source) => {
+          asked.push(source);
+          return { refused: "not in this name" };
+        },
+      });
+      const refusal = await post("no protobuf at all", identity);
+      expect([refusal.status, await messageOf(refusal)]).toEqual([403, "not in this name"]);
+      expect([asked, refused, sink.taken]).toEqual([["probe/a"], ["not_yours"], []]);
+    });
+
+    it("may be sealed for a bus that others can write to", async () => {
+      await start({
+        speakerOf: () => ({ speaker: "node/a" }),
+        seal: (topic, sealed, speaker) => ({
+          ...sealed,
+          headers: { ...sealed.headers, [HEADERS.mac]: `of ${speaker} on ${topic}` },
+        }),
+      });
+      await post(metrics("up", "a"));
+      expect(sink.taken[0]!.record.headers).toMatchObject({
+        [HEADERS.speaker]: "node/a",
+        [HEADERS.mac]: `of node/a on ${TOPICS.usage}`,
+      });
+    });
+  });
+
   describe("from publisher to ingest", () => {
     it("carries topic, key, headers and value unchanged, compressed or not", async () => {
       await start();

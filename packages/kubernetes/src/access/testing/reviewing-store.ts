@@ -10,6 +10,8 @@ export class ReviewingStore {
   readonly users = new Map<string, string>();
   /** `user verb path` of what is allowed; a path may end in `*`. */
   readonly rules: string[] = [];
+  /** Extra attributes of the user, by token. */
+  readonly extras = new Map<string, Readonly<Record<string, readonly string[]>>>();
   readonly asked: KubernetesObject[] = [];
   /** Status of a TokenReview beside the user. */
   audiences: string[] | undefined = ["isochrone"];
@@ -42,7 +44,11 @@ export class ReviewingStore {
     if (kind === "TokenReview") {
       const user = this.users.get(String(spec["token"]));
       if (user === undefined) return { authenticated: false, error: "internal words" };
-      const extra = { "authentication.kubernetes.io/pod-name": [`pod-of-${String(spec["token"])}`] };
+      const token = String(spec["token"]);
+      const extra = {
+        "authentication.kubernetes.io/pod-name": [`pod-of-${token}`],
+        ...this.extras.get(token),
+      };
       return {
         authenticated: true,
         user: { username: user, groups: ["g"], extra },

@@ -1,0 +1,32 @@
+import { NO_FACTS, OPEN_AUTHORITY, type Authority, type ClusterFacts } from "./authority.ts";
+
+/** How many more entities of one kind somebody may have made. */
+export interface Room {
+  left: number;
+}
+
+/** Kinds of entities that telemetry makes by naming them. */
+export type RoomKind = "links" | "pairs" | "channels" | "pods";
+
+/** Without a bound of its own: the tables have theirs. */
+export const BOUNDLESS: Room = { left: Number.POSITIVE_INFINITY };
+
+/** What a series is bound by: what its speaker may speak of, and how much new it may name. */
+export interface Permit {
+  readonly authority: Authority;
+  readonly facts: ClusterFacts;
+  readonly rooms: Readonly<Record<RoomKind, Room>>;
+  /**
+   * For links and nodes of names that the cluster doesn't know, of all speakers together: a node that joined a moment ago has its place, and
+   * invented ones never take that of others.
+   */
+  readonly strangers: Room;
+}
+
+/** Everything, of everybody. */
+export const OPEN_PERMIT: Permit = {
+  authority: OPEN_AUTHORITY,
+  facts: NO_FACTS,
+  rooms: { links: BOUNDLESS, pairs: BOUNDLESS, channels: BOUNDLESS, pods: BOUNDLESS },
+  strangers: BOUNDLESS,
+};

@@ -1,0 +1,129 @@
+import type { ProvenSpeaker } from "./speaker.ts";
+
+/** "all", or these names. */
+export type Names = "all" | ReadonlySet<string>;
+
+/** What a service may speak of. */
+export interface ServiceRule {
+  readonly name: string;
+  /** User that the API server knows its token as. */
+  readonly account: string;
+  /** Nodes whose own usage and measurements it may report. */
+  readonly nodes: Names;
+  /** Namespaces whose pods' usage it may report, and the channels that begin or end in them. */
+  readonly namespaces: Names;
+}
+
+/** Who sends a request; see Principal of @isochrone/runtime/http. */
+export interface SendingAccount {
+  readonly user: string;
+  readonly node: string | null;
+}
+
+const KEYS: ReadonlySet<string> = new Set(["name", "account", "nodes", "namespaces"]);
+const NAME = /^[A-Za-z0-9:._@-]{1,253}$/;
+const OBJECT_NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
+const MAX_RULES = 256;
+const MAX_NAMES = 10_000;
+const MAX_SHOWN = 80;
+const SETTING = "aggregator.speakers";
+
+/** Which services may speak, and of what. Everybody else speaks for the node that its token is bound to. */
+export class SpeakerPolicy {
+  readonly #byAccount: ReadonlyMap<string, ServiceRule>;
+  readonly #byName: ReadonlyMap<string, ServiceRule>;
+
+  constructor(rules: readonly ServiceRule[] = []) {
+    this.#byAccount = new Map(rules.map((rule) => [rule.account, rule]));
+    this.#byName = new Map(rules.map((rule) => [rule.name, rule]));
+  }
+
+  /** Null: nobody lets this account speak. A service that is named speaks as that, wherever its pod runs. */
+  speakerOf({ user, node }: SendingAccount): ProvenSpeaker | null {
+    const rule = this.#byAccount.get(user);
+    if (rule !== undefined) return { kind: "service", name: rule.name };
+    return node === null ? null : { kind: "node", node };
+  }
+
+  /** What the service of this name may speak of; undefined: there is none. */
+  rule(name: string): ServiceRule | undefined {
+    return this.#byName.get(name);
+  }
+}
+
+/** Reads the setting `aggregator.speakers`: the rules, or what is wrong with them. */
+export function parseSpeakerRules(text: string | null): ServiceRule[] | { readonly mistake: string } {
+  if (text === null) return [];
+  const rules = parseJson(text);
+  if (!Array.isArray(rules)) return mistake("be a JSON list of rules", text);
+  if (rules.length > MAX_RULES) return mistake(`have at most ${MAX_RULES} rules`, String(rules.length));
+  const read: ServiceRule[] = [];
+  for (const [index, raw] of rules.entries()) {
+    const rule = readRule(raw, `${SETTING}[${index}]`);
+    if (typeof rule === "string") return { mistake: rule };
+    for (const key of ["account", "name"] as const)
+      if (read.some((other) => other[key] === rule[key]))
+        return { mistake: `${SETTING}[${index}].${key} must be of one rule only, got ${rule[key]} again` };
+    read.push(rule);
+  }
+  return read;
+}
+
+/** A rule of the settings' section; null: nothing is wrong. */
+export function speakersMistake({ speakers }: { readonly speakers: string | null }): string | null {
+  const rules = parseSpeakerRules(speakers);
+  return Array.isArray(rules) ? null : rules.mistake;
+}
+
+/** A rule, or what is wrong with it. */
+function readRule(raw: unknown, subject: string): ServiceRule | string {
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw))
+    return `${subject} must be an object with account, nodes and namespaces, got ${shown(raw)}`;
+  const entries = raw as Readonly<Record<string, unknown>>;
+  const unknown = Object.keys(entries).find((key) => !KEYS.has(key));
+  if (unknown !== undefined)
+    return `${subject} must have only ${[...KEYS].join(", ")}, got ${shown(unknown)}`;
+  const { account, name = account } = entries;
+  for (const [key, value] of Object.entries({ account, name }))
+    if (typeof value !== "string" || !NAME.test(value))
+      return `${subject}.${key} must be 1 to 253 of A-Z, a-z, 0-9, ":", ".", "_", "@" and "-", got ${shown(value)}`;
+  const nodes = readNames(entries["nodes"], `${subject}.nodes`);
+  if (typeof nodes === "object" && "mistake" in nodes) return nodes.mistake;
+  const namespaces = readNames(entries["namespaces"], `${subject}.namespaces`);
+  if (typeof namespaces === "object" && "mistake" in namespaces) return namespaces.mistake;
+  if (isNone(nodes) && isNone(namespaces))
+    return `${subject} must name nodes or namespaces, got neither: it may speak of nothing`;
+  return { account: account as string, name: name as string, nodes, namespaces };
+}
+
+function readNames(raw: unknown, subject: string): Names | { readonly mistake: string } {
+  if (raw === undefined) return new Set();
+  if (!Array.isArray(raw) || raw.length > MAX_NAMES)
+    return { mistake: `${subject} must be a list of at most ${MAX_NAMES} names, got ${shown(raw)}` };
+  if (raw.length === 1 && raw[0] === "*") return "all";
+  const bad: unknown = raw.find((name) => typeof name !== "string" || !OBJECT_NAME.test(name));
+  if (bad !== undefined)
+    return { mistake: `${subject} must hold names of objects, or "*" alone, got ${shown(bad)}` };
+  return new Set(raw as string[]);
+}
+
+function isNone(names: Names): boolean {
+  return names !== "all" && names.size === 0;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function mistake(rule: string, got: string): { readonly mistake: string } {
+  return { mistake: `${SETTING} must ${rule}, got ${shown(got)}` };
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}

@@ -1,0 +1,90 @@
+// Who speaks on this aggregator's ingest, and of what they may: where it is asked, and where the answers come from.
+import type { SpokenFor } from "@isochrone/bus/otlp-http";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { Clock } from "@isochrone/runtime";
+import type { GateAnswer, Principal, PrincipalPod, RequestGate } from "@isochrone/runtime/http";
+import { WatchedFacts, type WatchedCluster } from "./adapters/watched-facts.ts";
+import type { ClusterFacts } from "./domain/speakers/authority.ts";
+import { parseSpeakerRules, SpeakerPolicy } from "./domain/speakers/policy.ts";
+import {
+  HEADER_SPEAKERS,
+  maySendAs,
+  OPEN_SPEAKERS,
+  speakerText,
+  type Speakers,
+} from "./domain/speakers/speaker.ts";
+
+/** What of an aggregator's parts decides who is believed. */
+export interface SpeakingOptions {
+  /** See aggregator.speakers. */
+  readonly rules: string | null;
+  readonly gate: RequestGate | undefined;
+  /** @default the header that the ingest sets, where there is a gate and nobody else writes to the bus; else everybody is believed */
+  readonly speakers: Speakers | undefined;
+  /** Others write to the bus, too. */
+  readonly isShared: boolean;
+  readonly clock: Clock;
+  readonly watch: WatchedCluster & { pod(namespace: string, name: string): KubernetesObject | null };
+}
+
+/** Who is believed, as the parts of an aggregator need it. */
+export interface Speaking {
+  readonly policy: SpeakerPolicy;
+  readonly facts: ClusterFacts;
+  readonly speakers: Speakers;
+  /** The gate, whose principals know their node. */
+  readonly gate: RequestGate | undefined;
+  /** Undefined: nobody asks who sends. */
+  readonly speakerOf: ((principal: Principal | null, source: string | null) => SpokenFor) | undefined;
+}
+
+/** @throws SettingsError never: the rules were read when the settings were */
+export function createSpeaking(parts: SpeakingOptions): Speaking {
+  const { gate, isShared, watch, clock } = parts;
+  const rules = parseSpeakerRules(parts.rules);
+  const policy = new SpeakerPolicy(Array.isArray(rules) ? rules : []);
+  return {
+    policy,
+    facts: new WatchedFacts(watch, clock),
+    speakers: parts.speakers ?? (gate === undefined || isShared ? OPEN_SPEAKERS : HEADER_SPEAKERS),
+    gate: gate === undefined ? undefined : withNodes(gate, (pod) => nodeOf(pod, watch)),
+    speakerOf: gate === undefined ? undefined : (principal, source) => spokenFor(policy, principal, source),
+  };
+}
+
+/** API servers before 1.30 name only the pod in what they say of a token: its node is known here. */
+export function withNodes(gate: RequestGate, nodeOfPod: (pod: PrincipalPod) => string | null): RequestGate {
+  const complete = (answer: GateAnswer): GateAnswer => {
+    if (answer === null || "status" in answer) return answer;
+    const { node, pod } = answer.principal;
+    return node !== null || pod === null
+      ? answer
+      : { principal: { ...answer.principal, node: nodeOfPod(pod) } };
+  };
+  return {
+    check(request): GateAnswer | Promise<GateAnswer> {
+      const answer = gate.check(request);
+      return answer instanceof Promise ? answer.then(complete) : complete(answer);
+    },
+  };
+}
+
+/** Null also for another pod of that name: a token may outlive the pod that it was made for. */
+function nodeOf({ namespace, name, uid }: PrincipalPod, watch: SpeakingOptions["watch"]): string | null {
+  const pod = watch.pod(namespace, name);
+  const node = pod?.metadata.uid === uid ? pod.spec?.["nodeName"] : undefined;
+  return typeof node === "string" ? node : null;
+}
+
+function spokenFor(policy: SpeakerPolicy, principal: Principal | null, source: string | null): SpokenFor {
+  const speaker = principal === null ? null : policy.speakerOf(principal);
+  if (speaker === null) {
+    const user = principal?.user ?? "the sender";
+    return {
+      refused: `${user} must have a token that is bound to a pod on a node, or be named in aggregator.speakers`,
+    };
+  }
+  if (source !== null && !maySendAs(speaker, source))
+    return { refused: `${speakerText(speaker)} must not send as ${source}: it speaks for its own node only` };
+  return { speaker: speakerText(speaker) };
+}
