@@ -10,6 +10,7 @@ import {
   type SettingsOf,
 } from "@isochrone/runtime";
 import { METHODS, type Method } from "@isochrone/telemetry";
+import { DECLARATION_SETTINGS } from "./declaration-settings.ts";
 import { ACCESS_RULES, ACCESS_SETTINGS } from "./http/access-settings.ts";
 import { INTAKE_RULES, INTAKE_SETTINGS } from "./intake/intake-settings.ts";
 import { PROBING_RULES, PROBING_SETTINGS } from "./probing-settings.ts";
@@ -150,6 +151,7 @@ export const aggregatorSettings = section(
     ...INTAKE_SETTINGS,
     ...REPLICATION_SETTINGS,
     ...ACCESS_SETTINGS,
+    ...DECLARATION_SETTINGS,
     bandwidthResource: text({
       default: "network.aware.com/bandwidth",
       pattern: /[a-z0-9.-]+\/[A-Za-z0-9._-]+/,

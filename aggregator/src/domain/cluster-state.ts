@@ -1,4 +1,4 @@
-import type { RoutingScope } from "@isochrone/topology";
+import type { DeclaredChannel, RoutingScope } from "@isochrone/topology";
 
 /** A node as its object says. */
 export interface NodeState {
@@ -30,17 +30,6 @@ export interface PodState extends NamespacedName {
   /** Limits of its traffic that its annotations set for the CNI, bits per second; absent: none. */
   readonly ingressLimitBitsPerSecond?: number;
   readonly egressLimitBitsPerSecond?: number;
-}
-
-/** What the user declared that a workload needs of another one. */
-export interface DeclaredChannel {
-  readonly source: NamespacedName;
-  readonly target: NamespacedName;
-  readonly priority: number | null;
-  readonly maxNetworkCost: number | null;
-  readonly minBandwidthBitsPerSecond: number | null;
-  /** Type of the relationship, such as HTTPRoute; absent: none was declared. */
-  readonly relationshipType?: string;
 }
 
 /** A workload object, with or without pods. */
