@@ -266,8 +266,8 @@ const ATTEMPTS: readonly (readonly [string, () => KubernetesObject])[] = [
     () =>
       appGroup("evil", "between", [
         {
-          from: { name: "web", namespace: "shop" },
-          to: { name: "db", namespace: "shop" },
+          from: { name: "db", namespace: "shop" },
+          to: { name: "web", namespace: "shop" },
           maxNetworkCost: 0,
           minBandwidth: "1P",
         },

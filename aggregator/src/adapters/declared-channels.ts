@@ -33,10 +33,14 @@ export const MAX_CHANNELS_PER_OBJECT = 2_000;
 /** Told of what is left out, in words for whoever declared it. */
 export type OnRefused = (reason: DeclarationRefusal, rule: string, channels?: number) => void;
 
-/** Characters that must be read to know what the object declares. */
+/** Characters that are read to know what the object declares. */
 export function declaredCharacters({ metadata }: KubernetesObject): number {
-  const { [DEPENDENCIES_ANNOTATION]: calls, [CHANNELS_ANNOTATION]: channels } = metadata.annotations ?? {};
-  return (calls?.length ?? 0) + (channels?.length ?? 0);
+  const { [DEPENDENCIES_ANNOTATION]: calls = "", [CHANNELS_ANNOTATION]: channels = "" } =
+    metadata.annotations ?? {};
+  return [calls, channels].reduce(
+    (sum, { length }) => (length > MAX_CHANNELS_CHARACTERS ? sum : sum + length),
+    0,
+  );
 }
 
 /** Channels that a workload's annotation declares. */

@@ -1,12 +1,15 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { DeclarationRights, OWN_NAMESPACE_ONLY } from "@isochrone/topology";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { deploymentObject } from "../testing/cluster.ts";
+import { Tables } from "../domain/tables.ts";
+import { workflowSteps } from "../domain/workflows.ts";
+import { clusterState, deploymentObject } from "../testing/cluster.ts";
 import { DEPENDENCIES_ANNOTATION } from "./declared-channels.ts";
 import {
   DeclaredObjects,
   MAX_CHANNELS_PER_CLUSTER,
   MAX_CHANNELS_PER_NAMESPACE,
+  MAX_CHARACTERS_PER_NAMESPACE,
   refusedDeclarationEvent,
   type RefusedDeclarations,
 } from "./declared-objects.ts";
@@ -126,5 +129,83 @@ describe("what objects declare", () => {
     declared.read([], bad);
     expect(told).toHaveLength(20);
     expect(declared.refused.get("unreadable")).toBe(50);
+  });
+});
+
+describe("25 Deployments of 0 replicas whose annotations are as large as the API server takes them", () => {
+  /** 17,000 callees, or as many as `characters` have room for. */
+  function flood(characters: number, namespace: (at: number) => string): KubernetesObject[] {
+    const entries: string[] = [];
+    for (let length = 2; length < characters - 20; length += entries.at(-1)!.length + 1)
+      entries.push(`{"name":"${entries.length.toString(36)}"}`);
+    const text = `[${entries.join(",")}]`;
+    return Array.from({ length: 25 }, (_, at) => {
+      const object = deploymentObject(namespace(at), `d${at}`, `w${at}`, { [DEPENDENCIES_ANNOTATION]: text });
+      return { ...object, spec: { ...object.spec, replicas: 0 } };
+    });
+  }
+
+  test("are not read at all beyond 200 KiB each", () => {
+    const parse = vi.spyOn(JSON, "parse");
+    expect(
+      declared.read(
+        [],
+        flood(256 * 1024, () => "evil"),
+      ),
+    ).toEqual([]);
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
+    expect(declared.refused.get("too_large")).toBe(25);
+  });
+
+  test("below that are no more than a namespace may declare, are read in part, and not again", () => {
+    const objects = flood(199 * 1024, () => "evil");
+    const parse = vi.spyOn(JSON, "parse");
+    const good = caller("good", "web", callees(3));
+    const first = declared.read([], [...objects, good]);
+    expect(first).toHaveLength(MAX_CHANNELS_PER_NAMESPACE + 3);
+    const characters = parse.mock.calls.reduce((sum, [text]) => sum + text.length, 0);
+    expect(characters).toBeLessThanOrEqual(MAX_CHARACTERS_PER_NAMESPACE);
+    parse.mockClear();
+    for (let build = 0; build < 10; build++)
+      declared.read(
+        [],
+        [...objects, good].map((object) => ({ ...object, status: { observedGeneration: build } })),
+      );
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
+    expect([...declared.refused.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(20_000);
+    // Named for those who look, and not 25 times a build.
+    expect(told).toHaveLength(20);
+  });
+
+  test("in as many namespaces are no more than a cluster may have", () => {
+    const channels = declared.read(
+      [],
+      flood(199 * 1024, (at) => `evil-${at}`),
+    );
+    expect(channels.length).toBeLessThanOrEqual(MAX_CHANNELS_PER_CLUSTER);
+  });
+
+  test("make graphs of bounded size, in steps between which others have their turn", () => {
+    const objects = flood(199 * 1024, () => "evil");
+    const channels = declared.read([], objects);
+    const workloads = objects.map(({ metadata: { name } }) => ({
+      namespace: "evil",
+      name,
+      kind: "Deployment",
+      workflow: { namespace: "evil", name: "flow" },
+    }));
+    const tables = new Tables(
+      { windowMs: 30_000, paneMs: 2_000, panes: 15, fastPanes: 3 },
+      { maxLinks: 10, maxChannels: 10, maxPods: 10 },
+    );
+    const cluster = clusterState({ workloads, declared: channels });
+    const steps = workflowSteps(tables, cluster, { version: 1, nowMs: 0 }, "full");
+    let turns = 0;
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) turns++;
+    expect(turns).toBeGreaterThan((2 * MAX_CHANNELS_PER_NAMESPACE) / 600);
+    expect(JSON.stringify(step.value).length).toBeLessThan(4 * 1024 * 1024);
   });
 });
