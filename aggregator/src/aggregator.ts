@@ -10,9 +10,10 @@ import {
   type ListenAddress,
   type Readiness,
 } from "@isochrone/runtime/http";
-import { STALE_AFTER_WINDOWS } from "@isochrone/topology";
+import { DeclarationRights, STALE_AFTER_WINDOWS } from "@isochrone/topology";
 import { CoordinateWorker } from "./adapters/coordinate-worker.ts";
 import { certificateEnd } from "./adapters/certificate-end.ts";
+import { refusedDeclarationEvent } from "./adapters/declared-objects.ts";
 import { HttpDecisions } from "./adapters/http-decisions.ts";
 import { PodProbeAddresses } from "./adapters/pod-probe-addresses.ts";
 import { StoreClusterWatch } from "./adapters/store-cluster-watch.ts";
@@ -94,7 +95,16 @@ class RunningAggregator implements Aggregator {
     this.#deps = deps;
     this.#epoch = Math.floor(random.next() * 2 ** 48).toString(36) + Math.floor(clock.now()).toString(36);
     const { bandwidthResource, istioRouting } = config;
-    this.#watch = new StoreClusterWatch({ ...deps, bandwidthResource, istioRouting });
+    this.#watch = new StoreClusterWatch({
+      ...deps,
+      bandwidthResource,
+      istioRouting,
+      declarationRights: DeclarationRights.of(config.declareFor),
+      onRefusedDeclarations: (object, refused) => {
+        // One voice is enough for what all replicas see.
+        if (leadership.isLeader()) this.#recorder.event(object, refusedDeclarationEvent(refused));
+      },
+    });
     this.#tables = new Tables(shapeOf(config), config, costMethodsOf(config));
     this.#speaking = createSpeaking({
       rules: config.speakers,
@@ -158,6 +168,7 @@ class RunningAggregator implements Aggregator {
       tables: this.#tables,
       graphAgeMs: () => (this.#keeper.newest === null ? null : clock.now() - this.#keeper.newest.builtAtMs),
       eventClients: () => this.#events.clients,
+      refusedDeclarations: () => this.#watch.refusedDeclarations(),
     });
     this.#writers = this.#createWriters(leadership);
     this.#builder = periodic({

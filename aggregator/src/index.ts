@@ -8,7 +8,6 @@ export { DEPENDENCIES_ANNOTATION } from "./adapters/declared-channels.ts";
 export { EMPTY_CLUSTER } from "./domain/cluster-state.ts";
 export type {
   ClusterState,
-  DeclaredChannel,
   NamespacedName,
   NodeState,
   PodState,

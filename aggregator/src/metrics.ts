@@ -13,6 +13,8 @@ export interface MetricSources {
   /** Age of the newest graph, ms; null before the first one. */
   readonly graphAgeMs: () => number | null;
   readonly eventClients: () => number;
+  /** Declared channels that are left out, by reason. */
+  readonly refusedDeclarations: () => ReadonlyMap<string, number>;
 }
 
 /** Those that are told, not read. */
@@ -28,6 +30,7 @@ export function createAggregatorMetrics(registry: Registry, sources: MetricSourc
   const registers = [registry];
   registerCounts(registry, sources.intake);
   registerSizes(registry, sources);
+  registerRefusedDeclarations(registry, sources);
   return {
     buildSeconds: new Histogram({
       name: "isochrone_aggregator_build_duration_seconds",
@@ -131,6 +134,18 @@ function labelled(
     collect(): void {
       metric.reset();
       for (const [reason, count] of Object.entries(counts[field])) metric.inc({ reason }, count);
+    },
+  });
+}
+
+function registerRefusedDeclarations(registry: Registry, { refusedDeclarations }: MetricSources): void {
+  const metric = new Gauge({
+    name: "isochrone_aggregator_declarations_refused",
+    help: "Declared channels that are left out now, for what they name or because there are too many; what isn't read counts as one.",
+    labelNames: ["reason"],
+    registers: [registry],
+    collect(): void {
+      for (const [reason, count] of refusedDeclarations()) metric.set({ reason }, count);
     },
   });
 }

@@ -11,6 +11,7 @@ import {
 } from "@isochrone/runtime";
 import { METHODS, type Method } from "@isochrone/telemetry";
 import { speakersMistake } from "./domain/speakers/policy.ts";
+import { DECLARATION_SETTINGS } from "./declaration-settings.ts";
 import { ACCESS_RULES, ACCESS_SETTINGS } from "./http/access-settings.ts";
 import { INTAKE_RULES, INTAKE_SETTINGS } from "./intake/intake-settings.ts";
 import { PROBING_RULES, PROBING_SETTINGS } from "./probing-settings.ts";
@@ -158,6 +159,7 @@ export const aggregatorSettings = section(
     ...INTAKE_SETTINGS,
     ...REPLICATION_SETTINGS,
     ...ACCESS_SETTINGS,
+    ...DECLARATION_SETTINGS,
     bandwidthResource: text({
       default: "network.aware.com/bandwidth",
       pattern: /[a-z0-9.-]+\/[A-Za-z0-9._-]+/,

@@ -1,7 +1,12 @@
 // What AppGroups and annotations of any shape come to: channels that can be read, and one word on what can't.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { describe, expect, test } from "vitest";
-import { channelsOfAnnotation, channelsOfAppGroup, DEPENDENCIES_ANNOTATION } from "./declared-channels.ts";
+import {
+  channelsOfAnnotation,
+  channelsOfAppGroup,
+  DEPENDENCIES_ANNOTATION,
+  MAX_CHANNELS_PER_OBJECT,
+} from "./declared-channels.ts";
 
 const COUNT = 10_000;
 
@@ -21,19 +26,19 @@ const entry = (name: string, ...on: string[]): object => ({
 
 function read(spec: unknown): { channels: string[]; rules: Set<string> } {
   const rules = new Set<string>();
-  const channels = channelsOfAppGroup(appGroup(spec), (_, rule) => rules.add(rule));
+  const channels = channelsOfAppGroup(appGroup(spec), (_reason, rule) => rules.add(rule));
   return { channels: channels.map(({ source, target }) => `${source.name} -> ${target.name}`), rules };
 }
 
 describe("a hostile AppGroup", () => {
-  test("of 10,000 workloads in a circle has 10,000 channels", () => {
+  test("of 10,000 workloads in a circle has as many channels as one object may declare, and is told so once", () => {
     const workloads = Array.from({ length: COUNT }, (_, index) =>
       entry(`w${index}`, `w${(index + 1) % COUNT}`),
     );
     const { channels, rules } = read({ workloads });
-    expect(channels).toHaveLength(COUNT);
-    expect(channels.at(-1)).toBe("w9999 -> w0");
-    expect(rules.size).toBe(0);
+    expect(channels).toHaveLength(MAX_CHANNELS_PER_OBJECT);
+    expect(channels.at(-1)).toBe("w1999 -> w2000");
+    expect([...rules]).toEqual(["an object may declare at most 2000 channels, got 10000"]);
   });
 
   test("may depend on itself, and on what isn't there: that is a channel to a workload that nobody has seen", () => {
@@ -87,7 +92,58 @@ test.each(["{", "7", "null", '{"name": "b"}', "[".repeat(100_000)])(
       kind: "Deployment",
       metadata: { namespace: "shop", name: "a", annotations: { [DEPENDENCIES_ANNOTATION]: text } },
     };
-    expect(channelsOfAnnotation(object, (_, rule) => rules.push(rule))).toEqual([]);
+    expect(channelsOfAnnotation(object, (_reason, rule) => rules.push(rule))).toEqual([]);
     expect(rules).toEqual([`${DEPENDENCIES_ANNOTATION} must be a JSON list`]);
   },
 );
+
+describe("an annotation", () => {
+  const deployment = (text: string): KubernetesObject => ({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { namespace: "shop", name: "web", annotations: { [DEPENDENCIES_ANNOTATION]: text } },
+  });
+  const readText = (text: string): { channels: unknown[]; refused: string[] } => {
+    const refused: string[] = [];
+    const channels = channelsOfAnnotation(deployment(text), (reason) => refused.push(reason));
+    return { channels, refused };
+  };
+
+  test("that is longer than what is read isn't parsed", () => {
+    const text = JSON.stringify([{ name: "db" }]) + " ".repeat(200 * 1024);
+    expect(readText(text)).toEqual({ channels: [], refused: ["too_large"] });
+  });
+
+  test.each(["DB", "-db", "db\u001b]0;owned\u0007", "a/b", "x".repeat(254)])(
+    "names no workload that Kubernetes could not have: %j",
+    (name) => {
+      expect(readText(JSON.stringify([{ name }, { name: "db" }]))).toMatchObject({
+        channels: [{ target: { name: "db" } }],
+        refused: ["bad_name"],
+      });
+    },
+  );
+
+  test("has no figure that is larger than anything needs, and none that is no finite amount", () => {
+    const huge = '[{"name": "db", "priority": 1e12, "maxNetworkCost": 1e300, "minBandwidth": "9P"}]';
+    expect(readText(huge).channels).toMatchObject([
+      { priority: 1e6, maxNetworkCost: 1e6, minBandwidthBitsPerSecond: 1e15 },
+    ]);
+    const none = '[{"name": "db", "priority": 1e999, "maxNetworkCost": -1, "minBandwidth": "1e99"}]';
+    expect(readText(none).channels).toMatchObject([
+      { priority: null, maxNetworkCost: null, minBandwidthBitsPerSecond: null },
+    ]);
+  });
+
+  test("has no type that is too long or would steer a terminal", () => {
+    const entries = ["x".repeat(129), "a\u001b[2J", "\u202eetuoR", "HTTPRoute"].map((type) => ({
+      name: "db",
+      type,
+    }));
+    expect(
+      readText(JSON.stringify(entries)).channels.map(
+        (each) => (each as { relationshipType?: string }).relationshipType,
+      ),
+    ).toEqual([undefined, undefined, undefined, "HTTPRoute"]);
+  });
+});

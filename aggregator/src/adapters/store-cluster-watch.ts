@@ -15,20 +15,19 @@ import {
   type KubernetesObject,
 } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
+import { OWN_NAMESPACE_ONLY, type DeclarationRefusal, type DeclarationRights } from "@isochrone/topology";
 import { declaredBandwidth, trimmedWithAdvertisement } from "../bandwidth-resource/node-status.ts";
 import {
   EMPTY_CLUSTER,
   type ClusterNodes,
   type ClusterState,
-  type DeclaredChannel,
   type NamespacedName,
   type NodeState,
   type PodState,
   type WorkloadState,
 } from "../domain/cluster-state.ts";
-import { isGenerated } from "../observed-appgroups/resource.ts";
 import type { ClusterWatch } from "../ports.ts";
-import { channelsOfAnnotation, channelsOfAppGroup } from "./declared-channels.ts";
+import { DeclaredObjects, type OnRefusedDeclarations } from "./declared-objects.ts";
 import { trimmedDestinationRule } from "./istio-routing.ts";
 import { NodeIndex } from "./node-index.ts";
 import { PodIndex } from "./pod-index.ts";
@@ -67,6 +66,10 @@ export interface StoreClusterWatchOptions {
   readonly bandwidthResource?: string | null;
   /** Istio's DestinationRules say how traffic is spread, too. @default false */
   readonly istioRouting?: boolean;
+  /** For which other namespaces objects may declare channels. @default none */
+  readonly declarationRights?: DeclarationRights;
+  /** Told of objects that declare what is left out, beside the log. */
+  readonly onRefusedDeclarations?: OnRefusedDeclarations;
 }
 
 /** Follows a ClusterStore by informers, and reads anew only those of its objects that changed. */
@@ -77,12 +80,20 @@ export class StoreClusterWatch implements ClusterWatch {
   #state: ClusterState = EMPTY_CLUSTER;
   readonly #nodes = new NodeIndex((node) => this.#nodeState(node));
   readonly #podIndex = new PodIndex((pod) => this.#podState(pod));
+  readonly #declared: DeclaredObjects;
   #workloads: Pick<ClusterState, "workloads" | "declared" | "routing"> | null = null;
   readonly #podListeners: ((change: InformerChange) => void)[] = [];
   #pods: readonly KubernetesObject[] | null = null;
 
   constructor(options: StoreClusterWatchOptions) {
     this.#options = options;
+    const { declarationRights = OWN_NAMESPACE_ONLY, onRefusedDeclarations, logger } = options;
+    this.#declared = new DeclaredObjects(declarationRights, (object, refused) => {
+      const { kind, metadata } = object;
+      const subject = `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
+      logger.warnOnce(`declared:${subject}`, "declared channels left out", { subject, ...refused });
+      onRefusedDeclarations?.(object, refused);
+    });
   }
 
   async start(): Promise<void> {
@@ -140,6 +151,11 @@ export class StoreClusterWatch implements ClusterWatch {
     return this.#synced.has("appGroup") ? this.#items("appGroup") : null;
   }
 
+  /** Declared channels that are left out, by reason. */
+  refusedDeclarations(): ReadonlyMap<DeclarationRefusal, number> {
+    return this.#declared.refused;
+  }
+
   /** All workload objects as they are. */
   workloadObjects(): readonly KubernetesObject[] {
     return WORKLOAD_KINDS.flatMap((kind) => this.#items(kind));
@@ -188,7 +204,7 @@ export class StoreClusterWatch implements ClusterWatch {
     const objects = this.workloadObjects();
     return {
       workloads: objects.map(workloadState),
-      declared: this.#declared(),
+      declared: this.#declared.read(this.#items("appGroup"), objects),
       routing: routingOfWorkloads(this.#items("service"), objects, this.#items("destinationRule")),
     };
   }
@@ -218,24 +234,6 @@ export class StoreClusterWatch implements ClusterWatch {
       ...(egress === null ? {} : { egressLimitBitsPerSecond: egress }),
       ...(MESH_PROXY_LABELS.some((label) => view.labels[label] !== undefined) ? { isMeshProxy: true } : {}),
     };
-  }
-
-  /** A declaration by an AppGroup and one by annotation of the same pair: the annotation, nearer to the workload, wins. */
-  #declared(): DeclaredChannel[] {
-    const unreadable = (object: KubernetesObject, rule: string): void => {
-      const { kind, metadata } = object;
-      const subject = `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
-      this.#options.logger.warnOnce(`declared:${subject}`, "declared channel left out", { subject, rule });
-    };
-    return [
-      // A generated AppGroup says what was observed: taken for a declaration it would confirm itself for ever.
-      ...this.#items("appGroup")
-        .filter((object) => !isGenerated(object))
-        .flatMap((object) => channelsOfAppGroup(object, unreadable)),
-      ...WORKLOAD_KINDS.flatMap((kind) => this.#items(kind)).flatMap((object) =>
-        channelsOfAnnotation(object, unreadable),
-      ),
-    ];
   }
 }
 

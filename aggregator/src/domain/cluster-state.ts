@@ -1,4 +1,4 @@
-import type { RoutingScope } from "@isochrone/topology";
+import type { DeclaredChannel, RoutingScope } from "@isochrone/topology";
 
 /** A node as its object says. */
 export interface NodeState {
@@ -32,17 +32,6 @@ export interface PodState extends NamespacedName {
   readonly egressLimitBitsPerSecond?: number;
   /** A waypoint or gateway that a mesh's control plane made; absent: it is none. */
   readonly isMeshProxy?: true;
-}
-
-/** What the user declared that a workload needs of another one. */
-export interface DeclaredChannel {
-  readonly source: NamespacedName;
-  readonly target: NamespacedName;
-  readonly priority: number | null;
-  readonly maxNetworkCost: number | null;
-  readonly minBandwidthBitsPerSecond: number | null;
-  /** Type of the relationship, such as HTTPRoute; absent: none was declared. */
-  readonly relationshipType?: string;
 }
 
 /** A workload object, with or without pods. */

@@ -250,3 +250,63 @@ describe("workflows", () => {
     ]);
   });
 });
+
+describe("what a namespace declares of its channels to another one", () => {
+  const workloads = [
+    workload("evil", "w", "own"),
+    workload("shop", "web", "checkout"),
+    workload("shop", "db", "checkout"),
+  ];
+  const pods = [pod("shop", "web-1", "web", "checkout"), pod("evil", "w-1", "w", "own")];
+  const demands = {
+    priority: 1e6,
+    maxNetworkCost: 0,
+    minBandwidthBitsPerSecond: 1e15,
+    relationshipType: "HTTPRoute",
+  };
+  const asked = {
+    source: { namespace: "evil", name: "w" },
+    target: { namespace: "shop", name: "web" },
+    ...demands,
+  };
+  const graphOf = (graphs: readonly WorkflowGraphSnapshot[], name: string) =>
+    graphs.find((graph) => graph.name === name);
+
+  test("leaves the other one's workflow as it is, and is in its own with what it demands", () => {
+    const declared = [asked, { ...asked, source: { namespace: "evil", name: "ghost" } }];
+    const without = build({ workloads, pods });
+    const graphs = build({ workloads, pods, declared });
+    expect(graphOf(graphs, "checkout")).toEqual(graphOf(without, "checkout"));
+    expect(graphOf(graphs, "own")!.channels).toMatchObject([{ source: "w", target: "web", ...demands }]);
+    // A workload that nobody has seen is the declarer's, not the far end's.
+    expect(edges(graphOf(graphs, "evil"))).toEqual(["ghost -> web"]);
+  });
+
+  test("demands nothing on the far side of a channel that carries traffic", () => {
+    traffic("evil/w", "shop/web");
+    const without = build({ workloads, pods });
+    const graphs = build({ workloads, pods, declared: [asked] });
+    expect(edges(graphOf(graphs, "checkout"))).toEqual(["w -> web"]);
+    expect(graphOf(graphs, "checkout")).toEqual(graphOf(without, "checkout"));
+    expect(graphOf(graphs, "own")!.channels).toMatchObject([{ requestsPerSecond: 10, ...demands }]);
+  });
+
+  test("binds the other one by what that agreed to", () => {
+    const agreed = { priority: 3, maxNetworkCost: 40, minBandwidthBitsPerSecond: null };
+    const graphs = build({ workloads, pods, declared: [{ ...asked, agreed }] });
+    expect(graphOf(graphs, "checkout")!.channels).toMatchObject([{ source: "w", target: "web", ...agreed }]);
+    expect(graphOf(graphs, "checkout")!.channels[0]).not.toHaveProperty("relationshipType");
+    expect(graphOf(graphs, "own")!.channels).toMatchObject([demands]);
+  });
+
+  test("brings no more far pods into its graphs than it may have, however many workflows it makes", () => {
+    const many = Array.from({ length: 1_000 }, (_, at) => pod("shop", `web-${at}`, "web", "checkout"));
+    const own = Array.from({ length: 80 }, (_, at) => workload("evil", `w${at}`, `flow-${at}`));
+    const declared = own.map(({ namespace, name }) => ({ ...asked, source: { namespace, name } }));
+    const graphs = build({ workloads: [...workloads, ...own], pods: many, declared });
+    const far = graphs
+      .filter(({ namespace }) => namespace === "evil")
+      .flatMap((graph) => graph.workloads.flatMap((each) => each.pods));
+    expect(far).toHaveLength(50_000);
+  });
+});

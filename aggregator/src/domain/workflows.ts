@@ -1,15 +1,16 @@
-import type { Channel, PodPlacement, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
+import type {
+  Channel,
+  ChannelDemands,
+  DeclaredChannel,
+  PodPlacement,
+  WorkflowGraphSnapshot,
+  Workload,
+} from "@isochrone/topology";
 import { UNKNOWN_WORKLOAD } from "./bind-traffic.ts";
 import type { ChannelKey, ChannelRates } from "./channels.ts";
 import { compareText } from "./compare.ts";
 import { ageSeconds, rfc3339, type GraphStamp } from "./cluster-graph.ts";
-import {
-  fullName,
-  type ClusterState,
-  type DeclaredChannel,
-  type NamespacedName,
-  type PodState,
-} from "./cluster-state.ts";
+import { fullName, type ClusterState, type NamespacedName, type PodState } from "./cluster-state.ts";
 import type { Figures } from "./figures.ts";
 import { podEntryOnNode } from "./speakers/authority.ts";
 import { allSteps } from "./steps.ts";
@@ -33,10 +34,18 @@ interface Edge {
   declared: DeclaredChannel | null;
 }
 
+/** An edge as one workflow has it. */
+interface View {
+  readonly workflow: NamespacedName;
+  readonly edge: Edge;
+  /** What binds the pods of this workflow; null: nothing was declared that does. */
+  readonly demands: ChannelDemands | null;
+}
+
 interface Draft {
   readonly id: NamespacedName;
   readonly members: Map<string, Member>;
-  readonly edges: Edge[];
+  readonly edges: View[];
 }
 
 /** Channels or pods between two steps: a few milliseconds' work. */
@@ -64,17 +73,24 @@ export function* workflowSteps(
   const drafts = new Map<string, Draft>();
   for (const member of members.values()) if (member.workflow !== null) join(drafts, member.workflow, member);
   yield;
+  const room = new FarPods();
+  let untilStep = ITEMS_PER_STEP;
   for (const edge of yield* edgeSteps(tables, cluster, members, stamp.nowMs, window)) {
-    for (const workflow of workflowsOf(edge)) {
+    for (const view of viewsOf(edge)) {
+      const { workflow } = view;
+      if (!room.admits(view, drafts.get(fullName(workflow)))) continue;
       join(drafts, workflow, edge.source);
-      join(drafts, workflow, edge.target).edges.push(edge);
+      join(drafts, workflow, edge.target).edges.push(view);
     }
+    if (--untilStep > 0) continue;
+    untilStep = ITEMS_PER_STEP;
+    yield;
   }
   const sorted = [...drafts.values()].sort(
     (a, b) => compareText(a.id.namespace, b.id.namespace) || compareText(a.id.name, b.id.name),
   );
   const graphs: WorkflowGraphSnapshot[] = [];
-  let untilStep = 0;
+  untilStep = 0;
   for (const draft of sorted) {
     if (untilStep <= 0) {
       untilStep = ITEMS_PER_STEP;
@@ -140,7 +156,12 @@ function* edgeSteps(
     const source = { namespace: key.sourceNamespace, name: key.source };
     edge(source, { namespace: key.targetNamespace, name: key.target }).rates = rates;
   }
-  for (const declared of cluster.declared) edge(declared.source, declared.target).declared = declared;
+  for (const declared of cluster.declared) {
+    edge(declared.source, declared.target).declared = declared;
+    if (--untilStep > 0) continue;
+    untilStep = ITEMS_PER_STEP;
+    yield;
+  }
   return edges.values();
 }
 
@@ -172,10 +193,48 @@ function memberOf(members: Map<string, Member>, id: NamespacedName): Member {
   return member;
 }
 
-function workflowsOf({ source, target }: Edge): NamespacedName[] {
-  const own = source.workflow ?? target.workflow ?? { namespace: source.namespace, name: source.namespace };
-  const other = target.workflow ?? own;
-  return fullName(own) === fullName(other) ? [own] : [own, other];
+/**
+ * A channel between two workflows is part of both, with its far end. What a namespace declares binds its own pods: workflows of another one
+ * have the channel without demands, and only if there is traffic; or with those that this other namespace agreed to.
+ */
+function viewsOf(edge: Edge): View[] {
+  const { source, target, rates, declared } = edge;
+  const home = { namespace: source.namespace, name: source.namespace };
+  if (declared === null || source.namespace === target.namespace) {
+    const own = source.workflow ?? target.workflow ?? home;
+    const other = target.workflow ?? own;
+    const workflows = fullName(own) === fullName(other) ? [own] : [own, other];
+    return workflows.map((workflow) => ({ workflow, edge, demands: declared }));
+  }
+  const { agreed = null } = declared;
+  const own = { workflow: source.workflow ?? home, edge, demands: declared };
+  const isFarSeen = target.workflow !== null && (rates !== null || agreed !== null);
+  return isFarSeen ? [own, { workflow: target.workflow, edge, demands: agreed }] : [own];
+}
+
+/** Pods of other workflows that one namespace may have in its graphs for channels that it declares and that carry nothing. */
+const MAX_FAR_PODS_PER_NAMESPACE = 50_000;
+
+/** Without a bound a thousand empty workflows that each declare a channel to a workload of a thousand pods would be a million of them. */
+class FarPods {
+  readonly #byNamespace = new Map<string, number>();
+
+  admits({ workflow, edge }: View, draft: Draft | undefined): boolean {
+    if (edge.rates !== null) return true;
+    const { namespace } = workflow;
+    const far = [edge.source, edge.target].filter(
+      (member) => !isOf(member, workflow) && draft?.members.has(fullName(member)) !== true,
+    );
+    const before = this.#byNamespace.get(namespace) ?? 0;
+    const after = far.reduce((sum, { pods }) => sum + pods.length, before);
+    if (after > before && after > MAX_FAR_PODS_PER_NAMESPACE) return false;
+    this.#byNamespace.set(namespace, after);
+    return true;
+  }
+}
+
+function isOf(member: Member, workflow: NamespacedName): boolean {
+  return member.workflow !== null && fullName(member.workflow) === fullName(workflow);
 }
 
 function join(drafts: Map<string, Draft>, workflow: NamespacedName, member: Member): Draft {
@@ -204,9 +263,9 @@ function finish(
     name: draft.id.name,
     workloads: members.map((member) => buildWorkload(member, label(member), tables, stamp.nowMs, window)),
     channels: draft.edges
-      .map((edge) => ({
-        ...buildChannel(edge, label(edge.source), label(edge.target), stamp.nowMs, tables.figures),
-        ...routing.get(edge.target),
+      .map((view) => ({
+        ...buildChannel(view, label(view.edge.source), label(view.edge.target), stamp.nowMs, tables.figures),
+        ...routing.get(view.edge.target),
       }))
       .sort((a, b) => compareText(a.source, b.source) || compareText(a.target, b.target)),
   };
@@ -287,9 +346,15 @@ const NO_RATES = { bytesPerSecond: null, requestsPerSecond: null, errorRatio: nu
 /** What a channel that is observed only has of declarations. */
 const NO_NEEDS = { priority: null, maxNetworkCost: null, minBandwidthBitsPerSecond: null };
 
-function buildChannel(edge: Edge, source: string, target: string, nowMs: number, figures: Figures): Channel {
+function buildChannel(
+  { edge, demands }: View,
+  source: string,
+  target: string,
+  nowMs: number,
+  figures: Figures,
+): Channel {
   const { bytesPerSecond, requestsPerSecond, errorRatio, newestMs } = edge.rates ?? NO_RATES;
-  const { priority, maxNetworkCost, minBandwidthBitsPerSecond } = edge.declared ?? NO_NEEDS;
+  const { priority, maxNetworkCost, minBandwidthBitsPerSecond } = demands ?? NO_NEEDS;
   return {
     source,
     target,
@@ -299,9 +364,7 @@ function buildChannel(edge: Edge, source: string, target: string, nowMs: number,
     priority: figures.of(priority),
     maxNetworkCost: figures.of(maxNetworkCost),
     minBandwidthBitsPerSecond: figures.of(minBandwidthBitsPerSecond),
-    ...(edge.declared?.relationshipType === undefined
-      ? {}
-      : { relationshipType: edge.declared.relationshipType }),
+    ...(demands?.relationshipType === undefined ? {} : { relationshipType: demands.relationshipType }),
     origin: edge.rates === null ? "declared" : "observed",
     ageSeconds: ageSeconds(newestMs, nowMs),
   };

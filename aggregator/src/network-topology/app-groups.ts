@@ -7,6 +7,9 @@ import {
   parseMemoryBytes,
   type KubernetesObject,
 } from "@isochrone/kubernetes";
+import { fairLimit, MAX_DECLARED_BANDWIDTH } from "@isochrone/topology";
+import { MAX_CHANNELS_PER_OBJECT } from "../adapters/declared-channels.ts";
+import { MAX_CHANNELS_PER_CLUSTER, MAX_CHANNELS_PER_NAMESPACE } from "../adapters/declared-objects.ts";
 import type { PlacedPod, Requirement } from "../domain/network-topology/allocated-bandwidth.ts";
 
 /**
@@ -27,18 +30,35 @@ export function placedPods(pods: readonly KubernetesObject[]): PlacedPod[] {
   });
 }
 
-/** The dependencies of AppGroups that need bandwidth. Those that can't be read need none. */
+/**
+ * The dependencies of AppGroups that need bandwidth. Those that can't be read need none, and there are no more of one object, one namespace
+ * and all together than of declared channels.
+ */
 export function requirementsOf(appGroups: readonly KubernetesObject[]): Requirement[] {
-  return appGroups.flatMap((appGroup) => {
-    const { namespace = "default", name } = appGroup.metadata;
-    return looseList(appGroup.spec?.["workloads"]).flatMap(({ workload, dependencies }) => {
-      const selector = looseText(looseFields(workload)["selector"]);
-      return looseList(dependencies).flatMap((dependency) => {
-        const dependencySelector = looseText(looseFields(dependency["workload"])["selector"]);
-        const minBitsPerSecond = amountOrNull(dependency["minBandwidth"], parseMemoryBytes) ?? 0;
-        if (selector === "" || dependencySelector === "" || minBitsPerSecond === 0) return [];
-        return [{ namespace, appGroup: name, selector, dependencySelector, minBitsPerSecond }];
-      });
-    });
-  });
+  const byNamespace = [...Map.groupBy(appGroups, ({ metadata }) => metadata.namespace ?? "default").values()];
+  const wanted = byNamespace.map((groups) =>
+    groups.flatMap(requirementsOfOne).slice(0, MAX_CHANNELS_PER_NAMESPACE),
+  );
+  const limit = fairLimit(
+    wanted.map(({ length }) => length),
+    MAX_CHANNELS_PER_CLUSTER,
+  );
+  return wanted.flatMap((requirements) => requirements.slice(0, limit));
+}
+
+function requirementsOfOne({ metadata, spec }: KubernetesObject): Requirement[] {
+  const { namespace = "default", name: appGroup } = metadata;
+  const found: Requirement[] = [];
+  for (const { workload, dependencies } of looseList(spec?.["workloads"])) {
+    const selector = looseText(looseFields(workload)["selector"]);
+    for (const dependency of looseList(dependencies)) {
+      if (found.length >= MAX_CHANNELS_PER_OBJECT) return found;
+      const dependencySelector = looseText(looseFields(dependency["workload"])["selector"]);
+      const asked = amountOrNull(dependency["minBandwidth"], parseMemoryBytes) ?? 0;
+      if (selector === "" || dependencySelector === "" || asked === 0) continue;
+      const minBitsPerSecond = Math.min(asked, MAX_DECLARED_BANDWIDTH);
+      found.push({ namespace, appGroup, selector, dependencySelector, minBitsPerSecond });
+    }
+  }
+  return found;
 }

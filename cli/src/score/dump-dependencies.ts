@@ -1,5 +1,6 @@
 // What workloads of a dump declare of the workloads that they call: the annotation that the aggregator reads too (docs/appgroup.md).
 import { parseQuantity } from "@isochrone/placement";
+import { boundedDemands } from "@isochrone/topology";
 import type { Channel } from "@isochrone/topology";
 import { annotationsOf } from "./annotations.ts";
 import { isRecord, textOf } from "./read-objects.ts";
@@ -55,11 +56,16 @@ function needsOf(entry: Json, fail: Fail): DeclaredNeeds["needs"] {
   }
   const bandwidth = minBandwidth === undefined ? undefined : parseQuantity(minBandwidth);
   if (bandwidth === null) throw fail("must give minBandwidth as a quantity", minBandwidth);
-  const relationshipType = textOf(type);
+  const bounded = boundedDemands({
+    priority,
+    maxNetworkCost,
+    minBandwidthBitsPerSecond: bandwidth,
+    relationshipType: type,
+  });
   return {
-    ...(priority === undefined ? {} : { priority: priority as number }),
-    ...(maxNetworkCost === undefined ? {} : { maxNetworkCost: maxNetworkCost as number }),
-    ...(bandwidth === undefined ? {} : { minBandwidthBitsPerSecond: bandwidth }),
-    ...(relationshipType === null ? {} : { relationshipType }),
+    ...(priority === undefined ? {} : { priority: bounded.priority }),
+    ...(maxNetworkCost === undefined ? {} : { maxNetworkCost: bounded.maxNetworkCost }),
+    ...(bandwidth === undefined ? {} : { minBandwidthBitsPerSecond: bounded.minBandwidthBitsPerSecond }),
+    ...(bounded.relationshipType === undefined ? {} : { relationshipType: bounded.relationshipType }),
   };
 }

@@ -1,6 +1,6 @@
 // The workflow graph that a dump declares for one namespace: workloads and traffic by annotations, dependencies by AppGroups.
 import { parseQuantity } from "@isochrone/placement";
-import { WorkflowGraph } from "@isochrone/topology";
+import { boundedDemands, OWN_NAMESPACE_ONLY, WorkflowGraph } from "@isochrone/topology";
 import type { Channel, ReadTraffic, Workload } from "@isochrone/topology";
 import { workloadAnnotations } from "./annotations.ts";
 import { NO_TIME } from "./dump-cluster.ts";
@@ -113,7 +113,10 @@ function addPod(
   workloads.set(name, { ...workload, pods: [...workload.pods, { name: pod.name, node: nodeOf(pod) }] });
 }
 
-/** KEP-260: workloads are known by their pods' selector label, else by name; a dependency's limits are the channel's. */
+/**
+ * KEP-260: workloads are known by their pods' selector label, else by name; a dependency's limits are the channel's. As in the aggregator
+ * an AppGroup declares channels of its own namespace's workloads alone.
+ */
 function addDependencies(
   group: DumpObject,
   bySelector: ReadonlyMap<string, string>,
@@ -121,14 +124,22 @@ function addDependencies(
   channels: Map<string, Channel>,
 ): void {
   const entries = listOf(recordOf(group.json["spec"])["workloads"]).map(recordOf);
+  const namespaceOf = (reference: unknown): string =>
+    textOf(recordOf(reference)["namespace"]) ?? group.namespace;
   const nameOf = (reference: unknown): string | null => {
     const { name, selector } = recordOf(reference);
+    const namespace = namespaceOf(reference);
+    if (namespace !== group.namespace) {
+      const far = textOf(name) ?? textOf(selector);
+      return far === null ? null : `${namespace}/${far}`;
+    }
     const labelled = bySelector.get(textOf(selector) ?? "");
     if (labelled !== undefined) return labelled;
     const names = [textOf(name), textOf(selector)].filter((candidate) => candidate !== null);
     return names.find((candidate) => workloads.has(candidate)) ?? names[0] ?? null;
   };
   for (const [row, entry] of entries.entries()) {
+    if (!OWN_NAMESPACE_ONLY.mayDeclareFor(group.namespace, namespaceOf(entry["workload"]))) continue;
     const source = nameOf(entry["workload"]);
     for (const [column, dependency] of listOf(entry["dependencies"]).map(recordOf).entries()) {
       const target = nameOf(dependency["workload"]);
@@ -142,10 +153,15 @@ function addDependencies(
       if (minBandwidth !== null && bandwidth === null)
         throw group.fail([...at, "minBandwidth"], "must be a quantity", minBandwidth);
       const channel = channelOf(channels, source, target);
+      const { priority = null, relationshipType } = channel;
       channels.set(keyOf(source, target), {
         ...channel,
-        maxNetworkCost,
-        minBandwidthBitsPerSecond: bandwidth,
+        ...boundedDemands({
+          priority,
+          maxNetworkCost,
+          minBandwidthBitsPerSecond: bandwidth,
+          relationshipType,
+        }),
       });
     }
   }

@@ -171,6 +171,20 @@ describe("what makes a node infeasible", () => {
   });
 });
 
+test.each([
+  ["of another namespace's workload", "{name: p, namespace: shop}", "{name: q, namespace: shop}", "evil"],
+  ["to a workload of another namespace", "{name: p}", "{name: q, namespace: other}", "shop"],
+  ["that names a source elsewhere", "{name: p, namespace: other}", "{name: q}", "shop"],
+])("an AppGroup's demand of a channel %s rejects none of the pod's nodes", (_, source, target, namespace) => {
+  const group = `
+- apiVersion: appgroup.diktyo.x-k8s.io/v1alpha1
+  kind: AppGroup
+  metadata: {name: g, namespace: ${namespace}}
+  spec: {workloads: [{workload: ${source}, dependencies: [{workload: ${target}, maxNetworkCost: 0}]}]}
+`;
+  expect(run(dump("isochrone.dev/", group)).nodes).toEqual(run(dump("isochrone.dev/")).nodes);
+});
+
 test("a NetworkTopology gives costs between zones where no node carries any", () => {
   const zoned = (name: string, zone: string): string =>
     `{kind: Node, metadata: {name: ${name}, labels: {topology.kubernetes.io/region: r, topology.kubernetes.io/zone: ${zone}}}}`;

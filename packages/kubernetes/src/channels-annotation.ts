@@ -7,6 +7,9 @@ import { looseFields, looseText } from "./loose.ts";
  */
 export const CHANNELS_ANNOTATION = "isochrone.dev/channels";
 
+/** Longer texts are neither written nor read; the API server takes 256 KiB of all annotations of an object together. */
+export const MAX_CHANNELS_CHARACTERS = 200 * 1024;
+
 /** As an AppGroup's limit the largest is none: left out it would be 0 by upstream's schema. */
 export const NO_NETWORK_LIMIT = 10_000;
 
@@ -40,8 +43,9 @@ export function formatChannels(channels: readonly AnnotatedChannel[], namespace:
   );
 }
 
-/** What of the annotation can be read; null: it is no JSON list. Entries without both ends are left out. */
+/** What of the annotation can be read; null: it is no JSON list, or too long for one. Entries without both ends are left out. */
 export function parseChannels(text: string, namespace: string): AnnotatedChannel[] | null {
+  if (text.length > MAX_CHANNELS_CHARACTERS) return null;
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);

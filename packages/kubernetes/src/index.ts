@@ -15,6 +15,7 @@ export { issueCertificate, makeAuthority } from "./certificates/x509.ts";
 export {
   CHANNELS_ANNOTATION,
   formatChannels,
+  MAX_CHANNELS_CHARACTERS,
   NO_NETWORK_LIMIT,
   parseChannels,
 } from "./channels-annotation.ts";

@@ -29,6 +29,8 @@ export interface LastMove {
 
 /** More would be no moves of ours: one per workload is under way at most. */
 const MAX_RECORDS = 64;
+/** Of annotations that are read: so many records take less. */
+const MAX_CHARACTERS = 32 * 1024;
 
 /** The controller that will replace the pod, and that holds its move record; null for a bare pod. */
 export function moveOwnerOf(pod: KubernetesObject): (ObjectRef & { readonly uid: string }) | null {
@@ -64,7 +66,7 @@ export function readLastMove(owner: KubernetesObject): LastMove | null {
   if (!isPlainObject(fields)) return null;
   const atMs = timeOf(fields["at"]);
   const seconds = fields["coolDownSeconds"];
-  if (atMs === null || typeof seconds !== "number" || !(seconds >= 0)) return null;
+  if (atMs === null || typeof seconds !== "number" || !(seconds >= 0 && seconds < Infinity)) return null;
   return { atMs, coolDownMs: seconds * 1000 };
 }
 
@@ -148,7 +150,7 @@ function timeOf(value: unknown): number | null {
 
 function jsonOf(text: string | undefined): unknown {
   try {
-    return text === undefined ? null : JSON.parse(text);
+    return text === undefined || text.length > MAX_CHARACTERS ? null : JSON.parse(text);
   } catch {
     return null;
   }

@@ -29,6 +29,25 @@ export type {
   UnknownCost,
   UnknownReason,
 } from "./cost.ts";
+export {
+  boundedDemands,
+  DECLARATION_REFUSALS,
+  DECLARATION_RIGHT,
+  DeclarationRights,
+  fairLimit,
+  isWorkloadName,
+  MAX_DECLARED_BANDWIDTH,
+  OWN_NAMESPACE_ONLY,
+  resolveDeclarations,
+} from "./declarations.ts";
+export type {
+  ChannelDeclaration,
+  ChannelDemands,
+  DeclarationRefusal,
+  DeclaredChannel,
+  DeclaredWorkload,
+  ResolvedDeclarations,
+} from "./declarations.ts";
 export { declaredAreaCosts, readNetworkTopology } from "./declared-costs.ts";
 export type { ReadNetworkTopology } from "./declared-costs.ts";
 export { NETWORK_TOPOLOGY_KEYS, networkTopologyWeights } from "./network-topology.ts";

@@ -210,7 +210,9 @@ export const ChannelSchema = Type.Object(
     ),
     requestsPerSecond: NullableNumber("null for channels without requests (plain TCP)"),
     errorRatio: NullableNumber("share of requests answered with 5xx or not at all; null without requests"),
-    priority: NullableNumber("declared priority"),
+    priority: NullableNumber(
+      "declared priority; it and the next two bind pods of the workflow's own namespace alone",
+    ),
     maxNetworkCost: NullableNumber("declared limit of the network cost"),
     minBandwidthBitsPerSecond: NullableNumber("declared need"),
     relationshipType: Type.Optional(

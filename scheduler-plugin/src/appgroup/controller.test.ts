@@ -95,19 +95,23 @@ describe("the AppGroup controller", () => {
     expect((await rig.read()).status?.["scheduleStartTime"]).toBe("2023-11-14T22:13:20Z");
   });
 
-  it("counts pods of all namespaces, but not those beside an AppGroup of the same name", async () => {
-    await rig.group();
+  it("counts pods of its namespace and of those that it names, but not those beside an AppGroup of the same name", async () => {
+    const inBatch = { ...workload("P9"), namespace: "batch" };
+    const spec = specOf(A1);
+    await rig.group({ ...spec, workloads: [...(spec["workloads"] as object[]), { workload: inBatch }] });
     await rig.group(specOf(A1), "a1", "shop");
     await rig.store.create(pod("here", "a1"));
     await rig.store.create(pod("elsewhere", "a1", "Running", "batch"));
     await rig.store.create(pod("theirs", "a1", "Running", "shop"));
+    await rig.store.create(pod("stranger", "a1", "Running", "evil"));
     await rig.store.create(pod("other", "b2"));
     await rig.start();
     expect((await rig.read()).status?.["runningWorkloads"]).toBe(2);
-    expect((await rig.read("a1", "shop")).status?.["runningWorkloads"]).toBe(2);
-    await rig.store.delete({ ...KINDS.appGroup, namespace: "shop", name: "a1" });
+    // It names workloads of the namespace default, where there is one of its name.
+    expect((await rig.read("a1", "shop")).status?.["runningWorkloads"]).toBe(1);
+    await rig.store.delete({ ...KINDS.appGroup, namespace: "default", name: "a1" });
     await rig.clock.advance(6_000);
-    expect((await rig.read()).status?.["runningWorkloads"]).toBe(3);
+    expect((await rig.read("a1", "shop")).status?.["runningWorkloads"]).toBe(2);
   });
 
   it("tells of a cycle once, writes the order of the spec, and takes it back when it is mended", async () => {

@@ -1,4 +1,13 @@
-import { createInformer, keyOf, KINDS, StoreError, timestamp } from "@isochrone/kubernetes";
+import {
+  createInformer,
+  keyOf,
+  KINDS,
+  looseFields,
+  looseList,
+  looseText,
+  StoreError,
+  timestamp,
+} from "@isochrone/kubernetes";
 import type {
   ClusterStore,
   EventRecorder,
@@ -57,6 +66,8 @@ export class GroupKeeper {
   readonly #own: OwnWrites;
   /** Keys of AppGroups by their names. */
   readonly #keysByName = new Map<string, Set<string>>();
+  /** Of each version of an AppGroup. */
+  readonly #namedNamespaces = new WeakMap<KubernetesObject, ReadonlySet<string>>();
   readonly #faulty = new Set<string>();
   readonly #failures = new Map<string, number>();
   readonly #running: Promise<void>;
@@ -245,12 +256,19 @@ export class GroupKeeper {
   }
 
   /** Null: not known yet. */
-  #membersOf({ metadata: { name, namespace } }: KubernetesObject): GroupMembers | null {
+  #membersOf(group: KubernetesObject): GroupMembers | null {
     if (!this.#knowsPods) return null;
-    // As upstream, pods of any namespace count; but not those beside an AppGroup of their own of the same name.
+    const { name, namespace = "default" } = group.metadata;
+    let named = this.#namedNamespaces.get(group);
+    if (named === undefined) this.#namedNamespaces.set(group, (named = namedNamespaces(group)));
+    const others = named;
+    // Upstream counts pods of any namespace; but a label must not reach into what another namespace has declared for itself. Nor do those
+    // beside an AppGroup of their own of the same name count.
     return this.#members.of(
       name,
-      (podNamespace) => podNamespace === namespace || this.#groups.get(name, podNamespace) === null,
+      (podNamespace) =>
+        podNamespace === namespace ||
+        (others.has(podNamespace) && this.#groups.get(name, podNamespace) === null),
     );
   }
 
@@ -271,4 +289,11 @@ export class GroupKeeper {
     this.#faulty.delete(key);
     this.#options.metrics.faulty.set(this.#faulty.size);
   }
+}
+
+/** Namespaces of the workloads that it lists. */
+function namedNamespaces({ spec }: KubernetesObject): ReadonlySet<string> {
+  return new Set(
+    looseList(spec?.["workloads"]).map(({ workload }) => looseText(looseFields(workload)["namespace"])),
+  );
 }

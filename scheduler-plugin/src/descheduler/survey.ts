@@ -105,6 +105,8 @@ class Surveyor {
   readonly #live: readonly KubernetesObject[];
   /** By controller's uid. */
   readonly #nodesOf = new Map<string, string[]>();
+  /** By namespace/name, of pods that are on one. */
+  readonly #nodeByPod = new Map<string, string>();
   readonly #model: SchedulingModel;
   readonly #skipped: SkippedPod[] = [];
   readonly #pods = new Map<string, SurveyedPod>();
@@ -123,6 +125,7 @@ class Surveyor {
     for (const pod of this.#live) {
       const owner = moveOwnerOf(pod);
       const node = nodeOf(pod);
+      if (node !== null) this.#nodeByPod.set(keyOf(pod), node);
       if (owner === null || node === null || pod.metadata.deletionTimestamp !== undefined) continue;
       this.#nodesOf.set(owner.uid, [...(this.#nodesOf.get(owner.uid) ?? []), node]);
     }
@@ -178,7 +181,7 @@ class Surveyor {
     const { cluster, spread } = this.#input;
     const [{ identity }] = all as [SurveyedPod];
     const graph = this.#input.workflowGraph(identity.namespace, identity.workflow)!;
-    const unsettled = unsettledBy(graph, all);
+    const unsettled = unsettledBy(graph, (name) => this.#nodeByPod.get(`${identity.namespace}/${name}`));
     if (unsettled !== null) {
       for (const pod of all) this.#skip(key, pod, "unsettled", unsettled);
       return null;
@@ -254,14 +257,15 @@ class Surveyor {
   }
 }
 
-/** What the graph shows that the cluster doesn't: pods that went, or that it doesn't know the new node of. Its traffic is of before, too. */
-function unsettledBy(graph: WorkflowGraph, pods: readonly SurveyedPod[]): string | null {
-  const nodeOfPod = new Map(
-    pods.map(({ identity: { namespace, name }, node }) => [`${namespace}/${name}`, node]),
-  );
+/**
+ * What the graph shows that the cluster doesn't: pods that went, or that it doesn't know the new node of. Its traffic is of before, too. Pods
+ * of other namespaces at the far ends of its channels have no say: whoever owns them could keep them changing for ever.
+ */
+function unsettledBy(graph: WorkflowGraph, nodeOfPod: (name: string) => string | undefined): string | null {
   for (const workload of graph.workloads) {
+    if (workload.namespace !== graph.namespace) continue;
     for (const { name, node } of workload.pods) {
-      const now = nodeOfPod.get(`${workload.namespace}/${name}`);
+      const now = nodeOfPod(name);
       if (node !== null && now !== node)
         return `its graph still shows ${name} on ${node}, ${now === undefined ? "where it isn't any more" : `and it is on ${now}`}`;
     }

@@ -219,6 +219,17 @@ describe("a run of the descheduler", () => {
     expect(await rig.nodesOf("web")).toEqual(["a1"]);
   });
 
+  test.each([
+    ["of another namespace, which come and go, hold nobody back", "evil", ["a1"]],
+    ["of its own namespace that went move nobody", "shop", ["a1", "b1"]],
+  ])("pods at the far end of a channel %s", async (_, namespace, nodes) => {
+    const rig = await rigWith();
+    const pods = [{ name: "gone-1", node: "c1" }];
+    rig.far = { name: "far", kind: "Deployment", namespace, cpuMillicores: null, memoryBytes: null, pods };
+    await rig.run();
+    expect(await rig.nodesOf("web")).toEqual(nodes);
+  });
+
   test("evicts by Algorithm 1 alone in the paper's mode", async () => {
     const rig = await rigWith({ mode: "paper", minGain: 1e15 });
     await rig.run();

@@ -5,6 +5,7 @@ import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, loadSettings } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import type { Workload } from "@isochrone/topology";
 import { MemoryAnnotation } from "../descheduler/memory-annotation.ts";
 import { deschedulerSettings } from "../descheduler/settings.ts";
 import type { ClusterLists } from "../descheduler/survey.ts";
@@ -52,6 +53,8 @@ export class DeschedulerRig {
   graphAgeMs = 0;
   /** Pods of web that the graph shows and the cluster doesn't. */
   ghosts: { readonly name: string; readonly node: string }[] = [];
+  /** A workload that the graph shows at the far end of a channel. */
+  far: Workload | null = null;
   #created = 0;
   #isFirst = true;
   #lists: ClusterLists = EMPTY;
@@ -197,7 +200,11 @@ export class DeschedulerRig {
       observedAt: this.#observedAt(),
       namespace: "shop",
       name: "flow",
-      workloads: [{ ...web, pods: [...web.pods, ...this.ghosts] }, workload("db")],
+      workloads: [
+        { ...web, pods: [...web.pods, ...this.ghosts] },
+        workload("db"),
+        ...(this.far === null ? [] : [this.far]),
+      ],
       channels: [
         {
           source: "web",

@@ -3,6 +3,7 @@ import {
   formatChannels,
   KINDS,
   LABELS,
+  MAX_CHANNELS_CHARACTERS,
   NO_NETWORK_LIMIT,
   PLACEMENT_ENABLED,
   PLACEMENT_LABEL,
@@ -14,9 +15,6 @@ import { ToscaError } from "./errors.ts";
 
 /** Dependencies first: upstream's plugin looks only at those that are placed already. */
 export const DEFAULT_ALGORITHM: SortAlgorithm = "ReverseKahn";
-
-/** The API server's limit for all annotations of an object, less some for others'. */
-const MAX_ANNOTATION_BYTES = 200 * 1024;
 
 /** How the AppGroup is to be. */
 export interface AppGroupOptions {
@@ -77,12 +75,12 @@ function reference({ namespace, name }: ServiceNode): Record<string, string> {
 
 function channelsText({ namespace, channels, services }: Application): string {
   const text = formatChannels(channels, namespace);
-  if (text.length > MAX_ANNOTATION_BYTES) {
+  if (text.length > MAX_CHANNELS_CHARACTERS) {
     const { source } = services[0]!.at;
     throw new ToscaError(
       "too_large",
       { file: source.file, line: null, column: null },
-      `the template must have at most ${MAX_ANNOTATION_BYTES} bytes of channels as an AppGroup's annotation has them, got ${text.length}`,
+      `the template must have at most ${MAX_CHANNELS_CHARACTERS} bytes of channels as an AppGroup's annotation has them, got ${text.length}`,
     );
   }
   return text;

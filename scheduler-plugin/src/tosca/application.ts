@@ -105,7 +105,9 @@ export function applicationOf(draft: Draft, naming: Naming, fileName: string): A
   const services = named.map((each) => ({ ...each, namespace: each.namespace ?? namespace }));
   checkUnique(services);
   if (services.some((service) => service.namespace !== namespace))
-    notes.push(`services outside of ${namespace} are parts of workflows of their own namespaces, too`);
+    notes.push(
+      `services outside of ${namespace} are parts of workflows of their own namespaces, too; channels that they start count only where aggregator.declareFor allows objects in ${namespace} to declare them`,
+    );
   const byTemplate = new Map(services.map((service) => [service.template, service]));
   return {
     name: applicationName(naming.name ?? draft.name ?? fileName, root),

@@ -99,7 +99,7 @@ describe("objects of a template", () => {
       { source: "web", target: "web", type: "AsynchronousRoute", priority: 1 },
     ]);
     expect(application.notes).toEqual([
-      "services outside of shop are parts of workflows of their own namespaces, too",
+      "services outside of shop are parts of workflows of their own namespaces, too; channels that they start count only where aggregator.declareFor allows objects in shop to declare them",
     ]);
   });
 

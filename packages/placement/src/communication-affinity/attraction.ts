@@ -44,6 +44,8 @@ export interface Attractions {
   readonly nearest: readonly NearestAttraction[];
   /** Declared types of its channels that nobody knows. */
   readonly unknownTypes: readonly string[];
+  /** Its channels whose declared priority is beyond the largest of the types, and counts as that. */
+  readonly beyondLargest: readonly string[];
 }
 
 /** How channels are valued. */
@@ -64,10 +66,13 @@ export function attractionsOf(
   const shared = values.counting === "shared";
   const byNode = new Map<string, Attraction>();
   const unknownTypes = new Set<string>();
+  const beyondLargest = new Set<string>();
   const valueOf = (channel: Channel): Pull => {
     const type = channel.relationshipType ?? null;
     if (channel.priority === null && type !== null && values.types.priorityOf(type) === null)
       unknownTypes.add(type);
+    if ((channel.priority ?? 0) > values.types.largestPriority)
+      beyondLargest.add(`${channel.source} -> ${channel.target}`);
     return {
       priority: channelPriority(channel, values),
       traffic: bytesPerSecondOf(channel, values.requestValue) ?? 0,
@@ -101,12 +106,13 @@ export function attractionsOf(
       };
     }),
     unknownTypes: [...unknownTypes].sort(),
+    beyondLargest: [...beyondLargest].sort(),
   };
 }
 
-/** What the channel says itself, else what its type says. */
+/** What the channel says itself, up to the largest of the types, else what its type says. */
 function channelPriority(channel: Channel, { types, counting }: ChannelValues): number {
-  if (channel.priority !== null) return channel.priority;
+  if (channel.priority !== null) return Math.min(channel.priority, types.largestPriority);
   const type = channel.relationshipType ?? null;
   const answered = counting === "shared" && (channel.requestsPerSecond ?? 0) > 0;
   return types.priorityOf(type ?? (answered ? REQUEST_TYPE : BASE_TYPE)) ?? types.priorityOf(BASE_TYPE)!;

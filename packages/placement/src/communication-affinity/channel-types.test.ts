@@ -31,6 +31,12 @@ describe("the relationship types", () => {
     expect(moved.priorityOf("Odd")).toBe(3);
   });
 
+  test("know the largest of their priorities", () => {
+    expect(new ChannelTypes().largestPriority).toBe(100);
+    expect(ChannelTypes.parse("HTTPRoute=80, Urgent=900").largestPriority).toBe(900);
+    expect(ChannelTypes.parse("HTTPRoute=80").largestPriority).toBe(80);
+  });
+
   test("may be declared before the type that they are derived from", () => {
     expect(ChannelTypes.parse("B<A, A=7").priorityOf("B")).toBe(7);
   });

@@ -27,9 +27,14 @@ export const CHANNEL_TYPES: readonly ChannelType[] = [
   { name: "HTTPServerPushRoute", derivedFrom: "AsynchronousRoute", priority: 10 },
 ];
 
+/** The largest priority of [1]: what a declared one counts as at most where no profile says otherwise. */
+export const LARGEST_PRIORITY: number = Math.max(...CHANNEL_TYPES.map(({ priority }) => priority ?? 0));
+
 /** Types by name, with the priorities that they declare or inherit. */
 export class ChannelTypes {
   readonly #types = new Map<string, ChannelType>();
+  /** The largest priority of all types: what a channel declares beyond it counts as it. */
+  readonly largestPriority: number;
 
   /**
    * The types of [1] and `declared` ones, which may have their names: then they take their place, and an undeclared half (parent or
@@ -47,6 +52,7 @@ export class ChannelTypes {
       });
     }
     for (const { name } of declared) this.#checkDescent(name);
+    this.largestPriority = Math.max(...[...this.#types.values()].map(({ priority }) => priority ?? 0));
   }
 
   /** From a list such as `HTTPRoute=80, MQTTRoute<AsynchronousRoute=2, GraphQLRoute<HTTPRoute`. Throws PlacementError `invalid_setting`. */

@@ -184,6 +184,22 @@ describe("latencies", () => {
   });
 });
 
+test.each([raw, normalized])(
+  "no priority counts for more than the largest of the types, and that is told",
+  (strategy) => {
+    const of = (priority: number): ScoreTable =>
+      strategy.score(
+        handWorked({}, [channel("p", "q", 1_000, { priority }), channel("r", "p", 500, { priority: 50 })]),
+      );
+    const [absurd, largest] = [of(1e12), of(100)];
+    expect([...absurd.score]).toEqual([...largest.score]);
+    expect(absurd.parts["priority"]).toEqual(largest.parts["priority"]);
+    const told = "Priorities beyond 100, the largest of the relationship types, counted as it: p -> q";
+    expect(absurd.explanation.sentences.join(" ")).toContain(told);
+    expect(largest.explanation.sentences.join(" ")).not.toContain("Priorities beyond");
+  },
+);
+
 describe("what is missing", () => {
   const neutral = (table: ScoreTable): Record<string, string> =>
     Object.fromEntries(table.explanation.neutral.map(({ part, reason }) => [part, reason]));

@@ -112,6 +112,7 @@ export class CommunicationAffinity implements Strategy {
       priority: anyIn(sums.priority, "no channel to a placed pod has a priority", [
         ...said,
         ...typeRemarks(attractions.unknownTypes),
+        ...priorityRemarks(attractions.beyondLargest, this.#values.types.largestPriority),
       ]),
       traffic: trafficColumn(sums.traffic, sources),
     };
@@ -170,5 +171,17 @@ function typeRemarks(unknownTypes: readonly string[]): string[] {
   if (unknownTypes.length === 0) return [];
   return [
     `nobody declared the relationship types ${unknownTypes.join(", ")}: they have the base type's priority`,
+  ];
+}
+
+/** Named at most: a decision keeps these words. */
+const MAX_NAMED = 5;
+
+function priorityRemarks(channels: readonly string[], largest: number): string[] {
+  if (channels.length === 0) return [];
+  const rest = channels.length > MAX_NAMED ? ` and ${channels.length - MAX_NAMED} more` : "";
+  const named = channels.slice(0, MAX_NAMED).join(", ");
+  return [
+    `priorities beyond ${largest}, the largest of the relationship types, counted as it: ${named}${rest}`,
   ];
 }

@@ -23,15 +23,19 @@ function cluster(): ClusterGraph {
   } satisfies ClusterGraphSnapshot);
 }
 
-function workflow(pods: Readonly<Record<string, Readonly<Record<string, string>>>>): WorkflowGraph {
+function workflow(
+  pods: Readonly<Record<string, Readonly<Record<string, string>>>>,
+  namespaceOf: (workload: string) => string,
+): WorkflowGraph {
   return new WorkflowGraph({
     version: 1,
     observedAt: AT,
     namespace: "shop",
     name: "flow",
-    workloads: Object.entries(pods).map(([name, nodes]) =>
-      workload(name, { cpu: null, memory: null }, nodes),
-    ),
+    workloads: Object.entries(pods).map(([name, nodes]) => ({
+      ...workload(name, { cpu: null, memory: null }, nodes),
+      namespace: namespaceOf(name),
+    })),
     channels: [channel("web", "db", 1_000)],
   } satisfies WorkflowGraphSnapshot);
 }
@@ -39,6 +43,7 @@ function workflow(pods: Readonly<Record<string, Readonly<Record<string, string>>
 function report(
   placed: Readonly<Record<string, Readonly<Record<string, string>>>>,
   change: (pod: ApiObject) => ApiObject = (pod) => pod,
+  namespaceOf: (workload: string) => string = () => "shop",
 ): WorkflowPlanReport | null {
   const nodes = NODES.map((name) => ({
     metadata: { name, labels: { "kubernetes.io/hostname": name } },
@@ -52,7 +57,7 @@ function report(
       change({
         apiVersion: "v1",
         kind: "Pod",
-        metadata: { namespace: "shop", name, uid: name, labels: { app: workload } },
+        metadata: { namespace: namespaceOf(workload), name, uid: name, labels: { app: workload } },
         spec: { nodeName, containers: [{ resources: { requests: { cpu: "100m" } } }] },
         status: { phase: "Running" },
       } as ApiObject),
@@ -62,7 +67,7 @@ function report(
     model: SchedulingModel.of({ nodes, pods }),
     pods,
     cluster: cluster(),
-    workflow: workflow(placed),
+    workflow: workflow(placed, namespaceOf),
     seed: 1,
     budgetMs: 200,
     now: () => performance.now(),
@@ -70,6 +75,13 @@ function report(
 }
 
 describe("the plan of a workflow that runs", () => {
+  test("moves none of another namespace's pods, to which its channels lead", () => {
+    const placed = { web: { "web-1": "east-0" }, db: { "db-1": "west-0", "db-2": "west-1" } };
+    const found = report(placed, undefined, (name) => (name === "db" ? "evil" : "shop"))!;
+    expect(found.pods).toBe(1);
+    expect(found.moves.map(({ pod }) => pod)).toEqual(["web-1"]);
+  });
+
   test("says what would move where, and what that saves", () => {
     const found = report({ web: { "web-1": "east-0" }, db: { "db-1": "west-0" } })!;
     // 1,000 B/s over 50 ms today; on one node nothing.

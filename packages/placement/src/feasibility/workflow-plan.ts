@@ -132,7 +132,7 @@ interface MovablePod {
   readonly workload: string;
 }
 
-/** The pods of the workflow that run, as the graph shows them. */
+/** The pods of the workflow that run, as the graph shows them; far ends of its channels in other namespaces are not its to place. */
 function podsOf({ model, podOf, workflow }: RunningWorkflowInput): {
   movable: MovablePod[];
   kept: { pod: string; reason: string }[];
@@ -140,6 +140,7 @@ function podsOf({ model, podOf, workflow }: RunningWorkflowInput): {
   const movable: MovablePod[] = [];
   const kept: { pod: string; reason: string }[] = [];
   for (const workload of workflow.workloads) {
+    if (workload.namespace !== workflow.namespace) continue;
     for (const { name } of workload.pods) {
       const object = podOf(`${workload.namespace}/${name}`);
       if (object === undefined || model.nodeOf(keyOf(object)) === undefined) continue;

@@ -144,6 +144,15 @@ test("where no traffic is known, declared priorities stand in; where none is dec
   expect(total(Int32Array.of(0)).network).toBeCloseTo(50 * 10 + 40, 9);
 });
 
+test("a declared priority stands in for no more than the largest of the relationship types", () => {
+  const { workflow } = handWorked({}, [channel("p", "q", null, { priority: 1e12 }), channel("r", "p", null)]);
+  const { total } = createObjective(
+    planned([planPod("p-1", "p")], { workflow: workflow.graph! }),
+    NO_PRESSURE,
+  );
+  expect(total(Int32Array.of(0)).network).toBeCloseTo(100 * 10 + 40, 9);
+});
+
 test("channels without bytes count by their requests", () => {
   const { workflow } = handWorked({}, [channel("p", "q", null, { requestsPerSecond: 3 })]);
   const { total } = createObjective(planned([planPod("p-1", "p")], { workflow: workflow.graph! }), {

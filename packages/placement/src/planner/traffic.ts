@@ -2,6 +2,7 @@
 import type { Channel } from "@isochrone/topology";
 import { bytesPerSecondOf } from "../channel-traffic.ts";
 import type { RequestValue } from "../channel-traffic.ts";
+import { LARGEST_PRIORITY } from "../communication-affinity/channel-types.ts";
 import { routingScopes } from "../routing.ts";
 import type { CostField } from "./cost-field.ts";
 import { NearestChannel } from "./nearest-channel.ts";
@@ -51,7 +52,7 @@ const LARGEST_RATE = 1e100;
 
 /**
  * Two replicas share an even part of their channel's rate, rate / (Ra x Rb), unless it goes to the nearest. When no channel's rate is known,
- * each counts as its declared priority in bytes per second, at least 1.
+ * each counts as its declared priority in bytes per second, at least 1 and at most the largest of the relationship types.
  */
 export function trafficOf(problem: PlanProblem, field: CostField, bytesPerRequest: number): Traffic {
   const groupOf = new Int32Array(problem.pods.length).fill(-1);
@@ -112,7 +113,9 @@ function ratedChannels(
   if (concerned.length === 0) return { channels: [], source: "none" };
   const known = concerned.some((channel) => bytesPerSecondOf(channel, value) !== null);
   const rateOf = (channel: Channel): number =>
-    known ? (bytesPerSecondOf(channel, value) ?? 0) : Math.max(1, channel.priority ?? 1);
+    known
+      ? (bytesPerSecondOf(channel, value) ?? 0)
+      : Math.min(LARGEST_PRIORITY, Math.max(1, channel.priority ?? 1));
   const channels = concerned
     .map((channel) => ({ channel, rate: Math.min(LARGEST_RATE, rateOf(channel)) }))
     .filter(({ rate }) => rate > 0);

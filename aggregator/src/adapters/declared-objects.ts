@@ -1,0 +1,267 @@
+// What all objects together declare of channels, within bounds: the work and the memory that a namespace can cause by declaring.
+import { keyOf, type KubernetesObject, type ReportedEvent } from "@isochrone/kubernetes";
+import {
+  DECLARATION_REFUSALS,
+  fairLimit,
+  resolveDeclarations,
+  type ChannelDeclaration,
+  type DeclarationRefusal,
+  type DeclarationRights,
+  type DeclaredChannel,
+} from "@isochrone/topology";
+import { isGenerated } from "../observed-appgroups/resource.ts";
+import {
+  channelsOfAnnotation,
+  channelsOfAppGroup,
+  declaredCharacters,
+  DEPENDENCIES_ANNOTATION,
+} from "./declared-channels.ts";
+
+/** Channels that the objects of one namespace may declare: those of a thousand workloads with five callees each. */
+export const MAX_CHANNELS_PER_NAMESPACE = 5_000;
+/** Characters of annotations that are read of one namespace. */
+export const MAX_CHARACTERS_PER_NAMESPACE = 2 * 1024 * 1024;
+/** Channels of all namespaces together. Beyond that, namespaces that declare little keep all of it, and the others share alike. */
+export const MAX_CHANNELS_PER_CLUSTER = 50_000;
+/** Objects of one namespace that are named for what was left out of them; all are counted. */
+const MAX_NAMED_PER_NAMESPACE = 20;
+
+/** What is left out of one object's declarations, for the first reason that was met. */
+export interface RefusedDeclarations {
+  readonly reason: DeclarationRefusal;
+  /** In words for whoever declared it. */
+  readonly rule: string;
+  /** Channels that are left out, for whatever reason; an annotation that isn't read counts as one. */
+  readonly channels: number;
+}
+
+/** Told once of each object and whenever it changes. */
+export type OnRefusedDeclarations = (object: KubernetesObject, refused: RefusedDeclarations) => void;
+
+/** What whoever declared it reads of it with kubectl. */
+export function refusedDeclarationEvent({ reason, rule, channels }: RefusedDeclarations): ReportedEvent {
+  const what = channels === 1 ? "1 declared channel is" : `${channels} declared channels are`;
+  return {
+    type: "Warning",
+    reason: "DeclarationRefused",
+    action: "ReadDeclarations",
+    note: `${what} left out (${reason}): ${rule}`,
+  };
+}
+
+/** Reads again only what changed. */
+export class DeclaredObjects {
+  readonly #rights: DeclarationRights;
+  readonly #onRefused: OnRefusedDeclarations;
+  #kept: ReadonlyMap<string, Kept> = new Map();
+  #told: ReadonlyMap<string, string> = new Map();
+  #refused: ReadonlyMap<DeclarationRefusal, number> = new Map();
+
+  constructor(rights: DeclarationRights, onRefused: OnRefusedDeclarations) {
+    this.#rights = rights;
+    this.#onRefused = onRefused;
+  }
+
+  /** Channels that are left out now, by reason. */
+  get refused(): ReadonlyMap<DeclarationRefusal, number> {
+    return this.#refused;
+  }
+
+  /** A declaration by an AppGroup and one by annotation of the same pair: the annotation, nearer to the workload, wins. */
+  read(
+    appGroups: readonly KubernetesObject[],
+    workloads: readonly KubernetesObject[],
+  ): readonly DeclaredChannel[] {
+    const round = new Round(this.#kept);
+    const declaring = [
+      // A generated AppGroup says what was observed: taken for a declaration it would confirm itself for ever.
+      ...appGroups.filter((object) => !isGenerated(object)),
+      ...workloads.filter(({ metadata }) => metadata.annotations?.[DEPENDENCIES_ANNOTATION] !== undefined),
+    ];
+    const namespaces = [...Map.groupBy(declaring, namespaceOf).values()].map((objects) =>
+      round.admit(objects),
+    );
+    const admitted = withinCluster(namespaces);
+    const { channels, refused } = resolveDeclarations(
+      [...admitted.filter(({ isGroup }) => isGroup), ...admitted.filter(({ isGroup }) => !isGroup)].flatMap(
+        ({ channels }) => channels,
+      ),
+      this.#rights,
+    );
+    refuseForeign(admitted, new Set(refused));
+    this.#kept = round.kept;
+    this.#count(namespaces);
+    this.#tell(namespaces);
+    return channels;
+  }
+
+  #count(namespaces: readonly Admitted[][]): void {
+    const counts = new Map<DeclarationRefusal, number>(DECLARATION_REFUSALS.map((reason) => [reason, 0]));
+    for (const { refusals } of namespaces.flat())
+      for (const [reason, { channels }] of refusals) counts.set(reason, counts.get(reason)! + channels);
+    this.#refused = counts;
+  }
+
+  #tell(namespaces: readonly Admitted[][]): void {
+    const told = new Map<string, string>();
+    for (const objects of namespaces) {
+      const faulty = objects.filter(({ refusals }) => refusals.size > 0);
+      for (const { object, refusals } of faulty.slice(0, MAX_NAMED_PER_NAMESPACE)) {
+        const [[reason, { rule }]] = [...refusals] as [[DeclarationRefusal, Refusal]];
+        const channels = [...refusals.values()].reduce((sum, each) => sum + each.channels, 0);
+        const key = identity(object);
+        const text = `${reason}\n${rule}\n${channels}`;
+        told.set(key, text);
+        if (this.#told.get(key) !== text) this.#onRefused(object, { reason, rule, channels });
+      }
+    }
+    this.#told = told;
+  }
+}
+
+interface Refusal {
+  readonly rule: string;
+  readonly channels: number;
+}
+
+/** By reason, in the order they were met. */
+type Refusals = Map<DeclarationRefusal, Refusal>;
+
+/** What was read of one object: the same as long as what it declares is. */
+interface Kept {
+  readonly object: KubernetesObject;
+  readonly channels: readonly ChannelDeclaration[];
+  readonly refusals: ReadonlyMap<DeclarationRefusal, Refusal>;
+}
+
+/** What of that counts among all others. */
+interface Admitted {
+  readonly object: KubernetesObject;
+  readonly isGroup: boolean;
+  channels: readonly ChannelDeclaration[];
+  readonly refusals: Refusals;
+}
+
+/** One reading of all objects. What isn't read in it is forgotten. */
+class Round {
+  readonly #before: ReadonlyMap<string, Kept>;
+  readonly kept = new Map<string, Kept>();
+
+  constructor(before: ReadonlyMap<string, Kept>) {
+    this.#before = before;
+  }
+
+  /** The oldest objects of a namespace keep their place, whatever comes later. */
+  admit(objects: readonly KubernetesObject[]): Admitted[] {
+    let channelsLeft = MAX_CHANNELS_PER_NAMESPACE;
+    let charactersLeft = MAX_CHARACTERS_PER_NAMESPACE;
+    return objects.toSorted(byAge).map((object): Admitted => {
+      const characters = declaredCharacters(object);
+      const isGroup = object.kind === "AppGroup";
+      if (channelsLeft <= 0 || characters > charactersLeft) {
+        const refusals: Refusals = new Map([["namespace_limit", { rule: namespaceRule(), channels: 1 }]]);
+        return { object, isGroup, channels: [], refusals };
+      }
+      charactersLeft -= characters;
+      const { channels, refusals } = this.#read(object);
+      const kept = channels.slice(0, channelsLeft);
+      const admitted: Admitted = { object, isGroup, channels: kept, refusals: new Map(refusals) };
+      if (kept.length < channels.length)
+        add(admitted.refusals, "namespace_limit", namespaceRule(), channels.length - kept.length);
+      // What declares nothing that can be read is work, too.
+      channelsLeft -= Math.max(1, kept.length);
+      return admitted;
+    });
+  }
+
+  #read(object: KubernetesObject): Kept {
+    const key = identity(object);
+    const before = this.#before.get(key);
+    const same = before !== undefined && isSame(before.object, object) ? before : readNow(object);
+    const kept = { ...same, object };
+    this.kept.set(key, kept);
+    return kept;
+  }
+}
+
+function readNow(object: KubernetesObject): Kept {
+  const refusals: Refusals = new Map();
+  const onRefused = (reason: DeclarationRefusal, rule: string, channels = 1): void =>
+    add(refusals, reason, rule, channels);
+  const channels =
+    object.kind === "AppGroup"
+      ? channelsOfAppGroup(object, onRefused)
+      : channelsOfAnnotation(object, onRefused);
+  return { object, channels, refusals };
+}
+
+/** A Deployment changes with each of its pods, and its annotation stays. */
+function isSame(before: KubernetesObject, now: KubernetesObject): boolean {
+  if (before === now) return true;
+  if (now.kind === "AppGroup") return false;
+  const text = (object: KubernetesObject) => object.metadata.annotations?.[DEPENDENCIES_ANNOTATION];
+  return text(before) === text(now);
+}
+
+/** Takes away from each namespace what is beyond its share, the youngest objects' first. */
+function withinCluster(namespaces: readonly Admitted[][]): Admitted[] {
+  const counts = namespaces.map((objects) =>
+    objects.reduce((count, { channels }) => count + channels.length, 0),
+  );
+  const limit = fairLimit(counts, MAX_CHANNELS_PER_CLUSTER);
+  for (const [index, objects] of namespaces.entries()) {
+    if (counts[index]! <= limit) continue;
+    let left = limit;
+    for (const admitted of objects) {
+      const { channels } = admitted;
+      if (channels.length > left) {
+        const rule = `all namespaces together may declare at most ${MAX_CHANNELS_PER_CLUSTER} channels, which leaves ${limit} for each that declares more`;
+        admitted.channels = channels.slice(0, left);
+        add(admitted.refusals, "cluster_limit", rule, channels.length - left);
+      }
+      left -= admitted.channels.length;
+    }
+  }
+  return namespaces.flat();
+}
+
+function refuseForeign(admitted: readonly Admitted[], refused: ReadonlySet<ChannelDeclaration>): void {
+  if (refused.size === 0) return;
+  for (const { channels, refusals } of admitted) {
+    for (const channel of channels) {
+      if (!refused.has(channel)) continue;
+      const { declaredIn, source, target } = channel;
+      const between = `${source.namespace}/${source.name} -> ${target.namespace}/${target.name}`;
+      const rule = `objects in ${declaredIn} may declare channels of workloads in ${declaredIn} to others, got ${between}; aggregator.declareFor allows more`;
+      add(refusals, "other_namespace", rule, 1);
+    }
+  }
+}
+
+function add(refusals: Refusals, reason: DeclarationRefusal, rule: string, channels: number): void {
+  const known = refusals.get(reason);
+  refusals.set(reason, { rule: known?.rule ?? rule, channels: (known?.channels ?? 0) + channels });
+}
+
+function namespaceRule(): string {
+  return `the objects of a namespace may declare at most ${MAX_CHANNELS_PER_NAMESPACE} channels in ${MAX_CHARACTERS_PER_NAMESPACE} characters of annotations; older objects come first`;
+}
+
+function namespaceOf({ metadata }: KubernetesObject): string {
+  return metadata.namespace ?? "default";
+}
+
+function identity(object: KubernetesObject): string {
+  return `${object.kind}/${keyOf(object)}`;
+}
+
+function byAge(a: KubernetesObject, b: KubernetesObject): number {
+  return (
+    compare(a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? "") ||
+    compare(identity(a), identity(b))
+  );
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
