@@ -94,17 +94,7 @@ class RunningAggregator implements Aggregator {
     this.#config = config;
     this.#deps = deps;
     this.#epoch = Math.floor(random.next() * 2 ** 48).toString(36) + Math.floor(clock.now()).toString(36);
-    const { bandwidthResource, istioRouting } = config;
-    this.#watch = new StoreClusterWatch({
-      ...deps,
-      bandwidthResource,
-      istioRouting,
-      declarationRights: DeclarationRights.of(config.declareFor),
-      onRefusedDeclarations: (object, refused) => {
-        // One voice is enough for what all replicas see.
-        if (leadership.isLeader()) this.#recorder.event(object, refusedDeclarationEvent(refused));
-      },
-    });
+    this.#watch = this.#createWatch(() => leadership.isLeader());
     this.#tables = new Tables(shapeOf(config), config, costMethodsOf(config));
     this.#speaking = createSpeaking({
       rules: config.speakers,
@@ -168,7 +158,8 @@ class RunningAggregator implements Aggregator {
       tables: this.#tables,
       graphAgeMs: () => (this.#keeper.newest === null ? null : clock.now() - this.#keeper.newest.builtAtMs),
       eventClients: () => this.#events.clients,
-      refusedDeclarations: () => this.#watch.refusedDeclarations(),
+      refusedDeclarations: () =>
+        new Map([...this.#watch.refusedDeclarations(), ["far_pods", this.#keeper.channelsTooFar]]),
     });
     this.#writers = this.#createWriters(leadership);
     this.#builder = periodic({
@@ -317,6 +308,20 @@ class RunningAggregator implements Aggregator {
       const burst = pair.achieved(this.#deps.clock.now());
       if (burst !== null) yield { source: pair.source, target: pair.target, observedMs: burst.observedMs };
     }
+  }
+
+  /** @param isLeader one voice is enough for what all replicas see */
+  #createWatch(isLeader: () => boolean): StoreClusterWatch {
+    const { bandwidthResource, istioRouting, declareFor } = this.#config;
+    return new StoreClusterWatch({
+      ...this.#deps,
+      bandwidthResource,
+      istioRouting,
+      declarationRights: DeclarationRights.of(declareFor),
+      onRefusedDeclarations: (object, refused) => {
+        if (isLeader()) this.#recorder.event(object, refusedDeclarationEvent(refused));
+      },
+    });
   }
 
   #createControllers(leadership: Leadership): Service | null {

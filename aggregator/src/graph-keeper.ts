@@ -54,6 +54,7 @@ export class GraphKeeper {
   readonly #tables: Tables;
   readonly #rule: CostRule;
   readonly #listeners = new Set<GraphListener>();
+  #channelsTooFar = 0;
   #newest: PublishedGraphs | null = null;
   /** The version that each workflow of the newest graphs got its present shape in. */
   readonly #changedIn = new Map<string, number>();
@@ -67,6 +68,11 @@ export class GraphKeeper {
   /** How the cluster graphs list their links. */
   get linkOrder(): LinkOrder {
     return this.#tables.linkOrder;
+  }
+
+  /** Declared channels that workflows of the newest graphs are without, for the pods of others that they would bring. */
+  get channelsTooFar(): number {
+    return this.#channelsTooFar;
   }
 
   /** Null before the first build. */
@@ -146,7 +152,9 @@ export class GraphKeeper {
     const measured = yield* clusterGraphSteps(tables, cluster, rule, stamp, "full", coordinates);
     const declared = declaredOf(inputs);
     const graph = { ...measured, ...declared };
-    const workflows = yield* workflowSteps(tables, cluster, stamp, "full");
+    let tooFar = 0;
+    const workflows = yield* workflowSteps(tables, cluster, stamp, "full", () => tooFar++);
+    this.#channelsTooFar = tooFar;
     const after = new LazyGraphs(graph, workflows, nowMs, { tables, rule, cluster, coordinates, declared });
     yield;
     const event = diffGraphs(

@@ -5,7 +5,7 @@ import { counter, gauge, recordOf } from "../testing/records.ts";
 import type { ClusterState, PodState, WorkloadState } from "./cluster-state.ts";
 import { Ingest } from "./ingest.ts";
 import { Tables } from "./tables.ts";
-import { buildWorkflows } from "./workflows.ts";
+import { buildWorkflows, workflowSteps } from "./workflows.ts";
 
 const SHAPE = { windowMs: 30_000, paneMs: 2000, panes: 15, fastPanes: 3 };
 const NOW = 1_700_000_000_000;
@@ -308,5 +308,15 @@ describe("what a namespace declares of its channels to another one", () => {
       .filter(({ namespace }) => namespace === "evil")
       .flatMap((graph) => graph.workloads.flatMap((each) => each.pods));
     expect(far).toHaveLength(50_000);
+    let leftOut = 0;
+    const steps = workflowSteps(
+      tables,
+      clusterState({ workloads: [...workloads, ...own], pods: many, declared }),
+      { version: 1, nowMs: NOW },
+      "full",
+      () => leftOut++,
+    );
+    while (steps.next().done !== true);
+    expect(leftOut).toBe(30);
   });
 });

@@ -61,12 +61,16 @@ export function buildWorkflows(
   return allSteps(workflowSteps(tables, cluster, stamp, window));
 }
 
-/** As {@link buildWorkflows}, in steps between which a caller may let others have their turn. */
+/**
+ * As {@link buildWorkflows}, in steps between which a caller may let others have their turn.
+ * @param onTooFar told of each declared channel that a workflow is without, for the pods that it would bring
+ */
 export function* workflowSteps(
   tables: Tables,
   cluster: ClusterState,
   stamp: GraphStamp,
   window: WindowName,
+  onTooFar: () => void = () => undefined,
 ): Generator<void, WorkflowGraphSnapshot[]> {
   const members = membersOf(cluster);
   const routing = routingBy(cluster, members);
@@ -78,7 +82,10 @@ export function* workflowSteps(
   for (const edge of yield* edgeSteps(tables, cluster, members, stamp.nowMs, window)) {
     for (const view of viewsOf(edge)) {
       const { workflow } = view;
-      if (!room.admits(view, drafts.get(fullName(workflow)))) continue;
+      if (!room.admits(view, drafts.get(fullName(workflow)))) {
+        onTooFar();
+        continue;
+      }
       join(drafts, workflow, edge.source);
       join(drafts, workflow, edge.target).edges.push(view);
     }

@@ -8,7 +8,7 @@ import { declaredNeeds } from "./dump-dependencies.ts";
 import { appGroupSelectorOf, isLive, nodeOf, WORKLOAD_KINDS } from "./dump-pods.ts";
 import type { WorkloadIndex } from "./dump-pods.ts";
 import { listOf, recordOf, textOf } from "./read-objects.ts";
-import type { DumpObject } from "./read-objects.ts";
+import type { DumpObject, Json } from "./read-objects.ts";
 
 /**
  * `pod` is the one to be scored; it need not be in the dump. A `traffic-b` of workload a is what the pair exchanges, in both
@@ -124,47 +124,54 @@ function addDependencies(
   channels: Map<string, Channel>,
 ): void {
   const entries = listOf(recordOf(group.json["spec"])["workloads"]).map(recordOf);
-  const namespaceOf = (reference: unknown): string =>
-    textOf(recordOf(reference)["namespace"]) ?? group.namespace;
-  const nameOf = (reference: unknown): string | null => {
-    const { name, selector } = recordOf(reference);
-    const namespace = namespaceOf(reference);
-    if (namespace !== group.namespace) {
-      const far = textOf(name) ?? textOf(selector);
-      return far === null ? null : `${namespace}/${far}`;
-    }
-    const labelled = bySelector.get(textOf(selector) ?? "");
-    if (labelled !== undefined) return labelled;
-    const names = [textOf(name), textOf(selector)].filter((candidate) => candidate !== null);
-    return names.find((candidate) => workloads.has(candidate)) ?? names[0] ?? null;
-  };
+  const nameOf = (reference: unknown): string | null => referredName(group, reference, bySelector, workloads);
   for (const [row, entry] of entries.entries()) {
-    if (!OWN_NAMESPACE_ONLY.mayDeclareFor(group.namespace, namespaceOf(entry["workload"]))) continue;
+    if (!OWN_NAMESPACE_ONLY.mayDeclareFor(group.namespace, namespaceIn(group, entry["workload"]))) continue;
     const source = nameOf(entry["workload"]);
     for (const [column, dependency] of listOf(entry["dependencies"]).map(recordOf).entries()) {
       const target = nameOf(dependency["workload"]);
       if (source === null || target === null) continue;
-      const at = ["spec", "workloads", row, "dependencies", column];
-      const { maxNetworkCost = null, minBandwidth = null } = dependency;
-      if (maxNetworkCost !== null && (typeof maxNetworkCost !== "number" || !(maxNetworkCost >= 0))) {
-        throw group.fail([...at, "maxNetworkCost"], "must be a number of at least 0", maxNetworkCost);
-      }
-      const bandwidth = minBandwidth === null ? null : parseQuantity(minBandwidth);
-      if (minBandwidth !== null && bandwidth === null)
-        throw group.fail([...at, "minBandwidth"], "must be a quantity", minBandwidth);
-      const channel = channelOf(channels, source, target);
-      const { priority = null, relationshipType } = channel;
-      channels.set(keyOf(source, target), {
-        ...channel,
-        ...boundedDemands({
-          priority,
-          maxNetworkCost,
-          minBandwidthBitsPerSecond: bandwidth,
-          relationshipType,
-        }),
-      });
+      const needs = needsOf(group, ["spec", "workloads", row, "dependencies", column], dependency);
+      channels.set(keyOf(source, target), { ...channelOf(channels, source, target), ...needs });
     }
   }
+}
+
+function namespaceIn(group: DumpObject, reference: unknown): string {
+  return textOf(recordOf(reference)["namespace"]) ?? group.namespace;
+}
+
+function referredName(
+  group: DumpObject,
+  reference: unknown,
+  bySelector: ReadonlyMap<string, string>,
+  workloads: ReadonlyMap<string, Workload>,
+): string | null {
+  const { name, selector } = recordOf(reference);
+  const names = [textOf(name), textOf(selector)].filter((candidate) => candidate !== null);
+  const namespace = namespaceIn(group, reference);
+  if (namespace !== group.namespace) return names[0] === undefined ? null : `${namespace}/${names[0]}`;
+  const labelled = bySelector.get(textOf(selector) ?? "");
+  return labelled ?? names.find((candidate) => workloads.has(candidate)) ?? names[0] ?? null;
+}
+
+function needsOf(
+  group: DumpObject,
+  at: readonly (string | number)[],
+  dependency: Json,
+): Pick<Channel, "maxNetworkCost" | "minBandwidthBitsPerSecond"> {
+  const { maxNetworkCost: cost = null, minBandwidth = null } = dependency;
+  if (cost !== null && (typeof cost !== "number" || !(cost >= 0)))
+    throw group.fail([...at, "maxNetworkCost"], "must be a number of at least 0", cost);
+  const bandwidth = minBandwidth === null ? null : parseQuantity(minBandwidth);
+  if (minBandwidth !== null && bandwidth === null)
+    throw group.fail([...at, "minBandwidth"], "must be a quantity", minBandwidth);
+  const { maxNetworkCost, minBandwidthBitsPerSecond } = boundedDemands({
+    priority: null,
+    maxNetworkCost: cost,
+    minBandwidthBitsPerSecond: bandwidth,
+  });
+  return { maxNetworkCost, minBandwidthBitsPerSecond };
 }
 
 function channelOf(channels: ReadonlyMap<string, Channel>, source: string, target: string): Channel {

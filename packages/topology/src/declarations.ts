@@ -40,6 +40,7 @@ export const DECLARATION_REFUSALS = [
   "object_limit",
   "namespace_limit",
   "cluster_limit",
+  "far_pods",
 ] as const;
 export type DeclarationRefusal = (typeof DECLARATION_REFUSALS)[number];
 
