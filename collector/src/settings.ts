@@ -14,6 +14,7 @@ import {
 } from "@isochrone/runtime";
 import { STATIC_TARGET } from "./adapters/static-targets.ts";
 import { POD_TARGET } from "./discovery/pod-targets.ts";
+import { ACCOUNT, OBJECT, SERVED } from "./discovery/trusted.ts";
 import { TARGET_KINDS } from "./ports.ts";
 import { prometheusFields, prometheusRules } from "./prometheus/settings.ts";
 
@@ -63,6 +64,12 @@ export const collectorSettings = section(
       min: 1,
       description: "A page with more wanted samples is refused.",
     }),
+    maxKeptBytes: bytes({
+      default: 64 * 1024 * 1024,
+      min: 65_536,
+      description:
+        "What is remembered of the pages of pods, all together. Beyond it, pages of namespaces are refused that hold more than an equal share.",
+    }),
     extraFamilies: list({
       default: [],
       description: "Metrics kept beside those that the graphs are drawn from, with all their labels.",
@@ -95,7 +102,7 @@ export const collectorSettings = section(
       pattern: POD_TARGET,
       patternRule: `must hold only kind=namespace/label=value:port/path with kind one of ${TARGET_KINDS.join(", ")}`,
       description:
-        "Pages of pods of this node, found by label, each as kind=namespace/label=value:port/path (namespace * for any; path /metrics if there is none).",
+        "Pages of pods of this node, found by label, each as kind=namespace/label=value:port/path (path /metrics if there is none). Namespace * for any, of istio alone: such a page tells of its own pod.",
     }),
     discover: list({
       default: DISCOVERABLE,
@@ -108,9 +115,33 @@ export const collectorSettings = section(
       description:
         "Which page of an Istio proxy is read where a pod has both: Envoy's own (15090), or the one merged with the application's (15020).",
     }),
-    meshNamespaces: list({
-      default: ["istio-system"],
-      description: "Namespaces whose pods labelled app=ztunnel are believed to be ztunnels; * for any.",
+    proxyAccounts: list({
+      default: ["*/*"],
+      pattern: ACCOUNT,
+      patternRule: "must hold only namespace/service-account, either of them * for any",
+      description:
+        "Service accounts of pods whose Istio proxies are read. Whoever is read tells of channels that its own pod is an end of, and of no others.",
+    }),
+    waypointServes: list({
+      default: [],
+      pattern: SERVED,
+      patternRule: "must hold only namespace=namespace, the second of them * for any",
+      description:
+        "Namespaces that waypoints of another namespace tell of, each as waypoints-namespace=served-namespace; they always tell of their own.",
+    }),
+    ztunnelDaemonSets: list({
+      default: ["istio-system/ztunnel"],
+      pattern: OBJECT,
+      patternRule: "must hold only namespace/name",
+      description:
+        "DaemonSets whose pods are ztunnels, each as namespace/name. They tell of the workloads on their node.",
+    }),
+    hubbleDaemonSets: list({
+      default: ["kube-system/cilium"],
+      pattern: OBJECT,
+      patternRule: "must hold only namespace/name",
+      description:
+        "DaemonSets whose pods are Cilium's agents, each as namespace/name: Hubble's metrics are theirs alone.",
     }),
     addressFamily: oneOf(["primary", "ipv4", "ipv6"], {
       default: "primary",
