@@ -138,7 +138,7 @@ class Collector {
   async #scrapePage(target: Target, timeoutMs: number, signal: AbortSignal): Promise<ScrapeEnd> {
     const { kind, instance } = target;
     const { clock } = this.#deps;
-    const { maxPageBytes, maxSamplesPerPage, node } = this.#config;
+    const { maxPageBytes, maxSamplesPerPage, maxSeriesPerPod, node } = this.#config;
     const begunMs = clock.monotonic();
     const page = new MeasuredReader(this.#reader);
     const resource = {
@@ -150,7 +150,12 @@ class Collector {
     const hasRoom = (): boolean => memories.hasRoom(target);
     const request = { target, memory: memories.of(target), scrapeMs: clock.now(), resource, hasRoom };
     try {
-      const result = await scrape(page, request, { timeoutMs, maxPageBytes, maxSamplesPerPage }, signal);
+      const result = await scrape(
+        page,
+        request,
+        { timeoutMs, maxPageBytes, maxSamplesPerPage, maxSeriesPerPod },
+        signal,
+      );
       this.#publish(target, result);
       this.#metrics.scrapes.inc({ kind, result: "ok" });
       return { ok: true, bytes: page.bytes };

@@ -64,6 +64,12 @@ export const collectorSettings = section(
       min: 1,
       description: "A page with more wanted samples is refused.",
     }),
+    maxSeriesPerPod: integer({
+      default: 5_000,
+      min: 1,
+      description:
+        "Series that the page of a pod's own proxy may have; the rows of further ones are left out, and counted.",
+    }),
     maxKeptBytes: bytes({
       default: 64 * 1024 * 1024,
       min: 65_536,

@@ -145,6 +145,20 @@ describe("a sidecar's page", () => {
   });
 });
 
+describe("a pod's page with more far ends than a pod may have", () => {
+  it("keeps those that it had first, and room for nobody else's is not taken", () => {
+    const memory = new TargetMemory({ kind: "istio" });
+    const text = Array.from({ length: 300 }, (_, i) =>
+      row({ ...WEB_TO_DB, destination_workload: `w${i}` }),
+    ).join("");
+    for (const scrapeMs of [SCRAPE_MS, SCRAPE_MS + 1000]) {
+      const page = takePage(memory, text, { scope: SIDECAR, maxSeries: 20, scrapeMs });
+      expect(pointsOf(page.metrics)).toBe(20);
+      expect(page.refused).toEqual({ too_many: 280 });
+    }
+  });
+});
+
 describe("a waypoint's page", () => {
   const WAYPOINT: PodScope = {
     of: "pod",

@@ -11,6 +11,8 @@ export const ROW_REFUSALS = [
   "principal",
   /** The labels that are kept are longer than a row may have. */
   "too_large",
+  /** The page has as many series as a pod's page may have. */
+  "too_many",
 ] as const;
 export type RowRefusal = (typeof ROW_REFUSALS)[number];
 

@@ -16,7 +16,7 @@ import { LABEL_RULES, LabelSet } from "./label-set.ts";
 import { readNumber } from "./number-text.ts";
 import { sumPage, type SumFaults } from "./page-sums.ts";
 import { writeRecords } from "./page-records.ts";
-import type { PageScope } from "./page-scope.ts";
+import type { PageScope, RowRefusal } from "./page-scope.ts";
 import { MAX_SERIES_BYTES, RowJudge } from "./row-judge.ts";
 import { PART } from "./row-table.ts";
 import { guessLabelsEnd, SampleValue } from "./sample-value.ts";
@@ -44,6 +44,8 @@ export interface PageOptions {
   readonly format?: PageFormat;
   /** Whose traffic the page may tell of; null: everybody's. @default null */
   readonly scope?: PageScope | null;
+  /** Series that the target may have; the rows of further ones are refused. @default as many as samples */
+  readonly maxSeries?: number;
 }
 
 /** What a page gave. */
@@ -63,6 +65,7 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   readonly #attributes = new AttributeBytes();
   readonly #canonical = new CanonicalText();
   readonly #judge: RowJudge;
+  readonly #maxSeries: number;
   readonly #rowsBefore: number;
   readonly #seriesBefore: number;
   #shape: LabelShape | null = null;
@@ -76,6 +79,7 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     this.#options = options;
     this.#value = new SampleValue(options.format ?? "text");
     this.#judge = new RowJudge(options.scope ?? null);
+    this.#maxSeries = options.maxSeries ?? options.maxSamples;
     this.#kinds = memory.families.map(() => undefined);
     this.#rowsBefore = memory.rows.keys.size;
     this.#seriesBefore = memory.series.keys.size;
@@ -222,18 +226,25 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     return series < 0 ? NOT_KEPT : rows.add(owner, text.bytes, 0, text.end, series);
   }
 
-  /** @returns -1, and counted, when its labels are too long */
+  /** @returns -1, and counted, when its labels are too long, or there are too many */
   #openSeries(family: FamilyMemory, kind: Kind, bytes: Uint8Array): number {
     const attributes = this.#attributes;
     attributes.begin(attributeFieldOf(kind));
     const kept = family.reduction?.labels ?? null;
     if (kept === null) this.#addAll(bytes);
     else for (const [index, label] of kept.entries()) this.#addKept(label, family.keys[index]!, bytes);
-    if (attributes.end > MAX_SERIES_BYTES) {
-      this.#judge.refuse("too_large", family.name, this.#label);
-      return -1;
-    }
-    return this.#memory.series.open(family.owner(kind), attributes.view, attributes.bytes, attributes.end);
+    const { series } = this.#memory;
+    const owner = family.owner(kind);
+    const { view, end } = attributes;
+    if (end > MAX_SERIES_BYTES) return this.#refuse("too_large", family);
+    if (series.keys.size >= this.#maxSeries && series.keys.find(owner, view, 0, end) < 0)
+      return this.#refuse("too_many", family);
+    return series.open(owner, view, attributes.bytes, end);
+  }
+
+  #refuse(reason: RowRefusal, { name }: FamilyMemory): -1 {
+    this.#judge.refuse(reason, name, this.#label);
+    return -1;
   }
 
   #addKept({ name, derive }: KeptLabel, key: AttributeKey, bytes: Uint8Array): void {

@@ -12,6 +12,8 @@ export interface ScrapeLimits {
   readonly timeoutMs: number;
   readonly maxPageBytes: number;
   readonly maxSamplesPerPage: number;
+  /** Of a page on a namespace's share. @default as many as samples */
+  readonly maxSeriesPerPod?: number;
 }
 
 /** Counts of what a page had that could not be used. */
@@ -60,7 +62,7 @@ export async function scrape(
   limits: ScrapeLimits,
   signal: AbortSignal,
 ): Promise<ScrapeResult> {
-  const page = new ScrapedPage(request, limits.maxSamplesPerPage);
+  const page = new ScrapedPage(request, limits);
   try {
     await reader.read(request.target, {
       timeoutMs: limits.timeoutMs,
@@ -78,13 +80,13 @@ export async function scrape(
 
 class ScrapedPage {
   readonly #request: ScrapeRequest;
-  readonly #maxSamples: number;
+  readonly #limits: ScrapeLimits;
   #format: PageFormat = "text";
   #parts: { readonly page: PageBuilder; readonly lines: ExpositionReader<unknown, unknown> } | null = null;
 
-  constructor(request: ScrapeRequest, maxSamples: number) {
+  constructor(request: ScrapeRequest, limits: ScrapeLimits) {
     this.#request = request;
-    this.#maxSamples = maxSamples;
+    this.#limits = limits;
   }
 
   open(format: PageFormat): void {
@@ -119,9 +121,11 @@ class ScrapedPage {
   #opened(): { readonly page: PageBuilder; readonly lines: ExpositionReader<unknown, unknown> } {
     if (this.#parts !== null) return this.#parts;
     const { memory, scrapeMs, target } = this.#request;
+    const { maxSamplesPerPage: maxSamples, maxSeriesPerPod = maxSamples } = this.#limits;
     const page = new PageBuilder(memory, {
       scrapeMs,
-      maxSamples: this.#maxSamples,
+      maxSamples,
+      maxSeries: target.namespace === undefined ? maxSamples : maxSeriesPerPod,
       format: this.#format,
       scope: target.scope ?? null,
     });
@@ -137,7 +141,7 @@ class ScrapedPage {
     if (page.tooMany)
       throw new ScrapeError(
         "too_many_samples",
-        `${url} must have at most ${this.#maxSamples} wanted samples, got more`,
+        `${url} must have at most ${this.#limits.maxSamplesPerPage} wanted samples, got more`,
       );
     if (!this.#hasRoom())
       throw new ScrapeError(

@@ -24,12 +24,20 @@ export interface TakeOptions {
   readonly maxSamples?: number;
   /** @default null */
   readonly scope?: PageScope | null;
+  /** @default maxSamples */
+  readonly maxSeries?: number;
 }
 
 /** Takes a whole page into a target's memory. */
 export function takePage(memory: TargetMemory, text: string, options: TakeOptions = {}): TakenPage {
-  const { scrapeMs = SCRAPE_MS, format = "text", maxSamples = 100_000, scope = null } = options;
-  const page = new PageBuilder(memory, { scrapeMs, maxSamples, format, scope });
+  const {
+    scrapeMs = SCRAPE_MS,
+    format = "text",
+    maxSamples = 100_000,
+    scope = null,
+    maxSeries = maxSamples,
+  } = options;
+  const page = new PageBuilder(memory, { scrapeMs, maxSamples, format, scope, maxSeries });
   const reader = new ExpositionReader(page);
   reader.feed(Buffer.from(text));
   reader.end();
