@@ -1,6 +1,5 @@
 import type { Channel, PodPlacement, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
-import { UNKNOWN_WORKLOAD } from "./bind-traffic.ts";
-import type { ChannelKey, ChannelRates } from "./channels.ts";
+import type { ChannelRates } from "./channels.ts";
 import { compareText } from "./compare.ts";
 import { ageSeconds, rfc3339, type GraphStamp } from "./cluster-graph.ts";
 import {
@@ -10,6 +9,7 @@ import {
   type NamespacedName,
   type PodState,
 } from "./cluster-state.ts";
+import { observedChannels, ratesIn, type EndRates } from "./observed-channels.ts";
 import { allSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
 import type { WindowName } from "./window-shape.ts";
@@ -26,7 +26,8 @@ interface Member extends NamespacedName {
 interface Edge {
   readonly source: Member;
   readonly target: Member;
-  rates: ChannelRates | null;
+  /** Null: nobody has seen it. */
+  rates: EndRates | null;
   declared: DeclaredChannel | null;
 }
 
@@ -129,7 +130,7 @@ function* edgeSteps(
   };
   let untilStep = ITEMS_PER_STEP;
   // A channel that comes in between two steps may be among them already.
-  for (const { key, rates } of drawable(tables, nowMs, window)) {
+  for (const { key, rates } of observedChannels(tables.channels, nowMs, window)) {
     if (--untilStep <= 0) {
       untilStep = ITEMS_PER_STEP;
       yield;
@@ -141,25 +142,6 @@ function* edgeSteps(
   return edges.values();
 }
 
-/** Channels between named workloads that carried anything in the window, or on which somebody saw connections. */
-function* drawable(
-  tables: Tables,
-  nowMs: number,
-  window: WindowName,
-): Generator<{ readonly key: ChannelKey; readonly rates: ChannelRates }> {
-  for (const channel of tables.channels.values()) {
-    const { key } = channel;
-    if (key.source === UNKNOWN_WORKLOAD || key.target === UNKNOWN_WORKLOAD) continue;
-    const rates = channel.rates(nowMs, window);
-    if (rates === null || !isUsed(rates)) continue;
-    yield { key, rates };
-  }
-}
-
-function isUsed({ requestsPerSecond, bytesPerSecond, eventsPerSecond }: ChannelRates): boolean {
-  return (requestsPerSecond ?? 0) > 0 || (bytesPerSecond ?? 0) > 0 || (eventsPerSecond ?? 0) > 0;
-}
-
 function memberOf(members: Map<string, Member>, id: NamespacedName): Member {
   const key = fullName(id);
   let member = members.get(key);
@@ -169,10 +151,11 @@ function memberOf(members: Map<string, Member>, id: NamespacedName): Member {
   return member;
 }
 
-function workflowsOf({ source, target }: Edge): NamespacedName[] {
+function workflowsOf({ source, target, rates, declared }: Edge): NamespacedName[] {
   const own = source.workflow ?? target.workflow ?? { namespace: source.namespace, name: source.namespace };
   const other = target.workflow ?? own;
-  return fullName(own) === fullName(other) ? [own] : [own, other];
+  const workflows = fullName(own) === fullName(other) ? [own] : [own, other];
+  return workflows.filter(({ namespace }) => declared !== null || ratesIn(rates, namespace) !== null);
 }
 
 function join(drafts: Map<string, Draft>, workflow: NamespacedName, member: Member): Draft {
@@ -202,7 +185,13 @@ function finish(
     workloads: members.map((member) => buildWorkload(member, label(member), tables, stamp.nowMs, window)),
     channels: draft.edges
       .map((edge) => ({
-        ...buildChannel(edge, label(edge.source), label(edge.target), stamp.nowMs),
+        ...buildChannel(
+          edge,
+          ratesIn(edge.rates, draft.id.namespace),
+          label(edge.source),
+          label(edge.target),
+          stamp.nowMs,
+        ),
         ...routing.get(edge.target),
       }))
       .sort((a, b) => compareText(a.source, b.source) || compareText(a.target, b.target)),
@@ -263,8 +252,14 @@ const NO_RATES = { bytesPerSecond: null, requestsPerSecond: null, errorRatio: nu
 /** What a channel that is observed only has of declarations. */
 const NO_NEEDS = { priority: null, maxNetworkCost: null, minBandwidthBitsPerSecond: null };
 
-function buildChannel(edge: Edge, source: string, target: string, nowMs: number): Channel {
-  const { bytesPerSecond, requestsPerSecond, errorRatio, newestMs } = edge.rates ?? NO_RATES;
+function buildChannel(
+  edge: Edge,
+  rates: ChannelRates | null,
+  source: string,
+  target: string,
+  nowMs: number,
+): Channel {
+  const { bytesPerSecond, requestsPerSecond, errorRatio, newestMs } = rates ?? NO_RATES;
   const { priority, maxNetworkCost, minBandwidthBitsPerSecond } = edge.declared ?? NO_NEEDS;
   return {
     source,
@@ -278,7 +273,7 @@ function buildChannel(edge: Edge, source: string, target: string, nowMs: number)
     ...(edge.declared?.relationshipType === undefined
       ? {}
       : { relationshipType: edge.declared.relationshipType }),
-    origin: edge.rates === null ? "declared" : "observed",
+    origin: rates === null ? "declared" : "observed",
     ageSeconds: ageSeconds(newestMs, nowMs),
   };
 }
