@@ -14,9 +14,10 @@ import {
 } from "@isochrone/runtime";
 import { STATIC_TARGET } from "./adapters/static-targets.ts";
 import { POD_TARGET } from "./discovery/pod-targets.ts";
-import { ACCOUNT, OBJECT, SERVED } from "./discovery/trusted.ts";
+import { ACCOUNT } from "./discovery/trusted.ts";
 import { TARGET_KINDS } from "./ports.ts";
 import { prometheusFields, prometheusRules } from "./prometheus/settings.ts";
+import { trustFields } from "./trust-settings.ts";
 
 const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -128,27 +129,7 @@ export const collectorSettings = section(
       description:
         "Service accounts of pods whose Istio proxies are read. Whoever is read tells of channels that its own pod is an end of, and of no others.",
     }),
-    waypointServes: list({
-      default: [],
-      pattern: SERVED,
-      patternRule: "must hold only namespace=namespace, the second of them * for any",
-      description:
-        "Namespaces that waypoints of another namespace tell of, each as waypoints-namespace=served-namespace; they always tell of their own.",
-    }),
-    ztunnelDaemonSets: list({
-      default: ["istio-system/ztunnel"],
-      pattern: OBJECT,
-      patternRule: "must hold only namespace/name",
-      description:
-        "DaemonSets whose pods are ztunnels, each as namespace/name. They tell of the workloads on their node.",
-    }),
-    hubbleDaemonSets: list({
-      default: ["kube-system/cilium"],
-      pattern: OBJECT,
-      patternRule: "must hold only namespace/name",
-      description:
-        "DaemonSets whose pods are Cilium's agents, each as namespace/name: Hubble's metrics are theirs alone.",
-    }),
+    ...trustFields,
     addressFamily: oneOf(["primary", "ipv4", "ipv6"], {
       default: "primary",
       description:
