@@ -1,6 +1,6 @@
 // What a proxy says of others: whose graphs show it.
+import { seededRandom } from "@isochrone/runtime";
 import type { Channel, WorkflowGraphSnapshot } from "@isochrone/topology";
-import * as fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import { clusterState } from "../testing/cluster.ts";
 import { counter, recordOf } from "../testing/records.ts";
@@ -162,14 +162,6 @@ describe("hops through a waypoint of another namespace", () => {
 });
 
 test("whatever proxies of a namespace report of channels that they are an end of, graphs of others stay as they were", () => {
-  const name = fc.constantFrom(...NAMES);
-  const claim = fc.record({
-    reporter: fc.constantFrom(...REPORTERS),
-    own: fc.constantFrom("evil/x", "evil/y"),
-    other: name,
-    perSecond: fc.constantFrom(0.001, 1, 2e9),
-    metric: fc.constantFrom("istio_requests_total", "istio_tcp_sent_bytes_total"),
-  });
   const honest = (): void => {
     report("source", "shop/web", "shop/db", 10);
     report("source", "shop/web", "bank/vault", 5);
@@ -180,20 +172,21 @@ test("whatever proxies of a namespace report of channels that they are an end of
   const others = (): string => JSON.stringify(graphs().filter(({ namespace }) => namespace !== "evil"));
   honest();
   const before = others();
-  fc.assert(
-    fc.property(fc.array(claim, { maxLength: 12 }), (claims) => {
-      begin();
-      honest();
-      for (const { reporter, own, other, perSecond, metric } of claims) {
-        const [source, target] = reporter === "source" ? [own, other] : [other, own];
-        // Counters of one name are one series: the honest one's must not be overwritten by what is not the same proxy.
-        if (source === "evil/x" && target === "shop/web" && reporter !== "source") continue;
-        report(reporter, source, target, perSecond, metric);
-      }
-      expect(others()).toBe(before);
-    }),
-    { numRuns: 60 },
-  );
+  for (let seed = 1; seed <= 60; seed++) {
+    const random = seededRandom(seed);
+    const oneOf = <T>(choices: readonly T[]): T => choices[Math.floor(random.next() * choices.length)]!;
+    begin();
+    honest();
+    for (let claims = Math.floor(random.next() * 12); claims > 0; claims--) {
+      const reporter = oneOf(REPORTERS);
+      const own = oneOf(["evil/x", "evil/y"]);
+      const other = oneOf(NAMES);
+      const [source, target] = reporter === "source" ? [own, other] : [other, own];
+      const metric = oneOf(["istio_requests_total", "istio_tcp_sent_bytes_total"]);
+      report(reporter, source, target, oneOf([0.001, 1, 2e9]), metric);
+    }
+    expect(others(), `seed ${seed}`).toBe(before);
+  }
 });
 
 test("every reporter counts for both ends within a namespace, and for one it stands at between two", () => {

@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Target } from "../ports.ts";
 import {
   ciliumPod,
-  controller,
   gatewayPod,
   injectedPod,
   nativeSidecarPod,
@@ -166,109 +165,6 @@ describe("ClusterTargets", () => {
       ]);
     });
 
-    it.each([
-      ["of no DaemonSet", ztunnelPod({ owner: undefined })],
-      ["of another DaemonSet", ztunnelPod({ owner: controller("DaemonSet", "impostor") })],
-      ["of a Deployment of that name", ztunnelPod({ owner: controller("Deployment", "ztunnel") })],
-      [
-        "that a DaemonSet owns without being its controller",
-        ztunnelPod({ owner: { ...controller("DaemonSet", "ztunnel"), controller: false } }),
-      ],
-      ["of a DaemonSet of that name in another namespace", ztunnelPod({ namespace: "evil" })],
-    ])("don't believe a ztunnel %s, whatever its labels say", async (_, object) => {
-      expect(await targetsOf([object])).toEqual([]);
-    });
-
-    it("believe ztunnels of the DaemonSets that an operator names", async () => {
-      const istio = { ...ISTIO, ztunnelDaemonSets: ["mesh/tunnel"] };
-      const owner = controller("DaemonSet", "tunnel");
-      const targets = await targetsOf([ztunnelPod(), ztunnelPod({ namespace: "mesh", owner })], { istio });
-      expect(targets.map(({ instance }) => instance)).toEqual(["mesh/ztunnel-abcde"]);
-    });
-
-    it("are read of the service accounts that an operator lists, and of no others", async () => {
-      const istio = { ...ISTIO, proxyAccounts: ["shop/*", "*/gateway"] };
-      const targets = await targetsOf(
-        [
-          injectedPod(),
-          injectedPod({ name: "evil-0", namespace: "evil" }),
-          injectedPod({ name: "edge-0", namespace: "edge", account: "gateway" }),
-        ],
-        { istio },
-      );
-      expect(targets.map(({ instance }) => instance)).toEqual(["edge/edge-0", "shop/cart-0"]);
-    });
-
-    it.each([
-      [
-        "a Deployment, by its ReplicaSet's hash",
-        injectedPod({
-          name: "web-5d9-x7f",
-          labels: { "pod-template-hash": "5d9" },
-          owner: controller("ReplicaSet", "web-5d9"),
-        }),
-        ["web"],
-      ],
-      [
-        "a Rollout, by its ReplicaSet's hash",
-        injectedPod({
-          labels: { "rollouts-pod-template-hash": "77b" },
-          owner: controller("ReplicaSet", "web-77b"),
-        }),
-        ["web-77b", "web"],
-      ],
-      ["a StatefulSet", injectedPod({ owner: controller("StatefulSet", "db") }), ["db"]],
-      [
-        "a CronJob, by its Job's time",
-        injectedPod({ owner: controller("Job", "report-28934720") }),
-        ["report-28934720", "report"],
-      ],
-      [
-        "whatever its owner says, not its labels",
-        injectedPod({
-          owner: controller("StatefulSet", "db"),
-          labels: { app: "web", "pod-template-hash": "1" },
-        }),
-        ["db"],
-      ],
-    ])("speak for their pod's own workload: %s", async (_, object, workloads) => {
-      const [target] = await targetsOf([object]);
-      expect(target!.scope).toEqual({ of: "pod", namespace: "shop", workloads, serves: [] });
-    });
-
-    it("of waypoints speak for their own namespace, and for those that an operator adds", async () => {
-      const istio = { ...ISTIO, waypointServes: ["mesh=shop", "mesh=store"] };
-      const pods = [
-        gatewayPod("istio-waypoint", { namespace: "evil" }),
-        gatewayPod("istio-waypoint", { namespace: "mesh" }),
-        gatewayPod("istio", { namespace: "mesh", name: "gateway" }),
-      ];
-      const targets = await targetsOf(pods, { istio });
-      expect(targets.map(({ scope }) => (scope?.of === "pod" ? scope.serves : null))).toEqual([
-        ["evil"],
-        [],
-        ["mesh", "shop", "store"],
-      ]);
-    });
-
-    it("of a node speak for the workloads on it, and for some time after a pod has gone", async () => {
-      const cluster = await discover([
-        ztunnelPod(),
-        pod({ name: "web-0" }),
-        pod({ name: "far-0", node: "n2" }),
-      ]);
-      const runs = (name: string): boolean => {
-        const scope = cluster.targets()[0]!.scope!;
-        return scope.of === "node" && scope.runs("shop", name);
-      };
-      expect([runs("web-0"), runs("far-0")]).toEqual([true, false]);
-      await store.delete({ ...KINDS.pod, namespace: "shop", name: "web-0" }, { gracePeriodSeconds: 0 });
-      await clock.advance(599_000);
-      expect(runs("web-0")).toBe(true);
-      await clock.advance(2_000);
-      expect(runs("web-0")).toBe(false);
-    });
-
     it.each<[string, KubernetesObject]>([
       ["on another node", injectedPod({ node: "n2" })],
       ["not placed", pod({ spec: { nodeName: undefined } })],
@@ -363,14 +259,6 @@ describe("ClusterTargets", () => {
       { gracePeriodSeconds: 0 },
     );
     expect(await targetsOf([ciliumPod(true)], { hubbleDaemonSets: [] })).toEqual([]);
-  });
-
-  it.each([
-    ["in any other namespace", ciliumPod(true, { namespace: "evil" })],
-    ["of no DaemonSet", ciliumPod(true, { owner: undefined })],
-    ["of another DaemonSet", ciliumPod(true, { owner: controller("DaemonSet", "impostor") })],
-  ])("leaves a pod %s alone that carries Cilium's label", async (_, object) => {
-    expect(await targetsOf([object])).toEqual([]);
   });
 
   it("reads pages of pods that a setting names by label", async () => {
