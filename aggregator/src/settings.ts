@@ -113,6 +113,13 @@ export const aggregatorSettings = section(
       min: 16,
       description: "Channels that are kept; points of further ones are counted and left out.",
     }),
+    meshNamespaces: list({
+      default: ["istio-system"],
+      pattern: /[a-z0-9](?:[-a-z0-9]*[a-z0-9])?/,
+      patternRule: "must hold only names of namespaces",
+      description:
+        "Namespaces whose gateways and waypoints are believed about the other end of a channel, too. Everybody else's proxies speak for their own namespace: the other one's graphs show the channel once a proxy there reports it.",
+    }),
     maxPods: integer({
       default: 500_000,
       min: 16,

@@ -95,6 +95,66 @@ describe("createCollector", () => {
     },
   );
 
+  it("leaves out rows about others of a pod's page, counts them, and says once which they are", async () => {
+    const forged =
+      'istio_requests_total{reporter="source",source_workload="victim",source_workload_namespace="bank",destination_workload="db"} 2e9\n';
+    const own =
+      'istio_requests_total{reporter="source",source_workload="web",source_workload_namespace="shop",destination_workload="db"} 7\n';
+    const url = await serving(page(`# TYPE istio_requests_total counter\n${forged}${own}`));
+    const scope = { of: "pod", namespace: "shop", workloads: ["web"], serves: [] } as const;
+    const running = await run([{ kind: "istio", url, instance: "shop/web-0", namespace: "shop", scope }]);
+    const refused = "isochrone_collector_rows_refused_total";
+    await running.until(
+      async () => (await running.metric(refused, { kind: "istio", reason: "not_an_end" })) >= 2,
+    );
+    expect(await running.metric("isochrone_collector_samples_total", { kind: "istio" })).toBeGreaterThan(0);
+    expect(running.records.some(({ value }) => Buffer.from(value).includes("victim"))).toBe(false);
+    expect(
+      running.logger.lines.filter(({ event }) => event === "rows of a page are not taken"),
+    ).toMatchObject([
+      {
+        fields: {
+          instance: "shop/web-0",
+          reason: "not_an_end",
+          metric: "istio_requests_total",
+          source: "bank/victim",
+          destination: "/db",
+        },
+      },
+    ]);
+  });
+
+  it("refuses pages of a namespace whose pages take more than its share of memory", async () => {
+    const rows = (count: number): string =>
+      Array.from(
+        { length: count },
+        (_, i) =>
+          `istio_requests_total{reporter="source",source_workload="a",source_workload_namespace="evil",destination_workload="w${i}",destination_service="${"x".repeat(900)}"} 1\n`,
+      ).join("");
+    const evil = await serving(page(rows(200)));
+    const good = await serving(page(GOOD));
+    const scope = { of: "pod", namespace: "evil", workloads: ["a"], serves: [] } as const;
+    const running = await run(
+      [
+        ...Array.from({ length: 4 }, (_, i) => ({
+          kind: "istio" as const,
+          url: evil,
+          instance: `evil/a-${i}`,
+          namespace: "evil",
+          scope,
+        })),
+        { kind: "istio", url: good, instance: "shop/web-0", namespace: "shop" },
+      ],
+      { maxKeptBytes: 300_000 },
+    );
+    await running.until(async () => (await running.metric(failures, { reason: "namespace_share" })) >= 2);
+    const before = await running.metric("isochrone_collector_samples_total", { kind: "istio" });
+    await running.until(
+      async () => (await running.metric("isochrone_collector_samples_total", { kind: "istio" })) > before,
+    );
+    expect(running.logger.lines.filter(({ fields }) => fields["instance"] === "shop/web-0")).toEqual([]);
+  });
+
   it("reads a kubelet with token and verified certificate, its usage under a topic of its own", async () => {
     const authority = new TestAuthority();
     const folder = mkdtempSync(join(tmpdir(), "isochrone-service-account-"));

@@ -5,13 +5,13 @@ import { RESOURCE_ATTRIBUTES, TOPICS } from "@isochrone/telemetry";
 import type { Registry } from "prom-client";
 import { HttpReader } from "./adapters/http-reader.ts";
 import { scrape, type ScrapeResult } from "./domain/scrape.ts";
-import { TargetMemory } from "./domain/target-memory.ts";
 import { ScrapeError } from "./errors.ts";
 import { createCollectorMetrics, GaugeShare, type CollectorMetrics } from "./metrics.ts";
 import { kubeletAccess } from "./node-mode.ts";
 import type { PageReader, Target, TargetKind, TargetSource } from "./ports.ts";
 import { Rounds, type ScrapeEnd } from "./rounds.ts";
 import type { CollectorConfig } from "./settings.ts";
+import { TargetMemories } from "./target-memories.ts";
 
 export interface CollectorDependencies {
   readonly bus: Publisher;
@@ -50,7 +50,7 @@ class Collector {
   readonly #publisher: BufferedPublisher;
   readonly #httpReader: HttpReader | null;
   readonly #reader: PageReader;
-  readonly #memories = new Map<string, TargetMemory>();
+  readonly #memories: TargetMemories;
   readonly #rounds: Rounds;
   readonly #beat: ReturnType<typeof periodic>;
   readonly #stopping = new AbortController();
@@ -59,6 +59,9 @@ class Collector {
     const { clock, random, logger } = deps;
     this.#config = config;
     this.#deps = deps;
+    const { maxKeptBytes: maxBytes, extraFamilies, reduce } = config;
+    const seed = (): number => Math.floor(random.next() * 2 ** 32);
+    this.#memories = new TargetMemories({ maxBytes, extraFamilies, reduce, seed });
     this.#metrics = deps.metrics ?? createCollectorMetrics(deps.registry);
     this.#httpReader =
       deps.reader === undefined ? new HttpReader({ kubelet: kubeletAccess(config, logger) }) : null;
@@ -118,17 +121,12 @@ class Collector {
   }
 
   async #round(signal: AbortSignal): Promise<void> {
-    this.#forgetGone();
+    this.#memories.retain(this.#deps.targets.targets());
     await this.#rounds.run(signal);
     const { pending, oldestAgeMs, isCatchingUp } = this.#publisher;
     this.#gauges.set(this.#metrics.pending, {}, pending);
     this.#gauges.set(this.#metrics.oldestAge, {}, oldestAgeMs / 1000);
     this.#gauges.set(this.#metrics.catchingUp, {}, isCatchingUp ? 1 : 0);
-  }
-
-  #forgetGone(): void {
-    const known = new Set(this.#deps.targets.targets().map(({ instance }) => instance));
-    for (const instance of this.#memories.keys()) if (!known.has(instance)) this.#memories.delete(instance);
   }
 
   /** The trace that begins here ends in the aggregator's graph. */
@@ -140,7 +138,7 @@ class Collector {
   async #scrapePage(target: Target, timeoutMs: number, signal: AbortSignal): Promise<ScrapeEnd> {
     const { kind, instance } = target;
     const { clock } = this.#deps;
-    const { maxPageBytes, maxSamplesPerPage, node } = this.#config;
+    const { maxPageBytes, maxSamplesPerPage, maxSeriesPerPod, node } = this.#config;
     const begunMs = clock.monotonic();
     const page = new MeasuredReader(this.#reader);
     const resource = {
@@ -148,9 +146,16 @@ class Collector {
       [RESOURCE_ATTRIBUTES.serviceInstanceId]: instance,
       [RESOURCE_ATTRIBUTES.node]: node,
     };
-    const request = { target, memory: this.#memoryOf(target), scrapeMs: clock.now(), resource };
+    const memories = this.#memories;
+    const hasRoom = (): boolean => memories.hasRoom(target);
+    const request = { target, memory: memories.of(target), scrapeMs: clock.now(), resource, hasRoom };
     try {
-      const result = await scrape(page, request, { timeoutMs, maxPageBytes, maxSamplesPerPage }, signal);
+      const result = await scrape(
+        page,
+        request,
+        { timeoutMs, maxPageBytes, maxSamplesPerPage, maxSeriesPerPod },
+        signal,
+      );
       this.#publish(target, result);
       this.#metrics.scrapes.inc({ kind, result: "ok" });
       return { ok: true, bytes: page.bytes };
@@ -164,17 +169,9 @@ class Collector {
     }
   }
 
-  #memoryOf({ instance, kind }: Target): TargetMemory {
-    let memory = this.#memories.get(instance);
-    if (memory === undefined) {
-      const { extraFamilies: more, reduce } = this.#config;
-      memory = new TargetMemory({ kind, more, reduce }, Math.floor(this.#deps.random.next() * 2 ** 32));
-      this.#memories.set(instance, memory);
-    }
-    return memory;
-  }
-
-  #publish({ kind, instance }: Target, { records, samples, faults }: ScrapeResult): void {
+  #publish(target: Target, { records, samples, faults, refusals }: ScrapeResult): void {
+    const { kind, instance } = target;
+    this.#count(target, refusals);
     this.#metrics.samples.inc({ kind }, samples);
     const left = faults.malformedLines + faults.incompleteHistograms + faults.unusableValues;
     if (left > 0) {
@@ -187,9 +184,23 @@ class Collector {
     for (const record of records) this.#publisher.offer(TOPIC_OF[kind], this.#config.node, record);
   }
 
+  #count({ kind, instance }: Target, { counts, first }: ScrapeResult["refusals"]): void {
+    for (const [reason, count] of counts) this.#metrics.rowsRefused.inc({ kind, reason }, count);
+    if (first === null) return;
+    const { reason, metric, ends } = first;
+    this.#deps.logger.warnOnce(`${reason} ${instance}`, "rows of a page are not taken", {
+      instance,
+      reason,
+      metric,
+      ...ends,
+    });
+  }
+
   #failed(target: Target, error: unknown): void {
     const { kind, instance } = target;
     const reason = error instanceof ScrapeError ? error.code : "connect";
+    // Its buffers go on holding what they grew to.
+    if (reason === "namespace_share") this.#memories.forget(target);
     this.#metrics.scrapes.inc({ kind, result: "failed" });
     this.#metrics.failures.inc({ kind, reason });
     this.#deps.logger.warnOnce(`${reason} ${instance}`, "page not taken", { instance, reason, error });

@@ -25,6 +25,7 @@ export interface CollectorMetrics {
   readonly bytes: Counter<"kind">;
   readonly samples: Counter<"kind">;
   readonly malformed: Counter<"kind">;
+  readonly rowsRefused: Counter<"kind" | "reason">;
   readonly targets: Gauge<"kind" | "role">;
   readonly up: Gauge<"kind">;
   readonly failing: Gauge<"kind">;
@@ -92,6 +93,12 @@ function scrapeMetrics(registry: Registry) {
       name: "isochrone_collector_malformed_lines_total",
       help: "Lines and histograms left out because they could not be read.",
       labelNames: ["kind"],
+      registers,
+    }),
+    rowsRefused: new Counter({
+      name: "isochrone_collector_rows_refused_total",
+      help: "Rows left out because the page may not tell of them, or because they are too long, by reason.",
+      labelNames: ["kind", "reason"],
       registers,
     }),
   } as const;

@@ -67,11 +67,13 @@ function kubeletOptions({
 }
 
 function discoveryOptions(config: CollectorConfig, kubelet: KubeletOptions | null): DiscoveryOptions {
-  const { discover, sidecarPage, meshNamespaces, addressFamily } = config;
+  const { discover, sidecarPage, proxyAccounts, waypointServes, ztunnelDaemonSets, addressFamily } = config;
   return {
     kubelet,
-    istio: discover.includes("istio") ? { sidecarPage, meshNamespaces } : null,
-    hubble: discover.includes("hubble"),
+    istio: discover.includes("istio")
+      ? { sidecarPage, proxyAccounts, waypointServes, ztunnelDaemonSets }
+      : null,
+    hubbleDaemonSets: discover.includes("hubble") ? config.hubbleDaemonSets : [],
     podTargets: config.podTargets.map(podTargetRule),
     addressFamily,
   };

@@ -1,4 +1,5 @@
 import type { TargetKind } from "./domain/families.ts";
+import type { PageScope } from "./domain/page-scope.ts";
 
 export { TARGET_KINDS, type TargetKind } from "./domain/families.ts";
 
@@ -28,6 +29,10 @@ export interface Target {
   readonly intervalMs?: number;
   /** @default that of the collector */
   readonly timeoutMs?: number;
+  /** Whose traffic the page may tell of. @default everybody's: an operator has named the page itself */
+  readonly scope?: PageScope;
+  /** Whose share of the collector's budgets the page uses. @default the operator's, which goes first */
+  readonly namespace?: string;
   /** Instance of another page that tells the same: this one is read only while that one keeps failing. */
   readonly standsInFor?: string;
 }

@@ -165,4 +165,31 @@ describe("Rounds", () => {
     expect(clock.monotonic()).toBe(100);
     expect(await value("isochrone_collector_targets_failing", { kind: "istio" })).toBe(0);
   });
+
+  it("reads all pages of a namespace in each round, however many slow pages another one has", async () => {
+    const evil = { takesMs: 4_000, more: { namespace: "evil" } };
+    const shop = { takesMs: 10, more: { namespace: "shop" } };
+    const pages = {
+      ...Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`evil-${i}`, evil])),
+      ...Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`shop-${i}`, shop])),
+    };
+    const { run } = over(pages, { concurrency: 4 });
+    for (const _ of [1, 2, 3, 4]) {
+      const read = await run();
+      expect(read.filter((instance) => instance.startsWith("shop"))).toHaveLength(12);
+      expect(read.filter((instance) => instance.startsWith("evil")).length).toBeGreaterThan(4);
+    }
+  });
+
+  it("reads all pages of a namespace in each round, however many bytes another one's have", async () => {
+    const evil = { bytes: 1_000_000, more: { namespace: "evil" } };
+    const shop = { bytes: 10_000, more: { namespace: "shop" } };
+    const pages = {
+      ...Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`evil-${i}`, evil])),
+      ...Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`shop-${i}`, shop])),
+    };
+    const { run } = over(pages, { maxPageBytes: 1_000_000, maxRoundBytes: 5_000_000, concurrency: 2 });
+    for (const _ of [1, 2, 3, 4])
+      expect((await run()).filter((instance) => instance.startsWith("shop"))).toHaveLength(12);
+  });
 });

@@ -1,4 +1,5 @@
 import type { Clock, Logger, Random } from "@isochrone/runtime";
+import { FairQueue } from "./fair-share.ts";
 import { GaugeShare, type CollectorMetrics, type SkipReason } from "./metrics.ts";
 import type { Target, TargetKind, TargetRole, TargetSource } from "./ports.ts";
 import { ScrapePlan } from "./scrape-plan.ts";
@@ -42,9 +43,12 @@ export class Rounds {
     const { due, skipped } = this.#plan.round(targets, begunMs);
     for (const { target, reason } of skipped) this.#skip(target, reason);
     const spent = { begunMs, bytes: 0 };
-    const workers = this.#lanes(due).map(async (lane) => {
-      for (let target = lane(); target !== undefined && !signal.aborted; target = lane())
-        await this.#read(target, spent, signal);
+    const queue = new FairQueue(due, this.#options.config.maxRoundBytes);
+    const workers = this.#lanes(due.length).map(async (prefers) => {
+      for (let target = queue.next(prefers); target !== undefined; target = queue.next(prefers)) {
+        if (signal.aborted) return;
+        queue.ended(target, await this.#read(target, spent, signal));
+      }
     });
     await Promise.all(workers);
     metrics.roundDuration.observe((clock.monotonic() - begunMs) / 1000);
@@ -57,39 +61,41 @@ export class Rounds {
   }
 
   /**
-   * What each worker takes next. Every other one prefers pages that answered last time, the rest those that are new or failed: neither
+   * What each worker prefers. Every other one takes pages that answered last time, the rest those that are new or failed: neither
    * can keep the other waiting.
    */
-  #lanes(due: Target[]): (() => Target | undefined)[] {
+  #lanes(due: number): ((target: Target) => boolean)[] {
     const { concurrency } = this.#options.config;
-    if (concurrency === 1) return [() => due.shift()];
-    const proven = due.filter((target) => this.#plan.isUp(target) === true);
-    const others = due.filter((target) => this.#plan.isUp(target) !== true);
-    return Array.from({ length: Math.min(concurrency, due.length) }, (_, index) =>
-      index % 2 === 0 ? () => proven.shift() ?? others.shift() : () => others.shift() ?? proven.shift(),
+    const isProven = (target: Target): boolean => this.#plan.isUp(target) === true;
+    if (concurrency === 1) return [() => true];
+    return Array.from({ length: Math.min(concurrency, due) }, (_, index) =>
+      index % 2 === 0 ? isProven : (target) => !isProven(target),
     );
   }
 
+  /** @returns the bytes that were read */
   async #read(
     target: Target,
     spent: { readonly begunMs: number; bytes: number },
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<number> {
     const { clock, config, scrape } = this.#options;
     const nowMs = clock.monotonic();
     const timeoutMs = Math.min(target.timeoutMs ?? config.timeoutMs, config.intervalMs);
     if (spent.bytes >= config.maxRoundBytes) return this.#skip(target, "round_bytes");
     if (nowMs - spent.begunMs + timeoutMs > config.intervalMs) return this.#skip(target, "round_time");
     const end = await scrape(target, timeoutMs, signal);
-    if (end === null) return;
+    if (end === null) return 0;
     spent.bytes += end.bytes;
     this.#plan.ended(target, nowMs, end.ok);
+    return end.bytes;
   }
 
-  #skip({ kind, instance }: Target, reason: SkipReason): void {
+  #skip({ kind, instance }: Target, reason: SkipReason): 0 {
     const { metrics, logger } = this.#options;
     metrics.skipped.inc({ kind, reason });
     if (reason !== "backoff") logger.warnOnce(`skipped ${reason}`, "page left out", { instance, reason });
+    return 0;
   }
 
   /** Only kinds and roles that were seen: a node has few of them, and a cluster many nodes. */

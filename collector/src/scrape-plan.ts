@@ -1,4 +1,5 @@
 import { delayMs, type BackoffDelays, type Random } from "@isochrone/runtime";
+import { fairFirst } from "./fair-share.ts";
 import type { SkipReason } from "./metrics.ts";
 import type { Target } from "./ports.ts";
 
@@ -31,7 +32,7 @@ export interface Skipped {
 
 /**
  * Decides what each round reads, and in which order: those go first that waited longest, and pages that failed come after all
- * others. Times are the monotonic clock's.
+ * others; between namespaces FairQueue decides. Times are the monotonic clock's.
  */
 export class ScrapePlan {
   readonly #options: ScrapePlanOptions;
@@ -83,16 +84,16 @@ export class ScrapePlan {
   }
 
   #wanted(targets: readonly Target[]): { wanted: Target[]; skipped: Skipped[] } {
-    const seen = new Set<string>();
-    const wanted: Target[] = [];
+    const named = new Map<string, Target>();
     const skipped: Skipped[] = [];
     for (const target of targets) {
-      if (seen.has(target.instance)) skipped.push({ target, reason: "duplicate" });
-      else if (wanted.length >= this.#options.maxTargets)
-        skipped.push({ target, reason: "too_many_targets" });
-      else wanted.push(target);
-      seen.add(target.instance);
+      if (named.has(target.instance)) skipped.push({ target, reason: "duplicate" });
+      else named.set(target.instance, target);
     }
+    const wanted = fairFirst([...named.values()], this.#options.maxTargets);
+    const first = new Set(wanted);
+    for (const target of named.values())
+      if (!first.has(target)) skipped.push({ target, reason: "too_many_targets" });
     return { wanted, skipped };
   }
 

@@ -14,8 +14,10 @@ import {
 } from "@isochrone/runtime";
 import { STATIC_TARGET } from "./adapters/static-targets.ts";
 import { POD_TARGET } from "./discovery/pod-targets.ts";
+import { ACCOUNT } from "./discovery/trusted.ts";
 import { TARGET_KINDS } from "./ports.ts";
 import { prometheusFields, prometheusRules } from "./prometheus/settings.ts";
+import { trustFields } from "./trust-settings.ts";
 
 const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -63,6 +65,18 @@ export const collectorSettings = section(
       min: 1,
       description: "A page with more wanted samples is refused.",
     }),
+    maxSeriesPerPod: integer({
+      default: 5_000,
+      min: 1,
+      description:
+        "Series that the page of a pod's own proxy may have; the rows of further ones are left out, and counted.",
+    }),
+    maxKeptBytes: bytes({
+      default: 64 * 1024 * 1024,
+      min: 65_536,
+      description:
+        "What is remembered of the pages of pods, all together. Beyond it, pages of namespaces are refused that hold more than an equal share.",
+    }),
     extraFamilies: list({
       default: [],
       description: "Metrics kept beside those that the graphs are drawn from, with all their labels.",
@@ -95,7 +109,7 @@ export const collectorSettings = section(
       pattern: POD_TARGET,
       patternRule: `must hold only kind=namespace/label=value:port/path with kind one of ${TARGET_KINDS.join(", ")}`,
       description:
-        "Pages of pods of this node, found by label, each as kind=namespace/label=value:port/path (namespace * for any; path /metrics if there is none).",
+        "Pages of pods of this node, found by label, each as kind=namespace/label=value:port/path (path /metrics if there is none). Namespace * for any, of istio alone: such a page tells of its own pod.",
     }),
     discover: list({
       default: DISCOVERABLE,
@@ -108,10 +122,14 @@ export const collectorSettings = section(
       description:
         "Which page of an Istio proxy is read where a pod has both: Envoy's own (15090), or the one merged with the application's (15020).",
     }),
-    meshNamespaces: list({
-      default: ["istio-system"],
-      description: "Namespaces whose pods labelled app=ztunnel are believed to be ztunnels; * for any.",
+    proxyAccounts: list({
+      default: ["*/*"],
+      pattern: ACCOUNT,
+      patternRule: "must hold only namespace/service-account, either of them * for any",
+      description:
+        "Service accounts of pods whose Istio proxies are read. Whoever is read tells of channels that its own pod is an end of, and of no others.",
     }),
+    ...trustFields,
     addressFamily: oneOf(["primary", "ipv4", "ipv6"], {
       default: "primary",
       description:

@@ -8,6 +8,7 @@ import {
   createPrometheusCollector,
   prometheusFields,
   prometheusRules,
+  trustFields,
   type PrometheusCollectorConfig,
 } from "@isochrone/collector/prometheus";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -48,6 +49,7 @@ const prometheusSection = section(
     bufferMaxAgeMs: duration({ default: 300_000, description: "as the collector's" }),
     catchUpRecordsPerSecond: integer({ default: 50, min: 1, description: "as the collector's" }),
     ...prometheusFields,
+    ...trustFields,
   },
   { rules: prometheusRules },
 );

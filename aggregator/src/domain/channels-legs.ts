@@ -1,5 +1,6 @@
 // A request through a waypoint is reported three times: whole by the waypoint (client -> server), and hop by hop by the ztunnels, which
 // see connections only (client -> waypoint at the client's end, waypoint -> server at the server's). The hops must not count beside the whole.
+import type { ChannelEnd } from "./channel-ends.ts";
 import type { ChannelKey, Reporter } from "./channels.ts";
 import type { WindowName } from "./window-shape.ts";
 
@@ -7,19 +8,23 @@ import type { WindowName } from "./window-shape.ts";
 export interface ReportedChannel {
   readonly key: ChannelKey;
   covers(reporter: Reporter, nowMs: number, window: WindowName): boolean;
+  binds(reporter: Reporter, end: ChannelEnd): boolean;
 }
 
 /**
  * The hops among `channels`. Metrics don't tell which workload is a waypoint, but a waypoint's pods are outside the capture of
  * ztunnel, so nobody at its own end reports. W is one on the way from S to D when a waypoint reports S -> D, S -> W is reported by its
- * source alone, and W -> D by its destination alone.
+ * source alone, and W -> D by its destination alone. Whoever says so must be believed: W is of D's namespace or of the mesh's, and the first hop
+ * is hidden only where the whole is shown to S, too.
  * @param throughWaypoints all channels that a waypoint has ever reported
+ * @param meshNamespaces namespaces whose waypoints may stand before workloads of others
  */
 export function legsThroughWaypoints<C extends ReportedChannel>(
   throughWaypoints: Iterable<C>,
   channels: readonly C[],
   nowMs: number,
   window: WindowName,
+  meshNamespaces: ReadonlySet<string> = new Set(),
 ): ReadonlySet<C> {
   const legs = new Set<C>();
   const whole = [...throughWaypoints].filter((channel) => channel.covers("waypoint", nowMs, window));
@@ -41,7 +46,9 @@ export function legsThroughWaypoints<C extends ReportedChannel>(
     for (const first of into.get(sourceOf(channel)) ?? []) {
       const second = outOf.get(`${targetOf(first)}\n${targetOf(channel)}`);
       if (second === undefined) continue;
-      legs.add(first);
+      const { sourceNamespace: waypoint, targetNamespace: server } = second.key;
+      if (waypoint !== server && !meshNamespaces.has(waypoint)) continue;
+      if (channel.binds("waypoint", "source")) legs.add(first);
       legs.add(second);
     }
   }

@@ -1,4 +1,5 @@
 import { spreadOverPanes, type Increment } from "@isochrone/telemetry";
+import { bindsOf, type ChannelEnd } from "./channel-ends.ts";
 import { legsThroughWaypoints } from "./channels-legs.ts";
 import { Coverage } from "./coverage.ts";
 import { PaneRows } from "./pane-rows.ts";
@@ -94,13 +95,15 @@ export class ChannelSide {
 
 /** What a channel asks and tells the table that it is in. */
 interface Neighbourhood {
+  /** Namespaces whose proxies both ends of a channel believe. */
+  readonly meshNamespaces: ReadonlySet<string>;
   /** Whether the channel is a part of others that a waypoint reports whole. */
   isLeg(channel: ChannelState, nowMs: number, window: WindowName): boolean;
   /** A waypoint reports the channel. */
   sawWaypoint(channel: ChannelState): void;
 }
 
-const ALONE: Neighbourhood = { isLeg: () => false, sawWaypoint: () => undefined };
+const ALONE: Neighbourhood = { meshNamespaces: new Set(), isLeg: () => false, sawWaypoint: () => undefined };
 
 /** One ordered pair of workloads. */
 export class ChannelState {
@@ -136,16 +139,26 @@ export class ChannelState {
     return this.#seconds(this.#sides.get(reporter), nowMs, panesOf(this.#shape, window)) > 0;
   }
 
-  /** Null when no reporter covers any of the window, and for the way to and from a waypoint, which the whole channel stands for. */
-  rates(nowMs: number, window: WindowName): ChannelRates | null {
+  /**
+   * Null when no reporter covers any of the window, and for the way to and from a waypoint, which the whole channel stands for.
+   * @param end whose reporters are asked: those that this end believes; without one all of them
+   */
+  rates(nowMs: number, window: WindowName, end?: ChannelEnd): ChannelRates | null {
     const panes = panesOf(this.#shape, window);
     for (const reporter of CHANNEL_REPORTERS) {
+      if (end !== undefined && !this.binds(reporter, end)) continue;
       const side = this.#sides.get(reporter);
       if (side === undefined || this.#seconds(side, nowMs, panes) <= 0) continue;
       if (this.#others.isLeg(this, nowMs, window)) return null;
       return ratesOf(reporter, side, side.coverage.settled(this.#shape, nowMs, panes), nowMs, panes);
     }
     return null;
+  }
+
+  /** Whether the figures of a reporter count for the pods at that end. */
+  binds(reporter: Reporter, end: ChannelEnd): boolean {
+    const binds = bindsOf(reporter, this.key, this.#others.meshNamespaces);
+    return binds === "both" || binds === end;
   }
 
   #seconds(side: ChannelSide | undefined, nowMs: number, panes: number): number {
@@ -193,21 +206,29 @@ export class ChannelTable {
   readonly #maxChannels: number;
   readonly #channels = new Map<string, ChannelState>();
   readonly #throughWaypoints = new Set<ChannelState>();
-  readonly #neighbourhood: Neighbourhood = {
-    isLeg: (channel, nowMs, window) =>
-      this.#throughWaypoints.size > 0 && this.#legsAt(nowMs, window).has(channel),
-    sawWaypoint: (channel) => this.#throughWaypoints.add(channel),
-  };
+  readonly #neighbourhood: Neighbourhood;
   /** A graph asks for all channels at one time: the legs are worked out once. */
   #legs: ReadonlySet<ChannelState> = new Set();
   #legsAtMs = Number.NaN;
   #legsWindow: WindowName = "full";
   #legsAmong = 0;
 
-  constructor(shape: WindowShape, maxChannels: number, rows: PaneRows = new PaneRows(shape)) {
+  /** @param meshNamespaces namespaces whose proxies both ends of a channel believe */
+  constructor(
+    shape: WindowShape,
+    maxChannels: number,
+    rows: PaneRows = new PaneRows(shape),
+    meshNamespaces: readonly string[] = [],
+  ) {
     this.#shape = shape;
     this.#rows = rows;
     this.#maxChannels = maxChannels;
+    this.#neighbourhood = {
+      meshNamespaces: new Set(meshNamespaces),
+      isLeg: (channel, nowMs, window) =>
+        this.#throughWaypoints.size > 0 && this.#legsAt(nowMs, window).has(channel),
+      sawWaypoint: (channel) => this.#throughWaypoints.add(channel),
+    };
   }
 
   get size(): number {
@@ -249,7 +270,9 @@ export class ChannelTable {
     this.#legsAtMs = nowMs;
     this.#legsWindow = window;
     this.#legsAmong = size;
-    this.#legs = legsThroughWaypoints(this.#throughWaypoints, [...this.#channels.values()], nowMs, window);
+    const { meshNamespaces } = this.#neighbourhood;
+    const channels = [...this.#channels.values()];
+    this.#legs = legsThroughWaypoints(this.#throughWaypoints, channels, nowMs, window, meshNamespaces);
     return this.#legs;
   }
 }

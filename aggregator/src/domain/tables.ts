@@ -13,6 +13,8 @@ export interface TableLimits extends Partial<BandwidthAges> {
   readonly maxLinks: number;
   readonly maxChannels: number;
   readonly maxPods: number;
+  /** Namespaces whose proxies both ends of a channel believe. @default none */
+  readonly meshNamespaces?: readonly string[];
 }
 
 /** Everything that the windows hold: what ingest fills and the graphs are built from. */
@@ -35,7 +37,7 @@ export class Tables {
     const rows = new PaneRows(shape);
     this.links = new LinkTable(shape, limits.maxLinks, this.linkOrder, rows);
     this.bandwidth = new BandwidthTable({ ...DEFAULT_BANDWIDTH_AGES, ...limits }, limits.maxLinks);
-    this.channels = new ChannelTable(shape, limits.maxChannels, rows);
+    this.channels = new ChannelTable(shape, limits.maxChannels, rows, limits.meshNamespaces);
     this.pods = new UsageTable(shape, limits.maxPods, rows);
     this.nodes = new UsageTable(shape, limits.maxPods, rows);
   }

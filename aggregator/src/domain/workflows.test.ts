@@ -19,11 +19,11 @@ beforeEach(() => {
 });
 
 /** Ten requests a second from one workload to another, over four seconds. */
-function traffic(source: string, target: string, perSecond = 10): void {
+function traffic(source: string, target: string, perSecond = 10, reporter = "source"): void {
   const [sourceNamespace, sourceName] = source.split("/");
   const [targetNamespace, targetName] = target.split("/");
   const labels = {
-    reporter: "source",
+    reporter,
     source_workload: sourceName!,
     source_workload_namespace: sourceNamespace!,
     destination_workload: targetName!,
@@ -96,6 +96,7 @@ describe("workflows", () => {
 
   test("a channel between two workflows is part of both", () => {
     traffic("shop/web", "pay/bank");
+    traffic("shop/web", "pay/bank", 10, "destination");
     const graphs = build({
       workloads: [workload("shop", "web", "checkout"), workload("pay", "bank", "billing")],
     });
@@ -283,7 +284,9 @@ describe("what a namespace declares of its channels to another one", () => {
   });
 
   test("demands nothing on the far side of a channel that carries traffic", () => {
+    // The far side sees the channel by what its own proxies report.
     traffic("evil/w", "shop/web");
+    traffic("evil/w", "shop/web", 10, "destination");
     const without = build({ workloads, pods });
     const graphs = build({ workloads, pods, declared: [asked] });
     expect(edges(graphOf(graphs, "checkout"))).toEqual(["w -> web"]);

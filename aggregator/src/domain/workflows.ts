@@ -6,12 +6,12 @@ import type {
   WorkflowGraphSnapshot,
   Workload,
 } from "@isochrone/topology";
-import { UNKNOWN_WORKLOAD } from "./bind-traffic.ts";
-import type { ChannelKey, ChannelRates } from "./channels.ts";
+import type { ChannelRates } from "./channels.ts";
 import { compareText } from "./compare.ts";
 import { ageSeconds, rfc3339, type GraphStamp } from "./cluster-graph.ts";
 import { fullName, type ClusterState, type NamespacedName, type PodState } from "./cluster-state.ts";
 import type { Figures } from "./figures.ts";
+import { observedChannels, ratesIn, type EndRates } from "./observed-channels.ts";
 import { podEntryOnNode } from "./speakers/authority.ts";
 import { allSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
@@ -30,7 +30,8 @@ interface Member extends NamespacedName {
 interface Edge {
   readonly source: Member;
   readonly target: Member;
-  rates: ChannelRates | null;
+  /** Null: nobody has seen it. */
+  rates: EndRates | null;
   declared: DeclaredChannel | null;
 }
 
@@ -38,6 +39,8 @@ interface Edge {
 interface View {
   readonly workflow: NamespacedName;
   readonly edge: Edge;
+  /** What this workflow's namespace believes of the traffic; null: nothing. */
+  readonly rates: ChannelRates | null;
   /** What binds the pods of this workflow; null: nothing was declared that does. */
   readonly demands: ChannelDemands | null;
 }
@@ -155,7 +158,7 @@ function* edgeSteps(
   };
   let untilStep = ITEMS_PER_STEP;
   // A channel that comes in between two steps may be among them already.
-  for (const { key, rates } of drawable(tables, nowMs, window)) {
+  for (const { key, rates } of observedChannels(tables.channels, nowMs, window)) {
     if (--untilStep <= 0) {
       untilStep = ITEMS_PER_STEP;
       yield;
@@ -172,25 +175,6 @@ function* edgeSteps(
   return edges.values();
 }
 
-/** Channels between named workloads that carried anything in the window, or on which somebody saw connections. */
-function* drawable(
-  tables: Tables,
-  nowMs: number,
-  window: WindowName,
-): Generator<{ readonly key: ChannelKey; readonly rates: ChannelRates }> {
-  for (const channel of tables.channels.values()) {
-    const { key } = channel;
-    if (key.source === UNKNOWN_WORKLOAD || key.target === UNKNOWN_WORKLOAD) continue;
-    const rates = channel.rates(nowMs, window);
-    if (rates === null || !isUsed(rates)) continue;
-    yield { key, rates };
-  }
-}
-
-function isUsed({ requestsPerSecond, bytesPerSecond, eventsPerSecond }: ChannelRates): boolean {
-  return (requestsPerSecond ?? 0) > 0 || (bytesPerSecond ?? 0) > 0 || (eventsPerSecond ?? 0) > 0;
-}
-
 function memberOf(members: Map<string, Member>, id: NamespacedName): Member {
   const key = fullName(id);
   let member = members.get(key);
@@ -205,18 +189,27 @@ function memberOf(members: Map<string, Member>, id: NamespacedName): Member {
  * have the channel without demands, and only if there is traffic; or with those that this other namespace agreed to.
  */
 function viewsOf(edge: Edge): View[] {
-  const { source, target, rates, declared } = edge;
+  const { source, target, declared } = edge;
   const home = { namespace: source.namespace, name: source.namespace };
+  const viewIn = (workflow: NamespacedName, demands: View["demands"]): View => ({
+    workflow,
+    edge,
+    rates: ratesIn(edge.rates, workflow.namespace),
+    demands,
+  });
   if (declared === null || source.namespace === target.namespace) {
     const own = source.workflow ?? target.workflow ?? home;
     const other = target.workflow ?? own;
     const workflows = fullName(own) === fullName(other) ? [own] : [own, other];
-    return workflows.map((workflow) => ({ workflow, edge, demands: declared }));
+    return workflows.map((workflow) => viewIn(workflow, declared)).filter(isShown);
   }
-  const { agreed = null } = declared;
-  const own = { workflow: source.workflow ?? home, edge, demands: declared };
-  const isFarSeen = target.workflow !== null && (rates !== null || agreed !== null);
-  return isFarSeen ? [own, { workflow: target.workflow, edge, demands: agreed }] : [own];
+  const own = viewIn(source.workflow ?? home, declared);
+  if (target.workflow === null) return [own];
+  return [own, viewIn(target.workflow, declared.agreed ?? null)].filter(isShown);
+}
+
+function isShown({ rates, demands }: View): boolean {
+  return rates !== null || demands !== null;
 }
 
 /** Pods of other workflows that one namespace may have in its graphs for channels that it declares and that carry nothing. */
@@ -226,8 +219,8 @@ const MAX_FAR_PODS_PER_NAMESPACE = 50_000;
 class FarPods {
   readonly #byNamespace = new Map<string, number>();
 
-  admits({ workflow, edge }: View, draft: Draft | undefined): boolean {
-    if (edge.rates !== null) return true;
+  admits({ workflow, edge, rates }: View, draft: Draft | undefined): boolean {
+    if (rates !== null) return true;
     const { namespace } = workflow;
     const far = [edge.source, edge.target].filter(
       (member) => !isOf(member, workflow) && draft?.members.has(fullName(member)) !== true,
@@ -354,13 +347,13 @@ const NO_RATES = { bytesPerSecond: null, requestsPerSecond: null, errorRatio: nu
 const NO_NEEDS = { priority: null, maxNetworkCost: null, minBandwidthBitsPerSecond: null };
 
 function buildChannel(
-  { edge, demands }: View,
+  { rates, demands }: View,
   source: string,
   target: string,
   nowMs: number,
   figures: Figures,
 ): Channel {
-  const { bytesPerSecond, requestsPerSecond, errorRatio, newestMs } = edge.rates ?? NO_RATES;
+  const { bytesPerSecond, requestsPerSecond, errorRatio, newestMs } = rates ?? NO_RATES;
   const { priority, maxNetworkCost, minBandwidthBitsPerSecond } = demands ?? NO_NEEDS;
   return {
     source,
@@ -372,7 +365,7 @@ function buildChannel(
     maxNetworkCost: figures.of(maxNetworkCost),
     minBandwidthBitsPerSecond: figures.of(minBandwidthBitsPerSecond),
     ...(demands?.relationshipType === undefined ? {} : { relationshipType: demands.relationshipType }),
-    origin: edge.rates === null ? "declared" : "observed",
+    origin: rates === null ? "declared" : "observed",
     ageSeconds: ageSeconds(newestMs, nowMs),
   };
 }

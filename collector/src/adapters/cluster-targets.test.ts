@@ -16,6 +16,8 @@ import {
 import { podTargetRule } from "../discovery/pod-targets.ts";
 import { ClusterTargets, DEFAULT_DISCOVERY, type DiscoveryOptions } from "./cluster-targets.ts";
 
+const ISTIO = DEFAULT_DISCOVERY.istio!;
+
 describe("ClusterTargets", () => {
   const clock = new ManualClock();
   let store: ClusterStore;
@@ -118,12 +120,14 @@ describe("ClusterTargets", () => {
           role: "sidecar",
           url: "http://10.1.0.7:15090/stats/prometheus",
           instance: "shop/cart-0",
+          namespace: "shop",
+          scope: { of: "pod", namespace: "shop", workloads: ["cart-0"], serves: [] },
         },
       ]);
     });
 
     it("are read from the merged page if that is preferred, and the pod says it has one", async () => {
-      const istio = { sidecarPage: "merged", meshNamespaces: ["istio-system"] } as const;
+      const istio = { ...ISTIO, sidecarPage: "merged" } as const;
       const unmerged = injectedPod({ name: "b", annotations: { "prometheus.io/path": "/metrics" } });
       expect(await pagesOf([injectedPod(), unmerged], { istio })).toEqual([
         "sidecar http://10.1.0.7:15020/stats/prometheus",
@@ -159,13 +163,6 @@ describe("ClusterTargets", () => {
         "waypoint http://10.1.0.7:15090/stats/prometheus",
         "ztunnel http://10.1.0.7:15020/stats/prometheus",
       ]);
-    });
-
-    it("believes a ztunnel only in the mesh's own namespaces", async () => {
-      const istio = { sidecarPage: "envoy", meshNamespaces: ["mesh"] } as const;
-      const pods = [ztunnelPod(), ztunnelPod({ namespace: "mesh" })];
-      const targets = await targetsOf(pods, { istio });
-      expect(targets.map(({ instance }) => instance)).toEqual(["mesh/ztunnel-abcde"]);
     });
 
     it.each<[string, KubernetesObject]>([
@@ -261,24 +258,28 @@ describe("ClusterTargets", () => {
       { ...KINDS.pod, namespace: "kube-system", name: "cilium-xyz" },
       { gracePeriodSeconds: 0 },
     );
-    expect(await targetsOf([ciliumPod(true)], { hubble: false })).toEqual([]);
+    expect(await targetsOf([ciliumPod(true)], { hubbleDaemonSets: [] })).toEqual([]);
   });
 
   it("reads pages of pods that a setting names by label", async () => {
     const podTargets = [
       podTargetRule("service_graph=monitoring/app.kubernetes.io/name=otel-collector:8889/metrics"),
-      podTargetRule("hubble=*/k8s-app=relay:9966"),
+      podTargetRule("istio=*/app=proxy:9966"),
     ];
     const labels = { "app.kubernetes.io/name": "otel-collector" };
     const pods = [
       pod({ name: "otelcol", namespace: "monitoring", labels }),
       pod({ name: "impostor", labels }),
-      pod({ name: "relay", labels: { "k8s-app": "relay" } }),
+      pod({ name: "proxy", labels: { app: "proxy" } }),
     ];
     const targets = await targetsOf(pods, { podTargets });
     expect(targets.map(({ kind, url, instance }) => [kind, url, instance])).toEqual([
       ["service_graph", "http://10.1.0.7:8889/metrics", "monitoring/otelcol:8889"],
-      ["hubble", "http://10.1.0.7:9966/metrics", "shop/relay:9966"],
+      ["istio", "http://10.1.0.7:9966/metrics", "shop/proxy:9966"],
+    ]);
+    expect(targets.map(({ scope }) => scope)).toEqual([
+      undefined,
+      { of: "pod", namespace: "shop", workloads: ["proxy"], serves: [] },
     ]);
   });
 
@@ -306,6 +307,8 @@ describe("podTargetRule", () => {
     "hubble=a/b=c:0",
     "hubble=a/b=c:70000",
     "hubble=b=c:1",
+    "hubble=*/k8s-app=relay:9966",
+    "service_graph=*/app=otel-collector:8889",
   ])("refuses %s", (entry) => {
     expect(() => podTargetRule(entry)).toThrow(`got ${JSON.stringify(entry)}`);
   });

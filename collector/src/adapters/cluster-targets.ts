@@ -3,6 +3,7 @@ import type { Clock, Logger, Random } from "@isochrone/runtime";
 import type { AddressFamily } from "../discovery/addresses.ts";
 import { istioTarget, type IstioOptions } from "../discovery/istio.ts";
 import { kubeletAddress, kubeletTargets, type KubeletOptions } from "../discovery/kubelet.ts";
+import { NodeWorkloads } from "../discovery/node-workloads.ts";
 import { readablePod } from "../discovery/pod.ts";
 import { hubbleTarget, labelledTargets, type PodTargetRule } from "../discovery/pod-targets.ts";
 import type { Target, TargetSource } from "../ports.ts";
@@ -13,15 +14,21 @@ export interface DiscoveryOptions {
   readonly kubelet: KubeletOptions | null;
   /** Null: no proxies. */
   readonly istio: IstioOptions | null;
-  readonly hubble: boolean;
+  /** namespace/name of Cilium's DaemonSets, whose pods show Hubble's metrics; none: not looked for. */
+  readonly hubbleDaemonSets: readonly string[];
   readonly podTargets: readonly PodTargetRule[];
   readonly addressFamily: AddressFamily;
 }
 
 export const DEFAULT_DISCOVERY: DiscoveryOptions = Object.freeze({
   kubelet: { pages: ["cadvisor", "resource"], intervalMs: null, timeoutMs: null },
-  istio: { sidecarPage: "envoy", meshNamespaces: ["istio-system"] },
-  hubble: true,
+  istio: {
+    sidecarPage: "envoy",
+    proxyAccounts: ["*/*"],
+    waypointServes: [],
+    ztunnelDaemonSets: ["istio-system/ztunnel"],
+  },
+  hubbleDaemonSets: ["kube-system/cilium"],
   podTargets: [],
   addressFamily: "primary",
 } as const);
@@ -46,12 +53,15 @@ export class ClusterTargets implements TargetSource {
   readonly #node: string;
   readonly #discovery: DiscoveryOptions;
   readonly #kubelet: KubeletOptions | null;
+  readonly #clock: Clock;
+  readonly #workloads = new NodeWorkloads();
   readonly #pods: Informer;
   readonly #nodes: Informer | null;
 
   constructor(options: ClusterTargetsOptions) {
     const { store, clock, random, logger, node, kubeletScheme = "https" } = options;
     this.#node = node;
+    this.#clock = clock;
     this.#discovery = options.discovery ?? DEFAULT_DISCOVERY;
     this.#kubelet =
       this.#discovery.kubelet === null ? null : { ...this.#discovery.kubelet, scheme: kubeletScheme };
@@ -73,8 +83,13 @@ export class ClusterTargets implements TargetSource {
   }
 
   targets(): readonly Target[] {
-    return [...this.#kubeletTargets(), ...this.#pods.items().flatMap((pod) => this.#targetsOf(pod))];
+    const pods = this.#pods.items();
+    this.#workloads.take(pods, this.#clock.monotonic());
+    return [...this.#kubeletTargets(), ...pods.flatMap((pod) => this.#targetsOf(pod))];
   }
+
+  readonly #isOnNode = (namespace: string, workload: string): boolean =>
+    this.#workloads.has(namespace, workload);
 
   #kubeletTargets(): Target[] {
     const node = this.#nodes?.get(this.#node) ?? null;
@@ -84,12 +99,12 @@ export class ClusterTargets implements TargetSource {
   }
 
   #targetsOf(object: KubernetesObject): Target[] {
-    const { addressFamily, istio, hubble, podTargets } = this.#discovery;
+    const { addressFamily, istio, hubbleDaemonSets, podTargets } = this.#discovery;
     const pod = readablePod(object, addressFamily);
     if (pod === null) return [];
     const found = [
-      istio === null ? null : istioTarget(pod, istio),
-      hubble ? hubbleTarget(pod) : null,
+      istio === null ? null : istioTarget(pod, istio, this.#isOnNode),
+      hubbleTarget(pod, hubbleDaemonSets),
       ...labelledTargets(pod, podTargets),
     ];
     return found.filter((target) => target !== null);

@@ -6,16 +6,23 @@
 // - gateways of the chart: the same container, and the annotation inject.istio.io/templates=gateway;
 // - waypoints and gateways of the Gateway API: files/waypoint.yaml and files/kube-gateway.yaml, both of the above, and the label
 //   gateway.networking.k8s.io/gateway-class-name (istio.io/gateway-name alone until 1.19);
-// - ztunnel: manifests/charts/ztunnel/templates/daemonset.yaml, label app=ztunnel, port 15020 named ztunnel-stats.
+// - ztunnel: manifests/charts/ztunnel/templates/daemonset.yaml, DaemonSet ztunnel, port 15020 named ztunnel-stats.
+// Anybody can give a container or a label these names: whose traffic a page may tell of is in its scope.
+import type { NodeScope, PageScope } from "../domain/page-scope.ts";
 import type { Target, TargetRole } from "../ports.ts";
 import { portOf, urlOf } from "./addresses.ts";
 import { runs, type PodContainer, type ReadablePod } from "./pod.ts";
+import { hasAccount, isOfDaemonSet, servedBy } from "./trusted.ts";
 
 export interface IstioOptions {
   /** Which page is read where a pod has both. */
   readonly sidecarPage: "envoy" | "merged";
-  /** Where pods with ztunnel's label are believed; "*": everywhere. */
-  readonly meshNamespaces: readonly string[];
+  /** namespace/service-account of pods whose proxies are read, "*" for any. */
+  readonly proxyAccounts: readonly string[];
+  /** namespace=namespace: whom the waypoints of the first stand before, beside their own namespace. */
+  readonly waypointServes: readonly string[];
+  /** namespace/name of ztunnel's DaemonSets. */
+  readonly ztunnelDaemonSets: readonly string[];
 }
 
 const STATS_PATH = "/stats/prometheus";
@@ -25,30 +32,41 @@ const ENVOY_PORT = /-envoy-prom$/;
 const ZTUNNEL_PORT = 15_020;
 const GATEWAY_NAMES = ["gateway.networking.k8s.io/gateway-name", "istio.io/gateway-name"];
 
-/** The page of the pod's proxy; null when it has none that counts, or it does not run. */
-export function istioTarget(pod: ReadablePod, options: IstioOptions): Target | null {
-  return isZtunnel(pod, options.meshNamespaces) ? ztunnelTarget(pod) : proxyTarget(pod, options.sidecarPage);
+/**
+ * The page of the pod's proxy; null when it has none that counts, or it does not run.
+ * @param onNode tells which workloads are on the pod's node
+ */
+export function istioTarget(
+  pod: ReadablePod,
+  options: IstioOptions,
+  onNode: NodeScope["runs"],
+): Target | null {
+  return isOfDaemonSet(pod, options.ztunnelDaemonSets)
+    ? ztunnelTarget(pod, onNode)
+    : proxyTarget(pod, options);
 }
 
-function isZtunnel({ labels, namespace }: ReadablePod, namespaces: readonly string[]): boolean {
-  return labels["app"] === "ztunnel" && (namespaces.includes("*") || namespaces.includes(namespace));
-}
-
-function ztunnelTarget(pod: ReadablePod): Target | null {
+/** An operator's own, though it tells of nobody but the pods of its node. */
+function ztunnelTarget(pod: ReadablePod, onNode: NodeScope["runs"]): Target | null {
   const proxy = proxyOf(pod);
   if (!runs(pod, proxy)) return null;
   const named = proxy?.ports.find(({ name }) => name === "ztunnel-stats")?.port;
-  return target(pod, "ztunnel", named ?? portOf(pod.annotations["prometheus.io/port"]) ?? ZTUNNEL_PORT);
+  const port = named ?? portOf(pod.annotations["prometheus.io/port"]) ?? ZTUNNEL_PORT;
+  return target(pod, "ztunnel", port, { of: "node", runs: onNode });
 }
 
 /** Istio injects nothing into pods on the node's network: their address is the node's, and so would be the page. */
-function proxyTarget(pod: ReadablePod, preferred: IstioOptions["sidecarPage"]): Target | null {
+function proxyTarget(pod: ReadablePod, options: IstioOptions): Target | null {
   const proxy = proxyOf(pod);
-  if (pod.hostNetwork || !runs(pod, proxy)) return null;
+  if (pod.hostNetwork || !runs(pod, proxy) || !hasAccount(pod, options.proxyAccounts)) return null;
   const own = proxy?.ports.find(({ name }) => ENVOY_PORT.test(name))?.port ?? null;
   const merged = mergedPort(pod);
-  const port = preferred === "envoy" ? (own ?? merged) : (merged ?? own);
-  return port === null ? null : target(pod, roleOf(pod), port);
+  const port = options.sidecarPage === "envoy" ? (own ?? merged) : (merged ?? own);
+  if (port === null) return null;
+  const { namespace, workloads } = pod;
+  const role = roleOf(pod);
+  const serves = role === "waypoint" ? servedBy(namespace, options.waypointServes) : [];
+  return { ...target(pod, role, port, { of: "pod", namespace, workloads, serves }), namespace };
 }
 
 function proxyOf({ containers }: ReadablePod): PodContainer | undefined {
@@ -70,8 +88,14 @@ function roleOf({ labels, annotations }: ReadablePod): TargetRole {
   return named || annotations["inject.istio.io/templates"] === "gateway" ? "gateway" : "sidecar";
 }
 
-function target({ address, namespace, name }: ReadablePod, role: TargetRole, port: number): Target {
+function target(
+  { address, namespace, name }: ReadablePod,
+  role: TargetRole,
+  port: number,
+  scope: PageScope,
+): Target {
   return {
+    scope,
     kind: "istio",
     role,
     url: urlOf("http", address, port, STATS_PATH),

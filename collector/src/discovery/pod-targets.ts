@@ -1,12 +1,14 @@
 // Pages of pods that a setting names by label, and Hubble's, which Cilium's chart makes recognisable.
+import type { PageScope } from "../domain/page-scope.ts";
 import { TARGET_KINDS, type Target, type TargetKind } from "../ports.ts";
 import { portOf, urlOf } from "./addresses.ts";
 import { runs, type ReadablePod } from "./pod.ts";
+import { isOfDaemonSet } from "./trusted.ts";
 
 /** Pods with this label have such a page. */
 export interface PodTargetRule {
   readonly kind: TargetKind;
-  /** "*": any. */
+  /** "*": any, of Istio's pages alone; they then tell of nobody but their own pod. */
   readonly namespace: string;
   readonly label: string;
   readonly value: string;
@@ -28,6 +30,10 @@ export function podTargetRule(entry: string): PodTargetRule {
     throw new RangeError(
       `collector.podTargets must be kind=namespace/label=value:port/path, got ${JSON.stringify(entry)}`,
     );
+  if (namespace === "*" && kind !== "istio")
+    throw new RangeError(
+      `collector.podTargets must name the namespace of pages of the kind ${kind}: in any namespace anybody can label a pod, got ${JSON.stringify(entry)}`,
+    );
   return { kind: kind as TargetKind, namespace, label, value, port: number, path };
 }
 
@@ -39,15 +45,22 @@ export function labelledTargets(pod: ReadablePod, rules: readonly PodTargetRule[
       ({ namespace, label, value }) =>
         (namespace === "*" || namespace === pod.namespace) && pod.labels[label] === value,
     )
-    .map(({ kind, port, path }) => podTarget(pod, kind, port, path));
+    .map(({ kind, namespace, port, path }) => ({
+      ...podTarget(pod, kind, port, path),
+      ...(namespace === "*" ? { scope: ownScope(pod), namespace: pod.namespace } : {}),
+    }));
+}
+
+function ownScope({ namespace, workloads }: ReadablePod): PageScope {
+  return { of: "pod", namespace, workloads, serves: [] };
 }
 
 /**
- * Hubble's page, where it is switched on: install/kubernetes/cilium/templates/cilium-agent/daemonset.yaml of Cilium then gives the
+ * Hubble's page, of a pod of these DaemonSets (namespace/name), where it is switched on: install/kubernetes/cilium/templates/cilium-agent/daemonset.yaml of Cilium then gives the
  * agent a port named hubble-metrics (9965). The agent runs on the node's network.
  */
-export function hubbleTarget(pod: ReadablePod): Target | null {
-  if (pod.labels["k8s-app"] !== "cilium") return null;
+export function hubbleTarget(pod: ReadablePod, daemonSets: readonly string[]): Target | null {
+  if (!isOfDaemonSet(pod, daemonSets)) return null;
   const agent = pod.containers.find(({ name }) => name === "cilium-agent");
   const port = agent?.ports.find(({ name }) => name === "hubble-metrics")?.port;
   return port === undefined || !runs(pod, agent) ? null : podTarget(pod, "hubble", port, "/metrics");

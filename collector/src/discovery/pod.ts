@@ -1,6 +1,7 @@
 // What discovery reads of a pod. Fields of a wrong type count as absent: one odd pod must not hide the others.
 import { podView, type KubernetesObject, type PodView } from "@isochrone/kubernetes";
 import { addressOf, portOf, type AddressFamily } from "./addresses.ts";
+import { workloadNames } from "./workload-names.ts";
 
 export interface ContainerPort {
   readonly name: string;
@@ -18,6 +19,9 @@ export interface PodContainer {
 export interface ReadablePod extends PodView {
   readonly address: string;
   readonly hostNetwork: boolean;
+  readonly serviceAccount: string;
+  /** Names that the mesh may give the pod's workload; see workloadNames. */
+  readonly workloads: readonly string[];
   readonly containers: readonly PodContainer[];
 }
 
@@ -31,10 +35,13 @@ export function readablePod(pod: KubernetesObject, family: AddressFamily): Reada
   const view = podView(pod);
   const address = addressOf(podAddresses(pod), family);
   if (address === null || view.finished) return null;
+  const account = pod.spec?.["serviceAccountName"];
   return {
     ...view,
     address,
     hostNetwork: pod.spec?.["hostNetwork"] === true,
+    serviceAccount: typeof account === "string" && account !== "" ? account : "default",
+    workloads: workloadNames(pod),
     containers: containersOf(pod),
   };
 }

@@ -3,6 +3,8 @@ import { equalBytes, hashBytes } from "@isochrone/telemetry";
 const FIRST_SLOTS = 64;
 const FIRST_BYTES = 4_096;
 const NONE = -1;
+/** Five columns of 4 bytes. */
+const BYTES_PER_SLOT = 20;
 
 /**
  * Numbers byte strings: slot 0 is the first that was added, slot 1 the second, so that columns of values can lie beside it in arrays.
@@ -28,6 +30,11 @@ export class ByteKeys {
 
   get size(): number {
     return this.#size;
+  }
+
+  /** Memory that the keys take, about. */
+  get memoryBytes(): number {
+    return this.#bytes.length + this.#ends.length * BYTES_PER_SLOT;
   }
 
   get bytes(): Uint8Array {

@@ -16,6 +16,8 @@ import { LABEL_RULES, LabelSet } from "./label-set.ts";
 import { readNumber } from "./number-text.ts";
 import { sumPage, type SumFaults } from "./page-sums.ts";
 import { writeRecords } from "./page-records.ts";
+import type { PageScope, RowRefusal } from "./page-scope.ts";
+import { MAX_SERIES_BYTES, RowJudge } from "./row-judge.ts";
 import { PART } from "./row-table.ts";
 import { guessLabelsEnd, SampleValue } from "./sample-value.ts";
 import {
@@ -40,6 +42,10 @@ export interface PageOptions {
   readonly maxSamples: number;
   /** @default "text" */
   readonly format?: PageFormat;
+  /** Whose traffic the page may tell of; null: everybody's. @default null */
+  readonly scope?: PageScope | null;
+  /** Series that the target may have; the rows of further ones are refused. @default as many as samples */
+  readonly maxSeries?: number;
 }
 
 /** What a page gave. */
@@ -58,6 +64,8 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   readonly #value: SampleValue;
   readonly #attributes = new AttributeBytes();
   readonly #canonical = new CanonicalText();
+  readonly #judge: RowJudge;
+  readonly #maxSeries: number;
   readonly #rowsBefore: number;
   readonly #seriesBefore: number;
   #shape: LabelShape | null = null;
@@ -70,6 +78,8 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     this.#memory = memory;
     this.#options = options;
     this.#value = new SampleValue(options.format ?? "text");
+    this.#judge = new RowJudge(options.scope ?? null);
+    this.#maxSeries = options.maxSeries ?? options.maxSamples;
     this.#kinds = memory.families.map(() => undefined);
     this.#rowsBefore = memory.rows.keys.size;
     this.#seriesBefore = memory.series.keys.size;
@@ -81,8 +91,14 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     return this.#samples;
   }
 
+  /** Rows that cost their reading and are refused count, too. */
   get tooMany(): boolean {
-    return this.#samples > this.#options.maxSamples;
+    return this.#samples + this.#judge.refused > this.#options.maxSamples;
+  }
+
+  /** What was refused of the page, so far. */
+  get judge(): RowJudge {
+    return this.#judge;
   }
 
   find(view: DataView, start: number, end: number): WantedName | null {
@@ -181,8 +197,9 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     return position === undefined ? "" : this.#labels.value(position);
   };
 
-  #isKept({ reduction }: FamilyMemory): boolean {
-    return reduction === undefined || reduction.keeps(this.#label);
+  #isKept({ name, reduction }: FamilyMemory): boolean {
+    if (reduction !== undefined && !reduction.keeps(this.#label)) return false;
+    return this.#judge.admits(name, this.#label);
   }
 
   #openRow(
@@ -198,22 +215,36 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     const shape = this.#shape!;
     if (this.#labels.plain && shape.canonical) {
       const known = rows.keys.find(owner, view, start, end);
-      return known >= 0 ? known : rows.add(owner, bytes, start, end, this.#openSeries(family, kind, bytes));
+      if (known >= 0) return known;
+      const series = this.#openSeries(family, kind, bytes);
+      return series < 0 ? NOT_KEPT : rows.add(owner, bytes, start, end, series);
     }
     const text = this.#canonical.of(this.#labels, shape, bytes);
     const known = rows.keys.find(owner, text.view, 0, text.end);
-    return known >= 0
-      ? known
-      : rows.add(owner, text.bytes, 0, text.end, this.#openSeries(family, kind, bytes));
+    if (known >= 0) return known;
+    const series = this.#openSeries(family, kind, bytes);
+    return series < 0 ? NOT_KEPT : rows.add(owner, text.bytes, 0, text.end, series);
   }
 
+  /** @returns -1, and counted, when its labels are too long, or there are too many */
   #openSeries(family: FamilyMemory, kind: Kind, bytes: Uint8Array): number {
     const attributes = this.#attributes;
     attributes.begin(attributeFieldOf(kind));
     const kept = family.reduction?.labels ?? null;
     if (kept === null) this.#addAll(bytes);
     else for (const [index, label] of kept.entries()) this.#addKept(label, family.keys[index]!, bytes);
-    return this.#memory.series.open(family.owner(kind), attributes.view, attributes.bytes, attributes.end);
+    const { series } = this.#memory;
+    const owner = family.owner(kind);
+    const { view, end } = attributes;
+    if (end > MAX_SERIES_BYTES) return this.#refuse("too_large", family);
+    if (series.keys.size >= this.#maxSeries && series.keys.find(owner, view, 0, end) < 0)
+      return this.#refuse("too_many", family);
+    return series.open(owner, view, attributes.bytes, end);
+  }
+
+  #refuse(reason: RowRefusal, { name }: FamilyMemory): -1 {
+    this.#judge.refuse(reason, name, this.#label);
+    return -1;
   }
 
   #addKept({ name, derive }: KeptLabel, key: AttributeKey, bytes: Uint8Array): void {

@@ -4,12 +4,16 @@ import { ScrapeError } from "../errors.ts";
 import type { PageReader, Target } from "../ports.ts";
 import { ExpositionReader, type PageFormat } from "./exposition.ts";
 import { PageBuilder } from "./page.ts";
+import type { RowRefusal } from "./page-scope.ts";
+import type { RefusedRow } from "./row-judge.ts";
 import type { TargetMemory } from "./target-memory.ts";
 
 export interface ScrapeLimits {
   readonly timeoutMs: number;
   readonly maxPageBytes: number;
   readonly maxSamplesPerPage: number;
+  /** Of a page on a namespace's share. @default as many as samples */
+  readonly maxSeriesPerPod?: number;
 }
 
 /** Counts of what a page had that could not be used. */
@@ -26,6 +30,14 @@ export interface ScrapeResult {
   /** Wanted samples of the page. */
   readonly samples: number;
   readonly faults: PageFaults;
+  /** Rows that the page may not have. */
+  readonly refusals: PageRefusals;
+}
+
+/** Rows that a page had and may not have: about others, or too long. */
+export interface PageRefusals {
+  readonly counts: ReadonlyMap<RowRefusal, number>;
+  readonly first: RefusedRow | null;
 }
 
 /** What is scraped, and as whom it is published. */
@@ -35,6 +47,8 @@ export interface ScrapeRequest {
   readonly scrapeMs: number;
   /** Resource attributes of the records. */
   readonly resource: Attributes;
+  /** False: what is remembered of the page's namespace has become too much. @default always true */
+  hasRoom?(): boolean;
 }
 
 /** So many bad lines without a single good one: this is no metrics page, whatever its content type says. */
@@ -48,7 +62,7 @@ export async function scrape(
   limits: ScrapeLimits,
   signal: AbortSignal,
 ): Promise<ScrapeResult> {
-  const page = new ScrapedPage(request, limits.maxSamplesPerPage);
+  const page = new ScrapedPage(request, limits);
   try {
     await reader.read(request.target, {
       timeoutMs: limits.timeoutMs,
@@ -66,13 +80,13 @@ export async function scrape(
 
 class ScrapedPage {
   readonly #request: ScrapeRequest;
-  readonly #maxSamples: number;
+  readonly #limits: ScrapeLimits;
   #format: PageFormat = "text";
   #parts: { readonly page: PageBuilder; readonly lines: ExpositionReader<unknown, unknown> } | null = null;
 
-  constructor(request: ScrapeRequest, maxSamples: number) {
+  constructor(request: ScrapeRequest, limits: ScrapeLimits) {
     this.#request = request;
-    this.#maxSamples = maxSamples;
+    this.#limits = limits;
   }
 
   open(format: PageFormat): void {
@@ -83,7 +97,7 @@ class ScrapedPage {
   feed(chunk: Uint8Array): boolean {
     const { page, lines } = this.#opened();
     lines.feed(chunk);
-    return !page.tooMany && !(lines.recognised === 0 && lines.malformed >= HOPELESS_LINES);
+    return !page.tooMany && this.#hasRoom() && !(lines.recognised === 0 && lines.malformed >= HOPELESS_LINES);
   }
 
   finish(): ScrapeResult {
@@ -96,6 +110,7 @@ class ScrapedPage {
       records,
       samples: page.samples,
       faults: { malformedLines, firstFault, incompleteHistograms, unusableValues },
+      refusals: page.judge,
     };
   }
 
@@ -105,9 +120,20 @@ class ScrapedPage {
 
   #opened(): { readonly page: PageBuilder; readonly lines: ExpositionReader<unknown, unknown> } {
     if (this.#parts !== null) return this.#parts;
-    const { memory, scrapeMs } = this.#request;
-    const page = new PageBuilder(memory, { scrapeMs, maxSamples: this.#maxSamples, format: this.#format });
+    const { memory, scrapeMs, target } = this.#request;
+    const { maxSamplesPerPage: maxSamples, maxSeriesPerPod = maxSamples } = this.#limits;
+    const page = new PageBuilder(memory, {
+      scrapeMs,
+      maxSamples,
+      maxSeries: target.namespace === undefined ? maxSamples : maxSeriesPerPod,
+      format: this.#format,
+      scope: target.scope ?? null,
+    });
     return (this.#parts = { page, lines: new ExpositionReader(page) });
+  }
+
+  #hasRoom(): boolean {
+    return this.#request.hasRoom?.() ?? true;
   }
 
   #judge(page: PageBuilder, lines: ExpositionReader<unknown, unknown>): void {
@@ -115,7 +141,12 @@ class ScrapedPage {
     if (page.tooMany)
       throw new ScrapeError(
         "too_many_samples",
-        `${url} must have at most ${this.#maxSamples} wanted samples, got more`,
+        `${url} must have at most ${this.#limits.maxSamplesPerPage} wanted samples, got more`,
+      );
+    if (!this.#hasRoom())
+      throw new ScrapeError(
+        "namespace_share",
+        `${url} must leave the pages of other namespaces their share of collector.maxKeptBytes, got a page that doesn't`,
       );
     if (lines.recognised === 0 && lines.malformed > 0)
       throw new ScrapeError(

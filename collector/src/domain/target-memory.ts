@@ -21,6 +21,10 @@ export function attributeFieldOf(kind: Kind): number {
   return kind === KIND.histogram ? ATTRIBUTE_FIELDS.histogram : ATTRIBUTE_FIELDS.sum;
 }
 
+/** Of the columns beside the keys. */
+const BYTES_PER_ROW = 61;
+const BYTES_PER_SERIES = 96;
+
 /** What a sample's name says about its family. */
 export type Part = "value" | "sum" | "count" | "bucket" | "created" | "processStart";
 
@@ -75,6 +79,13 @@ export class TargetMemory {
       for (const name of [family.name, family.name.replace(/_total$/, "")]) this.#declared.add(name, family);
     }
     this.#names.add(PROCESS_START, { family: this.families[0]!, part: "processStart" });
+  }
+
+  /** What is remembered, about. */
+  get memoryBytes(): number {
+    const { rows, series } = this;
+    const columns = rows.keys.size * BYTES_PER_ROW + series.keys.size * BYTES_PER_SERIES;
+    return rows.keys.memoryBytes + series.keys.memoryBytes + columns;
   }
 
   /** What the name of a sample means; null: not wanted. */

@@ -21,8 +21,18 @@ export interface Answer {
   readonly warnings: readonly string[];
 }
 
+/** Times that an answer may have; what lies elsewhere was not asked for. */
+export interface AnswerTimes {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Clocks of servers and of queriers that pass answers on may differ by a little. */
+const TIME_SLACK_MS = 1_000;
+const MAX_WARNINGS = 10;
+
 /** Throws PrometheusError `malformed` when the body is no answer to a range selector. */
-export function readAnswer(body: string, server: string): Answer {
+export function readAnswer(body: string, server: string, times: AnswerTimes): Answer {
   let parsed: unknown;
   try {
     parsed = JSON.parse(body);
@@ -44,24 +54,34 @@ export function readAnswer(body: string, server: string): Answer {
       continue;
     }
     const { __name__: name, ...others } = labels;
-    const samples = samplesOf(values);
+    const samples = samplesOf(values, times);
     unreadable += values.length - samples.length;
     if (name === undefined) unreadable++;
     else if (samples.length > 0) series.push({ metric: name, labels: others, samples });
   }
-  return { series, unreadable, warnings: Array.isArray(warnings) ? warnings.map(String) : [] };
+  return { series, unreadable, warnings: warningsOf(warnings) };
 }
 
-function samplesOf(values: readonly unknown[]): RawSample[] {
+/** In the order of time, each later than the one before. All that is asked for counts up from 0, or is a number of bytes. */
+function samplesOf(values: readonly unknown[], { fromMs, toMs }: AnswerTimes): RawSample[] {
   const samples: RawSample[] = [];
+  let lastMs = fromMs - TIME_SLACK_MS;
   for (const entry of values) {
     if (!Array.isArray(entry)) continue;
     const [seconds, text] = entry as readonly unknown[];
-    const value = typeof text === "string" && text !== "" ? Number(text) : Number.NaN;
-    if (typeof seconds !== "number" || !Number.isFinite(value)) continue;
-    samples.push({ timeMs: Math.round(seconds * 1000), value });
+    if (typeof seconds !== "number" || typeof text !== "string" || text.trim() === "") continue;
+    const timeMs = Math.round(seconds * 1000);
+    const value = Number(text);
+    // NaN fails each of these.
+    if (!(timeMs > lastMs && timeMs <= toMs + TIME_SLACK_MS) || !(value >= 0 && value < Infinity)) continue;
+    samples.push({ timeMs, value });
+    lastMs = timeMs;
   }
   return samples;
+}
+
+function warningsOf(warnings: unknown): string[] {
+  return Array.isArray(warnings) ? warnings.slice(0, MAX_WARNINGS).map(String) : [];
 }
 
 function labelsOf(metric: unknown): Record<string, string> | null {

@@ -48,16 +48,17 @@ export class PrometheusApi {
     this.#agent = null;
   }
 
-  /** The answer to a range selector at `timeMs`. Throws PrometheusError, or the signal's reason. */
+  /** The answer to a selector of a range that ends at `timeMs`. Throws PrometheusError, or the signal's reason. */
   async query(
-    promql: string,
+    selector: string,
+    rangeMs: number,
     timeMs: number,
     credentials: Credentials,
     signal: AbortSignal,
   ): Promise<Answer & { readonly bytes: number }> {
     const { timeoutMs } = this.#options;
     const form = new URLSearchParams({
-      query: promql,
+      query: `${selector}[${rangeMs}ms]`,
       time: (timeMs / 1000).toFixed(3),
       // The server gives up with us instead of working on for nobody.
       timeout: `${timeoutMs}ms`,
@@ -65,7 +66,8 @@ export class PrometheusApi {
     const timeout = AbortSignal.timeout(timeoutMs);
     try {
       const body = await this.#exchange(form.toString(), credentials, AbortSignal.any([timeout, signal]));
-      return { ...readAnswer(body, this.server), bytes: body.length };
+      const times = { fromMs: timeMs - rangeMs, toMs: timeMs };
+      return { ...readAnswer(body, this.server, times), bytes: body.length };
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof PrometheusError) throw error;

@@ -6,3 +6,4 @@ export {
   type PrometheusCollectorDependencies,
 } from "./prometheus-collector.ts";
 export { prometheusFields, prometheusRules } from "./settings.ts";
+export { trustFields } from "../trust-settings.ts";

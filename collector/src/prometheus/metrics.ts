@@ -9,6 +9,7 @@ export interface PrometheusMetrics {
   readonly bytes: Counter<"query">;
   readonly samples: Counter<"query">;
   readonly unreadable: Counter<"query">;
+  readonly refused: Counter<"query" | "reason">;
   readonly series: Gauge;
   readonly seriesLeftOut: Counter;
   readonly tlsUnverified: Gauge;
@@ -38,6 +39,11 @@ export function createPrometheusMetrics(registry: Registry): PrometheusMetrics {
     unreadable: counter("unreadable_total", "Series and samples of answers that could not be read.", [
       "query",
     ]),
+    refused: counter(
+      "series_refused_total",
+      "Series left out because their target may not tell of them, or because they are too long, by reason.",
+      ["query", "reason"],
+    ),
     series: new Gauge({
       name: "isochrone_collector_prometheus_series",
       help: "Series followed now.",

@@ -87,12 +87,42 @@ describe("createPrometheusCollector", () => {
     const { url } = await serve((response, asked) =>
       json(matrix(asked.query.includes('pod!=""') ? [{ metric, values }] : []))(response, asked),
     );
-    const running = await run(url, { prometheusPreset: "kubernetes-sd" });
+    const prometheusTrustedPods = ["kube-system/scraper"];
+    const running = await run(url, { prometheusPreset: "kubernetes-sd", prometheusTrustedPods });
     await running.until(() => running.records.length > 0);
     expect(running.records[0]!.key).toBe("n7");
     expect(nodesOf(running.records)).toEqual(["n7"]);
     expect(pointsOf(running.records)).toMatchObject([
       { value: 20, attributes: { namespace: "shop", pod: "web-1", container: "app", node: "n7" } },
+    ]);
+  });
+
+  it("leaves out series that their target may not tell of, counts them, and says once which they are", async () => {
+    const seconds = Date.now() / 1000 - 1;
+    const forged = {
+      __name__: "istio_requests_total",
+      job: "envoy-stats",
+      namespace: "evil",
+      pod: "x-0",
+      reporter: "source",
+      source_workload: "web",
+      source_workload_namespace: "shop",
+      destination_workload: "vault",
+      destination_workload_namespace: "bank",
+    };
+    const own = { ...forged, namespace: "shop", pod: "web-5d9c6-x7f2k" };
+    const result = [forged, own].map((metric) => ({ metric, values: [[seconds, "2000000000"]] }));
+    const { url } = await serve((response, asked) =>
+      json(matrix(asked.query.includes('"istio_requests_total"') ? result : []))(response, asked),
+    );
+    const running = await run(url);
+    await running.until(() => running.records.length > 0);
+    expect(pointsOf(running.records)).toMatchObject([{ attributes: { pod: own.pod } }]);
+    expect(
+      await running.metric("series_refused_total", { query: "requests", reason: "not_an_end" }),
+    ).toBeGreaterThan(0);
+    expect(running.logger.lines.filter(({ event }) => event === "series are not taken")).toMatchObject([
+      { fields: { namespace: "evil", pod: "x-0", source: "shop/web", destination: "bank/vault" } },
     ]);
   });
 
@@ -170,7 +200,15 @@ describe("createPrometheusCollector", () => {
   });
 
   it("a failed query fails alone", async () => {
-    const metric = { __name__: "istio_requests_total", job: "istio", instance: "a" };
+    const metric = {
+      __name__: "istio_requests_total",
+      job: "istio",
+      namespace: "shop",
+      pod: "web-0",
+      reporter: "source",
+      source_workload: "web",
+      source_workload_namespace: "shop",
+    };
     const { url } = await serve((response, asked) =>
       asked.query.includes("istio_requests_total")
         ? json(matrix([{ metric, values: [[Date.now() / 1000 - 1, "5"]] }]))(response, asked)

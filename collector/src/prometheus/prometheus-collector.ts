@@ -19,18 +19,19 @@ import { createPrometheusMetrics, type PrometheusMetrics } from "./metrics.ts";
 import { queriesOf, scrapesSelector, type Query } from "./queries.ts";
 import { ScrapedPages } from "./scraped-pages.ts";
 import { SeriesMemory } from "./series-memory.ts";
+import { SeriesTrust, type TrustSettings } from "./series-trust.ts";
 import type { prometheusFields } from "./settings.ts";
 import { freshMetrics } from "./to-metrics.ts";
 
 /** Settings of Prometheus mode: its own rows, and those of the collector's section that count in every mode. */
 export type PrometheusCollectorConfig = {
   readonly [K in keyof typeof prometheusFields]: ValueOf<(typeof prometheusFields)[K]>;
-} & {
-  readonly intervalMs: number;
-  readonly bufferBytes: number;
-  readonly bufferMaxAgeMs: number;
-  readonly catchUpRecordsPerSecond: number;
-};
+} & Pick<TrustSettings, "waypointServes" | "ztunnelDaemonSets" | "hubbleDaemonSets"> & {
+    readonly intervalMs: number;
+    readonly bufferBytes: number;
+    readonly bufferMaxAgeMs: number;
+    readonly catchUpRecordsPerSecond: number;
+  };
 
 export interface PrometheusCollectorDependencies {
   readonly bus: Publisher;
@@ -78,6 +79,7 @@ class PrometheusCollector {
   readonly #queries: readonly Query[];
   readonly #publisher: BufferedPublisher;
   readonly #pages = new ScrapedPages();
+  readonly #trust: SeriesTrust;
   readonly #memory: SeriesMemory;
   readonly #rounds: Periodic;
   readonly #jobs = new Set<string>();
@@ -97,6 +99,7 @@ class PrometheusCollector {
       insecureSkipVerify: config.prometheusInsecureSkipVerify,
     });
     this.#queries = queriesOf(config);
+    this.#trust = new SeriesTrust(config);
     this.#memory = new SeriesMemory(this.#pages, config.prometheusMaxSeries);
     this.#publisher = new BufferedPublisher({
       publisher: deps.bus,
@@ -166,9 +169,13 @@ class PrometheusCollector {
   async #askQuery(query: Query, round: Round): Promise<void> {
     const answer = await this.#ask(query.name, query.selector, round);
     if (answer === null) return;
-    const { series, fromMs } = answer;
+    const { fromMs } = answer;
+    const series = this.#trusted(query, answer.series);
     const leftOutBefore = this.#memory.leftOut;
-    const { keyed, samples } = freshMetrics(query, series, this.#memory, fromMs);
+    // Usage is told by kubelets, whose series are as many as there are containers.
+    const namespaceOf = ({ labels }: RawSeries): string =>
+      query.preset === null ? this.#trust.target(labels).namespace : "";
+    const { keyed, samples } = freshMetrics(query, series, this.#memory, fromMs, namespaceOf);
     this.#metrics.samples.inc({ query: query.name }, samples);
     this.#metrics.seriesLeftOut.inc(this.#memory.leftOut - leftOutBefore);
     this.#learnJobs(series);
@@ -183,6 +190,22 @@ class PrometheusCollector {
     }
   }
 
+  /** Those that their target may tell of. */
+  #trusted(query: Query, series: readonly RawSeries[]): readonly RawSeries[] {
+    return series.filter((one) => {
+      const reason = this.#trust.refusal(query, one);
+      if (reason === null) return true;
+      this.#metrics.refused.inc({ query: query.name, reason });
+      const { ends, ...told } = this.#trust.refused(reason, one);
+      this.#deps.logger.warnOnce(`prometheus ${reason} ${query.name}`, "series are not taken", {
+        query: query.name,
+        ...told,
+        ...ends,
+      });
+      return false;
+    });
+  }
+
   /** Null when it failed. Reaches back to the last answer, so that an outage of the server loses nothing that it still scraped. */
   async #ask(
     name: string,
@@ -194,8 +217,7 @@ class PrometheusCollector {
     const rangeMs = Math.min(prometheusCatchUpMs, prometheusWindowMs + Math.max(0, Math.ceil(missedMs)));
     const startedMs = this.#deps.clock.monotonic();
     try {
-      const promql = `${selector}[${rangeMs}ms]`;
-      const answer = await this.#api.query(promql, timeMs, credentials, signal);
+      const answer = await this.#api.query(selector, rangeMs, timeMs, credentials, signal);
       this.#answered(name, answer);
       this.#answeredMs.set(name, timeMs);
       return { series: answer.series, fromMs: timeMs - rangeMs };

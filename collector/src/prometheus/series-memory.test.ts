@@ -92,4 +92,19 @@ describe("when a counter began", () => {
     pages.take([up([30, 50])], 15, 55);
     expect(startsOf(memory, series({ 50: 7 }), 40)).toEqual([undefined]);
   });
+
+  test("keeps room for other namespaces, however many series one of them has", () => {
+    const memory = new SeriesMemory(new ScrapedPages(), 100);
+    const taken = (namespace: string, count: number): number => {
+      const before = memory.size;
+      for (let i = 0; i < count; i++)
+        memory.fresh(series({ 10: 1 }, { namespace, code: String(i) }), 0, namespace);
+      return memory.size - before;
+    };
+    expect(taken("shop", 1)).toBe(1);
+    expect(taken("evil", 1000)).toBe(50);
+    expect(taken("bank", 30)).toBe(30);
+    memory.forget(11);
+    expect(taken("shop", 1000)).toBe(100);
+  });
 });

@@ -9,16 +9,21 @@ export interface FreshSample extends RawSample {
 }
 
 interface Followed {
+  readonly namespace: string;
   timeMs: number;
   value: number;
   startMs: number | undefined;
 }
 
-/** What has been given of each series, so that overlapping answers give every sample once. Bounded in series. */
+/** The half of the series that anybody may have; of the rest each namespace has an equal share. */
+const SHARED_PART = 1 / 2;
+
+/** What has been given of each series, so that overlapping answers give every sample once. Bounded in series, together and by namespace. */
 export class SeriesMemory {
   readonly #pages: ScrapedPages;
   readonly #maxSeries: number;
   readonly #series = new Map<string, Followed>();
+  readonly #byNamespace = new Map<string, number>();
   /** Series left out for want of room, once per answer that has them. Only grows. */
   leftOut = 0;
 
@@ -34,19 +39,21 @@ export class SeriesMemory {
   /**
    * Samples of a series that are new, oldest first.
    * @param fromMs where the range of the answer begins
+   * @param namespace whose pod was scraped; "": nobody's, or an operator's, which has no share to keep to
    */
-  fresh({ metric, labels, samples }: RawSeries, fromMs: number): FreshSample[] {
+  fresh({ metric, labels, samples }: RawSeries, fromMs: number, namespace = ""): FreshSample[] {
     const key = hash("sha1", `${metric}${JSON.stringify(labels)}`, "base64");
     let followed = this.#series.get(key);
     const fresh: FreshSample[] = [];
     for (const { timeMs, value } of samples) {
       if (followed === undefined) {
-        if (this.#series.size >= this.#maxSeries) {
+        if (!this.#hasRoom(namespace)) {
           this.leftOut++;
           return fresh;
         }
-        followed = { timeMs, value, startMs: this.#pages.before(labels, timeMs, fromMs) };
+        followed = { namespace, timeMs, value, startMs: this.#pages.before(labels, timeMs, fromMs) };
         this.#series.set(key, followed);
+        this.#byNamespace.set(namespace, (this.#byNamespace.get(namespace) ?? 0) + 1);
       } else if (timeMs <= followed.timeMs) continue;
       else if (value < followed.value) followed.startMs = this.#pages.before(labels, timeMs, fromMs);
       followed.timeMs = timeMs;
@@ -58,6 +65,20 @@ export class SeriesMemory {
 
   /** Forgets series that have had no sample since. Must lie before every range that will be asked for. */
   forget(beforeMs: number): void {
-    for (const [key, { timeMs }] of this.#series) if (timeMs < beforeMs) this.#series.delete(key);
+    for (const [key, { timeMs, namespace }] of this.#series) {
+      if (timeMs >= beforeMs) continue;
+      this.#series.delete(key);
+      const left = (this.#byNamespace.get(namespace) ?? 1) - 1;
+      if (left > 0) this.#byNamespace.set(namespace, left);
+      else this.#byNamespace.delete(namespace);
+    }
+  }
+
+  #hasRoom(namespace: string): boolean {
+    const { size } = this.#series;
+    if (size >= this.#maxSeries) return false;
+    if (namespace === "" || size < this.#maxSeries * SHARED_PART) return true;
+    const own = this.#byNamespace.get(namespace) ?? 0;
+    return own < this.#maxSeries / (this.#byNamespace.size + (own === 0 ? 1 : 0));
   }
 }

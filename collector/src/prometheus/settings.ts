@@ -1,7 +1,10 @@
 import { bytes, duration, flag, integer, list, oneOf, text, type SectionRule } from "@isochrone/runtime";
+import { OBJECT } from "../discovery/trusted.ts";
 import { PRESET_NAMES } from "./presets.ts";
 
 const MATCHER = /[a-zA-Z_][a-zA-Z0-9_]*(?:=|!=|=~|!~)"(?:[^"\\\n]|\\[^\n])*"/;
+
+const LABEL_NAME = /[a-zA-Z_][a-zA-Z0-9_]*/;
 
 /** Rows of the collector's section that count in Prometheus mode. */
 export const prometheusFields = {
@@ -66,13 +69,38 @@ export const prometheusFields = {
   }),
   prometheusClusterLabel: text({
     default: "cluster",
-    pattern: /[a-zA-Z_][a-zA-Z0-9_]*/,
+    pattern: LABEL_NAME,
     patternRule: "must be a label name",
     description: "Label that tells clusters apart.",
   }),
   prometheusServiceGraphs: flag({
     default: true,
     description: "Whether the metrics of the service graph connector and of Hubble are asked for.",
+  }),
+  prometheusTrustedPods: list({
+    default: [],
+    pattern: OBJECT,
+    patternRule: "must hold only namespace/name",
+    description:
+      "Deployments (or the like) whose pods may tell of others, each as namespace/name: OpenTelemetry Collectors with the service graph connector, or who passes on what kubelets tell.",
+  }),
+  prometheusNamespaceLabel: text({
+    default: "namespace",
+    pattern: LABEL_NAME,
+    patternRule: "must be a label name",
+    description:
+      "Label by which Prometheus names the namespace of a target, the pod's own whatever its page says (honor_labels off).",
+  }),
+  prometheusPodLabel: text({
+    default: "pod",
+    pattern: LABEL_NAME,
+    patternRule: "must be a label name",
+    description: "Label by which Prometheus names a target's pod.",
+  }),
+  prometheusTrustUnlabelled: flag({
+    default: false,
+    description:
+      "Take series of traffic that no label says the pod of. Only where no pod's page comes without: whoever writes such series says what traffic there is.",
   }),
   prometheusTenant: text({ default: null, description: "Sent as X-Scope-OrgID (Mimir, Cortex)." }),
   prometheusTokenFile: text({

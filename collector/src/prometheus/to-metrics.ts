@@ -17,17 +17,18 @@ export interface KeyedMetrics {
   readonly metrics: readonly Metric[];
 }
 
-/** What an answer has that was not published yet. */
+/** What an answer has that was not published yet. @param namespaceOf whose share of the series each is on */
 export function freshMetrics(
   query: Query,
   series: readonly RawSeries[],
   memory: SeriesMemory,
   fromMs: number,
+  namespaceOf: (series: RawSeries) => string = () => "",
 ): { readonly keyed: readonly KeyedMetrics[]; readonly samples: number } {
   const groups = new Map<string, { node: string | null; points: Map<string, NumberPoint[]> }>();
   let samples = 0;
   for (const one of series) {
-    const fresh = memory.fresh(one, fromMs);
+    const fresh = memory.fresh(one, fromMs, namespaceOf(one));
     if (fresh.length === 0) continue;
     const attributes = attributesOf(one.labels, query.preset);
     const node = nodeOf(attributes);

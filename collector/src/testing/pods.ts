@@ -1,5 +1,5 @@
 // Pods as Istio 1.30.0 and Cilium's chart write them, reduced to what discovery could look at. The templates are named in discovery/.
-import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
+import { KINDS, type KubernetesObject, type OwnerReference } from "@isochrone/kubernetes";
 
 export interface PodOptions {
   readonly name?: string;
@@ -7,20 +7,37 @@ export interface PodOptions {
   readonly node?: string;
   readonly labels?: Record<string, string>;
   readonly annotations?: Record<string, string>;
+  /** @default "default", by saying nothing */
+  readonly account?: string;
+  /** The controller. @default none */
+  readonly owner?: OwnerReference | undefined;
   readonly spec?: Record<string, unknown>;
   readonly status?: Record<string, unknown>;
 }
 
 const RUNNING = { running: { startedAt: "2026-11-21T10:00:00Z" } };
 
+/** A controller of pods, as its pods name it. */
+export function controller(kind: string, name: string): OwnerReference {
+  const apiVersion = kind === "Job" ? "batch/v1" : "apps/v1";
+  return { apiVersion, kind, name, uid: `uid-${name}`, controller: true };
+}
+
 /** A pod of one application container that runs on n1. */
 export function pod(options: PodOptions = {}): KubernetesObject {
   const { name = "cart-0", namespace = "shop", node = "n1", labels = {}, annotations = {} } = options;
   return {
     ...KINDS.pod,
-    metadata: { name, namespace, labels, annotations },
+    metadata: {
+      name,
+      namespace,
+      labels,
+      annotations,
+      ...(options.owner === undefined ? {} : { ownerReferences: [options.owner] }),
+    },
     spec: {
       nodeName: node,
+      ...(options.account === undefined ? {} : { serviceAccountName: options.account }),
       containers: [{ name: "app", image: "cart:1", ports: [{ name: "http", containerPort: 8080 }] }],
       ...options.spec,
     },
@@ -117,6 +134,7 @@ export function ztunnelPod(options: PodOptions = {}): KubernetesObject {
   return pod({
     name: "ztunnel-abcde",
     namespace: "istio-system",
+    owner: controller("DaemonSet", "ztunnel"),
     ...options,
     labels: { app: "ztunnel", "app.kubernetes.io/name": "ztunnel", "istio.io/dataplane-mode": "none" },
     annotations: {
@@ -132,11 +150,13 @@ export function ztunnelPod(options: PodOptions = {}): KubernetesObject {
 }
 
 /** Cilium's agent, on the node's network; with Hubble's metrics switched on it has their port. */
-export function ciliumPod(hubbleMetrics: boolean): KubernetesObject {
+export function ciliumPod(hubbleMetrics: boolean, options: PodOptions = {}): KubernetesObject {
   const hubble = { name: "hubble-metrics", containerPort: 9965, hostPort: 9965 };
   return pod({
     name: "cilium-xyz",
     namespace: "kube-system",
+    owner: controller("DaemonSet", "cilium"),
+    ...options,
     labels: { "k8s-app": "cilium", "app.kubernetes.io/name": "cilium-agent" },
     spec: {
       hostNetwork: true,

@@ -1,6 +1,7 @@
 import type { Metric } from "@isochrone/telemetry";
 import { ExpositionReader, type PageFormat } from "../exposition.ts";
 import { PageBuilder, type PageResult } from "../page.ts";
+import type { PageScope, RowRefusal } from "../page-scope.ts";
 import type { TargetMemory } from "../target-memory.ts";
 import { decodedRecords } from "./decoded-records.ts";
 
@@ -10,6 +11,8 @@ export interface TakenPage extends PageResult {
   readonly metrics: readonly Metric[];
   readonly samples: number;
   readonly malformed: number;
+  readonly tooMany: boolean;
+  readonly refused: Readonly<Partial<Record<RowRefusal, number>>>;
 }
 
 export interface TakeOptions {
@@ -19,12 +22,22 @@ export interface TakeOptions {
   readonly format?: PageFormat;
   /** @default 100000 */
   readonly maxSamples?: number;
+  /** @default null */
+  readonly scope?: PageScope | null;
+  /** @default maxSamples */
+  readonly maxSeries?: number;
 }
 
 /** Takes a whole page into a target's memory. */
 export function takePage(memory: TargetMemory, text: string, options: TakeOptions = {}): TakenPage {
-  const { scrapeMs = SCRAPE_MS, format = "text", maxSamples = 100_000 } = options;
-  const page = new PageBuilder(memory, { scrapeMs, maxSamples, format });
+  const {
+    scrapeMs = SCRAPE_MS,
+    format = "text",
+    maxSamples = 100_000,
+    scope = null,
+    maxSeries = maxSamples,
+  } = options;
+  const page = new PageBuilder(memory, { scrapeMs, maxSamples, format, scope, maxSeries });
   const reader = new ExpositionReader(page);
   reader.feed(Buffer.from(text));
   reader.end();
@@ -34,5 +47,7 @@ export function takePage(memory: TargetMemory, text: string, options: TakeOption
     metrics: decodedRecords(result.records),
     samples: page.samples,
     malformed: reader.malformed,
+    tooMany: page.tooMany,
+    refused: Object.fromEntries(page.judge.counts),
   };
 }

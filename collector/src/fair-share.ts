@@ -1,0 +1,93 @@
+// Pages of many namespaces through one collector: none of them, however many or slow pages it has, keeps another's waiting.
+import type { Target } from "./ports.ts";
+
+/** Pages that an operator named, or that belong to the node, count as one namespace's, and go first. */
+const OPERATOR = "";
+
+interface Share {
+  readonly waiting: Target[];
+  underWay: number;
+  bytes: number;
+}
+
+/** The first `count` of the targets, taken from namespaces in turn; the operator's come first. In the given order otherwise. */
+export function fairFirst(targets: readonly Target[], count: number): Target[] {
+  if (targets.length <= count) return [...targets];
+  const turns = new Map<string, number>();
+  const ranked = targets.map((target, index) => {
+    const { namespace = OPERATOR } = target;
+    const turn = namespace === OPERATOR ? -1 : (turns.get(namespace) ?? 0);
+    turns.set(namespace, turn + 1);
+    return { target, turn, index };
+  });
+  const first = new Set(
+    ranked
+      .sort((a, b) => a.turn - b.turn || a.index - b.index)
+      .slice(0, count)
+      .map(({ target }) => target),
+  );
+  return targets.filter((target) => first.has(target));
+}
+
+/**
+ * What is read next in a round: a page of a namespace that has read less than an equal share of the bytes, among these of the one that has the
+ * fewest pages under way. So slow and large pages wait for those of others, and use all that is left over.
+ */
+export class FairQueue {
+  readonly #shares = new Map<string, Share>();
+  readonly #bytesEach: number;
+
+  /** @param maxBytes of all pages of the round */
+  constructor(targets: readonly Target[], maxBytes: number) {
+    for (const target of targets) {
+      const { namespace = OPERATOR } = target;
+      const share = this.#shares.get(namespace) ?? { waiting: [], underWay: 0, bytes: 0 };
+      share.waiting.push(target);
+      this.#shares.set(namespace, share);
+    }
+    this.#bytesEach = maxBytes / Math.max(1, this.#shares.size);
+  }
+
+  /** Undefined: nothing waits. @param prefers pages that are taken before others, but not before another namespace has had its bytes */
+  next(prefers: (target: Target) => boolean): Target | undefined {
+    const shares = this.#inTurn();
+    const [first] = shares;
+    if (first === undefined) return undefined;
+    for (const share of shares) {
+      if (this.#isOver(share) && !this.#isOver(first)) break;
+      const index = share.waiting.findIndex(prefers);
+      if (index >= 0) return taken(share, index);
+    }
+    return taken(first, 0);
+  }
+
+  /** A page that `next` gave was read, or left out. */
+  ended({ namespace = OPERATOR }: Target, bytes: number): void {
+    const share = this.#shares.get(namespace);
+    if (share === undefined) return;
+    share.underWay--;
+    share.bytes += bytes;
+  }
+
+  #isOver({ bytes }: Share): boolean {
+    return bytes >= this.#bytesEach;
+  }
+
+  #inTurn(): Share[] {
+    const operator = this.#shares.get(OPERATOR);
+    return [...this.#shares.values()]
+      .filter(({ waiting }) => waiting.length > 0)
+      .sort(
+        (a, b) =>
+          Number(b === operator) - Number(a === operator) ||
+          Number(this.#isOver(a)) - Number(this.#isOver(b)) ||
+          a.underWay - b.underWay ||
+          a.bytes - b.bytes,
+      );
+  }
+}
+
+function taken(share: Share, index: number): Target | undefined {
+  share.underWay++;
+  return share.waiting.splice(index, 1)[0];
+}

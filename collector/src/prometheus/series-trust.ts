@@ -1,0 +1,126 @@
+// Whose traffic and usage a series may tell of, by the labels that Prometheus itself gave its target: with honor_labels off a scraped page
+// can't change those, its own are renamed to exported_*. Everything else a pod can write.
+import { servedBy } from "../discovery/trusted.ts";
+import { rowEnds, rowRefusal, ROW_REFUSALS, type PageScope, type RowEnds } from "../domain/page-scope.ts";
+import { MAX_SERIES_BYTES } from "../domain/row-judge.ts";
+import type { RawSeries } from "./answer.ts";
+import type { Preset } from "./presets.ts";
+import type { Query } from "./queries.ts";
+
+/** Why a series was not taken. Metric label `reason` of isochrone_collector_prometheus_series_refused_total. */
+export const SERIES_REFUSALS = [
+  ...ROW_REFUSALS,
+  /** Nothing says which pod it is from. */
+  "no_target",
+  /** Only pods that an operator names may tell such things. */
+  "not_trusted",
+] as const;
+export type SeriesRefusal = (typeof SERIES_REFUSALS)[number];
+
+export interface TrustSettings {
+  readonly prometheusNamespaceLabel: string;
+  readonly prometheusPodLabel: string;
+  readonly prometheusTrustUnlabelled: boolean;
+  readonly prometheusTrustedPods: readonly string[];
+  readonly waypointServes: readonly string[];
+  readonly ztunnelDaemonSets: readonly string[];
+  readonly hubbleDaemonSets: readonly string[];
+}
+
+/** A refused series: the first of an answer is told to people. */
+export interface RefusedSeries {
+  readonly reason: SeriesRefusal;
+  readonly metric: string;
+  readonly namespace: string;
+  readonly pod: string;
+  readonly ends: RowEnds | null;
+}
+
+const MESH = /^istio_/;
+const HUBBLE = /^hubble_/;
+/** Of its labels; Istio's have some 25. */
+const MAX_LABELS = 64;
+/** The API server cuts a generated name after so many characters, and appends five of its own. */
+const GENERATED_NAME_CHARACTERS = 58;
+
+/** Judges the series of answers. */
+export class SeriesTrust {
+  readonly #settings: TrustSettings;
+
+  constructor(settings: TrustSettings) {
+    this.#settings = settings;
+  }
+
+  /** Null for a series that may be taken. */
+  refusal({ name: query, preset }: Query, { metric, labels }: RawSeries): SeriesRefusal | null {
+    if (isTooLarge(labels)) return "too_large";
+    const { hubbleDaemonSets, prometheusTrustedPods, prometheusTrustUnlabelled } = this.#settings;
+    const { namespace, pod } = this.target(labels);
+    if (isPodOf(namespace, pod, prometheusTrustedPods)) return null;
+    if (preset !== null) return pod === "" || this.#isOwnUsage(query, preset, labels) ? null : "not_trusted";
+    if (namespace === "" || pod === "") return prometheusTrustUnlabelled ? null : "no_target";
+    if (MESH.test(metric)) return this.#meshRefusal(labels, namespace, pod);
+    return HUBBLE.test(metric) && isPodOf(namespace, pod, hubbleDaemonSets) ? null : "not_trusted";
+  }
+
+  /** For the log. */
+  refused(reason: SeriesRefusal, { metric, labels }: RawSeries): RefusedSeries {
+    const ends = MESH.test(metric) ? rowEnds((name) => labels[name] ?? "") : null;
+    const { namespace, pod } = this.target(labels);
+    return { reason, metric, namespace: namespace.slice(0, 253), pod: pod.slice(0, 253), ends };
+  }
+
+  /** Who Prometheus scraped; "" where it doesn't say. */
+  target(labels: RawSeries["labels"]): { readonly namespace: string; readonly pod: string } {
+    const { prometheusNamespaceLabel, prometheusPodLabel } = this.#settings;
+    return { namespace: labels[prometheusNamespaceLabel] ?? "", pod: labels[prometheusPodLabel] ?? "" };
+  }
+
+  /**
+   * Of usage with a pod's label. Kubelets tell of all pods of their node, and Prometheus gives them none: theirs is the label of the pod that is
+   * told of. Where that stands in another label, the first is that of a pod that was scraped; and nodes are no pods.
+   */
+  #isOwnUsage(query: Query["name"], preset: Preset, labels: RawSeries["labels"]): boolean {
+    if (query === "nodes") return false;
+    const told = preset.pod.find((label) => (labels[label] ?? "") !== "");
+    return told === this.#settings.prometheusPodLabel;
+  }
+
+  #meshRefusal(labels: RawSeries["labels"], namespace: string, pod: string): SeriesRefusal | null {
+    const { ztunnelDaemonSets, waypointServes } = this.#settings;
+    const label = (name: string): string => labels[name] ?? "";
+    if (isPodOf(namespace, pod, ztunnelDaemonSets)) return rowRefusal(EVERYBODY, label);
+    const own = label(`${label("reporter") === "source" ? "source" : "destination"}_workload`);
+    const workloads = isNamedAfter(pod, own) ? [own] : [];
+    return rowRefusal(
+      { of: "pod", namespace, workloads, serves: servedBy(namespace, waypointServes) },
+      label,
+    );
+  }
+}
+
+/** Which pods are on its node Prometheus doesn't tell. */
+const EVERYBODY: PageScope = { of: "node", runs: () => true };
+
+function isTooLarge(labels: RawSeries["labels"]): boolean {
+  let count = 0;
+  let characters = 0;
+  for (const name in labels) {
+    count++;
+    characters += name.length + labels[name]!.length;
+  }
+  return count > MAX_LABELS || characters > MAX_SERIES_BYTES;
+}
+
+/** Whether the pod has the name that a controller of the list gives its pods; entries are namespace/name. */
+function isPodOf(namespace: string, pod: string, controllers: readonly string[]): boolean {
+  return controllers.some((entry) => {
+    const [of, name = ""] = entry.split("/");
+    return of === namespace && isNamedAfter(pod, name);
+  });
+}
+
+function isNamedAfter(pod: string, workload: string): boolean {
+  if (workload === "") return false;
+  return pod === workload || pod.startsWith(`${workload}-`.slice(0, GENERATED_NAME_CHARACTERS));
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { takePage } from "./domain/testing/take-page.ts";
+import type { Target } from "./ports.ts";
+import { TargetMemories } from "./target-memories.ts";
+
+const MAX_BYTES = 4 * 1024 * 1024;
+
+const target = (instance: string, more: Partial<Target> = {}): Target => ({
+  kind: "istio",
+  url: `http://${instance}`,
+  instance,
+  ...more,
+});
+const memories = (extraFamilies: readonly string[] = []): TargetMemories =>
+  new TargetMemories({ maxBytes: MAX_BYTES, extraFamilies, reduce: true, seed: () => 1 });
+
+/** A page of so many rows of about a kilobyte. */
+const rows = (count: number): string =>
+  Array.from(
+    { length: count },
+    (_, i) => `istio_requests_total{source_workload="w${i}",reporter="source",a="${"x".repeat(950)}"} 1\n`,
+  ).join("");
+
+describe("TargetMemories", () => {
+  it("lets one namespace's pages have it all while nobody else wants any", () => {
+    const all = memories();
+    for (let i = 0; i < 10; i++) takePage(all.of(target(`evil/${i}`, { namespace: "evil" })), rows(100));
+    expect(all.hasRoom(target("evil/0", { namespace: "evil" }))).toBe(true);
+  });
+
+  it("beyond the bound refuses pages of namespaces above their share, and of no others", () => {
+    const all = memories();
+    for (let i = 0; i < 10; i++) takePage(all.of(target(`evil/${i}`, { namespace: "evil" })), rows(400));
+    takePage(all.of(target("shop/0", { namespace: "shop" })), rows(100));
+    takePage(all.of(target("otel")), rows(100));
+    const evil = target("evil/9", { namespace: "evil" });
+    expect(
+      [evil, target("shop/0", { namespace: "shop" }), target("otel")].map((each) => all.hasRoom(each)),
+    ).toEqual([false, true, true]);
+    for (let i = 2; i < 10; i++) all.forget(target(`evil/${i}`));
+    expect(all.hasRoom(evil)).toBe(true);
+  });
+
+  it("begins anew for a pod that is another workload's than before", () => {
+    const all = memories();
+    const scope = (workload: string): Partial<Target> => ({
+      scope: { of: "pod", namespace: "shop", workloads: [workload], serves: [] },
+    });
+    const before = all.of(target("shop/x", scope("a")));
+    expect(all.of(target("shop/x", scope("a")))).toBe(before);
+    expect(all.of(target("shop/x", scope("b")))).not.toBe(before);
+    all.retain([]);
+    expect(all.of(target("shop/x", scope("b")))).not.toBe(before);
+  });
+
+  it("takes families that graphs are drawn from on no pod's page but their own kind's", () => {
+    const all = memories(["traces_service_graph_request_total", "envoy_cluster_upstream_rq_total"]);
+    const names = (more: Partial<Target>): string[] =>
+      all.of(target(JSON.stringify(more), more)).families.map(({ name }) => name);
+    const scope = { of: "pod", namespace: "shop", workloads: ["a"], serves: [] } as const;
+    expect(names({})).toContain("traces_service_graph_request_total");
+    expect(names({ scope })).toContain("envoy_cluster_upstream_rq_total");
+    expect(names({ scope })).not.toContain("traces_service_graph_request_total");
+  });
+});
