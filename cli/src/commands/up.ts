@@ -24,6 +24,7 @@ export interface UpOptions {
   readonly seed: number;
   readonly placement: "score" | "spread";
   readonly replace: boolean;
+  readonly allowHost: readonly string[];
   readonly output: Format;
 }
 
@@ -82,7 +83,7 @@ function reporterOf(output: Format, print: (text: string) => void): Reporter {
 }
 
 function embeddedOptions(options: UpOptions) {
-  const { port, nodes, matrix, manifest, kubeconfig, rate, window, seed, placement } = options;
+  const { port, nodes, matrix, manifest, kubeconfig, rate, window, seed, placement, allowHost } = options;
   return {
     port,
     nodes,
@@ -90,6 +91,7 @@ function embeddedOptions(options: UpOptions) {
     windowMs: window,
     seed,
     placement,
+    allowedHosts: allowHost,
     ...(matrix === undefined ? {} : { matrix }),
     ...(manifest === undefined ? {} : { manifest }),
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
