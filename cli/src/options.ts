@@ -118,3 +118,10 @@ export function listed(text: string): readonly string[] {
     throw new InvalidArgumentError(`must be names joined by commas, got ${JSON.stringify(text)}`);
   return parts;
 }
+
+/** A host name or address, with a port or without; said several times. */
+export function hostNames(text: string, before: readonly string[] = []): readonly string[] {
+  if (!/^(?:[\w.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i.test(text))
+    throw new InvalidArgumentError(`must be a host name or name:port, got ${JSON.stringify(text)}`);
+  return [...before, text];
+}

@@ -20,7 +20,15 @@ import {
   watch,
 } from "./program-options.ts";
 import type { Print } from "./program-options.ts";
-import { bitsPerSecond, durationFrom, durationMs, positiveNumber, ratio, wholeNumber } from "./options.ts";
+import {
+  bitsPerSecond,
+  durationFrom,
+  durationMs,
+  hostNames,
+  positiveNumber,
+  ratio,
+  wholeNumber,
+} from "./options.ts";
 
 export type { Print } from "./program-options.ts";
 
@@ -104,6 +112,12 @@ function addUp(program: Command, print: Print): void {
         .default("score"),
     )
     .option("--no-replace", "leave the first placement as it is")
+    .option(
+      "--allow-host <name>",
+      "a further name, or name:port, by which browsers may reach the servers, such as that of a proxy; may be said several times",
+      hostNames,
+      [],
+    )
     .addOption(output())
     .action(async (options) => (await import("./commands/up.ts")).upCommand(options, print));
   examples(

@@ -1,6 +1,6 @@
 // A long run of the whole embedded system, started by the command, with links that change, pods that are killed, and readers.
 // It ends with figures and a verdict for each check. Linux only: it reads /proc.
-import { LabClient } from "@isochrone/lab";
+import { LabClient, readControlToken } from "@isochrone/lab";
 import { seededRandom } from "@isochrone/runtime";
 import { EmbeddedSystem } from "../harness/embedded.ts";
 import { GraphLoad } from "./graph-load.ts";
@@ -45,7 +45,9 @@ async function observe(
   signal: AbortSignal,
 ): Promise<boolean> {
   const random = seededRandom(options.seed);
-  const lab = new LabClient(system.urls.lab);
+  const lab = new LabClient(system.urls.lab, {
+    token: await readControlToken(system.urls.lab, process.env),
+  });
   const links = new LinkChanger(lab, (await lab.matrix()).nodes, random);
   const killer = new PodKiller(system, random);
   const sampler = new Sampler(system, load, links);

@@ -156,7 +156,7 @@ export class EventStream {
   close(): void {
     this.#unlisten();
     this.#stopped.abort();
-    for (const client of [...this.#clients.keys()]) {
+    for (const client of this.#clients.keys()) {
       this.#forget(client);
       client.end();
     }

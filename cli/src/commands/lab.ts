@@ -1,4 +1,4 @@
-import { LabClient, type LinkChange } from "@isochrone/lab";
+import { LabClient, readControlToken, type LinkChange } from "@isochrone/lab";
 import { CommandError } from "../errors.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
@@ -41,7 +41,8 @@ export async function labLinkCommand(
     throw new CommandError("say what to change: --delay, --jitter, --loss, --bandwidth, --cut or --heal", {
       exitCode: 2,
     });
-  const links = await new LabClient(options.lab).setLink(a, b, change, { oneWay: options.oneWay ?? false });
+  const lab = new LabClient(options.lab, { token: await readControlToken(options.lab, process.env) });
+  const links = await lab.setLink(a, b, change, { oneWay: options.oneWay ?? false });
   const rows = links.map(({ source, target, link }) => [
     `${source} -> ${target}`,
     link.cut ? "cut" : link.rttMs,

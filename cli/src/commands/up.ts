@@ -25,6 +25,7 @@ export interface UpOptions {
   readonly seed: number;
   readonly placement: "score" | "spread";
   readonly replace: boolean;
+  readonly allowHost: readonly string[];
   readonly output: Format;
 }
 
@@ -98,7 +99,7 @@ function reporterOf(output: Format, print: (text: string) => void): Reporter {
 }
 
 function embeddedOptions(options: UpOptions) {
-  const { port, nodes, matrix, manifest, kubeconfig, rate, window, seed, placement } = options;
+  const { port, nodes, matrix, manifest, kubeconfig, rate, window, seed, placement, allowHost } = options;
   return {
     port,
     nodes,
@@ -106,6 +107,7 @@ function embeddedOptions(options: UpOptions) {
     windowMs: window,
     seed,
     placement,
+    allowedHosts: allowHost,
     ...(matrix === undefined ? {} : { matrix }),
     ...(manifest === undefined ? {} : { manifest }),
     ...(kubeconfig === undefined ? {} : { kubeconfig }),

@@ -5,7 +5,9 @@ import {
   EmulatedNetwork,
   LabCluster,
   loadManifest,
+  newControlToken,
   SAMPLE_MANIFEST,
+  storeControlToken,
   type ExtenderConfig,
   type Move,
   type WorkflowManifest,
@@ -208,7 +210,7 @@ function measuring(
 }
 
 function labControl(
-  { logger, pages }: Surroundings,
+  { options, logger, pages }: Surroundings,
   network: EmulatedNetwork,
   cluster: Deferred<LabCluster>,
   port: number,
@@ -218,21 +220,32 @@ function labControl(
     endToEnd: () => cluster.value().endToEnd({ lastMs: RECEIVERS_REPORT_MS }),
     processes: () => ({ relayPid: network.relayPid, pids: [...cluster.value().processes().values()] }),
   };
-  const control = deferred(
+  const { allowedHosts, env } = options;
+  return deferred(
     async () => {
-      const created = await createLabControl({
+      const token = newControlToken();
+      const control = await createLabControl({
         network,
         cluster: report,
         pages,
+        token,
+        allowedHosts: { hosts: allowedHosts, setting: "--allow-host" },
         logger,
         registry: createRegistry(),
       });
-      await created.start(port);
-      return created;
+      const { port: bound } = await control.start(port);
+      try {
+        return { control, stored: await storeControlToken(bound, token, env) };
+      } catch (error) {
+        await control.stop();
+        throw error;
+      }
     },
-    (created) => created.stop(),
+    async ({ control, stored }) => {
+      await stored.remove();
+      await control.stop();
+    },
   );
-  return control;
 }
 
 async function chooseUrls(port: number): Promise<EmbeddedUrls> {

@@ -13,6 +13,8 @@ export interface EmbeddedOptions {
   readonly windowMs: number;
   readonly seed: number;
   readonly placement: "score" | "spread";
+  /** Names, or name:port, by which browsers may reach the servers beside loopback ones. */
+  readonly allowedHosts: readonly string[];
   readonly logger: Logger;
   /** File of a cluster with simulated nodes whose API server and scheduler are used; undefined: a stand-in. */
   readonly kubeconfig?: string;

@@ -14,7 +14,13 @@ const LOOPBACK = "127.0.0.1";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-export function aggregatorConfig({ windowMs, env }: EmbeddedOptions, port: number, decisionsUrl: string) {
+/** By the flag, where it is given; else by the environment. */
+function allowed({ allowedHosts }: EmbeddedOptions): { readonly allowedHosts?: readonly string[] } {
+  return allowedHosts.length === 0 ? {} : { allowedHosts };
+}
+
+export function aggregatorConfig(options: EmbeddedOptions, port: number, decisionsUrl: string) {
+  const { windowMs, env } = options;
   const paneMs = Math.max(100, Math.round(windowMs / PANES));
   const file = {
     aggregator: {
@@ -28,7 +34,7 @@ export function aggregatorConfig({ windowMs, env }: EmbeddedOptions, port: numbe
   return loadSettings([aggregatorSettings], {
     env,
     file,
-    overrides: { aggregator: { host: LOOPBACK, port, decisionsUrl } },
+    overrides: { aggregator: { host: LOOPBACK, port, decisionsUrl, ...allowed(options) } },
   }).aggregator;
 }
 
@@ -40,15 +46,15 @@ export function writingConfig({ windowMs, env }: EmbeddedOptions) {
   return { annotations, controllers };
 }
 
-export function schedulerConfig({ env }: EmbeddedOptions, port: number, graphUrl: string) {
+export function schedulerConfig(options: EmbeddedOptions, port: number, graphUrl: string) {
   // The embedded store keeps Events for ever; the decisions API says the same.
   // All nodes are the same machine, and what they have left differs by noise: normalising that would make it decide as often as the network.
   const weights = { gamma: 0.2, delta: 0.8 };
   const file = { scheduler: { refreshMs: 1_000, ledgerMs: 30_000, podEvents: false, ...weights } };
   return loadSettings([schedulerPluginSettings], {
-    env,
+    env: options.env,
     file,
-    overrides: { scheduler: { host: LOOPBACK, port, graphUrl } },
+    overrides: { scheduler: { host: LOOPBACK, port, graphUrl, ...allowed(options) } },
   }).scheduler;
 }
 

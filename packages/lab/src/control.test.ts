@@ -1,9 +1,14 @@
 import { createRegistry } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
+import { request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { createLabControl, type ClusterReport, type LabControl, type MetricsPage } from "./control.ts";
 import { LabClient, LabClientError } from "./lab-client.ts";
 import { startNetwork, udpClient, udpResponder, until } from "./network/testing/rig.ts";
+
+const TOKEN = "the-token-of-this-lab";
+const AUTHORIZED = { "content-type": "application/json", authorization: `Bearer ${TOKEN}` };
 
 async function startControl(
   cluster?: ClusterReport,
@@ -14,12 +19,13 @@ async function startControl(
     network,
     logger: new MemoryLogger(),
     registry: createRegistry(),
+    token: TOKEN,
     pages,
     ...(cluster === undefined ? {} : { cluster }),
   });
   const { url } = await control.start(0);
   onTestFinished(() => control.stop());
-  return { control, client: new LabClient(url), network };
+  return { control, client: new LabClient(url, { token: TOKEN }), network };
 }
 
 test("a client changes a link and sees it in the matrix", async () => {
@@ -84,7 +90,7 @@ test.each([
   const answer = await control.app.inject({
     method: "PUT",
     url: "/lab/v1/links/a/b",
-    headers: { "content-type": "application/json" },
+    headers: AUTHORIZED,
     payload: JSON.stringify(body),
   });
   expect(answer.statusCode).toBe(status);
@@ -95,9 +101,7 @@ test("hostile paths, sizes and durations are refused", async () => {
   const { control } = await startControl();
   const { app } = control;
   const put = (url: string, payload: string): Promise<number> =>
-    app
-      .inject({ method: "PUT", url, headers: { "content-type": "application/json" }, payload })
-      .then(({ statusCode }) => statusCode);
+    app.inject({ method: "PUT", url, headers: AUTHORIZED, payload }).then(({ statusCode }) => statusCode);
   expect(await put("/lab/v1/links/a/nowhere", '{"cut":true}')).toBe(404);
   expect(await put("/lab/v1/links/__proto__/constructor", '{"cut":true}')).toBe(404);
   expect(await put("/lab/v1/links/a/a", '{"cut":true}')).toBe(400);
@@ -147,4 +151,48 @@ test("the pages of metrics are listed for Prometheus, and each can be read", asy
   expect([page.statusCode, page.body]).toEqual([200, "isochrone_peers 3\n"]);
   expect(page.headers["content-type"]).toMatch(/^text\/plain; version=0\.0\.4/);
   expect((await get("/lab/v1/metrics/isochrone-probe/c")).statusCode).toBe(404);
+});
+
+test.each([
+  ["no token", {}, "none"],
+  ["another token", { authorization: "Bearer another" }, "another one"],
+  ["a token of another scheme", { authorization: `Basic ${TOKEN}` }, "none"],
+  ["an empty token", { authorization: "Bearer " }, "none"],
+])("a change with %s is refused and changes nothing, reading needs none", async (_, headers, got) => {
+  const { control, network } = await startControl();
+  const before = network.link("a", "b");
+  const { port } = control.app.server.address() as AddressInfo;
+  const base = `http://127.0.0.1:${port}`;
+  const answer = await fetch(`${base}/lab/v1/links/a/b`, {
+    method: "PUT",
+    headers: { "content-type": "application/json", ...headers },
+    body: '{"cut":true}',
+  });
+  expect(answer.status).toBe(401);
+  expect(await answer.json()).toMatchObject({
+    code: "token_needed",
+    detail: `changing the emulated network needs its token, got ${got}; the command reads it as the user that started the lab`,
+  });
+  expect(network.link("a", "b")).toEqual(before);
+  expect((await fetch(`${base}/lab/v1/matrix`)).status).toBe(200);
+});
+
+test("a web page of a foreign name cuts no link, by whatever name its browser came here", async () => {
+  const { control, network } = await startControl();
+  const before = network.link("a", "b");
+  const { port } = control.app.server.address() as AddressInfo;
+  const put = (headers: Record<string, string>): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const options = { host: "127.0.0.1", port, path: "/lab/v1/links/a/b", method: "PUT" };
+      const sent = request({ ...options, headers: { ...AUTHORIZED, ...headers } }, (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      });
+      sent.on("error", reject).end('{"cut":true}');
+    });
+  expect(await put({ host: `evil.example:${port}` })).toBe(403);
+  expect(await put({ origin: "https://evil.example" })).toBe(403);
+  expect(await put({ "sec-fetch-site": "cross-site" })).toBe(403);
+  expect(network.link("a", "b")).toEqual(before);
+  expect(await put({ origin: `http://127.0.0.1:${port}` })).toBe(200);
 });

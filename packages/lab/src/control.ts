@@ -4,9 +4,12 @@ import {
   HttpError,
   listen,
   type HttpApp,
+  type AllowedHosts,
   type HttpAppOptions,
   type ListenAddress,
+  type RequestGate,
 } from "@isochrone/runtime/http";
+import { createHash, timingSafeEqual } from "node:crypto";
 import { parseDuration } from "./duration.ts";
 import type { EmulatedNetwork } from "./network/emulated-network.ts";
 import { NetworkError, type NetworkErrorCode } from "./network/errors.ts";
@@ -62,6 +65,10 @@ export interface LabControlOptions {
   readonly cluster?: ClusterReport;
   /** Of the services that listen nowhere themselves; read when they are asked for. @default none */
   readonly pages?: readonly MetricsPage[];
+  /** Asked of whoever would change something. The command reads it from a file; a page may get it from whoever serves the page. */
+  readonly token: string;
+  /** Names that the controls answer to beside loopback ones. @default none */
+  readonly allowedHosts?: AllowedHosts;
   readonly logger: Logger;
   readonly registry: HttpAppOptions["registry"];
 }
@@ -110,12 +117,14 @@ const STATUS: Readonly<Record<NetworkErrorCode, number>> = {
 
 /** Commands of a person for the network under a running cluster. It is not part of what Isochrone measures with. */
 export async function createLabControl(options: LabControlOptions): Promise<LabControl> {
-  const { network, cluster, pages = [], logger, registry } = options;
+  const { network, cluster, pages = [], token, allowedHosts, logger, registry } = options;
   const app = await createHttpApp({
     name: "lab",
     logger,
     registry,
     bodyLimitBytes: BODY_LIMIT_BYTES,
+    gate: changesNeed(token),
+    ...(allowedHosts === undefined ? {} : { allowedHosts }),
     ready: () => ({ ready: true, reasons: [] }),
   });
 
@@ -161,6 +170,28 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
     start: (port) => listen(app, { host: "127.0.0.1", port }),
     stop: async () => app.close(),
   };
+}
+
+/** What is only read says nothing that the emulated network doesn't show anyway. */
+function changesNeed(token: string): RequestGate {
+  const expected = digestOf(token);
+  return {
+    check({ method, authorization }) {
+      if (method === "GET" || method === "HEAD") return null;
+      const given = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
+      if (given !== undefined && timingSafeEqual(digestOf(given), expected)) return null;
+      return {
+        status: 401,
+        code: "token_needed",
+        detail: `changing the emulated network needs its token, got ${given === undefined ? "none" : "another one"}; the command reads it as the user that started the lab`,
+        headers: { "www-authenticate": "Bearer" },
+      };
+    },
+  };
+}
+
+function digestOf(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
 }
 
 function toLinkChange({ delayMs, ...rest }: Omit<LinkRequest, "oneWay">): LinkChange {

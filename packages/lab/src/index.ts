@@ -14,6 +14,8 @@ export { matrixOfZones } from "./network/zone-matrix.ts";
 export { NETWORK_ERROR_CODES, NetworkError } from "./network/errors.ts";
 export type { NetworkErrorCode } from "./network/errors.ts";
 export { createLabControl } from "./control.ts";
+export { newControlToken, readControlToken, storeControlToken } from "./control-token.ts";
+export type { StoredToken } from "./control-token.ts";
 export type {
   ClusterReport,
   LabControl,

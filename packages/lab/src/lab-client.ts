@@ -18,17 +18,21 @@ export class LabClientError extends CodedError {
 export interface LabClientOptions {
   /** @default 5000 */
   readonly timeoutMs?: number;
+  /** What changes need. @default none */
+  readonly token?: string | null;
 }
 
 /** The control API of a running lab. */
 export class LabClient {
   readonly #url: string;
   readonly #timeoutMs: number;
+  readonly #token: string | null;
 
   /** @param url such as http://127.0.0.1:8090 */
   constructor(url: string, options: LabClientOptions = {}) {
     this.#url = url.replace(/\/+$/, "");
     this.#timeoutMs = options.timeoutMs ?? 5000;
+    this.#token = options.token ?? null;
   }
 
   /** The emulator's truth. */
@@ -71,9 +75,12 @@ export class LabClient {
       response = await fetch(this.#url + path, {
         method,
         signal: AbortSignal.timeout(this.#timeoutMs),
-        ...(body === undefined
-          ? {}
-          : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+        headers: {
+          ...(this.#token === null ? {} : { authorization: `Bearer ${this.#token}` }),
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+        },
+        redirect: "error",
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
     } catch (cause) {
       throw new LabClientError(

@@ -1,0 +1,84 @@
+// Who may change the emulated network: programs of the user that started it. They find the token in a file that only this user can read.
+import { CodedError, reasonOf } from "@isochrone/runtime";
+import { isLoopback } from "@isochrone/runtime/http";
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const TOKEN_BYTES = 32;
+
+/** A new token for the controls of one lab. */
+export function newControlToken(): string {
+  return randomBytes(TOKEN_BYTES).toString("base64url");
+}
+
+/** A token in its file. */
+export interface StoredToken {
+  readonly file: string;
+  /** Only while the file holds this token: a later lab may have the port by now. */
+  remove(): Promise<void>;
+}
+
+/**
+ * Writes the token of the lab whose controls listen on that port to the user's runtime folder, else to the state folder.
+ * Throws CodedError `token_not_stored` where neither can be written.
+ */
+export async function storeControlToken(port: number, token: string, env: Env): Promise<StoredToken> {
+  const failures: string[] = [];
+  for (const folder of foldersOf(env)) {
+    const file = join(folder, fileName(port));
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      // What a lab before left there may be readable for others.
+      await rm(file, { force: true });
+      await writeFile(file, `${token}\n`, { mode: 0o600, flag: "wx" });
+      return {
+        file,
+        remove: async () => {
+          if ((await tokenIn(file)) === token) await rm(file, { force: true });
+        },
+      };
+    } catch (error) {
+      failures.push(`${file}: ${reasonOf(error)}`);
+    }
+  }
+  throw new CodedError(
+    "token_not_stored",
+    `the token of the emulator's controls must be stored in a folder that this user can write to, got ${failures.join("; ")}`,
+  );
+}
+
+/** The token for the controls at an address; null where this user has none, and for addresses of other machines. */
+export async function readControlToken(url: string, env: Env): Promise<string | null> {
+  const { hostname, port, protocol } = new URL(url);
+  if (!isLoopback(hostname.replaceAll(/^\[|\]$/g, ""))) return null;
+  const number = Number(port === "" ? (protocol === "https:" ? 443 : 80) : port);
+  for (const folder of foldersOf(env)) {
+    const token = await tokenIn(join(folder, fileName(number)));
+    if (token !== null) return token;
+  }
+  return null;
+}
+
+function foldersOf(env: Env): string[] {
+  const home = env["HOME"] ?? homedir();
+  const folders = [env["XDG_RUNTIME_DIR"], env["XDG_STATE_HOME"], join(home, ".local", "state")];
+  return folders
+    .filter((folder) => folder !== undefined && isAbsolute(folder))
+    .map((folder) => join(folder!, "isochrone"));
+}
+
+function fileName(port: number): string {
+  return `lab-${port}.token`;
+}
+
+async function tokenIn(file: string): Promise<string | null> {
+  try {
+    return (await readFile(file, "utf8")).trim() || null;
+  } catch {
+    return null;
+  }
+}

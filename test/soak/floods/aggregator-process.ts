@@ -1,0 +1,56 @@
+// An aggregator without Kafka, as the chart runs it for a small cluster. The first line of its output is its address; each line of its input is
+// an object that somebody makes in the cluster; the end of input stops it.
+import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
+import { openBus } from "@isochrone/bus/open";
+import { busSettings } from "@isochrone/bus/settings";
+import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
+import { createMemoryStore } from "@isochrone/kubernetes/memory";
+import {
+  countBuffersAsHeap,
+  createLogger,
+  createRegistry,
+  keepHeapDense,
+  loadSettings,
+  systemClock,
+  systemRandom,
+} from "@isochrone/runtime";
+import { createInterface } from "node:readline";
+import type { FloodedTask } from "./processes.ts";
+
+countBuffersAsHeap();
+keepHeapDense();
+const { nodes, settings } = JSON.parse(process.argv[2] ?? "{}") as FloodedTask;
+const store = createMemoryStore({ clock: systemClock });
+for (const name of nodes)
+  await store.create({
+    ...KINDS.node,
+    metadata: { name },
+    status: {
+      allocatable: { cpu: "4", memory: "8Gi" },
+      conditions: [{ type: "Ready", status: "True" }],
+    },
+  });
+const { aggregator: config, bus: busConfig } = loadSettings([aggregatorSettings, busSettings], {
+  env: {},
+  overrides: { aggregator: { host: "127.0.0.1", port: 0, ...settings } },
+});
+const surroundings = {
+  clock: systemClock,
+  random: systemRandom,
+  logger: createLogger({ service: "aggregator", level: "warn", destination: process.stderr }),
+  registry: createRegistry({ processMetrics: true }),
+};
+const { bus, service: carrying } = await openBus(busConfig, {
+  ...surroundings,
+  memory: {},
+  windowMs: config.windowMs,
+});
+await carrying.start();
+const aggregator = createAggregator(config, { ...surroundings, bus, store });
+await aggregator.start();
+process.stdout.write(`${aggregator.address().url}\n`);
+for await (const line of createInterface({ input: process.stdin }))
+  await store.create(JSON.parse(line) as KubernetesObject);
+await aggregator.stop();
+await carrying.stop();
+process.exit(0);
