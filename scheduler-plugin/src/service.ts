@@ -21,6 +21,7 @@ import { emptyReport } from "./descheduler/report.ts";
 import { addDeschedulerRoute } from "./descheduler/routes.ts";
 import type { DeschedulerConfig } from "./descheduler/settings.ts";
 import { DecisionLog } from "./domain/decision-log.ts";
+import { DecisionRecorder } from "./domain/decision-recorder.ts";
 import { Ledger } from "./domain/ledger.ts";
 import { PlanLog } from "./domain/plan-log.ts";
 import { graphAgeSeconds, Placer } from "./domain/placer.ts";
@@ -100,6 +101,7 @@ class SchedulerService implements SchedulerPlugin {
   readonly #proposer: Proposer | null;
   readonly #plans = new PlanLog(KEPT_PLANS);
   readonly #decisions: DecisionLog;
+  readonly #recorder: DecisionRecorder;
   readonly #placer: Placer;
   readonly #gauges: Periodic;
   #listening: { readonly app: HttpApp; readonly address: ListenAddress } | null = null;
@@ -125,33 +127,34 @@ class SchedulerService implements SchedulerPlugin {
             objects: new ClusterObjects({ ...deps, store }),
           };
     this.#pods = ofCluster?.pods ?? null;
-    this.#cluster =
-      ofCluster === null
-        ? null
-        : new ClusterPart(config, { ...ofCluster, ledger: this.#ledger, graphs, metrics });
-    this.#graphs = this.#cluster?.graphs ?? graphs;
+    const kept = { ledger: this.#ledger, decisions: new DecisionLog(config.keptDecisions), graphs };
+    this.#decisions = kept.decisions;
+    this.#cluster = ofCluster === null ? null : new ClusterPart(config, { ...ofCluster, ...kept, metrics });
+    const recording = this.#cluster ?? {
+      graphs,
+      recorder: new DecisionRecorder({ ...kept, standingOf: null }),
+    };
+    this.#graphs = recording.graphs;
+    this.#recorder = recording.recorder;
     registerWorkflowMetrics(deps.registry, this.#graphs, config.bytesPerRequest);
     const leadership = ofCluster === null ? null : leadershipOf(config, ofCluster);
     const ofLeader = ofCluster === null || leadership === null ? null : { ...ofCluster, leadership };
     this.#appGroups = ofLeader === null ? null : createAppGroupController(config, ofLeader);
     this.#webhook = ofLeader === null ? null : this.#createWebhook(ofLeader);
-    this.#decisions = new DecisionLog(config.keptDecisions);
     const newId = decisionIds(deps.random);
     this.#tools = planTools(deps.clock, deps.planner);
     this.#planner = this.#createPlanner(ofLeader, newId);
     this.#descheduler = this.#createDescheduler(ofLeader, newId);
     this.#proposer = this.#createProposer(ofCluster, newId);
-    const { strategy, usageHeadroom } = config;
+    const { usageHeadroom } = config;
     this.#placer = new Placer({
       graphs: this.#graphs,
       strategy: createStrategy(profileOf(config)),
       usageHeadroom,
       ledger: this.#ledger,
-      decisions: this.#decisions,
+      recorder: this.#recorder,
       newId,
-      onDecision: (explanation, pod) => {
-        const { decidedBy, neutral } = explanation;
-        this.#cluster?.events?.decided(pod, strategy, explanation);
+      onDecision: ({ decidedBy, neutral }) => {
         metrics.decisions.inc({ decided_by: decidedBy });
         for (const { part } of neutral) metrics.neutralParts.inc({ part });
       },
@@ -331,6 +334,7 @@ class SchedulerService implements SchedulerPlugin {
     if (cluster !== null)
       this.#metrics.graphAge.set({ graph: "cluster" }, graphAgeSeconds(cluster, clock.now()));
     this.#ledger.expire(clock.monotonic());
+    this.#recorder.expire(clock.monotonic());
     this.#metrics.ledgerEntries.set(this.#ledger.size);
   }
 
