@@ -4,9 +4,10 @@ import { createStrategy, DEFAULT_SPREAD } from "@isochrone/placement";
 import { authorizedFetch, periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtime";
 import { createHttpApp, listen, serverTlsOf } from "@isochrone/runtime/http";
-import type { HttpApp, ListenAddress, Readiness } from "@isochrone/runtime/http";
+import type { HttpApp, ListenAddress, Readiness, ServerTlsOptions } from "@isochrone/runtime/http";
 import { GraphClient } from "@isochrone/topology/client";
 import type { Registry } from "prom-client";
+import { checkAccess } from "./access.ts";
 import { ClusterObjects } from "./adapters/cluster-objects.ts";
 import { ClusterPods } from "./adapters/cluster-pods.ts";
 import { addDecisionRoutes } from "./adapters/decision-routes.ts";
@@ -64,6 +65,8 @@ export interface SchedulerPluginDeps {
   readonly descheduler?: DeschedulerConfig;
   /** Of plans for workflows that run, which nobody carries out; needs a store. @default as `planner` says */
   readonly proposals?: ProposalsConfig;
+  /** Certificates of this process's own keeping, for the extender. @default those of the files in `config`, if there are any */
+  readonly tls?: ServerTlsOptions;
   /** For what the planner writes of pods, with a rate limit of its own. @default `store` */
   readonly landingStore?: ClusterStore;
 }
@@ -88,6 +91,7 @@ export function createSchedulerPlugin(
 class SchedulerService implements SchedulerPlugin {
   readonly #config: SchedulerPluginConfig;
   readonly #deps: SchedulerPluginDeps;
+  readonly #tls: ServerTlsOptions | undefined;
   readonly #metrics: SchedulerMetrics;
   readonly #graphs: GraphSource;
   readonly #ledger: Ledger;
@@ -109,6 +113,8 @@ class SchedulerService implements SchedulerPlugin {
   constructor(config: SchedulerPluginConfig, deps: SchedulerPluginDeps) {
     this.#config = config;
     this.#deps = deps;
+    this.#tls = deps.tls ?? serverTlsOf(config, deps.clock);
+    checkAccess(config, this.#tls, deps.logger);
     const metrics = createSchedulerMetrics(deps.registry);
     this.#metrics = metrics;
     const graphs = deps.graphs ?? pollGraphs(config, deps, metrics);
@@ -306,7 +312,7 @@ class SchedulerService implements SchedulerPlugin {
       registry,
       bodyLimitBytes,
       ready: () => this.#readiness(),
-      tls: serverTlsOf(this.#config, clock),
+      tls: this.#tls,
     });
     addExtenderRoutes(app, {
       prefix,

@@ -132,6 +132,11 @@ const table = {
       "Largest request. Names of 5,000 nodes are 0.2 MB; whole node objects (no nodeCacheCapable) some 60 MB.",
   }),
   ...SERVER_TLS_SETTINGS,
+  access: oneOf(["none"], {
+    default: null,
+    description:
+      "Who may ask the extender on other than a loopback address: not set, clients with a certificate only, and without an authority of clients it doesn't start; none, everyone who reaches it.",
+  }),
   ...REPLICA_SETTINGS,
   ...APP_GROUP_SETTINGS,
   podEvents: flag({

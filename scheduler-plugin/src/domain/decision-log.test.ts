@@ -41,7 +41,7 @@ test("an outcome is kept as long as its decision, and no longer", () => {
     result: "followed",
     reason: null,
     at: "2026-01-01T00:00:00.000Z",
-  } as never);
+  });
   expect(log.get("a")?.outcome).toMatchObject({ node: "n1" });
   for (const id of ["b", "c"]) log.add(act(id, "shop", `p-${id}`));
   expect(log.get("a")).toBeUndefined();
