@@ -23,11 +23,17 @@ export function addChart(program: Command, print: Print): void {
       "delete what the services made by themselves, after an uninstallation: Secrets, ConfigMaps, Leases, annotations of nodes",
     )
     .option("--system-namespace <name>", "where Isochrone was installed", "isochrone")
-    .option("--secret <name...>", "Secrets that the aggregator made", [
+    .option("--secret <name...>", "Secrets that the services made", [
       "isochrone-probe-keys",
       "isochrone-aggregator-certificates",
+      "isochrone-scheduler-plugin-certificates",
+      "isochrone-scheduler-plugin-kube-scheduler",
+      "isochrone-scheduler-plugin-decisions",
     ])
-    .option("--config-map <name...>", "ConfigMaps that it made", ["isochrone-aggregator-ca"])
+    .option("--config-map <name...>", "ConfigMaps that they made", [
+      "isochrone-aggregator-ca",
+      "isochrone-scheduler-plugin-ca",
+    ])
     .option("--prefix <prefix>", "of annotations", "isochrone.dev/")
     .addOption(kubeconfig())
     .addOption(context())

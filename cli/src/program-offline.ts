@@ -60,12 +60,20 @@ export function addSchedulerConfig(program: Command, print: Print): void {
       "--server-name <name>",
       "name in the extender's certificate (default with --service: name.namespace.svc)",
     )
-    .option("--ca <file>", "PEM of the authority of that certificate; may be said several times", several)
+    .option(
+      "--ca <file>",
+      "PEM of the authority of that certificate; may be said several times (default with --service: what the cluster publishes of it)",
+      several,
+    )
     .option(
       "--client-certificate <path>",
       "kube-scheduler's client certificate, as its own file system has it",
     )
     .option("--client-key <path>", "the key of the client certificate, likewise")
+    .option(
+      "--client-folder <folder>",
+      "with --service: write the client certificate and key that the cluster has for kube-scheduler into this folder, tls.crt and tls.key",
+    )
     .option(
       "--weight <number>",
       "weight among kube-scheduler's own scores (default: 5)",
@@ -90,8 +98,8 @@ export function addSchedulerConfig(program: Command, print: Print): void {
     );
   examples(
     commandOf(program, "scheduler-config"),
-    "% scheduler-config /etc/kubernetes/scheduler.yaml --service isochrone/scheduler-plugin --ca ca.pem \\",
-    "  --client-certificate /etc/kubernetes/isochrone/tls.crt --client-key /etc/kubernetes/isochrone/tls.key",
+    "% scheduler-config /etc/kubernetes/scheduler.yaml --service isochrone/isochrone-scheduler-plugin \\",
+    "  --client-folder /etc/kubernetes/isochrone",
   );
 }
 

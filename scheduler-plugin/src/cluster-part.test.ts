@@ -25,8 +25,12 @@ function cluster(): Cluster {
 const pod = (name: string, workload: string): KubernetesObject =>
   ({ apiVersion: "v1", kind: "Pod", ...podJson(name, workload) }) as KubernetesObject;
 
-const scores = async ({ post }: Running, name: string, workload: string): Promise<unknown> =>
-  (await post("prioritize", { Pod: podJson(name, workload), NodeNames: NAMES })).json;
+/** Asks about the pod as kube-scheduler does: by its UID, if the cluster has such a pod. */
+async function scores({ post, store }: Running, name: string, workload: string): Promise<unknown> {
+  const found = await store?.get({ ...KINDS.pod, namespace: "shop", name });
+  const uid = found?.metadata.uid;
+  return (await post("prioritize", { Pod: podJson(name, workload, uid), NodeNames: NAMES })).json;
+}
 
 const ready = async ({ plugin }: Running): Promise<number> => (await plugin.app.inject("/readyz")).statusCode;
 
@@ -97,6 +101,8 @@ describe("two replicas of the scheduler-plugin", () => {
 test("a decision counts for seconds only while the cluster doesn't show it", async () => {
   const shared = cluster();
   const replica = await running({ gamma: 1, delta: 0 }, shared);
+  for (const name of ["p-1", "p-2"]) await shared.add(name, "p");
+  await expect.poll(() => ready(replica)).toBe(200);
   expect(bestOf(await scores(replica, "p-1", "p"))).toBe("n1");
   expect(bestOf(await scores(replica, "p-2", "p"))).toBe("n2");
   await shared.clock.advance(5_000);

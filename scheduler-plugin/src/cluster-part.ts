@@ -8,7 +8,10 @@ import { DecisionEvents } from "./adapters/decision-events.ts";
 import { FallbackGraphs } from "./adapters/fallback-graphs.ts";
 import { ManagedResourceGuard } from "./adapters/managed-resource-guard.ts";
 import { NodeAnnotations } from "./adapters/node-annotations.ts";
+import { standingOf } from "./adapters/observed-pod.ts";
 import { PodObserver } from "./adapters/pod-observer.ts";
+import type { DecisionLog } from "./domain/decision-log.ts";
+import { DecisionRecorder } from "./domain/decision-recorder.ts";
 import type { Ledger } from "./domain/ledger.ts";
 import type { SchedulerMetrics } from "./metrics.ts";
 import type { GraphSource } from "./ports.ts";
@@ -19,6 +22,7 @@ export interface ClusterPartDeps {
   /** Started before this, and stopped after it. */
   readonly pods: ClusterPods;
   readonly ledger: Ledger;
+  readonly decisions: DecisionLog;
   /** The graph API's. */
   readonly graphs: GraphSource;
   readonly clock: Clock;
@@ -29,7 +33,8 @@ export interface ClusterPartDeps {
 
 export class ClusterPart implements Service {
   readonly guard: ManagedResourceGuard | null;
-  readonly events: DecisionEvents | null;
+  /** Keeps decisions about pods that the cluster shows. */
+  readonly recorder: DecisionRecorder;
   /** The graph API's, or what the cluster has instead. */
   readonly graphs: GraphSource;
   readonly #annotations: NodeAnnotations;
@@ -38,7 +43,7 @@ export class ClusterPart implements Service {
   readonly #observer: PodObserver;
 
   constructor(config: SchedulerPluginConfig, deps: ClusterPartDeps) {
-    const { store, pods, ledger, clock, random, logger, metrics } = deps;
+    const { store, pods, ledger, decisions, clock, random, logger, metrics } = deps;
     this.#pods = pods;
     this.#annotations = new NodeAnnotations({ store, clock, random, logger });
     this.graphs = new FallbackGraphs(deps.graphs, this.#annotations, clock);
@@ -46,10 +51,18 @@ export class ClusterPart implements Service {
       ? countedEvents({ store, replica: config.replicaName, clock, logger, metrics })
       : null;
     const events = this.#recorder === null ? null : new DecisionEvents(this.#recorder);
-    this.events = events;
+    this.recorder = new DecisionRecorder({
+      graphs: this.graphs,
+      ledger,
+      decisions,
+      standingOf: (pod) => standingOf(pods.get(pod.namespace, pod.name), pod),
+      onRecorded: (explanation, pod) => events?.decided(pod, config.strategy, explanation),
+      onUnrecorded: (reason) => metrics.unrecordedDecisions.inc({ reason }),
+    });
     this.#observer = new PodObserver({
       pods,
       ledger,
+      recorder: this.recorder,
       graphs: this.graphs,
       keepMs: config.ledgerMs,
       clock,

@@ -10,6 +10,13 @@ export { createSchedulerPlugin } from "./service.ts";
 export type { SchedulerPlugin, SchedulerPluginDeps } from "./service.ts";
 export { schedulerPluginSettings } from "./settings.ts";
 export type { SchedulerPluginConfig } from "./settings.ts";
+export {
+  DECISIONS_CLIENT,
+  KUBE_SCHEDULER_CLIENT,
+  openOwnCertificates as openExtenderCertificates,
+} from "./certificates/own-certificates.ts";
+export { extenderCertificateSettings } from "./certificates/settings.ts";
+export type { ExtenderCertificateConfig } from "./certificates/settings.ts";
 export { DESCHEDULER_MODES, deschedulerSettings } from "./descheduler/settings.ts";
 export type { DeschedulerConfig, DeschedulerMode } from "./descheduler/settings.ts";
 export { deschedulerTable } from "./descheduler/report.ts";

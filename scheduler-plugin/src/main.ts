@@ -1,6 +1,8 @@
 // The scheduler-plugin's process.
 import { kubernetesSettings, openStore } from "@isochrone/kubernetes/api-server";
 import { serviceMain } from "@isochrone/runtime/main";
+import { openOwnCertificates } from "./certificates/own-certificates.ts";
+import { extenderCertificateSettings } from "./certificates/settings.ts";
 import { deschedulerSettings } from "./descheduler/settings.ts";
 import { plannerSettings } from "./planner/settings.ts";
 import { createSchedulerPlugin } from "./service.ts";
@@ -15,11 +17,18 @@ await serviceMain({
     webhook: webhookSettings,
     planner: plannerSettings,
     descheduler: deschedulerSettings,
+    extenderCertificates: extenderCertificateSettings,
   },
   env: process.env,
-  async create(config, surroundings, { kubernetes, webhook, planner, descheduler }) {
+  async create(config, surroundings, { kubernetes, webhook, planner, descheduler, extenderCertificates }) {
     const around = { ...surroundings, env: process.env, service: "scheduler-plugin" };
     const opened = await openStore(kubernetes, around);
+    const certificates = openOwnCertificates(extenderCertificates, {
+      ...surroundings,
+      store: opened?.store ?? null,
+      certFile: config.tlsCertFile,
+      asksClients: config.access !== "none",
+    });
     if (opened !== null) {
       // Landing has a rate of its own: it must neither wait for informers nor make them wait.
       const { writesPerSecond: qps, concurrentWrites: maxConnections } = planner;
@@ -33,6 +42,7 @@ await serviceMain({
       return [
         opened.service,
         ...(landing === null ? [] : [landing.service]),
+        ...(certificates === null ? [] : [certificates]),
         createSchedulerPlugin(config, {
           ...surroundings,
           store: opened.store,
@@ -40,6 +50,7 @@ await serviceMain({
           planner,
           descheduler,
           ...(landing === null ? {} : { landingStore: landing.store }),
+          ...(certificates === null ? {} : { tls: certificates.tls }),
         }),
       ];
     }

@@ -15,6 +15,7 @@ export interface SchedulerMetrics {
   readonly largeBodiesRefused: Counter;
   readonly decisions: Counter<"decided_by">;
   readonly neutralParts: Counter<"part">;
+  readonly unrecordedDecisions: Counter<"reason">;
   readonly graphAge: Gauge<"graph">;
   readonly graphRefreshFailures: Counter<"reason">;
   readonly graphPartsDropped: Counter<"kind">;
@@ -66,6 +67,12 @@ export function createSchedulerMetrics(registry: Registry): SchedulerMetrics {
       name: "isochrone_scheduler_neutral_parts_total",
       help: "Parts of a score that took no side, for want of fresh or complete input.",
       labelNames: ["part"],
+      registers,
+    }),
+    unrecordedDecisions: new Counter({
+      name: "isochrone_scheduler_unrecorded_decisions_total",
+      help: "Answers that were given and not kept, by reason: the pod has a node already (settled), the cluster did not show it within 5 s (unconfirmed), too many wait to be shown (crowded), or its nodes have names that no node can have (misshapen).",
+      labelNames: ["reason"],
       registers,
     }),
     graphAge: new Gauge({

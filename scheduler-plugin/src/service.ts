@@ -4,9 +4,10 @@ import { createStrategy, DEFAULT_SPREAD } from "@isochrone/placement";
 import { authorizedFetch, periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtime";
 import { createHttpApp, listen, serverTlsOf } from "@isochrone/runtime/http";
-import type { HttpApp, ListenAddress, Readiness } from "@isochrone/runtime/http";
+import type { HttpApp, ListenAddress, Readiness, ServerTlsOptions } from "@isochrone/runtime/http";
 import { GraphClient } from "@isochrone/topology/client";
 import type { Registry } from "prom-client";
+import { checkAccess } from "./access.ts";
 import { ClusterObjects } from "./adapters/cluster-objects.ts";
 import { ClusterPods } from "./adapters/cluster-pods.ts";
 import { addDecisionRoutes } from "./adapters/decision-routes.ts";
@@ -21,6 +22,7 @@ import { emptyReport } from "./descheduler/report.ts";
 import { addDeschedulerRoute } from "./descheduler/routes.ts";
 import type { DeschedulerConfig } from "./descheduler/settings.ts";
 import { DecisionLog } from "./domain/decision-log.ts";
+import { DecisionRecorder } from "./domain/decision-recorder.ts";
 import { Ledger } from "./domain/ledger.ts";
 import { PlanLog } from "./domain/plan-log.ts";
 import { graphAgeSeconds, Placer } from "./domain/placer.ts";
@@ -63,6 +65,8 @@ export interface SchedulerPluginDeps {
   readonly descheduler?: DeschedulerConfig;
   /** Of plans for workflows that run, which nobody carries out; needs a store. @default as `planner` says */
   readonly proposals?: ProposalsConfig;
+  /** Certificates of this process's own keeping, for the extender. @default those of the files in `config`, if there are any */
+  readonly tls?: ServerTlsOptions;
   /** For what the planner writes of pods, with a rate limit of its own. @default `store` */
   readonly landingStore?: ClusterStore;
 }
@@ -87,6 +91,7 @@ export function createSchedulerPlugin(
 class SchedulerService implements SchedulerPlugin {
   readonly #config: SchedulerPluginConfig;
   readonly #deps: SchedulerPluginDeps;
+  readonly #tls: ServerTlsOptions | undefined;
   readonly #metrics: SchedulerMetrics;
   readonly #graphs: GraphSource;
   readonly #ledger: Ledger;
@@ -100,6 +105,7 @@ class SchedulerService implements SchedulerPlugin {
   readonly #proposer: Proposer | null;
   readonly #plans = new PlanLog(KEPT_PLANS);
   readonly #decisions: DecisionLog;
+  readonly #recorder: DecisionRecorder;
   readonly #placer: Placer;
   readonly #gauges: Periodic;
   #listening: { readonly app: HttpApp; readonly address: ListenAddress } | null = null;
@@ -107,6 +113,8 @@ class SchedulerService implements SchedulerPlugin {
   constructor(config: SchedulerPluginConfig, deps: SchedulerPluginDeps) {
     this.#config = config;
     this.#deps = deps;
+    this.#tls = deps.tls ?? serverTlsOf(config, deps.clock);
+    checkAccess(config, this.#tls, deps.logger);
     const metrics = createSchedulerMetrics(deps.registry);
     this.#metrics = metrics;
     const graphs = deps.graphs ?? pollGraphs(config, deps, metrics);
@@ -125,33 +133,34 @@ class SchedulerService implements SchedulerPlugin {
             objects: new ClusterObjects({ ...deps, store }),
           };
     this.#pods = ofCluster?.pods ?? null;
-    this.#cluster =
-      ofCluster === null
-        ? null
-        : new ClusterPart(config, { ...ofCluster, ledger: this.#ledger, graphs, metrics });
-    this.#graphs = this.#cluster?.graphs ?? graphs;
+    const kept = { ledger: this.#ledger, decisions: new DecisionLog(config.keptDecisions), graphs };
+    this.#decisions = kept.decisions;
+    this.#cluster = ofCluster === null ? null : new ClusterPart(config, { ...ofCluster, ...kept, metrics });
+    const recording = this.#cluster ?? {
+      graphs,
+      recorder: new DecisionRecorder({ ...kept, standingOf: null }),
+    };
+    this.#graphs = recording.graphs;
+    this.#recorder = recording.recorder;
     registerWorkflowMetrics(deps.registry, this.#graphs, config.bytesPerRequest);
     const leadership = ofCluster === null ? null : leadershipOf(config, ofCluster);
     const ofLeader = ofCluster === null || leadership === null ? null : { ...ofCluster, leadership };
     this.#appGroups = ofLeader === null ? null : createAppGroupController(config, ofLeader);
     this.#webhook = ofLeader === null ? null : this.#createWebhook(ofLeader);
-    this.#decisions = new DecisionLog(config.keptDecisions);
     const newId = decisionIds(deps.random);
     this.#tools = planTools(deps.clock, deps.planner);
     this.#planner = this.#createPlanner(ofLeader, newId);
     this.#descheduler = this.#createDescheduler(ofLeader, newId);
     this.#proposer = this.#createProposer(ofCluster, newId);
-    const { strategy, usageHeadroom } = config;
+    const { usageHeadroom } = config;
     this.#placer = new Placer({
       graphs: this.#graphs,
       strategy: createStrategy(profileOf(config)),
       usageHeadroom,
       ledger: this.#ledger,
-      decisions: this.#decisions,
+      recorder: this.#recorder,
       newId,
-      onDecision: (explanation, pod) => {
-        const { decidedBy, neutral } = explanation;
-        this.#cluster?.events?.decided(pod, strategy, explanation);
+      onDecision: ({ decidedBy, neutral }) => {
         metrics.decisions.inc({ decided_by: decidedBy });
         for (const { part } of neutral) metrics.neutralParts.inc({ part });
       },
@@ -303,7 +312,7 @@ class SchedulerService implements SchedulerPlugin {
       registry,
       bodyLimitBytes,
       ready: () => this.#readiness(),
-      tls: serverTlsOf(this.#config, clock),
+      tls: this.#tls,
       allowedHosts: { hosts: this.#config.allowedHosts, setting: "scheduler.allowedHosts" },
     });
     addExtenderRoutes(app, {
@@ -332,6 +341,7 @@ class SchedulerService implements SchedulerPlugin {
     if (cluster !== null)
       this.#metrics.graphAge.set({ graph: "cluster" }, graphAgeSeconds(cluster, clock.now()));
     this.#ledger.expire(clock.monotonic());
+    this.#recorder.expire(clock.monotonic());
     this.#metrics.ledgerEntries.set(this.#ledger.size);
   }
 

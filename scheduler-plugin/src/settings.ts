@@ -133,6 +133,11 @@ const table = {
   }),
   ...SERVER_TLS_SETTINGS,
   allowedHosts: ALLOWED_HOSTS_SETTING,
+  access: oneOf(["none"], {
+    default: null,
+    description:
+      "Who may ask the extender on other than a loopback address: not set, clients with a certificate only, and without an authority of clients it doesn't start; none, everyone who reaches it.",
+  }),
   ...REPLICA_SETTINGS,
   ...APP_GROUP_SETTINGS,
   podEvents: flag({

@@ -115,16 +115,12 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
       proxy.cut();
     }
     for (const each of replicas) expect(await each.requests('verb="prioritize"')).toBeGreaterThan(0);
-    const question = {
-      Pod: {
-        metadata: {
-          name: "asked",
-          namespace: "default",
-          labels: { app: "p", "isochrone.dev/workflow": WORKFLOW },
-        },
-      },
-      NodeNames: NODES,
-    };
+    // Nobody schedules it: it stays pending while the replicas are asked about it.
+    const [asked] = await ground.cluster.createPods(["asked"], {
+      labels: { app: "p", "isochrone.dev/workflow": WORKFLOW },
+      spec: { schedulerName: "nobody" },
+    });
+    const question = { Pod: asked, NodeNames: NODES };
     await expect
       .poll(async () => {
         const [first, second] = await Promise.all(
@@ -133,9 +129,10 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
         return JSON.stringify(first) === JSON.stringify(second);
       })
       .toBe(true);
-    const entries = await Promise.all(
-      replicas.map(async (each) => (await each.decisions("asked"))[0]!.candidates),
-    );
+    const entriesOf = async (): Promise<unknown[]> =>
+      Promise.all(replicas.map(async (each) => (await each.decisions("asked"))[0]?.candidates));
+    await expect.poll(entriesOf).not.toContain(undefined);
+    const entries = await entriesOf();
     expect(entries[0]).toEqual(entries[1]);
   });
 

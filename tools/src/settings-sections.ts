@@ -13,6 +13,7 @@ import { probeSettings } from "@isochrone/probe";
 import { serviceSettings, type Section } from "@isochrone/runtime";
 import {
   deschedulerSettings,
+  extenderCertificateSettings,
   plannerSettings,
   schedulerPluginSettings,
   webhookSettings,
@@ -31,6 +32,7 @@ export const SECTIONS: readonly Section[] = [
   deschedulerSettings,
   accessSettings,
   certificateSettings,
+  extenderCertificateSettings,
   kubernetesSettings,
   busSettings,
 ];

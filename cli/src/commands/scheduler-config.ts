@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
+import { X509Certificate } from "node:crypto";
 import { CommandError } from "../errors.ts";
 import { jsonText } from "../output/format.ts";
+import { openStore } from "../kubernetes.ts";
 import {
   configurationText,
   emptyConfiguration,
@@ -9,7 +11,12 @@ import {
 import type { ConfigurationFile } from "../scheduler-config/configuration-file.ts";
 import { MAX_WEIGHT } from "../scheduler-config/extender-entry.ts";
 import { mergeExtender } from "../scheduler-config/merge.ts";
-import { serviceAddress } from "../scheduler-config/service-address.ts";
+import {
+  clientPair,
+  publishedAuthorities,
+  writeClientPair,
+} from "../scheduler-config/cluster-certificates.ts";
+import { lookUp, serviceName } from "../scheduler-config/service-address.ts";
 
 export interface SchedulerConfigOptions {
   readonly url?: string;
@@ -24,6 +31,8 @@ export interface SchedulerConfigOptions {
   readonly ca?: readonly string[];
   readonly clientCertificate?: string;
   readonly clientKey?: string;
+  /** Folder of this machine, into which the client certificate and key that the cluster has for kube-scheduler are written. */
+  readonly clientFolder?: string;
   readonly weight?: number;
   readonly timeout?: number;
   readonly filter?: boolean;
@@ -43,14 +52,17 @@ export async function schedulerConfigCommand(
   if (weight !== undefined && weight > MAX_WEIGHT)
     throw new CommandError(`--weight must be at most ${MAX_WEIGHT}, got ${weight}`, { exitCode: 2 });
   const file = path === undefined ? emptyConfiguration() : await readFileOrInput(path);
-  const { url, serverName } = await addressOf(options);
-  const ca = await authorities(options.ca);
+  const { url, serverName, ca, certFile, keyFile, clientEnds } = await wayOf(options);
+  if (clientEnds !== null)
+    note(
+      `note: kube-scheduler reads its certificate and the authority at its start: run this again and restart it before ${clientEnds}`,
+    );
   const { document, notes } = mergeExtender(file, {
     url,
     serverName,
     ca,
-    clientCertificate: options.clientCertificate,
-    clientKey: options.clientKey,
+    clientCertificate: certFile,
+    clientKey: keyFile,
     weight,
     timeoutMs: timeout,
     filter,
@@ -68,10 +80,19 @@ async function readFileOrInput(path: string): Promise<ConfigurationFile> {
   return readConfiguration(Buffer.concat(chunks).toString(), "standard input");
 }
 
-async function addressOf(
-  options: SchedulerConfigOptions,
-): Promise<{ url: string; serverName: string | undefined }> {
-  const { url, service, kubeconfig, context, prefix, serverName } = options;
+/** How kube-scheduler gets to the extender. */
+interface Way {
+  readonly url: string;
+  readonly serverName: string | undefined;
+  readonly ca: string | undefined;
+  readonly certFile: string | undefined;
+  readonly keyFile: string | undefined;
+  /** When the client certificate ends that was written now; null: none was. */
+  readonly clientEnds: string | null;
+}
+
+async function wayOf(options: SchedulerConfigOptions): Promise<Way> {
+  const { url, service, clientFolder, serverName } = options;
   if ((url === undefined) === (service === undefined))
     throw new CommandError(
       "say where the extender is by one of --url and --service, got " +
@@ -80,9 +101,46 @@ async function addressOf(
         exitCode: 2,
       },
     );
-  if (url !== undefined) return { url, serverName };
-  const found = await serviceAddress(service!, kubeconfig, context);
-  return { url: found.url + prefix, serverName: serverName ?? found.serverName };
+  if (clientFolder !== undefined && service === undefined)
+    throw new CommandError(
+      `--client-folder needs --service: the cluster has the certificate, got --url ${url}`,
+      { exitCode: 2 },
+    );
+  const ca = await authorities(options.ca);
+  const { clientCertificate: certFile, clientKey: keyFile } = options;
+  return url !== undefined
+    ? { url, serverName, ca, certFile, keyFile, clientEnds: null }
+    : wayToService(service!, ca, options);
+}
+
+async function wayToService(
+  service: string,
+  ca: string | undefined,
+  { kubeconfig, context, prefix, serverName, clientFolder, ...options }: SchedulerConfigOptions,
+): Promise<Way> {
+  const opened = openStore(kubeconfig, context);
+  try {
+    const { store } = opened;
+    const found = await lookUp(store, service);
+    const name = serviceName(service);
+    const way = {
+      url: found.url + prefix,
+      serverName: serverName ?? found.serverName,
+      ca: ca ?? (await publishedAuthorities(store, name)) ?? undefined,
+      certFile: options.clientCertificate,
+      keyFile: options.clientKey,
+      clientEnds: null,
+    };
+    if (clientFolder === undefined) return way;
+    const pair = await clientPair(store, name);
+    const written = await writeClientPair(clientFolder, pair);
+    // kube-scheduler may see that folder under another path.
+    const isSaid = options.clientCertificate !== undefined || options.clientKey !== undefined;
+    const clientEnds = new Date(new X509Certificate(pair.certificate).validTo).toISOString();
+    return { ...way, ...(isSaid ? {} : written), clientEnds };
+  } finally {
+    await opened.close();
+  }
 }
 
 async function authorities(paths: readonly string[] | undefined): Promise<string | undefined> {

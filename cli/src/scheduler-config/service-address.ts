@@ -3,7 +3,6 @@ import { KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { isIP } from "node:net";
 import { CommandError } from "../errors.ts";
-import { openStore } from "../kubernetes.ts";
 import { shown } from "../score/errors.ts";
 import { recordsOf } from "./configuration-file.ts";
 
@@ -15,25 +14,22 @@ export interface ServiceAddress {
 }
 
 /** `service` is namespace/name, with a port's name or number behind a colon if it has several. Throws CommandError. */
-export async function serviceAddress(
-  service: string,
-  kubeconfig: string | undefined,
-  context: string | undefined,
-): Promise<ServiceAddress> {
-  const opened = openStore(kubeconfig, context);
-  try {
-    return await lookUp(opened.store, service);
-  } finally {
-    await opened.close();
-  }
-}
-
-export async function lookUp(store: Pick<ClusterStore, "get">, service: string): Promise<ServiceAddress> {
+export function serviceName(service: string): {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: string | undefined;
+} {
   const [, namespace, name, port] = /^([^/:]+)\/([^/:]+)(?::([^/:]+))?$/.exec(service) ?? [];
   if (namespace === undefined || name === undefined)
     throw new CommandError(`--service must be namespace/name or namespace/name:port, got ${shown(service)}`, {
       exitCode: 2,
     });
+  return { namespace, name, port };
+}
+
+/** Throws CommandError. */
+export async function lookUp(store: Pick<ClusterStore, "get">, service: string): Promise<ServiceAddress> {
+  const { namespace, name, port } = serviceName(service);
   const object = await store.get({ ...KINDS.service, namespace, name });
   if (object === null)
     throw new CommandError(

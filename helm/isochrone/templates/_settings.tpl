@@ -27,9 +27,19 @@
 {{- if eq .Values.tls.source "own" }}true{{ end -}}
 {{- end }}
 
-{{/* "true" where the scheduler-plugin speaks TLS, too: its authority must be one that kube-scheduler's configuration can name. */}}
+{{/* "true" where the scheduler-plugin speaks TLS. */}}
 {{- define "isochrone.schedulerTls" -}}
+{{- if ne .Values.tls.source "none" }}true{{ end -}}
+{{- end }}
+
+{{/* "true" where it does so by certificates from elsewhere. */}}
+{{- define "isochrone.schedulerTlsFiles" -}}
 {{- if has .Values.tls.source (list "secret" "cert-manager") }}true{{ end -}}
+{{- end }}
+
+{{/* "true" where who asks the extender must show a client certificate. */}}
+{{- define "isochrone.extenderAsksClients" -}}
+{{- if and (include "isochrone.schedulerTls" .) .Values.tls.extenderClientCertificates }}true{{ end -}}
 {{- end }}
 
 {{/* "true" where the aggregator and probes share keys. */}}
@@ -106,6 +116,20 @@ saslPasswordFile: /etc/isochrone/kafka/password
 {{- end }}
 {{- define "isochrone.trustConfigMap" -}}
 {{ include "isochrone.name" . }}-aggregator-ca
+{{- end }}
+
+{{/* What the scheduler-plugin makes then: its own Secret, the ConfigMap that says whom to trust, and a Secret for each client. */}}
+{{- define "isochrone.extenderSecret" -}}
+{{ include "isochrone.name" . }}-scheduler-plugin-certificates
+{{- end }}
+{{- define "isochrone.extenderTrustConfigMap" -}}
+{{ include "isochrone.name" . }}-scheduler-plugin-ca
+{{- end }}
+{{- define "isochrone.kubeSchedulerSecret" -}}
+{{ include "isochrone.name" . }}-scheduler-plugin-kube-scheduler
+{{- end }}
+{{- define "isochrone.decisionsSecret" -}}
+{{ include "isochrone.name" . }}-scheduler-plugin-decisions
 {{- end }}
 
 {{/* Secrets with certificates from elsewhere. */}}

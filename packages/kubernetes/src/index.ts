@@ -8,6 +8,8 @@ export {
 } from "./certificates/bundle.ts";
 export { trustedBy } from "./certificates/bundle.ts";
 export { configMapPublication } from "./certificates/config-map.ts";
+export { ClientCertificateKeeper } from "./certificates/client-keeper.ts";
+export type { ClientCertificateOptions } from "./certificates/client-keeper.ts";
 export { CertificateKeeper } from "./certificates/keeper.ts";
 export { CERTIFICATE_SETTINGS, certificateRules } from "./certificates/settings.ts";
 export type { CertificateEvents, TrustPublication } from "./certificates/keeper.ts";

@@ -50,6 +50,11 @@ export class ClusterPods implements Service, PodChanges {
     return this.#started().items();
   }
 
+  /** The pod of that name; null: none is known. */
+  get(namespace: string, name: string): KubernetesObject | null {
+    return this.#started().get(name, namespace);
+  }
+
   onChange(...args: Parameters<Informer["onChange"]>): () => void {
     return this.#started().onChange(...args);
   }

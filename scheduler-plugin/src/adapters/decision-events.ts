@@ -1,21 +1,27 @@
 // Tells people on the pod itself, as an Event, what was decided about it and what became of that.
 import type { EventRecorder, KubernetesObject } from "@isochrone/kubernetes";
 import type { Explanation } from "@isochrone/placement";
+import { FairMap } from "../domain/fair-map.ts";
 
 interface Announced {
+  readonly namespace: string;
+  readonly name: string;
   readonly best: string | null;
   readonly strategy: string;
   readonly sentence: string;
   readonly neutral: string;
 }
 
-/** Decisions whose pods got no node yet; the oldest are forgotten first. */
+/** Decisions whose pods got no node yet; of the namespace with the most the oldest are forgotten first. */
 const MAX_WAITING = 5_000;
 
 /** One Event for a pod, when it gets its node: a pod that is asked about again and again says nothing new. */
 export class DecisionEvents {
   readonly #recorder: EventRecorder;
-  readonly #waiting = new Map<string, Announced>();
+  readonly #waiting = new FairMap<Announced>(MAX_WAITING, ({ namespace, name }) => ({
+    namespace,
+    owner: name,
+  }));
 
   constructor(recorder: EventRecorder) {
     this.#recorder = recorder;
@@ -26,15 +32,15 @@ export class DecisionEvents {
     strategy: string,
     explanation: Explanation,
   ): void {
-    const key = `${pod.namespace}/${pod.name}`;
-    this.#waiting.delete(key);
-    this.#waiting.set(key, {
+    const { namespace, name } = pod;
+    this.#waiting.set(`${namespace}/${name}`, {
+      namespace,
+      name,
       best: explanation.best,
       strategy,
       sentence: explanation.sentences[0] ?? "",
       neutral: explanation.neutral.map(({ part, reason }) => `${part} took no side: ${reason}`).join("; "),
     });
-    if (this.#waiting.size > MAX_WAITING) this.#waiting.delete(this.#waiting.keys().next().value!);
   }
 
   /** kube-scheduler gave the pod a node. */

@@ -1,9 +1,8 @@
 // What a pod's object in the cluster says about where it is or will be.
 import { conditionsOf, pickedFields } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
-import type { WorkflowGraph } from "@isochrone/topology";
-import type { LedgerEntry } from "../domain/ledger.ts";
-import { POD_LABELS } from "../domain/pod.ts";
+import type { Standing } from "../domain/decision-recorder.ts";
+import { identifyPod, POD_LABELS } from "../domain/pod.ts";
 import type { PodIdentity } from "../domain/pod.ts";
 
 /** Where a pod is, or is promised to be. */
@@ -54,21 +53,11 @@ export function trimmedPod(pod: KubernetesObject): KubernetesObject {
   };
 }
 
-/** The ledger's entry for a pod that the cluster shows at `node`. */
-export function observedEntry(pod: PodIdentity, node: string, graph: WorkflowGraph | null): LedgerEntry {
-  const workload =
-    pod.workloads.find((name) => graph?.workload(name) !== undefined) ?? pod.workloads[0] ?? pod.name;
-  const use = graph?.workload(workload);
-  return {
-    namespace: pod.namespace,
-    workflow: pod.workflow,
-    workload,
-    alternatives: pod.workloads,
-    pod: pod.name,
-    node,
-    cpuMillicores: use?.cpuMillicores ?? pod.requests.cpuMillicores,
-    memoryBytes: use?.memoryBytes ?? pod.requests.memoryBytes,
-  };
+/** How the cluster shows the pod that somebody asks about; `shown`: the pod of that name, or null. */
+export function standingOf(shown: KubernetesObject | null, { uid }: PodIdentity): Standing {
+  if (shown === null || shown.metadata.uid !== uid) return { kind: "unseen" };
+  if (isGone(shown) || placementOf(shown)?.bound === true) return { kind: "settled" };
+  return { kind: "pending", identity: identifyPod(shown) };
 }
 
 function trimmedContainers(containers: unknown): { resources: { requests: unknown } }[] {

@@ -3,13 +3,17 @@ import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Service } from "@isochrone/runtime";
 import type { Ledger } from "../domain/ledger.ts";
 import type { PodChanges } from "./cluster-pods.ts";
-import { isGone, isUnschedulable, observedEntry, placementOf } from "./observed-pod.ts";
+import { isGone, isUnschedulable, placementOf } from "./observed-pod.ts";
+import type { DecisionRecorder } from "../domain/decision-recorder.ts";
 import { identifyPod } from "../domain/pod.ts";
+import { entryOf } from "../domain/reserved-use.ts";
 import type { GraphSource } from "../ports.ts";
 
 export interface PodObserverOptions {
   readonly pods: PodChanges;
   readonly ledger: Ledger;
+  /** Of decisions that were made before their pod was seen. */
+  readonly recorder: Pick<DecisionRecorder, "shown">;
   readonly graphs: GraphSource;
   /** How long a binding counts while the graphs don't show it. */
   readonly keepMs: number;
@@ -37,10 +41,11 @@ export class PodObserver implements Service {
   }
 
   #take({ type, object }: InformerChange): void {
-    const { ledger, graphs, keepMs, clock, onBound } = this.#options;
+    const { ledger, recorder, graphs, keepMs, clock, onBound } = this.#options;
     const pod = identifyPod(object);
     if (type === "deleted" || isGone(object)) return ledger.remove(pod.namespace, pod.name);
     const placement = placementOf(object);
+    recorder.shown(pod, placement?.bound !== true);
     if (placement === null) {
       // kube-scheduler may have asked about the pod before we heard that it exists: only its own word that it found no node counts.
       if (isUnschedulable(object)) ledger.remove(pod.namespace, pod.name);
@@ -52,7 +57,7 @@ export class PodObserver implements Service {
     const untilMs = bound ? clock.monotonic() + (sinceMs ?? nowMs) + keepMs - nowMs : Infinity;
     if (untilMs <= clock.monotonic()) return ledger.remove(pod.namespace, pod.name);
     const graph = graphs.workflow(pod.namespace, pod.workflow);
-    ledger.observe(observedEntry(pod, node, graph), graph, untilMs);
+    ledger.observe(entryOf(pod, node, graph, graphs.cluster()), graph, untilMs);
     if (bound) onBound?.(object, node);
   }
 }

@@ -1,6 +1,7 @@
 import { allCandidates, rankedTable } from "@isochrone/placement";
 import type { ScoreTable } from "@isochrone/placement";
 import type { Decision, DecisionKind } from "@isochrone/topology";
+import { FairMap } from "./fair-map.ts";
 
 /** What is kept of a pod's score. Most are never looked at, so the objects that the API shows are made when somebody asks. */
 export interface LoggedScore {
@@ -38,44 +39,35 @@ export interface DecisionFilter {
 /** What became of a decision. */
 export type DecisionOutcome = NonNullable<Decision["outcome"]>;
 
-/** The last decisions, in a ring: the newest replaces the oldest. */
+/** The last decisions: of the namespace with the most of them, and in it of the pod with the most, the oldest makes room for a new one. */
 export class DecisionLog {
-  readonly #ring: (LoggedDecision | undefined)[];
-  readonly #byId = new Map<string, LoggedDecision>();
+  readonly #kept: FairMap<LoggedDecision>;
   readonly #outcomes = new Map<string, DecisionOutcome>();
-  #next = 0;
 
   constructor(capacity: number) {
-    this.#ring = Array.from({ length: capacity });
+    this.#kept = new FairMap(capacity, ({ pod }) => ({ namespace: pod.namespace, owner: pod.name }));
   }
 
   add(decision: LoggedDecision): void {
-    const replaced = this.#ring[this.#next];
-    if (replaced !== undefined) {
-      this.#byId.delete(replaced.id);
-      this.#outcomes.delete(replaced.id);
-    }
-    this.#ring[this.#next] = decision;
-    this.#byId.set(decision.id, decision);
-    this.#next = (this.#next + 1) % this.#ring.length;
+    const dropped = this.#kept.set(decision.id, decision);
+    if (dropped !== null) this.#outcomes.delete(dropped[0]);
   }
 
   /** Says what became of a decision; of one that is no longer kept nothing is. */
   conclude(id: string, outcome: DecisionOutcome): void {
-    if (this.#byId.has(id)) this.#outcomes.set(id, outcome);
+    if (this.#kept.has(id)) this.#outcomes.set(id, outcome);
   }
 
   get(id: string): Decision | undefined {
-    const found = this.#byId.get(id);
+    const found = this.#kept.get(id);
     return found === undefined ? undefined : this.#show(found);
   }
 
   /** Newest first. */
   find({ namespace, pod, kind, limit }: DecisionFilter): Decision[] {
     const found: Decision[] = [];
-    for (let back = 1; back <= this.#ring.length && found.length < limit; back++) {
-      const decision = this.#ring.at(this.#next - back);
-      if (decision === undefined) break;
+    for (const [, decision] of Array.from(this.#kept.entries()).reverse()) {
+      if (found.length >= limit) break;
       if (namespace !== undefined && decision.pod.namespace !== namespace) continue;
       if (pod !== undefined && decision.pod.name !== pod) continue;
       if (kind !== undefined && kindOf(decision) !== kind) continue;

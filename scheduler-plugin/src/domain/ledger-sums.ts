@@ -2,6 +2,7 @@
 import type { AmountsByNode, AssumedPod } from "@isochrone/placement";
 import type { WorkflowGraph } from "@isochrone/topology";
 import type { LedgerEntry } from "./ledger.ts";
+import { boundedAmount, MAX_AMOUNTS } from "./reserved-use.ts";
 
 /** The entries of one workflow. */
 export interface Group {
@@ -23,6 +24,12 @@ interface Use {
 
 const NONE: readonly AssumedPod[] = [];
 
+/** An entry that was taken out for a while, and the graph that it was held against. */
+export interface TakenEntry {
+  readonly entry: LedgerEntry;
+  readonly graph: WorkflowGraph | null;
+}
+
 export class LedgerSums {
   readonly #entries = new Map<string, LedgerEntry>();
   readonly #groups = new Map<string, Group>();
@@ -32,14 +39,19 @@ export class LedgerSums {
     return this.#entries.size;
   }
 
+  has(key: string): boolean {
+    return this.#entries.has(key);
+  }
+
   groups(): Iterable<Group> {
     return this.#groups.values();
   }
 
   /** Replaces what counts under this key; null: nothing does. `graph` is that of the entry's workflow. */
-  put(key: string, entry: LedgerEntry | null, graph: WorkflowGraph | null = null): void {
+  put(key: string, said: LedgerEntry | null, graph: WorkflowGraph | null = null): void {
     this.#remove(key);
-    if (entry === null) return;
+    if (said === null) return;
+    const entry = finite(said);
     this.#entries.set(key, entry);
     const { namespace, workflow, node } = entry;
     const groupKey = `${namespace}/${workflow}`;
@@ -55,6 +67,15 @@ export class LedgerSums {
     use.memoryBytes += entry.memoryBytes ?? 0;
     use.entries++;
     this.#use.set(node, use);
+  }
+
+  /** Takes the entry out, for `put` to bring it back; null: there is none. */
+  take(key: string): TakenEntry | null {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return null;
+    const { graph } = this.#groups.get(`${entry.namespace}/${entry.workflow}`)!;
+    this.#remove(key);
+    return { entry, graph };
   }
 
   /** The same for whoever knows the same entries, in whatever order they came. */
@@ -87,4 +108,13 @@ export class LedgerSums {
     use.entries--;
     if (use.entries === 0) this.#use.delete(entry.node);
   }
+}
+
+/** One amount that isn't finite would make the sum of its node NaN for everybody, also after it has gone. */
+function finite(entry: LedgerEntry): LedgerEntry {
+  const cpuMillicores = boundedAmount(entry.cpuMillicores, MAX_AMOUNTS.cpuMillicores);
+  const memoryBytes = boundedAmount(entry.memoryBytes, MAX_AMOUNTS.memoryBytes);
+  return cpuMillicores === entry.cpuMillicores && memoryBytes === entry.memoryBytes
+    ? entry
+    : { ...entry, cpuMillicores, memoryBytes };
 }

@@ -109,9 +109,9 @@ describe("what the cluster shows", () => {
   test("as a nomination isn't held against the pod itself, comes back when the decision expires, and ends when it is withdrawn", () => {
     const ledger = new Ledger(1_000);
     ledger.observe(entry("p-1", "n1"), empty, Infinity);
-    ledger.forget("shop", "p-1");
-    expect(ledger.size).toBe(0);
-    ledger.record(entry("p-1", "n2"), empty, 0);
+    ledger.without("shop", "p-1", () => expect(ledger.size).toBe(0));
+    expect([...ledger.assumedUse().keys()]).toEqual(["n1"]);
+    ledger.without("shop", "p-1", () => ledger.record(entry("p-1", "n2"), empty, 0));
     expect([...ledger.assumedUse().keys()]).toEqual(["n2"]);
     ledger.expire(1_000);
     expect([...ledger.assumedUse().keys()]).toEqual(["n1"]);
@@ -126,4 +126,34 @@ describe("what the cluster shows", () => {
     ledger.settle(() => empty);
     expect(ledger.assumed("shop", "flow")[0]!.workload).toBe("q");
   });
+});
+
+describe("whatever amounts entries have", () => {
+  test.each([Infinity, 1e308, Number.NaN, -1])(
+    "%s leaves the sum of its node finite, also after it has gone",
+    (amount) => {
+      const ledger = new Ledger(60_000);
+      ledger.record(entry("p-1", "n1"), empty, 0);
+      for (const pod of ["x-1", "x-2"])
+        ledger.record(entry(pod, "n1", { cpuMillicores: amount, memoryBytes: amount }), empty, 0);
+      const { cpuMillicores, memoryBytes } = ledger.assumedUse().get("n1")!;
+      for (const sum of [cpuMillicores, memoryBytes])
+        expect(sum).toSatisfy((each: number) => Number.isFinite(each) && each >= 0);
+      for (const pod of ["x-1", "x-2"]) ledger.remove("shop", pod);
+      expect(ledger.assumedUse().get("n1")).toMatchObject({ cpuMillicores: 500, memoryBytes: 1e8 });
+    },
+  );
+});
+
+test("a tenant with 100,000 pods makes the ledger forget none of another namespace", () => {
+  const ledger = new Ledger(60_000);
+  ledger.record(entry("p-1", "n1"), empty, 0);
+  ledger.observe(entry("p-2", "n1"), empty, Infinity);
+  for (let index = 0; index < 100_000; index++) {
+    const of = entry(`x-${index}`, "n2", { namespace: "evil", workload: `w-${index % 1_000}` });
+    if (index % 2 === 0) ledger.record(of, null, 0);
+    else ledger.observe(of, null, Infinity);
+  }
+  expect(ledger.assumed("shop", "flow").map(({ name }) => name)).toEqual(["p-1", "p-2"]);
+  expect(ledger.size).toBe(40_000);
 });

@@ -1,5 +1,6 @@
 import type { AmountsByNode, AssumedPod } from "@isochrone/placement";
 import type { WorkflowGraph } from "@isochrone/topology";
+import { FairMap } from "./fair-map.ts";
 import { LedgerSums } from "./ledger-sums.ts";
 
 /** A pod on its way to a node, or there, that the graphs don't show yet. */
@@ -25,11 +26,12 @@ interface Observed {
   readonly entry: LedgerEntry;
   /** Monotonic milliseconds; Infinity while a nomination lasts. */
   readonly untilMs: number;
-  /** True while kube-scheduler asks about the pod anew: it must not be held against itself. */
-  hidden: boolean;
 }
 
-/** Beyond this many the oldest entries go: a scheduler places some hundred pods a second at most. */
+/**
+ * Beyond this many entries go, those of the namespace with the most first: a scheduler places some hundred pods a second at most, and a
+ * tenant with a hundred thousand pending pods must not make it forget the others'.
+ */
 const MAX_ENTRIES = 20_000;
 
 /**
@@ -39,8 +41,8 @@ const MAX_ENTRIES = 20_000;
 export class Ledger {
   readonly #keepMs: number;
   /** By namespace/pod, oldest first. */
-  readonly #decided = new Map<string, Decided>();
-  readonly #observed = new Map<string, Observed>();
+  readonly #decided = new FairMap<Decided>(MAX_ENTRIES, shareOf);
+  readonly #observed = new FairMap<Observed>(MAX_ENTRIES, shareOf);
   readonly #sums = new LedgerSums();
   /** No observation ends before. */
   #nextEndMs = Infinity;
@@ -54,12 +56,9 @@ export class Ledger {
   record(entry: LedgerEntry, graph: WorkflowGraph | null, nowMs: number): void {
     if (this.#keepMs === 0) return;
     const key = podKey(entry.namespace, entry.pod);
-    this.#decided.delete(key);
-    this.#decided.set(key, { entry, atMs: nowMs });
-    const observed = this.#observed.get(key);
-    if (observed !== undefined) observed.hidden = false;
+    const dropped = this.#decided.set(key, { entry, atMs: nowMs });
     this.#sums.put(key, entry, graph);
-    if (this.#decided.size > MAX_ENTRIES) this.forget(...nameOf(this.#decided.values().next().value!));
+    if (dropped !== null) this.#recount(dropped[0]);
   }
 
   /** The cluster shows the pod on that node, or nominated to it: that counts until then, and no longer what was decided here. */
@@ -68,13 +67,10 @@ export class Ledger {
     this.#decided.delete(key);
     this.#observed.delete(key);
     if (graph?.nodeOf(entry.namespace, entry.pod) === entry.node) return this.#sums.put(key, null);
-    this.#observed.set(key, { entry, untilMs, hidden: false });
+    const dropped = this.#observed.set(key, { entry, untilMs });
     this.#nextEndMs = Math.min(this.#nextEndMs, untilMs);
     this.#sums.put(key, entry, graph);
-    if (this.#observed.size > MAX_ENTRIES) {
-      const [oldest] = this.#observed.values();
-      this.remove(...nameOf(oldest!));
-    }
+    if (dropped !== null) this.#recount(dropped[0]);
   }
 
   /** The cluster shows the pod on no node: what was decided or nominated didn't come to be. */
@@ -91,26 +87,35 @@ export class Ledger {
     if (this.#observed.has(key)) this.#dropObserved(key);
   }
 
-  /** kube-scheduler asks for the pod again: it didn't carry out what was decided, and a nomination counts only for others. */
+  /** kube-scheduler asks for the pod again: it didn't carry out what was decided. What the cluster shows still counts. */
   forget(namespace: string, pod: string): void {
     const key = podKey(namespace, pod);
-    this.#decided.delete(key);
-    const observed = this.#observed.get(key);
-    if (observed !== undefined) observed.hidden = true;
-    this.#sums.put(key, null);
+    if (this.#decided.delete(key)) this.#recount(key);
+  }
+
+  /** Calls `answer` while the pod's own place isn't counted: a pod must not be held against itself. */
+  without<T>(namespace: string, pod: string, answer: () => T): T {
+    const key = podKey(namespace, pod);
+    const taken = this.#sums.take(key);
+    if (taken === null) return answer();
+    try {
+      return answer();
+    } finally {
+      // A decision that was recorded meanwhile takes its place.
+      if (!this.#sums.has(key)) this.#sums.put(key, taken.entry, taken.graph);
+    }
   }
 
   /** Drops what is too old. Times are monotonic milliseconds. */
   expire(nowMs: number): void {
-    for (const [key, { atMs }] of this.#decided) {
+    for (const [key, { atMs }] of this.#decided.entries()) {
       if (nowMs - atMs < this.#keepMs) break;
       this.#decided.delete(key);
-      const observed = this.#observed.get(key);
-      this.#sums.put(key, observed?.hidden === false ? observed.entry : null);
+      this.#recount(key);
     }
     if (nowMs < this.#nextEndMs) return;
     this.#nextEndMs = Infinity;
-    for (const [key, { untilMs }] of this.#observed) {
+    for (const [key, { untilMs }] of this.#observed.entries()) {
       if (untilMs > nowMs) this.#nextEndMs = Math.min(this.#nextEndMs, untilMs);
       else this.#dropObserved(key);
     }
@@ -155,10 +160,16 @@ export class Ledger {
     this.#observed.delete(key);
     if (!this.#decided.has(key)) this.#sums.put(key, null);
   }
+
+  /** After what counted under this key has gone. */
+  #recount(key: string): void {
+    const { entry } = this.#decided.get(key) ?? this.#observed.get(key) ?? { entry: null };
+    this.#sums.put(key, entry);
+  }
 }
 
-function nameOf({ entry }: { readonly entry: LedgerEntry }): [namespace: string, pod: string] {
-  return [entry.namespace, entry.pod];
+function shareOf({ entry }: { readonly entry: LedgerEntry }): { namespace: string; owner: string } {
+  return { namespace: entry.namespace, owner: `${entry.workflow}/${entry.workload}` };
 }
 
 function podKey(namespace: string, name: string): string {

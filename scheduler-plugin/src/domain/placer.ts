@@ -4,7 +4,7 @@ import type { Explanation, GraphInput, PlacementProblem, ScoreTable, Strategy } 
 import { STALE_AFTER_WINDOWS } from "@isochrone/topology";
 import type { WorkflowGraph } from "@isochrone/topology";
 import type { GraphSource } from "../ports.ts";
-import type { DecisionLog } from "./decision-log.ts";
+import type { DecisionRecorder, Standing } from "./decision-recorder.ts";
 import type { ExtenderArgs } from "./extender-wire.ts";
 import { equalPriorities, HostPriorities } from "./host-priorities.ts";
 import type { Ledger } from "./ledger.ts";
@@ -40,10 +40,16 @@ export interface PlacerParts {
   /** Whether nodes without measured headroom are rejected. @default false */
   readonly usageHeadroom?: boolean;
   readonly ledger: Ledger;
-  readonly decisions: DecisionLog;
+  readonly recorder: DecisionRecorder;
   readonly newId: () => string;
-  /** After each decision, for metrics. */
-  readonly onDecision?: (explanation: Explanation, pod: PodIdentity) => void;
+  /** After each decision, kept or not, for metrics. */
+  readonly onDecision?: (explanation: Explanation) => void;
+}
+
+/** A pod of a workflow that is known, or that its label names. */
+interface Ours {
+  readonly graph: WorkflowGraph | null;
+  readonly workload: string | null;
 }
 
 export class Placer {
@@ -58,66 +64,84 @@ export class Placer {
   /** Only what channels declare (or the strategy's own filter), and headroom by measured use, reject a node; readiness and requests are kube-scheduler's own filters. */
   filter(args: ExtenderArgs, times: Times): FilterResult {
     const pod = identifyPod(args.pod);
-    const problem = this.#problem(pod, args.nodeNames, times);
-    if (problem === null) return { outcome: "not_ours", failed: new Map() };
-    const { strategy, usageHeadroom = false } = this.#parts;
-    const failed = rejectedNodes(strategy, problem, { usageHeadroom });
-    // kube-scheduler doesn't ask for priorities when one node is left: this is the decision.
-    if (args.nodeNames.length - failed.size === 1)
-      this.#decide(pod, { ...problem, infeasible: failed }, times);
-    return { outcome: isBlind(problem) ? "neutral" : "scored", failed };
+    const ours = this.#find(pod);
+    if (ours === null) return { outcome: "not_ours", failed: new Map() };
+    return this.#asked(pod, times, (standing) => {
+      const problem = this.#problem(pod, ours, args.nodeNames, times);
+      const { strategy, usageHeadroom = false } = this.#parts;
+      const failed = rejectedNodes(strategy, problem, { usageHeadroom });
+      // kube-scheduler doesn't ask for priorities when one node is left: this is the decision.
+      if (args.nodeNames.length - failed.size === 1)
+        this.#decide(pod, { ...problem, infeasible: failed }, times, standing);
+      return { outcome: isBlind(problem) ? "neutral" : "scored", failed };
+    });
   }
 
   prioritize(args: ExtenderArgs, times: Times): PrioritizeResult {
     const pod = identifyPod(args.pod);
-    const problem = this.#problem(pod, args.nodeNames, times);
-    if (problem === null) return { outcome: "not_ours", answer: equalPriorities(args.nodeNames) };
-    const table = this.#decide(pod, problem, times);
-    const graph = problem.cluster.graph;
-    if (graph === null) return { outcome: "neutral", answer: equalPriorities(args.nodeNames) };
-    if (this.#priorities?.graph !== graph) this.#priorities = new HostPriorities(graph);
-    const answer = this.#priorities.answer(args.nodeNames, table.ids, table.score);
-    return { outcome: "scored", answer };
+    const ours = this.#find(pod);
+    if (ours === null) return { outcome: "not_ours", answer: equalPriorities(args.nodeNames) };
+    return this.#asked(pod, times, (standing) => {
+      const problem = this.#problem(pod, ours, args.nodeNames, times);
+      const table = this.#decide(pod, problem, times, standing);
+      const graph = problem.cluster.graph;
+      if (graph === null) return { outcome: "neutral", answer: equalPriorities(args.nodeNames) };
+      if (this.#priorities?.graph !== graph) this.#priorities = new HostPriorities(graph);
+      const answer = this.#priorities.answer(args.nodeNames, table.ids, table.score);
+      return { outcome: "scored", answer };
+    });
   }
 
   /** null for a pod that isn't ours: the graphs are fresh and don't know its workload, or no label says that it belongs to a workflow. */
-  #problem(
-    pod: PodIdentity,
-    candidates: readonly string[],
-    { nowMs, monotonicMs }: Times,
-  ): PlacementProblem | null {
-    const { graphs, ledger } = this.#parts;
+  #find(pod: PodIdentity): Ours | null {
+    const { graphs } = this.#parts;
     const found = graphs.workflow(pod.namespace, pod.workflow);
     const workload =
       found === null ? undefined : pod.workloads.find((name) => found.workload(name) !== undefined);
     if (workload === undefined && (!pod.labelled || graphs.ready())) return null;
-    const cluster = graphs.cluster();
-    const maxAgeSeconds = cluster?.maxAgeSeconds ?? DEFAULT_MAX_AGE_SECONDS;
+    return { graph: found, workload: workload ?? pod.workloads[0] ?? null };
+  }
+
+  /**
+   * Answers by a ledger that is up to date. A pending pod isn't held against itself; a question about a pod that the cluster doesn't show
+   * as pending changes nothing.
+   */
+  #asked<T>(pod: PodIdentity, { monotonicMs }: Times, answer: (standing: Standing) => T): T {
+    const { graphs, ledger, recorder } = this.#parts;
     ledger.expire(monotonicMs);
     ledger.settle((namespace, workflow) => graphs.workflow(namespace, workflow));
+    const standing = recorder.standingOf(pod);
+    if (standing.kind !== "pending") return answer(standing);
     ledger.forget(pod.namespace, pod.name);
+    return ledger.without(pod.namespace, pod.name, () => answer(standing));
+  }
+
+  #problem(
+    pod: PodIdentity,
+    { graph, workload }: Ours,
+    candidates: readonly string[],
+    { nowMs }: Times,
+  ): PlacementProblem {
+    const { graphs, ledger } = this.#parts;
+    const cluster = graphs.cluster();
+    const maxAgeSeconds = cluster?.maxAgeSeconds ?? DEFAULT_MAX_AGE_SECONDS;
     return {
-      pod: {
-        namespace: pod.namespace,
-        name: pod.name,
-        workload: workload ?? pod.workloads[0] ?? null,
-        requests: pod.requests,
-      },
+      pod: { namespace: pod.namespace, name: pod.name, workload, requests: pod.requests },
       candidates,
       cluster: usable("cluster graph", cluster, nowMs, maxAgeSeconds),
-      workflow: usable<WorkflowGraph>("workflow graph", found, nowMs, maxAgeSeconds),
+      workflow: usable<WorkflowGraph>("workflow graph", graph, nowMs, maxAgeSeconds),
       assumed: ledger.assumed(pod.namespace, pod.workflow),
       assumedUse: ledger.assumedUse(),
     };
   }
 
   /** The columns of what it returns are good until the next decision. */
-  #decide(pod: PodIdentity, problem: PlacementProblem, times: Times): ScoreTable {
-    const { strategy, ledger, decisions, newId } = this.#parts;
+  #decide(pod: PodIdentity, problem: PlacementProblem, times: Times, standing: Standing): ScoreTable {
+    const { strategy, recorder, newId } = this.#parts;
     const table = strategy.score(problem, this.#pool);
     const { explanation } = table;
     const { workload } = problem.pod;
-    decisions.add({
+    const logged = {
       id: newId(),
       atMs: times.nowMs,
       pod: { namespace: pod.namespace, name: pod.name },
@@ -125,25 +149,10 @@ export class Placer {
       workload,
       note: this.#parts.graphs.note?.() ?? null,
       candidates: keptRows(table),
-    });
-    this.#parts.onDecision?.(explanation, pod);
-    const { best } = explanation;
-    if (best !== null && workload !== null && !isBlind(problem)) {
-      const use = problem.workflow.graph?.workload(workload);
-      ledger.record(
-        {
-          namespace: pod.namespace,
-          workflow: pod.workflow,
-          workload,
-          pod: pod.name,
-          node: best,
-          cpuMillicores: use?.cpuMillicores ?? pod.requests.cpuMillicores,
-          memoryBytes: use?.memoryBytes ?? pod.requests.memoryBytes,
-        },
-        this.#parts.graphs.workflow(pod.namespace, pod.workflow),
-        times.monotonicMs,
-      );
-    }
+    };
+    const node = workload === null || isBlind(problem) ? null : explanation.best;
+    recorder.decided({ pod, explanation, logged, node, atMs: times.monotonicMs }, standing);
+    this.#parts.onDecision?.(explanation);
     return table;
   }
 }

@@ -1,11 +1,14 @@
 // Who a pod is, from what kube-scheduler sends of it. Nothing here trusts the shape of the JSON.
 import { addedAmount, parseMillicores, parseQuantity } from "@isochrone/topology";
 import type { ResourceAmounts } from "@isochrone/placement";
+import { boundedAmount, MAX_AMOUNTS } from "./reserved-use.ts";
 
 /** A pod to be scheduled. */
 export interface PodIdentity {
   readonly namespace: string;
   readonly name: string;
+  /** Empty where nobody says. */
+  readonly uid: string;
   /** The name of its workflow, from the first label present; the namespace's name without any. */
   readonly workflow: string;
   /** False when no label names a workflow. */
@@ -30,6 +33,9 @@ const TEMPLATE_HASH_LABEL = "pod-template-hash";
 /** All labels that are read of a pod; an AppGroup's members are found by theirs. */
 export const POD_LABELS: readonly string[] = [...WORKFLOW_LABELS, ...WORKLOAD_LABELS, TEMPLATE_HASH_LABEL];
 
+/** No name, label or UID of Kubernetes is longer. */
+export const MAX_NAME_CHARACTERS = 253;
+
 type Json = Readonly<Record<string, unknown>>;
 
 /** Reads a pod's JSON; what is missing or misshapen is left empty. */
@@ -42,6 +48,7 @@ export function identifyPod(pod: unknown): PodIdentity {
   return {
     namespace,
     name,
+    uid: text(metadata["uid"]) ?? "",
     workflow: workflow ?? namespace,
     labelled: workflow !== null,
     workloads: workloadNames(metadata, labels, name),
@@ -79,7 +86,11 @@ function requestsOf(pod: unknown): ResourceAmounts {
     cpu = addedAmount(cpu, parseMillicores(requests["cpu"]));
     memory = addedAmount(memory, parseQuantity(requests["memory"]));
   }
-  return { cpuMillicores: cpu, memoryBytes: memory };
+  // Numbers that are read are finite; what they add up to needn't be.
+  return {
+    cpuMillicores: boundedAmount(cpu, MAX_AMOUNTS.cpuMillicores),
+    memoryBytes: boundedAmount(memory, MAX_AMOUNTS.memoryBytes),
+  };
 }
 
 function firstLabel(labels: Json, names: readonly string[]): string | null {
@@ -98,6 +109,7 @@ function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as unknown[]) : [];
 }
 
+/** Longer texts are nobody's names, and are kept nowhere. */
 function text(value: unknown): string | null {
-  return typeof value === "string" ? value : null;
+  return typeof value === "string" && value.length <= MAX_NAME_CHARACTERS ? value : null;
 }

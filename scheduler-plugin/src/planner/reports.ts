@@ -2,9 +2,9 @@
 import type { EventRecorder } from "@isochrone/kubernetes";
 import type { Decision, WorkflowGraph } from "@isochrone/topology";
 import type { Clock } from "@isochrone/runtime";
-import { observedEntry } from "../adapters/observed-pod.ts";
 import type { DecisionLog } from "../domain/decision-log.ts";
 import type { Ledger } from "../domain/ledger.ts";
+import { entryOf } from "../domain/reserved-use.ts";
 import type { LoggedPlan, LoggedPlanPod, PlanLog } from "../domain/plan-log.ts";
 import type { Rejection } from "./cluster-model.ts";
 import type { GatedPod } from "./domain/gated-workflows.ts";
@@ -77,7 +77,7 @@ export class PlannerReports {
         candidates,
       };
       decisions.add({ id: decision, kind: "plan", pod: { namespace, name }, show: () => made });
-      ledger.record(observedEntry(pod.identity, node, graph), graph, clock.monotonic());
+      ledger.record(entryOf(pod.identity, node, graph, null), graph, clock.monotonic());
     }
     plans.add({ ...plan, id, at, pods });
     return pods.map(({ decision }) => decision);

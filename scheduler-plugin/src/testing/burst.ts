@@ -4,6 +4,7 @@ import { seededRandom } from "@isochrone/runtime";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterNode } from "@isochrone/topology";
 import { DecisionLog } from "../domain/decision-log.ts";
+import { DecisionRecorder } from "../domain/decision-recorder.ts";
 import { Ledger } from "../domain/ledger.ts";
 import { Placer } from "../domain/placer.ts";
 import { clusterSnapshot, podJson, workflowSnapshot } from "./graphs.ts";
@@ -116,17 +117,18 @@ function workloadOf(kind: number): string {
 
 function placerOf({ cluster, workflow }: Graphs, ledger: Ledger, strategy: string): Placer {
   let last = 0;
+  const graphs = {
+    cluster: () => cluster,
+    workflow: () => workflow,
+    ready: () => true,
+    start: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+  };
   return new Placer({
-    graphs: {
-      cluster: () => cluster,
-      workflow: () => workflow,
-      ready: () => true,
-      start: () => Promise.resolve(),
-      stop: () => Promise.resolve(),
-    },
+    graphs,
     strategy: createStrategy({ strategy }),
     ledger,
-    decisions: new DecisionLog(1),
+    recorder: new DecisionRecorder({ graphs, ledger, decisions: new DecisionLog(1), standingOf: null }),
     newId: () => String(++last),
   });
 }

@@ -53,10 +53,11 @@ export function requestsOnlySnapshot(): WorkflowGraphSnapshot {
 }
 
 /** A pod of a Deployment's ReplicaSet, as kube-scheduler sends it. */
-export function podJson(name: string, workload: string): object {
+export function podJson(name: string, workload: string, uid?: string): object {
   return {
     metadata: {
       name,
+      ...(uid === undefined ? {} : { uid }),
       namespace: "shop",
       labels: { "isochrone.dev/workflow": "flow", "pod-template-hash": "5d4f" },
       ownerReferences: [

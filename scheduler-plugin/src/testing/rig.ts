@@ -26,6 +26,8 @@ export interface Running {
   readonly plugin: SchedulerPlugin;
   readonly clock: ManualClock;
   readonly graphs: MemoryGraphs;
+  /** Undefined: the plugin has no cluster. */
+  readonly store: ClusterStore | undefined;
   readonly metrics: () => Promise<string>;
   readonly post: (verb: string, body: unknown) => Promise<{ status: number; json: any; type: string | null }>; // oxlint-disable-line typescript/no-explicit-any
   readonly decisions: (query?: string) => Promise<Decision[]>;
@@ -65,6 +67,7 @@ export async function running(
     plugin,
     clock,
     graphs,
+    store,
     metrics: () => registry.metrics(),
     post: async (verb, body) => {
       const response = await fetch(`${url}/scheduler/${verb}`, {

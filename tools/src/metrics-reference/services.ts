@@ -109,6 +109,16 @@ const RUNS: readonly Run[] = [
       DESCHEDULER_MODE: "evict",
     },
   },
+  {
+    component: "scheduler-plugin",
+    until: "isochrone_extender_certificates_not_after_seconds",
+    env: {
+      SCHEDULER_HOST: HOST,
+      SCHEDULER_PORT: "0",
+      SCHEDULER_GRAPH_URL: `http://${NOWHERE}`,
+      EXTENDER_CERTIFICATES_SECRET: "isochrone/own",
+    },
+  },
 ];
 
 /** The metrics of each component, by its name; sorted. Rejects when a service ends before it has told. */

@@ -37,7 +37,7 @@ export interface CertificateRules {
 }
 
 /** Part of its life with which a certificate is replaced. */
-const RENEW_AT = 1 / 3;
+export const RENEW_AT = 1 / 3;
 
 /** @param isNextTrusted whether the next authority has been published for long enough */
 export function nextStep(
@@ -99,7 +99,7 @@ export function bundleOf(secret: KubernetesObject | null): CertificateBundle | n
   const textOf = (name: string): string => Buffer.from(looseText(data[name]), "base64").toString();
   const pairOf = (name: keyof typeof KEYS): KeyPair | null => {
     const [certificate, key] = KEYS[name];
-    return usable({ certificate: textOf(certificate), key: textOf(key) });
+    return usablePair({ certificate: textOf(certificate), key: textOf(key) });
   };
   const authority = pairOf("authority");
   const serving = pairOf("serving");
@@ -108,7 +108,8 @@ export function bundleOf(secret: KubernetesObject | null): CertificateBundle | n
   return { authority, serving, next: pairOf("next"), former: isCertificate(former) ? former : null };
 }
 
-function usable(pair: KeyPair): KeyPair | null {
+/** The pair, if its key fits its certificate; null: it can't be used. */
+export function usablePair(pair: KeyPair): KeyPair | null {
   try {
     const fits = new X509Certificate(pair.certificate).checkPrivateKey(createPrivateKey(pair.key));
     return fits ? pair : null;

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { connect, createServer } from "node:tls";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { issueCertificate, makeAuthority } from "./x509.ts";
+import { issueCertificate, issueClientCertificate, makeAuthority } from "./x509.ts";
 
 const run = promisify(execFile);
 const HOUR_MS = 3_600_000;
@@ -43,11 +43,11 @@ async function foreignAuthority(): Promise<{ certificate: string; key: string }>
 }
 
 /** What OpenSSL says of a server's certificate, strictly by RFC 5280. */
-async function judged(authority: string, certificate: string): Promise<string> {
+async function judged(authority: string, certificate: string, purpose = "sslserver"): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "isochrone-judged-"));
   const [ca, one] = [join(folder, "ca.crt"), join(folder, "tls.crt")];
   await Promise.all([writeFile(ca, authority), writeFile(one, certificate)]);
-  const args = ["verify", "-x509_strict", "-purpose", "sslserver", "-CAfile", ca, one];
+  const args = ["verify", "-x509_strict", "-purpose", purpose, "-CAfile", ca, one];
   const { stdout } = await run("openssl", args);
   await rm(folder, { recursive: true });
   return stdout.trim().replace(/^.*: /, "");
@@ -72,6 +72,14 @@ describe("a made certificate", () => {
       issuer: "CN=isochrone test authority",
     });
     expect(await judged(authority.certificate, certificate)).toBe("OK");
+  });
+
+  test("of a client is for clients alone", async () => {
+    const authority = await makeAuthority("isochrone test authority", VALIDITY);
+    const { certificate } = await issueClientCertificate(authority, "isochrone-client", VALIDITY);
+    expect(new X509Certificate(certificate).keyUsage).toEqual(["1.3.6.1.5.5.7.3.2"]);
+    expect(await judged(authority.certificate, certificate, "sslclient")).toBe("OK");
+    await expect(judged(authority.certificate, certificate)).rejects.toThrow("Command failed");
   });
 
   test("comes from an authority that another program made", async () => {

@@ -45,6 +45,7 @@ const OID = {
   authorityKeyIdentifier: "2.5.29.35",
   extendedKeyUsage: "2.5.29.37",
   serverAuth: "1.3.6.1.5.5.7.3.1",
+  clientAuth: "1.3.6.1.5.5.7.3.2",
 } as const;
 /** Bits of keyUsage as they are written, and how many of the byte's are left over. */
 const SIGN_CERTIFICATES = bitString(Buffer.from([0b0000_0110]), 1);
@@ -71,18 +72,36 @@ export async function makeAuthority(commonName: string, validity: Validity): Pro
   return { certificate: signed(parts, privateKey), key: pemOf(privateKey) };
 }
 
-/** A new certificate of a server that answers to these names and addresses. */
+/** A new certificate of a server that answers to these names and addresses. No client can use it. */
 export async function issueCertificate(
   authority: Authority,
   hosts: readonly string[],
   validity: Validity,
+): Promise<KeyPair> {
+  return issue(authority, hosts, validity, OID.serverAuth);
+}
+
+/** A new certificate of a client of that name. No server can use it. */
+export async function issueClientCertificate(
+  authority: Authority,
+  name: string,
+  validity: Validity,
+): Promise<KeyPair> {
+  return issue(authority, [name], validity, OID.clientAuth);
+}
+
+async function issue(
+  authority: Authority,
+  hosts: readonly string[],
+  validity: Validity,
+  usage: string,
 ): Promise<KeyPair> {
   const issuer = issuerOf(authority);
   const { publicKey, privateKey } = await newKeys("ec", { namedCurve: "P-256" });
   const extensions = [
     extension(OID.basicConstraints, sequence(), true),
     extension(OID.keyUsage, SIGN_HANDSHAKES, true),
-    extension(OID.extendedKeyUsage, sequence(oid(OID.serverAuth))),
+    extension(OID.extendedKeyUsage, sequence(oid(usage))),
     extension(OID.subjectAltName, sequence(...hosts.map(alternativeName))),
     ...(issuer.identifier === null
       ? []

@@ -1,7 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import { Counter, type Registry } from "prom-client";
+import { Counter, Gauge, type Registry } from "prom-client";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../log.ts";
 import type { Refusal, RequestGate } from "./gate.ts";
@@ -21,6 +21,7 @@ export interface ClientCertificateOptions {
 /** Why a client is turned away; a metric's label. */
 type Reason = "none" | "expired" | "not_yet_valid" | "untrusted" | "name";
 
+const SHOWN_NOT_AFTER_SECONDS = "isochrone_tls_shown_certificate_not_after_seconds";
 const REFUSED_TOTAL = "isochrone_tls_clients_refused_total";
 /** What OpenSSL says of a certificate, where it has a word of its own here. */
 const REASONS: Readonly<Record<string, Reason>> = {
@@ -32,6 +33,7 @@ const REASONS: Readonly<Record<string, Reason>> = {
 export class ClientCertificates implements RequestGate {
   readonly #options: ClientCertificateOptions;
   readonly #refused: Counter;
+  readonly #shownNotAfter: Gauge;
   /** When the certificate of a connection ends: it was looked at once, and may end before the connection does. */
   readonly #endsMs = new WeakMap<Socket, number>();
 
@@ -43,6 +45,14 @@ export class ClientCertificates implements RequestGate {
         name: REFUSED_TOTAL,
         help: "Requests refused for want of a good client certificate; reason is none, expired, not_yet_valid, untrusted or name.",
         labelNames: ["server", "reason"],
+        registers: [registry],
+      });
+    });
+    this.#shownNotAfter = reuse(registry, SHOWN_NOT_AFTER_SECONDS, () => {
+      return new Gauge({
+        name: SHOWN_NOT_AFTER_SECONDS,
+        help: "When the certificate ends that a client of this name showed last, seconds since the epoch. Of the names that are allowed.",
+        labelNames: ["server", "client"],
         registers: [registry],
       });
     });
@@ -68,8 +78,14 @@ export class ClientCertificates implements RequestGate {
     }
     if (this.#endOf(socket, certificate) <= this.#options.clock.now())
       return this.#refuse("expired", expired(certificate), certificate);
-    const { names } = this.#options;
-    if (names.length === 0 || names.some((name) => namesOf(certificate).includes(name))) return null;
+    const { names, server } = this.#options;
+    if (names.length === 0) return null;
+    const shown = namesOf(certificate);
+    const client = names.find((name) => shown.includes(name));
+    if (client !== undefined) {
+      this.#shownNotAfter.set({ server, client }, this.#endOf(socket, certificate) / 1000);
+      return null;
+    }
     const detail = `the client certificate must carry one of the names ${names.join(", ")}`;
     return this.#refuse("name", detail, certificate);
   }

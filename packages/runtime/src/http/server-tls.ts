@@ -32,8 +32,10 @@ export interface ServerTlsFiles extends ServerTlsCommon {
 }
 
 export interface ServerTlsKept extends ServerTlsCommon {
-  /** What to serve with now. */
+  /** What to serve with now; its `ca` are the authorities of client certificates, if clients need one. */
   readonly current: () => TlsMaterial;
+  /** As in {@link ServerTlsFiles}. With it every request but those for health needs a certificate. @default none does */
+  readonly clientNames?: readonly string[];
 }
 
 /** What a TLS server serves with, PEM. */
@@ -169,8 +171,8 @@ function tlsMetrics(registry: Registry): TlsMetrics {
   return { reloads, notAfter };
 }
 
-function asksClients(options: ServerTlsOptions): options is ServerTlsFiles {
-  return "certFile" in options && typeof options.clientCaFile === "string";
+function asksClients(options: ServerTlsOptions): boolean {
+  return "certFile" in options ? typeof options.clientCaFile === "string" : options.clientNames !== undefined;
 }
 
 /** The files, read and tried. Rejects with what is wrong with which. */

@@ -1,0 +1,87 @@
+// What the scheduler-plugin has made for kube-scheduler (tls.source own): whom to trust, and by which certificate to ask.
+import { KINDS, looseFields, looseText } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { chmod, mkdir, rename, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { CommandError } from "../errors.ts";
+
+/** PEM. */
+export interface ClientPair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** PEM of the authorities that the extender's certificate may come from; null: the scheduler-plugin publishes none. */
+export async function publishedAuthorities(
+  store: Pick<ClusterStore, "get">,
+  { namespace, name }: ServiceName,
+): Promise<string | null> {
+  const found = await store.get({ ...KINDS.configMap, namespace, name: `${name}-ca` });
+  const text = looseText(looseFields(found?.["data"])["ca.crt"]);
+  return text === "" ? null : text;
+}
+
+/** kube-scheduler's client certificate. Throws CommandError. */
+export async function clientPair(
+  store: Pick<ClusterStore, "get">,
+  { namespace, name }: ServiceName,
+): Promise<ClientPair> {
+  const secretName = `${name}-kube-scheduler`;
+  const where = `the Secret ${namespace}/${secretName}`;
+  const secret = await store.get({ ...KINDS.secret, namespace, name: secretName });
+  if (secret === null)
+    throw new CommandError(
+      `--client-folder needs ${where}, which the scheduler-plugin makes when it runs with tls.source=own; there is none`,
+    );
+  const pair = { certificate: entryOf(secret, "tls.crt"), key: entryOf(secret, "tls.key") };
+  try {
+    const fits = new X509Certificate(pair.certificate).checkPrivateKey(createPrivateKey(pair.key));
+    if (fits) return pair;
+  } catch (error) {
+    throw new CommandError(`${where} must hold a certificate and its key in tls.crt and tls.key`, {
+      cause: error,
+    });
+  }
+  throw new CommandError(`${where} must hold a key in tls.key that fits tls.crt`);
+}
+
+/** Writes them for their owner alone; returns their paths. Throws CommandError. */
+export async function writeClientPair(
+  folder: string,
+  { certificate, key }: ClientPair,
+): Promise<{ readonly certFile: string; readonly keyFile: string }> {
+  const path = resolve(folder);
+  const [certFile, keyFile] = [join(path, "tls.crt"), join(path, "tls.key")];
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    await writePrivately(keyFile, key);
+    await writePrivately(certFile, certificate);
+  } catch (error) {
+    throw new CommandError(
+      `--client-folder must be a folder that can be written: ${(error as Error).message}`,
+      {
+        cause: error,
+      },
+    );
+  }
+  return { certFile, keyFile };
+}
+
+/** A Service by name. */
+export interface ServiceName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+function entryOf(secret: KubernetesObject, name: string): string {
+  return Buffer.from(looseText(looseFields(secret["data"])[name]), "base64").toString();
+}
+
+/** A file that is there already may be open to others: what is secret never is in it. */
+async function writePrivately(path: string, text: string): Promise<void> {
+  const draft = `${path}.new`;
+  await writeFile(draft, text, { mode: 0o600 });
+  await chmod(draft, 0o600);
+  await rename(draft, path);
+}

@@ -1,0 +1,59 @@
+// What a pod on its way takes of its node, within bounds: whoever makes a pod writes its requests.
+import type { ResourceAmounts } from "@isochrone/placement";
+import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import type { LedgerEntry } from "./ledger.ts";
+import type { PodIdentity } from "./pod.ts";
+
+/** Beyond these no pod is believed, whatever it requests: 10,000 cores and 1 PiB. */
+export const MAX_AMOUNTS = { cpuMillicores: 1e7, memoryBytes: 2 ** 50 } as const;
+
+/** Finite, not negative, and at most `most`; null where that isn't known. */
+export function boundedAmount(amount: number | null | undefined, most: number): number | null {
+  if (amount === null || amount === undefined || Number.isNaN(amount)) return null;
+  return Math.min(Math.max(0, amount), most);
+}
+
+/** What the ledger keeps of a pod that goes to `node`: measured use of its workload, else its requests. */
+export function entryOf(
+  pod: PodIdentity,
+  node: string,
+  graph: WorkflowGraph | null,
+  cluster: ClusterGraph | null,
+): LedgerEntry {
+  const workload =
+    pod.workloads.find((name) => graph?.workload(name) !== undefined) ?? pod.workloads[0] ?? pod.name;
+  const use = graph?.workload(workload);
+  const most = largestNode(cluster);
+  return {
+    namespace: pod.namespace,
+    workflow: pod.workflow,
+    workload,
+    alternatives: pod.workloads,
+    pod: pod.name,
+    node,
+    cpuMillicores: boundedAmount(use?.cpuMillicores ?? pod.requests.cpuMillicores, most.cpuMillicores),
+    memoryBytes: boundedAmount(use?.memoryBytes ?? pod.requests.memoryBytes, most.memoryBytes),
+  };
+}
+
+const largest = new WeakMap<ClusterGraph, Amounts>();
+
+type Amounts = { readonly [Name in keyof ResourceAmounts]: number };
+
+/** The most that a pod can take: no node has more. */
+function largestNode(cluster: ClusterGraph | null): Amounts {
+  if (cluster === null) return MAX_AMOUNTS;
+  const known = largest.get(cluster);
+  if (known !== undefined) return known;
+  let [cpuMillicores, memoryBytes] = [0, 0];
+  for (const node of cluster.nodes) {
+    cpuMillicores = Math.max(cpuMillicores, node.allocatableCpuMillicores ?? MAX_AMOUNTS.cpuMillicores);
+    memoryBytes = Math.max(memoryBytes, node.allocatableMemoryBytes ?? MAX_AMOUNTS.memoryBytes);
+  }
+  const found = {
+    cpuMillicores: Math.min(cpuMillicores, MAX_AMOUNTS.cpuMillicores),
+    memoryBytes: Math.min(memoryBytes, MAX_AMOUNTS.memoryBytes),
+  };
+  largest.set(cluster, found);
+  return found;
+}
