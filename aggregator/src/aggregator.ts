@@ -96,14 +96,7 @@ class RunningAggregator implements Aggregator {
     this.#epoch = Math.floor(random.next() * 2 ** 48).toString(36) + Math.floor(clock.now()).toString(36);
     this.#watch = this.#createWatch(() => leadership.isLeader());
     this.#tables = new Tables(shapeOf(config), config, costMethodsOf(config));
-    this.#speaking = createSpeaking({
-      rules: config.speakers,
-      gate: deps.access?.gate,
-      speakers: deps.speakers,
-      isShared: deps.isShared === true,
-      clock,
-      watch: this.#watch,
-    });
+    this.#speaking = createSpeaking(config, deps, this.#watch);
     this.#intake = createIntake(config, deps, this.#tables, this.#epoch, this.#speaking);
     const rule = { methods: costMethodsOf(config), quantile: config.costQuantile ?? "p50" } as const;
     this.#keeper = new GraphKeeper(this.#tables, rule, new EventHistory(this.#epoch, config.eventHistory));

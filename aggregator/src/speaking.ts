@@ -1,9 +1,9 @@
 // Who speaks on this aggregator's ingest, and of what they may: where it is asked, and where the answers come from.
 import type { SpokenFor } from "@isochrone/bus/otlp-http";
 import type { KubernetesObject } from "@isochrone/kubernetes";
-import type { Clock } from "@isochrone/runtime";
 import type { GateAnswer, Principal, PrincipalPod, RequestGate } from "@isochrone/runtime/http";
 import { WatchedFacts, type WatchedCluster } from "./adapters/watched-facts.ts";
+import type { AggregatorDependencies } from "./dependencies.ts";
 import type { ClusterFacts } from "./domain/speakers/authority.ts";
 import { parseSpeakerRules, SpeakerPolicy } from "./domain/speakers/policy.ts";
 import {
@@ -13,18 +13,11 @@ import {
   speakerText,
   type Speakers,
 } from "./domain/speakers/speaker.ts";
+import type { AggregatorConfig } from "./settings.ts";
 
-/** What of an aggregator's parts decides who is believed. */
-export interface SpeakingOptions {
-  /** See aggregator.speakers. */
-  readonly rules: string | null;
-  readonly gate: RequestGate | undefined;
-  /** @default the header that the ingest sets, where there is a gate and nobody else writes to the bus; else everybody is believed */
-  readonly speakers: Speakers | undefined;
-  /** Others write to the bus, too. */
-  readonly isShared: boolean;
-  readonly clock: Clock;
-  readonly watch: WatchedCluster & { pod(namespace: string, name: string): KubernetesObject | null };
+/** Pods and nodes as the cluster's objects say; a StoreClusterWatch. */
+export interface SpeakersCluster extends WatchedCluster {
+  pod(namespace: string, name: string): KubernetesObject | null;
 }
 
 /** Who is believed, as the parts of an aggregator need it. */
@@ -38,15 +31,28 @@ export interface Speaking {
   readonly speakerOf: ((principal: Principal | null, source: string | null) => SpokenFor) | undefined;
 }
 
-/** @throws SettingsError never: the rules were read when the settings were */
-export function createSpeaking(parts: SpeakingOptions): Speaking {
-  const { gate, isShared, watch, clock } = parts;
-  const rules = parseSpeakerRules(parts.rules);
+/**
+ * Where there is a gate and nobody else writes to the bus, the header that the ingest sets is believed; elsewhere, unless told otherwise,
+ * everybody is.
+ */
+export function createSpeaking(
+  { speakers: text }: Pick<AggregatorConfig, "speakers">,
+  {
+    access,
+    speakers,
+    isShared,
+    clock,
+  }: Pick<AggregatorDependencies, "access" | "speakers" | "isShared" | "clock">,
+  watch: SpeakersCluster,
+): Speaking {
+  const gate = access?.gate;
+  // What is wrong with them was said when the settings were read.
+  const rules = parseSpeakerRules(text);
   const policy = new SpeakerPolicy(Array.isArray(rules) ? rules : []);
   return {
     policy,
     facts: new WatchedFacts(watch, clock),
-    speakers: parts.speakers ?? (gate === undefined || isShared ? OPEN_SPEAKERS : HEADER_SPEAKERS),
+    speakers: speakers ?? (gate === undefined || isShared === true ? OPEN_SPEAKERS : HEADER_SPEAKERS),
     gate: gate === undefined ? undefined : withNodes(gate, (pod) => nodeOf(pod, watch)),
     speakerOf: gate === undefined ? undefined : (principal, source) => spokenFor(policy, principal, source),
   };
@@ -70,7 +76,7 @@ export function withNodes(gate: RequestGate, nodeOfPod: (pod: PrincipalPod) => s
 }
 
 /** Null also for another pod of that name: a token may outlive the pod that it was made for. */
-function nodeOf({ namespace, name, uid }: PrincipalPod, watch: SpeakingOptions["watch"]): string | null {
+function nodeOf({ namespace, name, uid }: PrincipalPod, watch: SpeakersCluster): string | null {
   const pod = watch.pod(namespace, name);
   const node = pod?.metadata.uid === uid ? pod.spec?.["nodeName"] : undefined;
   return typeof node === "string" ? node : null;

@@ -342,10 +342,8 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
           roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: `${NAME}-${role}` },
           subjects: [{ kind: "ServiceAccount", ...serviceAccount }],
         });
-      const answer = await fetch(aggregator.url + path, {
-        method,
-        headers: { authorization: `Bearer ${token}` },
-      });
+      const headers = { authorization: `Bearer ${token}` };
+      const answer = await fetch(aggregator.url + path, { method, headers });
       const text = await answer.text();
       return text.includes("needs a ClusterRole") ? "denied" : answer.status;
     };

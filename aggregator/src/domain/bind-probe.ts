@@ -11,6 +11,7 @@ import {
 } from "@isochrone/telemetry";
 import { TRANSPORTS, type Transport } from "./bandwidth.ts";
 import type { PacketCount } from "./link-counts.ts";
+import type { LinkKey } from "./links.ts";
 import type { PointTime } from "./point-time.ts";
 import type { LinkTarget, PairTarget, SinkTables } from "./sink-tables.ts";
 import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
@@ -130,12 +131,13 @@ export function bindProbe(
   const ipFamily = ipFamilyOf(series.attributes[PROBE_ATTRIBUTES.ipFamily]);
   if (source === null || target === null || method === null || ipFamily === null)
     return UNUSED_SINKS.unattributed;
-  if (!permit.authority.speaksForNode(source)) return NOT_YOURS;
-  const isStrange = hasStranger(source, target, permit);
-  const link = links.open(
-    { source, target, method, ipFamily },
-    isStrange ? permit.strangers : permit.rooms.links,
-  );
+  return bindLink(series, { source, target, method, ipFamily }, links, permit);
+}
+
+function bindLink(series: Series, key: LinkKey, links: ProbeTables["links"], permit: Permit): Sink {
+  if (!permit.authority.speaksForNode(key.source)) return NOT_YOURS;
+  const isStrange = hasStranger(key.source, key.target, permit);
+  const link = links.open(key, isStrange ? permit.strangers : permit.rooms.links);
   if (link !== null) return sinkOf(series, link);
   return isStrange ? UNUSED_SINKS.unknown_node : UNUSED_SINKS.too_many_links;
 }

@@ -1,4 +1,10 @@
-import { isFailedResponse, type CounterTracks, type Increment, type Series } from "@isochrone/telemetry";
+import {
+  isFailedResponse,
+  type AttributeValue,
+  type CounterTracks,
+  type Increment,
+  type Series,
+} from "@isochrone/telemetry";
 import { REPORTERS, type ChannelKey, type Flow, type Reporter } from "./channels.ts";
 import { IncrementSink } from "./increments.ts";
 import type { PointTime } from "./point-time.ts";
@@ -77,16 +83,17 @@ export function bindTraffic(
   const source = textOf(attributes["source_workload"]);
   const target = textOf(attributes["destination_workload"]);
   if (reporter === undefined || source === null || target === null) return UNUSED_SINKS.unattributed;
-  const key = {
-    sourceNamespace: textOf(attributes["source_workload_namespace"]) ?? UNKNOWN_WORKLOAD,
-    source,
-    targetNamespace: textOf(attributes["destination_workload_namespace"]) ?? UNKNOWN_WORKLOAD,
-    target,
-  };
+  const sourceNamespace = namespaceOf(attributes["source_workload_namespace"]);
+  const targetNamespace = namespaceOf(attributes["destination_workload_namespace"]);
+  const key = { sourceNamespace, source, targetNamespace, target };
   const channel = openChannel(channels, key, reporter, permit);
   if ("unused" in channel) return channel;
   const failed = flow === "requests" && isFailedResponse(String(attributes["response_code"] ?? ""));
   return new TrafficSink(channel, reporter, flow, failed, series, tracks);
+}
+
+function namespaceOf(label: AttributeValue | undefined): string {
+  return textOf(label) ?? UNKNOWN_WORKLOAD;
 }
 
 /** The channel, or what its series flows into when the speaker may not speak of it, or not yet. */

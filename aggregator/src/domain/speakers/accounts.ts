@@ -14,9 +14,11 @@ export interface AccountLimits {
   readonly tables: Readonly<Record<RoomKind, number>>;
 }
 
-/** Publishers that one node has: a probe, a collector, one of somebody else's, and what they were called before an upgrade. */
+/** Streams of records that one node has: a probe's, a collector's of two topics, somebody else's, and what they were called before an upgrade. */
 const SOURCES_OF_A_NODE = 8;
-/** A service may have so large a part of all sources, and of what the tables hold. */
+/** A service has a stream for each topic and node that it speaks of. */
+const SERVICE_SOURCES_SHARE = 3 / 4;
+/** What a service may take of the tables. */
 const SERVICE_SHARE = 1 / 2;
 /** A node's parts of the tables, and at least so much: far more than a node has, far less than all. */
 const NODE_SHARES: Readonly<Record<RoomKind, number>> = {
@@ -98,7 +100,7 @@ export class Account implements Permit {
 
 function sourcesOf(speaker: Speaker, { maxSources }: AccountLimits): number {
   if (speaker.kind === "node") return SOURCES_OF_A_NODE;
-  return Math.max(SOURCES_OF_A_NODE, Math.floor(maxSources * SERVICE_SHARE));
+  return Math.max(SOURCES_OF_A_NODE, Math.floor(maxSources * SERVICE_SOURCES_SHARE));
 }
 
 /** Null: without a bound of its own. */

@@ -80,13 +80,9 @@ function readRule(raw: unknown, subject: string): ServiceRule | string {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw))
     return `${subject} must be an object with account, nodes and namespaces, got ${shown(raw)}`;
   const entries = raw as Readonly<Record<string, unknown>>;
-  const unknown = Object.keys(entries).find((key) => !KEYS.has(key));
-  if (unknown !== undefined)
-    return `${subject} must have only ${[...KEYS].join(", ")}, got ${shown(unknown)}`;
   const { account, name = account } = entries;
-  for (const [key, value] of Object.entries({ account, name }))
-    if (typeof value !== "string" || !NAME.test(value))
-      return `${subject}.${key} must be 1 to 253 of A-Z, a-z, 0-9, ":", ".", "_", "@" and "-", got ${shown(value)}`;
+  const wrong = mistakeOfWords(entries, { account, name }, subject);
+  if (wrong !== null) return wrong;
   const nodes = readNames(entries["nodes"], `${subject}.nodes`);
   if (typeof nodes === "object" && "mistake" in nodes) return nodes.mistake;
   const namespaces = readNames(entries["namespaces"], `${subject}.namespaces`);
@@ -94,6 +90,20 @@ function readRule(raw: unknown, subject: string): ServiceRule | string {
   if (isNone(nodes) && isNone(namespaces))
     return `${subject} must name nodes or namespaces, got neither: it may speak of nothing`;
   return { account: account as string, name: name as string, nodes, namespaces };
+}
+
+function mistakeOfWords(
+  entries: Readonly<Record<string, unknown>>,
+  words: Readonly<Record<string, unknown>>,
+  subject: string,
+): string | null {
+  const unknown = Object.keys(entries).find((key) => !KEYS.has(key));
+  if (unknown !== undefined)
+    return `${subject} must have only ${[...KEYS].join(", ")}, got ${shown(unknown)}`;
+  for (const [key, value] of Object.entries(words))
+    if (typeof value !== "string" || !NAME.test(value))
+      return `${subject}.${key} must be 1 to 253 of A-Z, a-z, 0-9, ":", ".", "_", "@" and "-", got ${shown(value)}`;
+  return null;
 }
 
 function readNames(raw: unknown, subject: string): Names | { readonly mistake: string } {

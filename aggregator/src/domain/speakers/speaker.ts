@@ -49,11 +49,15 @@ export const HEADER_SPEAKERS: Speakers = {
   speakerOf: ({ headers }) => parseSpeaker(headers[HEADERS.speaker]) ?? "refused",
 };
 
+/** What a BufferedPublisher adds for the second stream of records and further ones. */
+const STREAM = /#[1-9]\d{0,3}$/;
+
 /** Whether a speaker may call its source so: a node's are `<part>/<node>`, or the node itself; a service's are its own affair. */
 export function maySendAs(speaker: Speaker, source: string): boolean {
-  if (speaker.kind !== "node" || source === speaker.node) return true;
-  const slash = source.indexOf("/");
-  return slash > 0 && source.slice(slash + 1) === speaker.node;
+  if (speaker.kind !== "node") return true;
+  const publisher = source.replace(STREAM, "");
+  const slash = publisher.indexOf("/");
+  return publisher === speaker.node || (slash > 0 && publisher.slice(slash + 1) === speaker.node);
 }
 
 /** What a source is called among those of all speakers: nobody else's can be called the same. */
