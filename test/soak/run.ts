@@ -1,14 +1,16 @@
-// `npm run soak -- [embedded | cluster | delivery] [options]`: long runs that end with figures and a verdict; the exit code is 1 when a
+// `npm run soak -- [embedded | cluster | delivery | fuzz] [options]`: long runs that end with figures and a verdict; the exit code is 1 when a
 // check fails.
 import { runEmbedded } from "./embedded.ts";
 import { runCluster } from "./cluster/command.ts";
 import { runDeliverySoak } from "./delivery.ts";
+import { runFuzz } from "./fuzz/command.ts";
 
 /** Each says itself what is wrong with its options. */
 const RUNS: Readonly<Record<string, (args: readonly string[]) => Promise<boolean>>> = {
   embedded: runEmbedded,
   cluster: runCluster,
   delivery: runDeliverySoak,
+  fuzz: runFuzz,
 };
 
 const [first = "embedded", ...rest] = process.argv.slice(2);

@@ -1,0 +1,409 @@
+// Targets on the wire: telemetry, scraped pages, answers, packets, plans.
+import { type ClusterState, EventHistory, GraphKeeper, Ingest, Tables } from "@isochrone/aggregator";
+import { PrometheusError, readAnswer, readPage } from "@isochrone/collector/parsers";
+import { createRequest, Keyring, parseAddress, PlanRefusedError, signRequest } from "@isochrone/probe";
+import { parsePlan, Responder, sourceOf } from "@isochrone/probe/parsers";
+import { seededRandom } from "@isochrone/runtime";
+import {
+  Distribution,
+  encodeHeaders,
+  encodeMetrics,
+  PROBE_METRICS,
+  type Metric,
+  type MetricsBatch,
+} from "@isochrone/telemetry";
+import { parseClusterGraph, parseWorkflowGraph, SnapshotError } from "@isochrone/topology";
+import { mutateBytes, mutateJson, mutateText, mutateValue, textOf } from "./mutate.ts";
+import { Violation, type Outcome, type Target } from "./oracle.ts";
+import type { Draws } from "./random.ts";
+
+const NOW_MS = Date.UTC(2026, 0, 1, 0, 1);
+const SHAPE = { windowMs: 30_000, paneMs: 2_000, panes: 15, fastPanes: 3 };
+const LIMITS = { maxLinks: 1_000, maxChannels: 1_000, maxPods: 1_000 };
+const INGEST = { maxFutureMs: 1_000, maxSeries: 10_000, maxSources: 100 };
+const RULE = { methods: ["udp_rr", "tcp_rr", "icmp"], quantile: "p50" } as const;
+
+const WORKFLOW = { namespace: "shop", name: "flow" };
+const stateOf = (name: string): ClusterState["nodes"][number] => ({
+  name,
+  zone: "z",
+  region: "r",
+  segment: null,
+  ready: true,
+  cordoned: false,
+  allocatableCpuMillicores: 4_000,
+  allocatableMemoryBytes: 8e9,
+  networkCapacityBitsPerSecond: null,
+});
+const CLUSTER: ClusterState = {
+  nodes: ["n1", "n2"].map(stateOf),
+  leaving: new Set(),
+  pods: ["web", "db"].map((name) => ({
+    namespace: "shop",
+    name: `${name}-1`,
+    node: "n1",
+    workload: { kind: "Deployment", name },
+    workflow: WORKFLOW,
+  })),
+  workloads: ["web", "db"].map((name) => ({
+    namespace: "shop",
+    name,
+    kind: "Deployment",
+    workflow: WORKFLOW,
+  })),
+  declared: [],
+};
+
+function probeBatch(): MetricsBatch {
+  const rtt = new Distribution();
+  for (let i = 0; i < 30; i++) rtt.record(0.01 + i / 1e4);
+  const attributes = { destination_node: "n2", method: "udp_rr", ip_family: "4" };
+  const times = { startMs: NOW_MS - 3_000, timeMs: NOW_MS - 1_000 };
+  const sum = (name: string, value: number, more = {}): Metric => ({
+    kind: "sum",
+    name,
+    temporality: "delta",
+    monotonic: true,
+    points: [{ attributes: { ...attributes, ...more }, ...times, value }],
+  });
+  return {
+    resource: { "k8s.node.name": "n1", "cloud.region": "r" },
+    scope: { name: "fuzz" },
+    metrics: [
+      {
+        kind: "exponentialHistogram",
+        name: PROBE_METRICS.rtt,
+        unit: "s",
+        temporality: "delta",
+        points: [{ attributes, ...times, data: rtt.toData() }],
+      },
+      sum(PROBE_METRICS.rttVariation, 0.01),
+      sum(PROBE_METRICS.rttVariationCount, 29),
+      {
+        kind: "sum",
+        name: PROBE_METRICS.packets,
+        temporality: "delta",
+        monotonic: true,
+        points: [
+          { attributes: { ...attributes, outcome: "sent" }, ...times, value: 30 },
+          { attributes: { ...attributes, outcome: "received" }, ...times, value: 29 },
+          { attributes: { ...attributes, outcome: "lost" }, ...times, value: 1 },
+        ],
+      },
+      {
+        kind: "gauge",
+        name: PROBE_METRICS.bandwidth,
+        points: [
+          { attributes: { destination_node: "n2", transport: "tcp", ip_family: "4" }, ...times, value: 1e8 },
+        ],
+      },
+    ],
+  };
+}
+
+function usageBatch(): MetricsBatch {
+  const pod = { namespace: "shop", pod: "web-1", container: "web" };
+  const at = (value: number, ago: number) => ({
+    attributes: pod,
+    startMs: NOW_MS - 60_000,
+    timeMs: NOW_MS - ago,
+    value,
+  });
+  return {
+    resource: { "k8s.node.name": "n1" },
+    scope: { name: "fuzz" },
+    metrics: [
+      {
+        kind: "sum",
+        name: "container_cpu_usage_seconds_total",
+        temporality: "cumulative",
+        monotonic: true,
+        points: [at(10, 20_000), at(12, 1_000)],
+      },
+      { kind: "gauge", name: "container_memory_working_set_bytes", points: [at(1e8, 1_000)] },
+    ],
+  };
+}
+
+function trafficBatch(): MetricsBatch {
+  const attributes = {
+    reporter: "source",
+    source_workload: "web",
+    source_workload_namespace: "shop",
+    destination_workload: "db",
+    destination_workload_namespace: "shop",
+    response_code: "200",
+    request_protocol: "http",
+  };
+  const at = (value: number, ago: number) => ({
+    attributes,
+    startMs: NOW_MS - 60_000,
+    timeMs: NOW_MS - ago,
+    value,
+  });
+  return {
+    resource: { "k8s.node.name": "n1" },
+    scope: { name: "fuzz" },
+    metrics: [
+      {
+        kind: "sum",
+        name: "istio_requests_total",
+        temporality: "cumulative",
+        monotonic: true,
+        points: [at(10, 20_000), at(500, 1_000)],
+      },
+      {
+        kind: "sum",
+        name: "istio_request_bytes_sum",
+        temporality: "cumulative",
+        monotonic: true,
+        points: [at(10, 20_000), at(5_000, 1_000)],
+      },
+    ],
+  };
+}
+
+/** As no writer of ours says it: sums that may fall, gauges below 0. */
+function notMonotonic(batch: MetricsBatch): MetricsBatch {
+  const metrics = batch.metrics.map((metric) =>
+    metric.kind === "sum" ? { ...metric, monotonic: false } : metric,
+  );
+  return { ...batch, metrics };
+}
+
+const HONEST = [probeBatch(), usageBatch(), trafficBatch()];
+const BATCHES = [...HONEST, ...HONEST.map(notMonotonic)];
+const BODIES = HONEST.map((batch) => encodeMetrics(batch));
+
+function strangeBody(draws: Draws): Uint8Array {
+  if (draws.chance(0.6)) {
+    try {
+      return encodeMetrics(mutateValue(draws, draws.pick(BATCHES)) as MetricsBatch);
+    } catch {
+      // The writer refuses what no writer of ours would say; by bytes anything can be said.
+    }
+  }
+  return mutateBytes(draws, draws.pick(BODIES), BODIES);
+}
+
+/** Feeds what came to a new aggregator's heart, and holds its graphs against their schema. */
+function graphsOf(key: string, value: Uint8Array, headers: Readonly<Record<string, string>>): Outcome {
+  const tables = new Tables(SHAPE, LIMITS);
+  const ingest = new Ingest(tables, INGEST);
+  ingest.take({ key, value, headers, appendedAtMs: NOW_MS }, NOW_MS);
+  const keeper = new GraphKeeper(tables, RULE, new EventHistory("fuzz", 10));
+  const graphs = keeper.build(CLUSTER, NOW_MS, () => true);
+  const cluster = graphs.cluster("full");
+  const workflows = [...graphs.workflows("full").values()];
+  try {
+    // Over the wire: numbers that JSON can't say become null there.
+    parseClusterGraph(JSON.parse(JSON.stringify(cluster)));
+    for (const workflow of workflows) parseWorkflowGraph(JSON.parse(JSON.stringify(workflow)));
+  } catch (error) {
+    if (error instanceof SnapshotError)
+      throw new Violation(`the graph breaks its own schema: ${error.message}`, { cause: error });
+    throw error;
+  }
+  return { isTaken: ingest.counts.points > 0, output: { cluster, workflows } };
+}
+
+const HEADERS = encodeHeaders({ source: "n1", epoch: "e1", sequence: 1, sentAtMs: NOW_MS });
+
+export const otlp: Target = {
+  name: "otlp",
+  seeds: BODIES,
+  iterations: 4_000,
+  mutate: strangeBody,
+  run: (body) => graphsOf("n1", body, HEADERS),
+};
+
+interface FuzzedRecord {
+  readonly key: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly value: string;
+}
+
+const RECORDS: readonly FuzzedRecord[] = BODIES.map((body) => ({
+  key: "n1",
+  headers: HEADERS,
+  value: Buffer.from(body).toString("base64"),
+}));
+
+/** A record as JSON, its value in base64: keys and headers of Kafka are words of others, too. */
+export const kafkaRecord: Target = {
+  name: "kafka-record",
+  seeds: RECORDS.map((record) => Buffer.from(JSON.stringify(record))),
+  iterations: 2_000,
+  mutate(draws) {
+    const record = draws.pick(RECORDS);
+    const strange = mutateValue(draws, { key: record.key, headers: record.headers });
+    const { key, headers } = (
+      typeof strange === "object" && strange !== null ? strange : {}
+    ) as Partial<FuzzedRecord>;
+    const texts = Object.entries(typeof headers === "object" && headers !== null ? headers : {}).map(
+      ([name, value]) => [name, typeof value === "string" ? value : textOf(value).slice(0, 10_000)] as const,
+    );
+    const value = draws.chance(0.5) ? record.value : Buffer.from(strangeBody(draws)).toString("base64");
+    return Buffer.from(
+      JSON.stringify({ key: typeof key === "string" ? key : "", headers: Object.fromEntries(texts), value }),
+    );
+  },
+  run(input) {
+    const { key, headers, value } = JSON.parse(Buffer.from(input).toString("utf8")) as FuzzedRecord;
+    return graphsOf(key, Buffer.from(value, "base64"), headers);
+  },
+};
+
+const PAGES = [
+  `# HELP istio_requests_total Requests.
+# TYPE istio_requests_total counter
+istio_requests_total{reporter="source",destination_service="m1.default.svc",response_code="200"} 12
+container_memory_working_set_bytes{container="",id="/kubepods/a\\"b\\\\c\\n",pod="p-1"} 1.5e+06 1690000000123
+up 1
+`,
+  `# TYPE h histogram
+h_bucket{le="0.1"} 1
+h_bucket{le="+Inf"} 2
+h_sum 0.5
+h_count 2
+# EOF
+`,
+];
+
+export const exposition: Target = {
+  name: "exposition",
+  seeds: PAGES.map((page) => Buffer.from(page)),
+  iterations: 3_000,
+  mutate: (draws) => Buffer.from(mutateText(draws, draws.pick(PAGES), PAGES)),
+  run(input) {
+    const { samples } = readPage([input]);
+    // A value may be NaN by the format; a time may not.
+    return { isTaken: samples.length > 0, output: samples.map(({ timestampMs }) => timestampMs) };
+  },
+};
+
+const ANSWERS: readonly unknown[] = [
+  {
+    status: "success",
+    data: {
+      resultType: "matrix",
+      result: [
+        {
+          metric: { __name__: "up", pod: "p" },
+          values: [
+            [1_690_000_000.5, "1"],
+            [1_690_000_010, "2.5"],
+          ],
+        },
+      ],
+    },
+    warnings: ["w"],
+  },
+];
+
+export const promql: Target = {
+  name: "promql",
+  seeds: ANSWERS.map((answer) => Buffer.from(JSON.stringify(answer))),
+  iterations: 3_000,
+  mutate: (draws) => Buffer.from(mutateJson(draws, ANSWERS)),
+  run(input) {
+    try {
+      const { series } = readAnswer(Buffer.from(input).toString("utf8"), "http://p");
+      return { isTaken: true, output: series.flatMap(({ samples }) => samples.map(({ timeMs }) => timeMs)) };
+    } catch (error) {
+      if (error instanceof PrometheusError) return { isTaken: false };
+      throw error;
+    }
+  },
+};
+
+const KEY = { id: 1, secret: Buffer.alloc(32, 0x5a) };
+const [ASKER, ANSWERER] = ["127.0.0.1", "127.0.0.2"] as const;
+const addressBytes = (address: string): Uint8Array => parseAddress(address)!;
+
+function packet(bytes: number): Buffer {
+  const keys = new Keyring([KEY]);
+  const request = createRequest(
+    {
+      bytes,
+      transport: "udp",
+      session: 7,
+      nonce: 0x1122334455667788n,
+      source: addressBytes(ASKER),
+      destination: addressBytes(ANSWERER),
+    },
+    KEY.id,
+  );
+  signRequest(request, 1, keys);
+  return request;
+}
+
+const PACKETS = [packet(84), packet(128), packet(1200)];
+
+export const packets: Target = {
+  name: "packets",
+  seeds: PACKETS,
+  iterations: 10_000,
+  mutate: (draws) => mutateBytes(draws, draws.pick(PACKETS), PACKETS),
+  run(input) {
+    const responder = new Responder({
+      config: { responderPacketsPerSecond: 300, acceptTranslatedSource: false },
+      keys: new Keyring([KEY]),
+      identity: addressBytes(ANSWERER),
+      monotonic: () => 0,
+      random: seededRandom(1),
+    });
+    const asked = Buffer.from(input);
+    if (!responder.admit(asked, "udp", sourceOf(ASKER)!, 0))
+      return { isTaken: false, output: responder.take() };
+    if (!PACKETS.some((known) => known.equals(input)))
+      throw new Violation("a packet that nobody signed was admitted");
+    responder.answer(asked, 1);
+    if (asked.length > input.length) throw new Violation("the answer is longer than the request");
+    return { isTaken: true, output: responder.take() };
+  },
+};
+
+const PLANS: readonly unknown[] = [
+  {
+    version: "1",
+    node: "n1",
+    identity: "10.0.0.1",
+    zone: "z",
+    region: null,
+    signingKeyId: 1,
+    peers: [
+      {
+        node: "n2",
+        address: "10.0.0.2",
+        identity: "10.0.0.2",
+        zone: "z",
+        region: null,
+        udpPort: 7000,
+        tcpPort: 7001,
+        bandwidthPort: null,
+      },
+    ],
+  },
+];
+
+export const plans: Target = {
+  name: "plans",
+  seeds: PLANS.map((plan) => Buffer.from(JSON.stringify(plan))),
+  iterations: 3_000,
+  mutate: (draws) => Buffer.from(mutateJson(draws, PLANS)),
+  run(input) {
+    let body: unknown;
+    try {
+      body = JSON.parse(Buffer.from(input).toString("utf8"));
+    } catch {
+      return { isTaken: false };
+    }
+    try {
+      return { isTaken: true, output: parsePlan(body, { node: "n1", maxPeers: 100 }) };
+    } catch (error) {
+      if (error instanceof PlanRefusedError) return { isTaken: false };
+      throw error;
+    }
+  },
+};
