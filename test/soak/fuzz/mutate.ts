@@ -18,7 +18,7 @@ export const EDGE_NUMBERS: readonly number[] = [
   2 ** 63,
   1e12,
   1e300,
-  1.8e308,
+  Number.MAX_VALUE,
   -1e308,
   5e-324,
   Number.NaN,

@@ -1,5 +1,6 @@
 // What must hold for every input, however strange.
 import { hasHidden } from "@isochrone/runtime";
+import type { Draws } from "./random.ts";
 
 /** What became of an input. */
 export interface Outcome {
@@ -16,9 +17,9 @@ export interface Target {
   readonly name: string;
   /** Inputs that are taken as they are. */
   readonly seeds: readonly Uint8Array[];
-  /** Inputs a second that are usual on one core, for the share within `npm test`. */
+  /** Inputs of the share within `npm test`. */
   readonly iterations: number;
-  mutate(draws: import("./random.ts").Draws): Uint8Array;
+  mutate(draws: Draws): Uint8Array;
   run(input: Uint8Array): Outcome | Promise<Outcome>;
   close?(): Promise<void>;
 }
@@ -31,7 +32,7 @@ export class Violation extends Error {
   }
 }
 
-/** CPU seconds for each started megabyte of input, of all threads. Two, since a garbage collection may fall into any input. */
+/** CPU of all threads. The slack is for a garbage collection that falls into an input. */
 const SECONDS_PER_MB = 1;
 const SLACK_SECONDS = 1;
 const HEAP_BOUND_BYTES = 512 * 1024 * 1024;

@@ -28,7 +28,7 @@ interface TextTarget {
   readonly seeds: readonly string[];
   /** What a refusal is. */
   readonly refusals?: readonly Expected[];
-  run(text: string): Outcome | Promise<Outcome>;
+  readonly run: (text: string) => Outcome | Promise<Outcome>;
 }
 
 function textTarget({ name, iterations, seeds, refusals = [], run }: TextTarget): Target {
@@ -43,7 +43,7 @@ function textTarget({ name, iterations, seeds, refusals = [], run }: TextTarget)
 
 interface JsonTarget extends Omit<TextTarget, "seeds" | "run"> {
   readonly seeds: readonly unknown[];
-  run(json: any): Outcome; // oxlint-disable-line typescript/no-explicit-any
+  readonly run: (json: any) => Outcome; // oxlint-disable-line typescript/no-explicit-any
 }
 
 /** What reads JSON that its server has parsed. */
@@ -162,7 +162,7 @@ service_template:
 
 export const tosca = textTarget({
   name: "tosca",
-  iterations: 500,
+  iterations: 200,
   seeds: [TEMPLATE],
   refusals: [ToscaError],
   async run(text) {
@@ -241,13 +241,13 @@ const WORKLOAD = {
 export const dependencies: Target = textTarget({
   name: "dependencies",
   iterations: 3_000,
-  seeds: [WORKLOAD.metadata.annotations[DEPENDENCIES_ANNOTATION]!],
+  seeds: [WORKLOAD.metadata.annotations[DEPENDENCIES_ANNOTATION]],
   run(text) {
     const object = {
       ...WORKLOAD,
       metadata: { ...WORKLOAD.metadata, annotations: { [DEPENDENCIES_ANNOTATION]: text } },
     };
-    const output = channelsOfAnnotation(object as KubernetesObject, () => undefined);
+    const output = channelsOfAnnotation(object, () => undefined);
     return { isTaken: output.length > 0, output };
   },
 });
