@@ -104,7 +104,12 @@ export function yamlDocuments(text: string, limits: YamlLimits = YAML_LIMITS): Y
   if (tooLarge !== null) throw new TextError(tooLarge);
   const lines = new LineCounter();
   // Its own check of unique keys takes a time that grows with the square of their number.
-  const documents = parseAllDocuments(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false });
+  const documents = parseAllDocuments(text, {
+    lineCounter: lines,
+    uniqueKeys: false,
+    prettyErrors: false,
+    logLevel: "error",
+  });
   if (!Array.isArray(documents)) return [];
   return documents.map((document: Document.Parsed, index) => {
     const [error] = document.errors;
