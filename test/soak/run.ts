@@ -1,9 +1,10 @@
-// `npm run soak -- [embedded | cluster | delivery | floods] [options]`: long runs that end with figures and a verdict; the exit code is 1 when a
+// `npm run soak -- [embedded | cluster | delivery | floods | fuzz] [options]`: long runs that end with figures and a verdict; the exit code is 1 when a
 // check fails.
 import { runEmbedded } from "./embedded.ts";
 import { runCluster } from "./cluster/command.ts";
 import { runDeliverySoak } from "./delivery.ts";
 import { runFloods } from "./floods/command.ts";
+import { runFuzz } from "./fuzz/command.ts";
 
 /** Each says itself what is wrong with its options. */
 const RUNS: Readonly<Record<string, (args: readonly string[]) => Promise<boolean>>> = {
@@ -11,6 +12,7 @@ const RUNS: Readonly<Record<string, (args: readonly string[]) => Promise<boolean
   cluster: runCluster,
   delivery: runDeliverySoak,
   floods: runFloods,
+  fuzz: runFuzz,
 };
 
 const [first = "embedded", ...rest] = process.argv.slice(2);

@@ -77,14 +77,16 @@ export function onEnd(
 ): () => void {
   let askedAtMs = 0;
   const stopped = new AbortController();
+  const exitUnlessStopped = async (): Promise<void> => {
+    await pause(clock, STOP_WITHIN_MS, stopped.signal);
+    if (!stopped.signal.aborted) host.exit(1);
+  };
   const off = host.onSignal((signal) => {
     const nowMs = clock.monotonic();
     if (!ending.signal.aborted) {
       askedAtMs = nowMs;
       ending.abort(signal);
-      void pause(clock, STOP_WITHIN_MS, stopped.signal).then(() => {
-        if (!stopped.signal.aborted) host.exit(1);
-      });
+      void exitUnlessStopped();
     } else if (nowMs - askedAtMs > IMPATIENT_AFTER_MS) host.exit(1);
   });
   return () => {

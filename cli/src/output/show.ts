@@ -22,7 +22,10 @@ export interface View {
 }
 
 /** Text and drawing are made of a copy in which nothing is hidden: names are words of others. */
-export function viewOf<T>(value: T, { text, dot }: { text(shown: T): string; dot?(shown: T): string }): View {
+export function viewOf<T>(
+  value: T,
+  { text, dot }: { readonly text: (shown: T) => string; readonly dot?: (shown: T) => string },
+): View {
   return {
     value,
     text: () => text(visibleData(value)),

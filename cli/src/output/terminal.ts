@@ -8,9 +8,9 @@ interface Stream {
 /** What a command writes to: results to one, remarks to the other. */
 export interface Terminal {
   /** A result: one or more lines of our own making. */
-  print(text: string): void;
+  readonly print: (text: string) => void;
   /** A remark or an error: what is piped on doesn't get it. */
-  note(text: string): void;
+  readonly note: (text: string) => void;
 }
 
 export function terminalOn(out: Stream, error: Stream): Terminal {

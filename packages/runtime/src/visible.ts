@@ -5,9 +5,11 @@
  * separators of lines and paragraphs, tags, and halves of surrogate pairs.
  */
 const HIDDEN =
+  // oxlint-disable-next-line no-control-regex
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
 /** As {@link HIDDEN}, without what lays out text of our own. */
 const HIDDEN_IN_LINES =
+  // oxlint-disable-next-line no-control-regex
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
 
 /** One word or line of data for people: what is hidden is shown as `\u{1b}`. Applied twice it changes nothing more. */

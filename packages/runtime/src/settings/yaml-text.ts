@@ -44,21 +44,34 @@ export class TextError extends Error {
 /** Lexemes that stand for nothing in the text. */
 const MARKS: ReadonlySet<string> = new Set(["\u0002", "\u0018", "\u001f"]);
 
+/** How deep a text is at a lexeme. */
+class Nesting {
+  /** Columns at which the collections begin that are open. */
+  readonly #open: number[] = [];
+  #flow = 0;
+
+  get depth(): number {
+    return this.#open.length + this.#flow;
+  }
+
+  add(lexeme: string, column: number): void {
+    if (lexeme === "[" || lexeme === "{") this.#flow++;
+    else if (lexeme === "]" || lexeme === "}") this.#flow = Math.max(0, this.#flow - 1);
+    if (this.#flow > 0 || /^[\s\ufeff:]*$/.test(lexeme)) return;
+    while ((this.#open.at(-1) ?? -1) >= column) this.#open.pop();
+    this.#open.push(column);
+  }
+}
+
 /** Whether a text is within the limits, in a time that grows with its size alone. Counts levels too many rather than too few. */
 export function yamlSizeProblem(text: string, limits: YamlLimits): TextProblem | null {
   if (text.length > limits.bytes) return whole(sizeRule(limits.bytes, text.length));
   const most = limits.isDense === true ? limits.lexemes : Math.max(limits.lexemes, text.length / 2);
-  /** Columns at which the collections begin that are open. */
-  const open: number[] = [];
-  let [lexemes, flow, line, column] = [0, 0, 1, 0];
+  const nesting = new Nesting();
+  let [lexemes, line, column] = [0, 1, 0];
   for (const lexeme of new Lexer().lex(text)) {
     if (MARKS.has(lexeme)) continue;
-    if (lexeme === "[" || lexeme === "{") flow++;
-    else if (lexeme === "]" || lexeme === "}") flow = Math.max(0, flow - 1);
-    if (flow === 0 && !/^[\s\ufeff:]*$/.test(lexeme)) {
-      while ((open.at(-1) ?? -1) >= column) open.pop();
-      open.push(column);
-    }
+    nesting.add(lexeme, column);
     const large = (message: string): TextProblem => ({
       kind: "too_large",
       line,
@@ -66,7 +79,7 @@ export function yamlSizeProblem(text: string, limits: YamlLimits): TextProblem |
       document: null,
       message,
     });
-    if (open.length + flow > limits.nesting + 1)
+    if (nesting.depth > limits.nesting + 1)
       return large(`values must be nested at most ${limits.nesting} deep, got more`);
     if (++lexemes > most)
       return large(`the text must have at most ${Math.floor(most)} words, signs and spaces, got more`);
@@ -82,7 +95,7 @@ export interface YamlDocument {
   readonly document: Document.Parsed;
   readonly lines: LineCounter;
   /** Plain values. Throws TextError when aliases multiply beyond measure. */
-  json(): unknown;
+  readonly json: () => unknown;
 }
 
 /** All documents of a text, YAML or JSON. Throws TextError. */
@@ -91,7 +104,12 @@ export function yamlDocuments(text: string, limits: YamlLimits = YAML_LIMITS): Y
   if (tooLarge !== null) throw new TextError(tooLarge);
   const lines = new LineCounter();
   // Its own check of unique keys takes a time that grows with the square of their number.
-  const documents = parseAllDocuments(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false });
+  const documents = parseAllDocuments(text, {
+    lineCounter: lines,
+    uniqueKeys: false,
+    prettyErrors: false,
+    logLevel: "error",
+  });
   if (!Array.isArray(documents)) return [];
   return documents.map((document: Document.Parsed, index) => {
     const [error] = document.errors;

@@ -1,0 +1,6 @@
+// What reads objects of others, for fuzzers and benchmarks.
+export {
+  channelsOfAnnotation,
+  channelsOfAppGroup,
+  DEPENDENCIES_ANNOTATION,
+} from "./adapters/declared-channels.ts";

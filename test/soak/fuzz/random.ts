@@ -1,0 +1,27 @@
+// Draws of a fuzzer. Each input has a seed of its own, so that it can be made again without those before it.
+import { seededRandom } from "@isochrone/runtime";
+
+export class Draws {
+  readonly #next: () => number;
+
+  constructor(...seeds: readonly (number | string)[]) {
+    let hash = 0x811c9dc5;
+    for (const character of seeds.join("/"))
+      hash = Math.imul(hash ^ character.codePointAt(0)!, 0x0100_0193) >>> 0;
+    const random = seededRandom(hash);
+    this.#next = () => random.next();
+  }
+
+  /** A whole number from 0 to below `below`. */
+  below(below: number): number {
+    return Math.floor(this.#next() * below);
+  }
+
+  chance(share: number): boolean {
+    return this.#next() < share;
+  }
+
+  pick<T>(from: readonly T[]): T {
+    return from[this.below(from.length)]!;
+  }
+}

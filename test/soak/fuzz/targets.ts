@@ -1,0 +1,14 @@
+// Everything that reads what others send. A new parser gets a line here.
+import type { Target } from "./oracle.ts";
+import { apiRequests, extenderRequests } from "./targets-http.ts";
+import * as objects from "./targets-objects.ts";
+import * as wire from "./targets-wire.ts";
+
+/** Some start servers: they are made when they are needed. */
+export const TARGETS: Readonly<Record<string, () => Target | Promise<Target>>> = {
+  ...Object.fromEntries(
+    [...Object.values(wire), ...Object.values(objects)].map((target) => [target.name, () => target]),
+  ),
+  "extender-requests": extenderRequests,
+  "api-requests": apiRequests,
+};
