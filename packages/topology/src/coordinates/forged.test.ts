@@ -63,6 +63,7 @@ describe("one liar among twenty nodes", () => {
     ["nothing", () => 0],
   ])("that claims %s changes measured pairs not at all, and 9 of 10 others by less than 25 %%", (_, lie) => {
     const changes: number[] = [];
+    const measuredChanges: number[] = [];
     for (let seed = 1; seed <= 2; seed++) {
       const input = probed(grid(SIZE, 10), { peers: 10, count: 20, seed });
       const { source, target, rttMs } = input.samples;
@@ -76,11 +77,11 @@ describe("one liar among twenty nodes", () => {
         for (let b = 1; b < SIZE; b++) {
           if (a === b) continue;
           const change = Math.abs(lied.estimate(a, b)!.rttMs / truth.estimate(a, b)!.rttMs - 1);
-          if (measured.has(`${a} ${b}`)) expect(change).toBeLessThan(0.01);
-          else changes.push(change);
+          (measured.has(`${a} ${b}`) ? measuredChanges : changes).push(change);
         }
       }
     }
+    expect(Math.max(...measuredChanges)).toBeLessThan(0.01);
     changes.sort((x, y) => x - y);
     expect(changes[Math.floor(0.9 * changes.length)]).toBeLessThan(0.25);
   });
