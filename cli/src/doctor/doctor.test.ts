@@ -283,12 +283,22 @@ describe("the graph", () => {
     expect(severities(verdicts)).toEqual({
       "graph API": "ok",
       health: "skipped",
+      "graph rules": "ok",
       coverage: "ok",
       "silent links": "error",
       instruments: "warning",
     });
     expect(verdicts.find(({ check }) => check === "silent links")!.value).toBe("b -> a (icmp)");
     expectRemedies(verdicts);
+  });
+
+  it("says how many of its parts break the rules, which readers leave out", () => {
+    const dropped = { counts: { link: 2 }, first: "cluster graph links[3].lossRatio must be from 0 to 1" };
+    const verdicts = judgeFreshness({ ...facts, cluster, dropped });
+    expect(verdicts.find(({ check }) => check === "graph rules")).toMatchObject({
+      severity: "error",
+      value: "2 parts are left out; the first: cluster graph links[3].lossRatio must be from 0 to 1",
+    });
   });
 
   it("is no fault where nobody named it, and one where somebody did", () => {

@@ -204,26 +204,28 @@ const SCHEMAS = {
 /** Compiled at first use: hardly any program ever needs them. */
 const validators = new Map<Compiled, Validator>();
 
-function conforming<T>(what: Compiled, document: string, path: string, part: unknown): T {
+function checkPart(what: Compiled, document: string, path: string, part: unknown): void {
   let validator = validators.get(what);
   if (validator === undefined) validators.set(what, (validator = Compile(SCHEMAS[what])));
-  if (!validator.Check(part)) checkSchema(document, validator, part, path);
-  return part as T;
+  checkSchema(document, validator, part, path);
 }
 
 function coordinatesOf(part: unknown): CoordinateFit | null {
   if (part === null) return null;
-  const fit = conforming<CoordinateFit>("coordinates", "cluster graph", "coordinates", part);
+  checkPart("coordinates", "cluster graph", "coordinates", part);
+  const fit = part as CoordinateFit;
   checkCoordinates(fit);
   return fit;
 }
 
 function declaredOf(part: unknown): ClusterGraphSnapshot["declaredCosts"] {
-  return part === null ? null : conforming("declaredCosts", "cluster graph", "declaredCosts", part);
+  if (part !== null) checkPart("declaredCosts", "cluster graph", "declaredCosts", part);
+  return part as ClusterGraphSnapshot["declaredCosts"];
 }
 
 function nodeOf(part: unknown, path: string, names: Set<string>): ClusterNode {
-  const node = conforming<ClusterNode>("node", "cluster graph", path, part);
+  checkPart("node", "cluster graph", path, part);
+  const node = part as ClusterNode;
   checkNode(path, node);
   if (names.has(node.name))
     throw new SnapshotError("cluster graph", `${path}.name`, "must be unique", node.name);
@@ -232,14 +234,17 @@ function nodeOf(part: unknown, path: string, names: Set<string>): ClusterNode {
 }
 
 function linkOf(part: unknown, path: string): Link {
-  const link = conforming<Link>("link", "cluster graph", path, part);
+  checkPart("link", "cluster graph", path, part);
+  const link = part as Link;
   checkLink(path, link);
   return link;
 }
 
 function workloadOf(part: unknown, path: string, salvage: Salvage): Workload {
   const { pods, ...head } = partsOf(part);
-  const workload = conforming<Workload>("workload", "workflow graph", path, { ...head, pods: emptied(pods) });
+  const shell = { ...head, pods: emptied(pods) };
+  checkPart("workload", "workflow graph", path, shell);
+  const workload = shell as unknown as Workload;
   checkWorkload(path, workload);
   const names = new Set<string>();
   return {
@@ -251,7 +256,8 @@ function workloadOf(part: unknown, path: string, salvage: Salvage): Workload {
 }
 
 function podOf(part: unknown, path: string, names: Set<string>): PodPlacement {
-  const pod = conforming<PodPlacement>("pod", "workflow graph", path, part);
+  checkPart("pod", "workflow graph", path, part);
+  const pod = part as PodPlacement;
   if (names.has(pod.name))
     throw new SnapshotError("workflow graph", `${path}.name`, "must be unique", pod.name);
   names.add(pod.name);
@@ -259,7 +265,8 @@ function podOf(part: unknown, path: string, names: Set<string>): PodPlacement {
 }
 
 function channelOf(part: unknown, path: string): Channel {
-  const channel = conforming<Channel>("channel", "workflow graph", path, part);
+  checkPart("channel", "workflow graph", path, part);
+  const channel = part as Channel;
   checkChannel(path, channel);
   return channel;
 }

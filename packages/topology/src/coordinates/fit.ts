@@ -280,7 +280,8 @@ function usable(previous: CoordinateState | undefined, { nodes }: CoordinateInpu
   if (previous === undefined || previous.track.first.length === 0) return null;
   const placed = new Set(previous.names.filter((_, index) => previous.component[index]! >= 0));
   const known = nodes.reduce((count, { name }) => count + (placed.has(name) ? 1 : 0), 0);
-  return known >= LEAST_KNOWN_SHARE * nodes.length && known > 0 ? previous : null;
+  const isFinite = previous.track.positions.every((positions) => positions.every(Number.isFinite));
+  return isFinite && known >= LEAST_KNOWN_SHARE * nodes.length && known > 0 ? previous : null;
 }
 
 /** A pair's fold follows from the names, so that it stays out of its fold's fit from round to round. */

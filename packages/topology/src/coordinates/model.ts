@@ -2,7 +2,7 @@
 import { Correction } from "./correction.ts";
 import { CANONICAL_MEMBER, Ensemble, MEMBERS } from "./ensemble.ts";
 import { FEATURES, scaleOf, writeFeatures } from "./error-scale.ts";
-import { find } from "./samples.ts";
+import { find, RTT_BOUNDS_MS } from "./samples.ts";
 import type { CoordinateEstimate, CoordinateQuality, CoordinateState } from "./types.ts";
 
 /** Half a 90 % interval in standard deviations. */
@@ -11,6 +11,12 @@ const NORMAL_QUANTILE = 1.645;
 const DEGREES_OF_FREEDOM = 4;
 /** The exponential of a logarithm isn't exactly the number again: an interval without width would miss it. */
 const ROUNDING_ERROR = 1e-9;
+
+/** What like pairs may change of an estimate, a factor of 3: detours change less, and one node's lies would change it without end. */
+const MAX_CORRECTION = Math.log(3);
+
+/** How far an estimate is moved down at most, half: with an error of e^5 it would be moved to nothing. */
+const MAX_SHADE = Math.log(2);
 
 const SELF: CoordinateEstimate = { rttMs: 0, errorMs: 0, lowMs: 0, highMs: 0 };
 
@@ -61,14 +67,15 @@ export class CoordinateModel {
     if (known === undefined || known < 0 || component[target] !== known) return null;
     if (source === target) return SELF;
     this.#ensemble.evaluate(source, target);
+    const correction = calibration.correctionShare * this.#correction.at(source, target);
     const log =
-      this.#ensemble.log + track.bias + calibration.correctionShare * this.#correction.at(source, target);
+      this.#ensemble.log + track.bias + Math.max(-MAX_CORRECTION, Math.min(MAX_CORRECTION, correction));
     const scale = this.#scale(source, target);
     const blended = this.#blend(source, target, log, scale);
     if (blended !== null) return interval(blended.log, blended.log, blended.error, blended.error, logUnit);
     const low = -calibration.lowQuantile * scale;
     const high = calibration.highQuantile * scale;
-    const shaded = log - Math.min(calibration.shade * scale * scale, Math.max(0, low));
+    const shaded = log - Math.min(calibration.shade * scale * scale, Math.max(0, low), MAX_SHADE);
     return interval(shaded, log, low, high, logUnit);
   }
 
@@ -144,6 +151,13 @@ function weightsOf(
   };
 }
 
+/** Logarithms of what a round-trip time can be: no estimate, and no end of an interval, lies outside. */
+const LOG_BOUNDS = [Math.log(RTT_BOUNDS_MS[0]), Math.log(RTT_BOUNDS_MS[1])] as const;
+
+function boundedMs(log: number): number {
+  return Math.exp(Math.max(LOG_BOUNDS[0], Math.min(LOG_BOUNDS[1], log)));
+}
+
 /** `low` and `high` are how far the interval reaches below and above `centre`. */
 function interval(
   log: number,
@@ -152,7 +166,7 @@ function interval(
   high: number,
   logUnit: number,
 ): CoordinateEstimate {
-  const lowMs = Math.exp(logUnit + centre - low) * (1 - ROUNDING_ERROR);
-  const highMs = Math.exp(logUnit + centre + high) * (1 + ROUNDING_ERROR);
-  return { rttMs: Math.exp(logUnit + log), errorMs: (highMs - lowMs) / 2, lowMs, highMs };
+  const lowMs = boundedMs(logUnit + centre - low) * (1 - ROUNDING_ERROR);
+  const highMs = boundedMs(logUnit + centre + high) * (1 + ROUNDING_ERROR);
+  return { rttMs: boundedMs(logUnit + log), errorMs: (highMs - lowMs) / 2, lowMs, highMs };
 }

@@ -30,10 +30,21 @@ const MEDIAN_INEFFICIENCY = Math.PI / 2;
 /** A pair's own spread of few replies says little: the spread of all pairs counts as this many replies more. */
 const SPREAD_PRIOR_REPLIES = 6;
 
+/** Round-trip times outside of this can't be: light goes 150 m and back in 1 µs, and no probe waits so long. One forged value must not stretch the scale that all others are fitted on. */
+export const RTT_BOUNDS_MS = [1e-3, 61_200] as const;
+/** A pair's window has fewer replies. More must not make one source outweigh all others. */
+const MAX_REPLIES = 1e5;
+/** A wider spread, as a multiple of the round-trip time, says no more than that nothing is known. */
+const MAX_RELATIVE_SPREAD = 100;
+
+/** Both directions of a pair are the same way there and back. Where their logarithms differ by more, one end is wrong: the pair counts little. */
+const ASYMMETRY = Math.log(2);
+
 /** Checks, merges and indexes the samples. `logUnit` keeps the unit of an earlier fit; null takes the median RTT. */
-export function collect({ nodes, samples }: CoordinateInput, logUnit: number | null): Measurements {
+export function collect({ nodes, samples: given }: CoordinateInput, logUnit: number | null): Measurements {
   const size = nodes.length;
-  const { rows, rejected } = accept(samples, size);
+  const { rows, rejected } = accept(given, size);
+  const samples = { ...given, count: Float64Array.from(given.count, boundedCount) };
   const directed = merge(rows, samples, size);
   const unit = logUnit ?? medianOf(directed.value) ?? 0;
   for (let at = 0; at < directed.value.length; at++) directed.value[at]! -= unit;
@@ -66,6 +77,10 @@ interface Directed extends MeasuredState {
   readonly source: Int32Array;
 }
 
+function boundedCount(count: number): number {
+  return Math.max(1, Math.min(MAX_REPLIES, count));
+}
+
 function accept(
   { source, target, rttMs, count }: CoordinateSamples,
   size: number,
@@ -76,7 +91,7 @@ function accept(
   for (let row = 0; row < source.length; row++) {
     if (!known(source[row]!) || !known(target[row]!)) rejected.unknownNode++;
     else if (source[row] === target[row]) rejected.self++;
-    else if (!(rttMs[row]! > 0 && rttMs[row]! < Infinity)) rejected.invalidRtt++;
+    else if (!(rttMs[row]! >= RTT_BOUNDS_MS[0] && rttMs[row]! <= RTT_BOUNDS_MS[1])) rejected.invalidRtt++;
     else if (!(count[row]! > 0 && count[row]! < Infinity)) rejected.invalidCount++;
     else rows.push(row);
   }
@@ -130,7 +145,7 @@ function relativeVariances(
 ): Float64Array {
   const known = (row: number): boolean =>
     spreadMs !== undefined && spreadMs[row]! >= 0 && spreadMs[row]! < Infinity && count[row]! > 1;
-  const squared = (row: number): number => (spreadMs![row]! / rttMs[row]!) ** 2;
+  const squared = (row: number): number => Math.min(MAX_RELATIVE_SPREAD, spreadMs![row]! / rttMs[row]!) ** 2;
   let total = 0;
   let replies = 0;
   for (const row of rows) {
@@ -161,7 +176,8 @@ function joinDirections({ source, target, value, variance, rowStart }: Directed,
     first.push(Math.min(a, b));
     second.push(Math.max(a, b));
     values.push(back < 0 ? value[at]! : (value[at]! + value[back]!) / 2);
-    variances.push(back < 0 ? variance[at]! : (variance[at]! + variance[back]!) / 4);
+    const contradiction = back < 0 ? 0 : Math.max(0, Math.abs(value[at]! - value[back]!) - ASYMMETRY);
+    variances.push(back < 0 ? variance[at]! : (variance[at]! + variance[back]!) / 4 + contradiction ** 2);
   }
   return indexed(
     size,

@@ -59,7 +59,7 @@ export interface RejectedSamples {
   readonly unknownNode: number;
   /** A node measured itself. */
   readonly self: number;
-  /** The RTT is NaN, infinite, 0 or negative. */
+  /** The RTT is NaN, or not within RTT_BOUNDS_MS. */
   readonly invalidRtt: number;
   /** The count isn't above 0. */
   readonly invalidCount: number;
