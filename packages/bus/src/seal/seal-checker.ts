@@ -1,0 +1,93 @@
+import { timingSafeEqual } from "node:crypto";
+
+import type { OutgoingRecord, TopicPartition } from "../port.ts";
+import { MAC_HEADER, recordMac, type MacKey } from "./record-mac.ts";
+import { parseSpeaker, SPEAKER_HEADER, type Speaker } from "./speaker.ts";
+
+/** Why a record is not proven; a metric's label. */
+export const SEAL_FAULTS = [
+  /** It has no speaker or no MAC. */
+  "unsealed",
+  /** A speaker or a MAC of another form, or headers without end. */
+  "malformed",
+  /** The key was retired, or there never was one of this id. */
+  "unknown_key",
+  /** The MAC is of another record, or by another key. */
+  "forged",
+] as const;
+export type SealFault = (typeof SEAL_FAULTS)[number];
+
+/** Keys by id that speakers' keys are derived from. */
+export type MasterKeys = ReadonlyMap<number, MacKey>;
+
+/** How a checker is built. */
+export interface SealCheckerOptions {
+  /** The same map until the keys change. */
+  readonly masters: () => MasterKeys;
+  /** Proven speakers whose keys are kept, per master key: some hundred bytes each. @default 16384 */
+  readonly maxSpeakers?: number;
+}
+
+interface Known {
+  readonly speaker: Speaker;
+  readonly key: MacKey;
+}
+
+const MAC = /^([1-9]\d{0,4})\.([A-Za-z0-9_-]{43})$/;
+const DEFAULT_MAX_SPEAKERS = 16_384;
+
+/** Says who sealed a record. Keys are kept of proven speakers only, so that invented ones can't push them out. */
+export class SealChecker {
+  readonly #options: SealCheckerOptions;
+  readonly #maxKnown: number;
+  /** By key id and speaker; the oldest goes when there are too many. */
+  readonly #known = new Map<string, Known>();
+  #masters: MasterKeys | null = null;
+
+  constructor(options: SealCheckerOptions) {
+    this.#options = options;
+    this.#maxKnown = options.maxSpeakers ?? DEFAULT_MAX_SPEAKERS;
+  }
+
+  /** Keys that are kept. */
+  get knownSpeakers(): number {
+    return this.#known.size;
+  }
+
+  /** @param place where the record was found: a record that was copied elsewhere isn't proven */
+  check(
+    place: TopicPartition,
+    record: Pick<OutgoingRecord, "key" | "value" | "headers">,
+  ): Speaker | SealFault {
+    const named = record.headers[SPEAKER_HEADER];
+    const seal = record.headers[MAC_HEADER];
+    if (named === undefined || seal === undefined) return "unsealed";
+    const [, keyId = "", mac = ""] = MAC.exec(seal) ?? [];
+    if (mac === "") return "malformed";
+    const master = this.#mastersNow().get(Number(keyId));
+    if (master === undefined) return "unknown_key";
+    const id = `${keyId} ${named}`;
+    const known = this.#known.get(id);
+    const speaker = known?.speaker ?? parseSpeaker(named);
+    if (speaker === null) return "malformed";
+    const key = known?.key ?? master.derive(named);
+    const expected = recordMac(key, place, record);
+    if (expected === null) return "malformed";
+    const got = Buffer.from(mac, "base64url");
+    if (got.length !== expected.length || !timingSafeEqual(got, expected)) return "forged";
+    if (known === undefined) this.#keep(id, { speaker, key });
+    return speaker;
+  }
+
+  #mastersNow(): MasterKeys {
+    const masters = this.#options.masters();
+    if (masters !== this.#masters) this.#known.clear();
+    this.#masters = masters;
+    return masters;
+  }
+
+  #keep(id: string, known: Known): void {
+    if (this.#known.size >= this.#maxKnown) this.#known.delete(this.#known.keys().next().value!);
+    this.#known.set(id, known);
+  }
+}
