@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { otlpHttpIngest } from "@isochrone/bus/otlp-http";
+import type { Speaker } from "@isochrone/bus/seal";
 import { createEventRecorder, type EventRecorder } from "@isochrone/kubernetes";
 import { authorizedFetch, periodic, type Clock, type Periodic, type Service } from "@isochrone/runtime";
 import {
@@ -11,6 +12,7 @@ import {
   type Readiness,
 } from "@isochrone/runtime/http";
 import { STALE_AFTER_WINDOWS } from "@isochrone/topology";
+import type { FastifyRequest } from "fastify";
 import { CoordinateWorker } from "./adapters/coordinate-worker.ts";
 import { certificateEnd } from "./adapters/certificate-end.ts";
 import { HttpDecisions } from "./adapters/http-decisions.ts";
@@ -33,6 +35,7 @@ import { createAggregatorMetrics, type AggregatorMetrics } from "./metrics.ts";
 import type { Leadership, ProbeAddresses } from "./ports.ts";
 import { DeclaredCostsReader } from "./network-topology/declared-costs.ts";
 import { Probing, type PastTest } from "./probing.ts";
+import { createRecordProofs, type ProvenBus } from "./record-keys/create-record-proofs.ts";
 import { Replication } from "./replication.ts";
 import { costMethodsOf, type AggregatorConfig } from "./settings.ts";
 import { annotatedObjectsOf, ownershipOf } from "./writers/sources.ts";
@@ -68,6 +71,7 @@ class RunningAggregator implements Aggregator {
   readonly #deps: AggregatorDependencies;
   readonly #watch: StoreClusterWatch;
   readonly #tables: Tables;
+  readonly #proven: ProvenBus;
   readonly #intake: Intake;
   readonly #keeper: GraphKeeper;
   readonly #former: GraphHistory;
@@ -94,7 +98,6 @@ class RunningAggregator implements Aggregator {
     const { bandwidthResource, istioRouting } = config;
     this.#watch = new StoreClusterWatch({ ...deps, bandwidthResource, istioRouting });
     this.#tables = new Tables(shapeOf(config), config, costMethodsOf(config));
-    this.#intake = createIntake(config, deps, this.#tables, this.#epoch);
     const rule = { methods: costMethodsOf(config), quantile: config.costQuantile ?? "p50" } as const;
     this.#keeper = new GraphKeeper(this.#tables, rule, new EventHistory(this.#epoch, config.eventHistory));
     this.#former = new GraphHistory({
@@ -108,6 +111,16 @@ class RunningAggregator implements Aggregator {
       url: () => this.#address?.url ?? null,
     });
     const leadership = deps.leadership ?? this.#replication?.leadership ?? { isLeader: () => true };
+    this.#proven = createRecordProofs({
+      ...deps,
+      config,
+      store: leaderStore(deps.store, leadership),
+      leadership,
+      isShared: deps.isShared === true,
+      keyStore: deps.recordKeyStore,
+      randomBytes: deps.randomBytes ?? randomBytes,
+    });
+    this.#intake = createIntake(config, deps, this.#tables, this.#epoch, this.#proven);
     this.#probing = new Probing({
       ...deps,
       store: leaderStore(deps.store, leadership),
@@ -173,7 +186,8 @@ class RunningAggregator implements Aggregator {
   }
 
   async #createServer(): Promise<HttpApp> {
-    const { logger, registry, clock, page, bus, certificates = null } = this.#deps;
+    const { logger, registry, clock, page, certificates = null } = this.#deps;
+    const { bus, keys } = this.#proven;
     const config = this.#config;
     const app = await createGraphApi({
       logger,
@@ -194,6 +208,7 @@ class RunningAggregator implements Aggregator {
       events: this.#events,
       plan: this.#probing.planSources,
       leases: this.#probing.leaseDesk,
+      recordKeys: keys === null ? null : { keyFor: (speaker) => keys.keyFor(speaker), speakerOf },
       replication: this.#replication,
       decisions: new HttpDecisions({
         baseUrl: config.decisionsUrl,
@@ -232,6 +247,7 @@ class RunningAggregator implements Aggregator {
     this.#app = app;
     await this.#watch.start();
     await this.#probing.start();
+    await this.#proven.service.start();
     await this.#intake.start();
     const { host, port } = this.#config;
     this.#address = await listen(app, { host, port, setting: "aggregator.port" });
@@ -253,6 +269,7 @@ class RunningAggregator implements Aggregator {
     this.#events.close();
     await this.#app?.close();
     await this.#intake.stop();
+    await this.#proven.service.stop();
     await this.#probing.stop();
     await this.#replication?.stop();
     await this.#watch.stop();
@@ -344,6 +361,13 @@ class RunningAggregator implements Aggregator {
     reasons.push(...this.#intake.pending(), ...this.#probing.pending());
     return { ready: reasons.length === 0, reasons };
   }
+}
+
+/** A token speaks for the node that it is bound to. */
+function speakerOf(request: FastifyRequest): Speaker | null {
+  const { principal } = request as { readonly principal?: { readonly node: string | null } | null };
+  const node = principal?.node ?? null;
+  return node === null ? null : { kind: "node", node };
 }
 
 /** Gives way to what waits for the event loop, once it has waited long enough. */

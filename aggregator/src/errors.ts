@@ -17,6 +17,8 @@ export const AGGREGATOR_ERROR_CODES = [
   "bad_dump",
   "bad_probe_keys",
   "keys_not_read",
+  "record_keys_off",
+  "not_your_key",
 ] as const;
 
 /** One of {@link AGGREGATOR_ERROR_CODES}. */
@@ -37,6 +39,8 @@ const STATUS: Readonly<Record<AggregatorErrorCode, number>> = {
   bad_dump: 500,
   bad_probe_keys: 400,
   keys_not_read: 503,
+  record_keys_off: 404,
+  not_your_key: 403,
 };
 
 /** An answer that isn't the one that was asked for. Its message is shown to clients. */

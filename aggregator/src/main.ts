@@ -12,6 +12,7 @@ import { createAggregator } from "./aggregator.ts";
 import { clusterControllerSections } from "./cluster-controllers.ts";
 import { openAccess } from "./http/access.ts";
 import { certificateSettings } from "./http/certificate-settings.ts";
+import { foreignTopicsOf } from "./record-keys/settings.ts";
 import { aggregatorSettings } from "./settings.ts";
 import { annotationSettings } from "./writers/settings.ts";
 
@@ -47,6 +48,7 @@ await serviceMain({
       ...surroundings,
       memory: MEMORY,
       windowMs: config.windowMs,
+      foreignTopics: [...foreignTopicsOf(config).keys()],
     });
     const isShared = shared.bus.kind === "kafka";
     const access = { gate, isMetricsOpen };

@@ -2,7 +2,7 @@ import { REFUSALS } from "@isochrone/telemetry";
 import { UNUSED, type Unused } from "./sink.ts";
 
 /** Why points or whole records are refused; the values of the metric label `reason`. */
-export const REFUSED = [...REFUSALS, "future", "bad_headers", "too_many_series"] as const;
+export const REFUSED = [...REFUSALS, "future", "bad_headers", "too_many_series", "unproven"] as const;
 export type Refused = (typeof REFUSED)[number];
 
 /** What an ingest has seen since it was made. Only grows. */

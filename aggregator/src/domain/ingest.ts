@@ -17,55 +17,29 @@ import { bindUsage } from "./bind-usage.ts";
 import { DroppedReports } from "./dropped-reports.ts";
 import { createIngestCounts, REFUSED, type IngestCounts, type Refused } from "./ingest-counts.ts";
 import { IncrementSink } from "./increments.ts";
+import type {
+  IncomingRecord,
+  IngestOptions,
+  IngestParts,
+  OnRefused,
+  RecordSequences,
+} from "./ingest-options.ts";
 import { MissingCounters } from "./missing-counters.ts";
 import { RepeatGuard } from "./repeats.ts";
 import { SeriesBudgets, type SeriesBudget } from "./series-budgets.ts";
 import type { SinkTables } from "./sink-tables.ts";
 import { UNUSED_SINKS, type Sink } from "./sink.ts";
 import { SourceClocks } from "./source-clocks.ts";
+import { OPEN_SPEAKERS, type Speakers } from "./speakers/speaker.ts";
 import { windowStartMs } from "./window-shape.ts";
 
-/** A record as any bus hands it over. */
-export interface IncomingRecord {
-  readonly key: string;
-  readonly value: Uint8Array;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly appendedAtMs: number;
-}
-
-/** Limits of an ingest. */
-export interface IngestOptions {
-  /** How far ahead of now a point may lie; less than a pane. */
-  readonly maxFutureMs: number;
-  /** Series that are remembered; beyond them the least recently used are forgotten. */
-  readonly maxSeries: number;
-  /** Sources whose clock and sequences are remembered. */
-  readonly maxSources: number;
-  /** New series that one source may bring per window; at most half of maxSeries, so that there is room for others. @default maxSeries */
-  readonly maxSeriesPerSource?: number;
-  /** 32 bits that senders can't guess, or they could make the series' hashes collide. @default 0 */
-  readonly hashSeed?: number;
-}
-
-/** Tells records that came before from new ones. */
-export interface RecordSequences {
-  observe(source: string, epoch: string, sequence: number): "new" | "duplicate";
-  /** See SequenceTracker. */
-  readonly missing: number;
-  readonly outstanding: number;
-}
-
-/** What an ingest shares with others, or carries on from somebody else. Each has a default of its own. */
-export interface IngestParts {
-  readonly counts?: IngestCounts;
-  readonly sequences?: RecordSequences;
-  readonly dropped?: DroppedReports;
-  readonly clocks?: SourceClocks;
-  readonly onRefused?: OnRefused;
-}
-
-/** Told of what was refused, so that it can be logged with names. */
-export type OnRefused = (source: string, reason: string, detail: string) => void;
+export type {
+  IncomingRecord,
+  IngestOptions,
+  IngestParts,
+  OnRefused,
+  RecordSequences,
+} from "./ingest-options.ts";
 
 /** Hangs on a series that is new, or that foreign records bring; on all others hangs the sink itself. */
 class Binding {
@@ -100,6 +74,7 @@ export class Ingest implements MetricsVisitor {
   readonly #sequences: RecordSequences;
   readonly #dropped: DroppedReports;
   readonly #onRefused: OnRefused;
+  readonly #speakers: Speakers;
   #missingRecords = 0;
   /** The point in hand; its object is reused. */
   readonly #point = { startMs: 0, timeMs: 0, eventMs: 0, offsetMs: 0, clockGeneration: 0, nowMs: 0 };
@@ -124,6 +99,7 @@ export class Ingest implements MetricsVisitor {
     this.#tables = tables;
     this.#options = options;
     this.#onRefused = parts.onRefused ?? ((): void => undefined);
+    this.#speakers = parts.speakers ?? OPEN_SPEAKERS;
     this.#decoder = this.#createDecoder(options.maxSeries);
     this.#tracks = new CounterTracks({ maxFirstSpanMs: tables.shape.windowMs });
     this.#missing = new MissingCounters(options.maxSources);
@@ -254,6 +230,12 @@ export class Ingest implements MetricsVisitor {
 
   /** False: a repeat, or headers that make no sense. */
   #openRecord(record: IncomingRecord, nowMs: number, isReplay: boolean): boolean {
+    if (this.#speakers.speakerOf(record) === "refused") {
+      // In nobody's name: who wrote it may have invented the one that it bears.
+      this.#source = "nobody";
+      this.#refuseRecord("unproven", "nothing proves who sent the record");
+      return false;
+    }
     this.#source = record.key;
     let identity: RecordIdentity | null;
     try {

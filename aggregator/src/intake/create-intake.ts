@@ -2,6 +2,7 @@ import type { AggregatorDependencies } from "../dependencies.ts";
 import { capacityPaneMs, DEFAULT_BANDWIDTH_AGES } from "../domain/bandwidth.ts";
 import type { OnRefused } from "../domain/ingest.ts";
 import type { Tables } from "../domain/tables.ts";
+import type { ProvenBus } from "../record-keys/create-record-proofs.ts";
 import type { AggregatorConfig } from "../settings.ts";
 import { createIntakeMetrics, createSharedMetrics } from "./intake-metrics.ts";
 import { faultOf, flushIntervalOf } from "./intake-settings.ts";
@@ -9,14 +10,19 @@ import type { Intake } from "./intake.ts";
 import { LocalIntake } from "./local-intake.ts";
 import { SharedIntake } from "./shared-intake.ts";
 
-/** The intake that suits the bus. @param epoch name of this replica's life, unique */
+/**
+ * The intake that suits the bus.
+ * @param epoch name of this replica's life, unique
+ * @param proven the bus, with what proves who wrote its records
+ */
 export function createIntake(
   config: AggregatorConfig,
   deps: AggregatorDependencies,
   tables: Tables,
   epoch: string,
+  { bus, proofs }: Pick<ProvenBus, "bus" | "proofs">,
 ): Intake {
-  const { bus, clock, random, logger, registry } = deps;
+  const { clock, random, logger, registry } = deps;
   const ingest = { ...config, hashSeed: Math.floor(random.next() * 2 ** 32) };
   const onRefused: OnRefused = (source, reason, detail) =>
     logger.warnOnce(`refused:${source}:${reason}`, "telemetry refused", { source, reason, detail });
@@ -42,6 +48,7 @@ export function createIntake(
     maxPendingBytes: config.maxPendingBytes,
     handOverMs: config.handOverMs,
     fault: faultOf(config),
+    proofs,
   });
   return intake;
 }

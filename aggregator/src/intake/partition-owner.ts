@@ -8,6 +8,7 @@ import type { AcceptedRecords } from "../domain/log/accepted-records.ts";
 import type { DeltaIndex } from "../domain/log/index-text.ts";
 import { OwnedSequences } from "../domain/log/owned-sequences.ts";
 import { deltaRecords } from "../domain/log/pane-record.ts";
+import type { Speakers } from "../domain/speakers/speaker.ts";
 import type { TableLimits } from "../domain/tables.ts";
 import type { WindowShape } from "../domain/window-shape.ts";
 import { CommitHorizon } from "./commit-horizon.ts";
@@ -35,6 +36,8 @@ export interface OwnerOptions {
   readonly clock: Clock;
   readonly fault: TestFault | null;
   readonly onRefused: OnRefused;
+  /** Who speaks in this partition. @default everybody is believed */
+  readonly speakers?: Speakers;
   readonly onRefusedRate: () => void;
   /** Hears of each record of which something was refused. */
   readonly onRefusedRecord: (record: BusRecord, reason: Refused) => void;
@@ -115,6 +118,7 @@ export class PartitionOwner {
       sequences: options.fault === "no_deduplication" ? NO_SEQUENCES : this.#sequences,
       dropped: this.#dropped,
       onRefused: options.onRefused,
+      ...(options.speakers === undefined ? {} : { speakers: options.speakers }),
     });
   }
 

@@ -62,28 +62,33 @@ export class SealChecker {
     const named = record.headers[SPEAKER_HEADER];
     const seal = record.headers[MAC_HEADER];
     if (named === undefined || seal === undefined) return "unsealed";
-    const [, keyId = "", mac = ""] = MAC.exec(seal) ?? [];
-    if (mac === "") return "malformed";
-    const master = this.#mastersNow().get(Number(keyId));
-    if (master === undefined) return "unknown_key";
+    const [, keyId, mac] = MAC.exec(seal) ?? [];
+    if (keyId === undefined || mac === undefined) return "malformed";
     const id = `${keyId} ${named}`;
-    const known = this.#known.get(id);
-    const speaker = known?.speaker ?? parseSpeaker(named);
-    if (speaker === null) return "malformed";
-    const key = known?.key ?? master.derive(named);
-    const expected = recordMac(key, place, record);
+    const kept = this.#knownNow().get(id);
+    const known = kept ?? this.#derive(Number(keyId), named);
+    if (typeof known === "string") return known;
+    const expected = recordMac(known.key, place, record);
     if (expected === null) return "malformed";
     const got = Buffer.from(mac, "base64url");
     if (got.length !== expected.length || !timingSafeEqual(got, expected)) return "forged";
-    if (known === undefined) this.#keep(id, { speaker, key });
-    return speaker;
+    if (kept === undefined) this.#keep(id, known);
+    return known.speaker;
   }
 
-  #mastersNow(): MasterKeys {
+  #derive(keyId: number, named: string): Known | SealFault {
+    const master = this.#options.masters().get(keyId);
+    if (master === undefined) return "unknown_key";
+    const speaker = parseSpeaker(named);
+    return speaker === null ? "malformed" : { speaker, key: master.derive(named) };
+  }
+
+  /** Empty when a master has changed: the keys of a retired one count no more. */
+  #knownNow(): ReadonlyMap<string, Known> {
     const masters = this.#options.masters();
     if (masters !== this.#masters) this.#known.clear();
     this.#masters = masters;
-    return masters;
+    return this.#known;
   }
 
   #keep(id: string, known: Known): void {

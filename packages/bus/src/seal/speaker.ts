@@ -9,8 +9,9 @@ export const SPEAKER_HEADER = "isochrone-speaker";
 /** The aggregators themselves: the only speaker of their own topics. */
 export const AGGREGATOR: Speaker = { kind: "service", name: "aggregator" };
 
-/** Node names are DNS subdomains; services follow the same rule. */
-const TEXT = /^(node|service)\/([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?)$/;
+const NODE = /^node\/([a-z0-9.-]{1,253})$/;
+/** Services may be called as their accounts are. */
+const SERVICE = /^service\/([A-Za-z0-9:._@-]{1,253})$/;
 
 /** `node/<node>` or `service/<name>`. */
 export function speakerText(speaker: Speaker): string {
@@ -19,8 +20,8 @@ export function speakerText(speaker: Speaker): string {
 
 /** Null for a text that {@link speakerText} never gives. */
 export function parseSpeaker(text: string): Speaker | null {
-  const match = TEXT.exec(text);
-  const name = match?.[2];
-  if (name === undefined) return null;
-  return match?.[1] === "node" ? { kind: "node", node: name } : { kind: "service", name };
+  const node = NODE.exec(text)?.[1];
+  if (node !== undefined) return { kind: "node", node };
+  const name = SERVICE.exec(text)?.[1];
+  return name === undefined ? null : { kind: "service", name };
 }
