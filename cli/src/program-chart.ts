@@ -25,6 +25,7 @@ export function addChart(program: Command, print: Print): void {
     .option("--system-namespace <name>", "where Isochrone was installed", "isochrone")
     .option("--secret <name...>", "Secrets that the aggregator made", [
       "isochrone-probe-keys",
+      "isochrone-record-keys",
       "isochrone-aggregator-certificates",
     ])
     .option("--config-map <name...>", "ConfigMaps that it made", ["isochrone-aggregator-ca"])

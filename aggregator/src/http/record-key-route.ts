@@ -41,8 +41,11 @@ const SCHEMA = {
     503: ProblemSchema,
   },
 };
-/** One review for the probes and collectors of all nodes. */
-const CONFIG = { reviewedPath: "/api/v1/record-key/*" };
+/**
+ * One review for the probes and collectors of all nodes. Not below /api/v1/: who may read graphs must not get the key of the node that its
+ * pod runs on.
+ */
+const CONFIG = { reviewedPath: "/v1/record-key" };
 
 /**
  * `GET /api/v1/record-key/{node}` and `/api/v1/record-key/service/{name}`: the key by which that speaker seals its records, for that speaker

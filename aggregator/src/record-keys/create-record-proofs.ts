@@ -46,17 +46,17 @@ const NOTHING_TO_DO: Service = { start: async () => undefined, stop: async () =>
 /** The bus with what proves who wrote its records. */
 export function createRecordProofs(options: RecordProofsOptions): ProvenBus {
   const { bus, isShared, logger, registry } = options;
-  if (!isShared) return { bus, proofs: undefined, keys: null, service: NOTHING_TO_DO };
+  const keys = createKeys(options);
+  if (keys !== null) registerRecordKeys(registry, keys);
+  if (!isShared) return { bus, proofs: undefined, keys, service: keys ?? NOTHING_TO_DO };
   const foreignTopics = foreignTopicsOf(options.config);
   const topics = { foreignTopics: [...foreignTopics.keys()] };
-  const keys = createKeys(options);
   if (keys === null) {
     logger.warn(
       "whoever may write to the bus is believed, in whatever name: set aggregator.recordKeysSecret and bus.sealRecords",
     );
     return { bus, proofs: { ...BELIEVED, ...topics }, keys, service: NOTHING_TO_DO };
   }
-  registerRecordKeys(registry, keys);
   const seals = new RecordSeals({
     keys,
     foreignTopics,

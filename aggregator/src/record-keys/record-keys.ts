@@ -77,6 +77,7 @@ export class RecordKeys implements Service {
 
   async start(): Promise<void> {
     await this.#keeper.start();
+    this.masters();
   }
 
   async stop(): Promise<void> {

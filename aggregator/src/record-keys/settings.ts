@@ -19,7 +19,7 @@ export const RECORD_KEY_SETTINGS = {
   }),
   recordKeyOverlapMs: duration({
     default: 86_400_000,
-    min: 60_000,
+    min: 1000,
     max: 31_536_000_000,
     description:
       "How long what was sealed by a replaced key still counts: at least aggregator.bandwidthCapacityWindowMs, and as long as records may wait on the bus.",
@@ -82,4 +82,22 @@ export function foreignTopicsOf({
   readonly foreignTopics: readonly string[];
 }): ReadonlyMap<string, string> {
   return new Map(foreignTopics.map(splitEntry));
+}
+
+/** What of other sections decides whether records can be proven. */
+export interface ProofFacts {
+  readonly kind: string;
+  readonly sealRecords: boolean;
+  readonly hasSecret: boolean;
+  readonly asksForTokens: boolean;
+}
+
+/** A rule across sections; null: nothing is wrong. */
+export function proofsMistake({ kind, sealRecords, hasSecret, asksForTokens }: ProofFacts): string | null {
+  if (kind !== "kafka") return null;
+  if (sealRecords && !hasSecret)
+    return "aggregator.recordKeysSecret must be set when bus.sealRecords is true, got none";
+  return hasSecret && !asksForTokens
+    ? "access.mode must be kubernetes when aggregator.recordKeysSecret is set: keys are given by what tokens prove"
+    : null;
 }
