@@ -18,7 +18,7 @@ import { mixRound, POINTS_PER_NODE } from "../telemetry/mix.ts";
 import type { BenchResult } from "../types.ts";
 import { BenchBus } from "./shared-bus.ts";
 
-const NODES = 1_000;
+const NODES = 300;
 const START_MS = Date.UTC(2026, 0, 1);
 const ROUND_MS = 10_000;
 const SLICES = 5;
