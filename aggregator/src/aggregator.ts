@@ -111,15 +111,7 @@ class RunningAggregator implements Aggregator {
       url: () => this.#address?.url ?? null,
     });
     const leadership = deps.leadership ?? this.#replication?.leadership ?? { isLeader: () => true };
-    this.#proven = createRecordProofs({
-      ...deps,
-      config,
-      store: leaderStore(deps.store, leadership),
-      leadership,
-      isShared: deps.isShared === true,
-      keyStore: deps.recordKeyStore,
-      randomBytes: deps.randomBytes ?? randomBytes,
-    });
+    this.#proven = this.#createProven(leadership);
     this.#intake = createIntake(config, deps, this.#tables, this.#epoch, this.#proven);
     this.#probing = new Probing({
       ...deps,
@@ -308,6 +300,19 @@ class RunningAggregator implements Aggregator {
       const burst = pair.achieved(this.#deps.clock.now());
       if (burst !== null) yield { source: pair.source, target: pair.target, observedMs: burst.observedMs };
     }
+  }
+
+  #createProven(leadership: Leadership): ProvenBus {
+    const { store, isShared = false, recordKeyStore: keyStore, randomBytes: draw = randomBytes } = this.#deps;
+    return createRecordProofs({
+      ...this.#deps,
+      config: this.#config,
+      store: leaderStore(store, leadership),
+      leadership,
+      isShared,
+      keyStore,
+      randomBytes: draw,
+    });
   }
 
   #createControllers(leadership: Leadership): Service | null {

@@ -124,7 +124,6 @@ describe.runIf(support.supported)("Kafka with the rights of docs/kafka.md, and s
       },
     });
     await intake.start();
-    await vi.waitFor(() => expect(intake.pending()).toEqual([]), WITHIN);
   }, 240_000);
 
   afterAll(async () => {
@@ -174,6 +173,7 @@ describe.runIf(support.supported)("Kafka with the rights of docs/kafka.md, and s
   }
 
   it("takes what a probe seals by its own key", async () => {
+    await vi.waitFor(() => expect(intake.pending()).toEqual([]), WITHIN);
     const probe = sealedPublisher(busOf("probe"), () => keyOf("a"));
     await probe.publish(TOPICS.probe, [probeRecord("a", 3)]);
     await vi.waitFor(() => expect(packets()).toEqual({ a: 3 }), WITHIN);

@@ -24,17 +24,12 @@ import {
 } from "../harness/otelcol/pages.ts";
 import { scrapeNativeHistogram } from "../harness/otelcol/native-histograms.ts";
 import { startOtlpSink } from "../harness/otelcol/otlp-sink.ts";
-import { recipe } from "../harness/otelcol/recipes.ts";
+import { BROKER_TOPICS, FOREIGN_TOPICS, recipe, toOwnTopic } from "../harness/otelcol/recipes.ts";
 import { HTTP, sendSpans } from "../harness/otelcol/spans.ts";
 import { countedSeconds, scrapeOf, stepsOf, timesOf } from "../harness/otelcol/scrapes.ts";
 
 const supports = [kafkaSupport(), collectorSupport()];
 const STARTUP_MS = 120_000;
-/** The Collector's own topics, and ours that they stand for. */
-const FOREIGN_TOPICS: Readonly<Record<string, string>> = {
-  "otel.usage.v1": TOPICS.usage,
-  "otel.traffic.v1": TOPICS.traffic,
-};
 
 let kafka: KafkaCluster;
 
@@ -216,8 +211,7 @@ async function scrapeAgain(
 describe.runIf(supports.every(({ supported }) => supported))("with an OpenTelemetry Collector", () => {
   beforeAll(async () => {
     kafka = await startKafka({ brokers: 1, properties: { "log.message.timestamp.type": "LogAppendTime" } });
-    for (const topic of [...Object.values(TOPICS), ...Object.keys(FOREIGN_TOPICS)])
-      await kafka.createTopic(topic, { partitions: 3 });
+    for (const topic of BROKER_TOPICS) await kafka.createTopic(topic, { partitions: 3 });
   }, STARTUP_MS);
   afterAll(() => kafka.close());
 
@@ -336,12 +330,7 @@ describe.runIf(supports.every(({ supported }) => supported))("with an OpenTeleme
       ),
     );
     const theirs = stepsOf(
-      records.splice(0).map(({ topic, ...record }) => ({
-        ...record,
-        ...scrapeOf(record.value),
-        // The aggregator here has a bus of its own; that one on Kafka reads foreign topics: kafka-seals.test.ts.
-        topic: FOREIGN_TOPICS[topic]!,
-      })),
+      records.splice(0).map((record) => ({ ...toOwnTopic(record), ...scrapeOf(record.value) })),
       SCRAPES,
     );
     await scrapeAgain(bus, served, timesOf(theirs));

@@ -3,7 +3,7 @@
 import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import { randomInt } from "node:crypto";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import {
@@ -24,10 +24,10 @@ import {
   type ComponentSettings,
 } from "../harness/components/index.ts";
 import { trafficPage, usagePage } from "./rbac-pages.ts";
+import { RECORD_KEY_SETTINGS } from "./rbac-record-keys.ts";
 import { workloadObject, type ControlPlane } from "../harness/control-plane/index.ts";
 
-const { NAMESPACE, CANARY_NAMESPACE, NETPERF_NAMESPACE, NETPERF_NAME, KEYS_SECRET, RECORD_KEYS_SECRET } =
-  MANIFEST_VALUES;
+const { NAMESPACE, CANARY_NAMESPACE, NETPERF_NAMESPACE, NETPERF_NAME, KEYS_SECRET } = MANIFEST_VALUES;
 export const SHOP = "shop";
 export const NODES = ["node-0", "node-1"] as const;
 /** Deployment, StatefulSet, DaemonSet. */
@@ -180,11 +180,7 @@ export class Ground {
       counterLagMs: 0,
       istioRouting: true,
       hmacKeysSecret: `${NAMESPACE}/${KEYS_SECRET}`,
-      recordKeysSecret: `${NAMESPACE}/${RECORD_KEYS_SECRET}`,
-      recordKeyRotationMs: 5000,
-      recordKeyOverlapMs: 2000,
-      bandwidthMaxAgeMs: 2000,
-      bandwidthCapacityWindowMs: 2000,
+      ...RECORD_KEY_SETTINGS,
       keyCheckMs: 300,
       keyRotationMs: 5000,
       bandwidthTestBytes: 65_536,
@@ -263,20 +259,6 @@ export class Ground {
       aggregatorTokenFile: await this.installation.tokenFile("probe"),
     };
     return this.installation.component("probe", `probe-${index}`, { probe });
-  }
-
-  /** As publishers on Kafka do: they ask for their keys, which these tokens, bound to no pod, don't get. */
-  async askForRecordKeys(aggregatorUrl: string): Promise<number[]> {
-    const paths = { probe: NODES[0], collector: "service/collector" } as const;
-    const answers: number[] = [];
-    for (const [component, path] of Object.entries(paths)) {
-      const tokenFile = await this.installation.tokenFile(component as keyof typeof paths);
-      const { status } = await fetch(`${aggregatorUrl}/api/v1/record-key/${path}`, {
-        headers: { authorization: `Bearer ${readFileSync(tokenFile, "utf8")}` },
-      });
-      answers.push(status);
-    }
-    return answers;
   }
 
   /** An AppGroup of a person's: `web` needs bandwidth to `db`. */

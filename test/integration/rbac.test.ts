@@ -45,17 +45,10 @@ import { evidenceOf } from "./rbac-evidence.ts";
 import { addGatedPod, replicasUntil, uninstall } from "./rbac-gates.ts";
 import { DECLARED, Ground, NODES, SHOP } from "./rbac-ground.ts";
 import { raceForObjects } from "./rbac-races.ts";
+import { askForRecordKeys } from "./rbac-record-keys.ts";
 
-const {
-  NAMESPACE,
-  NAME,
-  KEYS_SECRET,
-  RECORD_KEYS_SECRET,
-  NETPERF_NAMESPACE,
-  NETPERF_NAME,
-  TOPOLOGY_NAMESPACE,
-  TOPOLOGY_NAME,
-} = MANIFEST_VALUES;
+const { NAMESPACE, NAME, KEYS_SECRET, NETPERF_NAMESPACE, NETPERF_NAME, TOPOLOGY_NAMESPACE, TOPOLOGY_NAME } =
+  MANIFEST_VALUES;
 /** Files that belong to no optional feature. */
 const BASE: readonly string[] = [
   "aggregator",
@@ -71,7 +64,6 @@ const DESCHEDULER = "scheduler-plugin-descheduler";
 
 const TOPOLOGY: ObjectRef = { ...KINDS.networkTopology, namespace: TOPOLOGY_NAMESPACE, name: TOPOLOGY_NAME };
 const KEYS: ObjectRef = { ...KINDS.secret, namespace: NAMESPACE, name: KEYS_SECRET };
-const RECORD_KEYS: ObjectRef = { ...KINDS.secret, namespace: NAMESPACE, name: RECORD_KEYS_SECRET };
 const NETPERF: ObjectRef = { ...KINDS.configMap, namespace: NETPERF_NAMESPACE, name: NETPERF_NAME };
 const GENERATED: ObjectRef = { ...KINDS.appGroup, namespace: SHOP, name: "flow" };
 const LEASE: ObjectRef = { ...KINDS.lease, namespace: NAMESPACE, name: "isochrone-aggregator" };
@@ -174,8 +166,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
     await Promise.all(others.map((other) => other.start()));
     await ground.place(plugin, "web-1");
     await exists(TOPOLOGY);
-    await exists(RECORD_KEYS);
-    expect(await ground.askForRecordKeys(url)).toEqual([403, 403]);
+    expect(await askForRecordKeys(ground.installation, url)).toEqual(["not_your_key", "not_your_key"]);
     await ground.declare();
     await replicasUntil(ground, async () => (await unusedEveryday()).length === 0);
     expect(await unusedEveryday()).toEqual([]);
@@ -247,7 +238,6 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
       const all = [
         TOPOLOGY,
         KEYS,
-        RECORD_KEYS,
         NETPERF,
         GENERATED,
         LEASE,
@@ -364,7 +354,6 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
     expect(await ask("graph-reader", "GET", "/api/v1/graph/cluster")).toBe(200);
     expect(await ask("graph-reader", "GET", "/api/v1/graph/workflows")).toBe(200);
     expect(await ask("graph-reader", "POST", "/v1/metrics")).toBe(403);
-    expect(await ask("graph-reader", "GET", `/api/v1/record-key/${NODES[0]}`)).toBe(403);
     expect(await ask("telemetry-publisher", "GET", "/api/v1/graph/cluster")).toBe(403);
     expect(await ask("telemetry-publisher", "POST", "/v1/metrics")).not.toBe(403);
   });

@@ -10,7 +10,10 @@ import { registerRecordKeyRoutes, type RecordKeyDesk } from "./record-key-route.
 const SECRET = Buffer.alloc(32, 3);
 
 let app: HttpApp | null = null;
+/** Paths that access was asked for. */
+let reviewed: (string | null)[] = [];
 afterEach(async () => {
+  reviewed = [];
   await app?.close();
   app = null;
 });
@@ -27,12 +30,18 @@ const DESK: RecordKeyDesk = {
   speakerOf: ({ headers }) => TOKENS[headers.authorization ?? ""] ?? null,
 };
 
-async function serve(desk: RecordKeyDesk | null = DESK): Promise<FastifyInstance> {
+async function serve(desk: RecordKeyDesk | null = DESK): Promise<HttpApp> {
   app = await createHttpApp({
     name: "test",
     logger: new MemoryLogger(),
     registry: createRegistry(),
     bodyLimitBytes: 1024,
+    gate: {
+      check: ({ path }) => {
+        reviewed.push(path);
+        return null;
+      },
+    },
     ready: () => ({ ready: true, reasons: [] }),
   });
   await app.register(async (scope) => {
@@ -43,7 +52,7 @@ async function serve(desk: RecordKeyDesk | null = DESK): Promise<FastifyInstance
     });
     registerRecordKeyRoutes(api, desk);
   });
-  return app as unknown as FastifyInstance;
+  return app;
 }
 
 test.each([
@@ -73,6 +82,13 @@ test.each([
   expect(answer.json()).toMatchObject({ code: "not_your_key" });
   expect(answer.json().detail).toContain(`got a token that speaks for ${whose}`);
   expect(answer.body).not.toContain(SECRET.toString("base64url"));
+});
+
+test("who may read all of /api/v1/ may not get keys for that", async () => {
+  const api = await serve();
+  await api.inject({ url: "/api/v1/record-key/node-a" });
+  await api.inject({ url: "/api/v1/record-key/service/collector" });
+  expect(reviewed).toEqual(["/v1/record-key", "/v1/record-key"]);
 });
 
 test("where records aren't sealed there is no key", async () => {

@@ -18,12 +18,12 @@ import { mixRound, POINTS_PER_NODE } from "../telemetry/mix.ts";
 import type { BenchResult } from "../types.ts";
 import { BenchBus } from "./shared-bus.ts";
 
-const NODES = 300;
+const NODES = 1_000;
 const START_MS = Date.UTC(2026, 0, 1);
 const ROUND_MS = 10_000;
 const SLICES = 5;
 const WARM_ROUNDS = 6;
-const ROUNDS = 15;
+const ROUNDS = 9;
 const MAX_LOSS_PERCENT = 5;
 const SHAPE = { windowMs: 300_000, paneMs: 10_000, panes: 30, fastPanes: 3 };
 const LIMITS = { maxLinks: 500_000, maxChannels: 200_000, maxPods: 500_000 };
