@@ -27,6 +27,8 @@ import { trafficPage, usagePage } from "./rbac-pages.ts";
 import { RECORD_KEY_SETTINGS } from "./rbac-record-keys.ts";
 import { workloadObject, type ControlPlane } from "../harness/control-plane/index.ts";
 
+export { askForRecordKeys } from "./rbac-record-keys.ts";
+
 const { NAMESPACE, CANARY_NAMESPACE, NETPERF_NAMESPACE, NETPERF_NAME, KEYS_SECRET } = MANIFEST_VALUES;
 export const SHOP = "shop";
 export const NODES = ["node-0", "node-1"] as const;

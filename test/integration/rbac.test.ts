@@ -43,9 +43,8 @@ import {
 import { certifiedAggregator } from "./rbac-certificates.ts";
 import { evidenceOf } from "./rbac-evidence.ts";
 import { addGatedPod, replicasUntil, uninstall } from "./rbac-gates.ts";
-import { DECLARED, Ground, NODES, SHOP } from "./rbac-ground.ts";
+import { askForRecordKeys, DECLARED, Ground, NODES, SHOP } from "./rbac-ground.ts";
 import { raceForObjects } from "./rbac-races.ts";
-import { askForRecordKeys } from "./rbac-record-keys.ts";
 
 const { NAMESPACE, NAME, KEYS_SECRET, NETPERF_NAMESPACE, NETPERF_NAME, TOPOLOGY_NAMESPACE, TOPOLOGY_NAME } =
   MANIFEST_VALUES;
