@@ -1,5 +1,4 @@
-// A small cluster in which every part of Isochrone has something to do: two nodes in two regions, a workflow of three kinds of workloads
-// that asks for an AppGroup, pages to scrape, and the services with all their features on, each under its own account.
+// Two nodes in two regions, a workflow that asks for an AppGroup, pages to scrape, and all services with all features, each under its account.
 import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import { randomInt } from "node:crypto";

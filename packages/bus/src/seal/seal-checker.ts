@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 
 import type { OutgoingRecord, TopicPartition } from "../port.ts";
-import { MAC_HEADER, NONCE_BYTES, recordTag, type MacKey } from "./record-mac.ts";
+import { MAC_HEADER, recordMac, type MacKey } from "./record-mac.ts";
 import { parseSpeaker, SPEAKER_HEADER, type Speaker } from "./speaker.ts";
 
 /** Why a record is not proven; a metric's label. */
@@ -33,7 +33,7 @@ interface Known {
   readonly key: MacKey;
 }
 
-const MAC = /^([1-9]\d{0,4})\.([A-Za-z0-9_-]{38})$/;
+const MAC = /^([1-9]\d{0,4})\.([A-Za-z0-9_-]{43})$/;
 const DEFAULT_MAX_SPEAKERS = 16_384;
 
 /** Says who sealed a record. Keys are kept of proven speakers only, so that invented ones can't push them out. */
@@ -68,11 +68,10 @@ export class SealChecker {
     const kept = this.#knownNow().get(id);
     const known = kept ?? this.#derive(Number(keyId), named);
     if (typeof known === "string") return known;
-    const got = Buffer.from(mac, "base64url");
-    const expected = recordTag(known.key, got.subarray(0, NONCE_BYTES), place, record);
+    const expected = recordMac(known.key, place, record);
     if (expected === null) return "malformed";
-    const tag = got.subarray(NONCE_BYTES);
-    if (tag.length !== expected.length || !timingSafeEqual(tag, expected)) return "forged";
+    const got = Buffer.from(mac, "base64url");
+    if (got.length !== expected.length || !timingSafeEqual(got, expected)) return "forged";
     if (kept === undefined) this.#keep(id, known);
     return known.speaker;
   }

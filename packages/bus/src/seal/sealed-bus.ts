@@ -1,7 +1,7 @@
 import { BusError } from "../errors.ts";
 import { partitionOf } from "../partitioner.ts";
 import type { Bus, OutgoingRecord, Publisher, TopicPartition } from "../port.ts";
-import { drawNonce, MAC_HEADER, recordTag, type MacKey } from "./record-mac.ts";
+import { MAC_HEADER, recordMac, type MacKey } from "./record-mac.ts";
 import { SPEAKER_HEADER } from "./speaker.ts";
 
 /** The key by which one speaker seals. */
@@ -16,21 +16,17 @@ export interface RecordKey {
 /** Gives the key that seals a record; null: the record goes out as it is. Throws a BusError `unavailable` while there is none yet. */
 export type RecordKeySource = (topic: string, record: OutgoingRecord) => RecordKey | null;
 
-/**
- * The record with its speaker and MAC. A speaker and a MAC that it had before are replaced.
- * @param nonce never the same again with this key. @default drawn
- */
+/** The record with its speaker and MAC. A speaker and a MAC that it had before are replaced. */
 export function sealRecord(
   { speaker, keyId, key }: RecordKey,
   place: TopicPartition,
   record: OutgoingRecord,
-  nonce: Uint8Array = drawNonce(),
 ): OutgoingRecord {
   const headers: Record<string, string> = { ...record.headers, [SPEAKER_HEADER]: speaker };
-  const tag = recordTag(key, nonce, place, { ...record, headers });
-  if (tag === null)
+  const mac = recordMac(key, place, { ...record, headers });
+  if (mac === null)
     throw new BusError("rejected", "key and headers of a sealed record must have at most 16384 characters");
-  headers[MAC_HEADER] = `${keyId}.${Buffer.concat([nonce, tag]).toString("base64url")}`;
+  headers[MAC_HEADER] = `${keyId}.${mac.toString("base64url")}`;
   return { ...record, headers };
 }
 
