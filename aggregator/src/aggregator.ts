@@ -34,6 +34,7 @@ import { createAggregatorMetrics, type AggregatorMetrics } from "./metrics.ts";
 import type { Leadership, ProbeAddresses } from "./ports.ts";
 import { DeclaredCostsReader } from "./network-topology/declared-costs.ts";
 import { Probing, type PastTest } from "./probing.ts";
+import { createRecordProofs, type ProvenBus } from "./record-keys/create-record-proofs.ts";
 import { Replication } from "./replication.ts";
 import { costMethodsOf, type AggregatorConfig } from "./settings.ts";
 import { annotatedObjectsOf, ownershipOf } from "./writers/sources.ts";
@@ -71,6 +72,7 @@ class RunningAggregator implements Aggregator {
   readonly #watch: StoreClusterWatch;
   readonly #tables: Tables;
   readonly #speaking: Speaking;
+  readonly #proven: ProvenBus;
   readonly #intake: Intake;
   readonly #keeper: GraphKeeper;
   readonly #former: GraphHistory;
@@ -96,8 +98,6 @@ class RunningAggregator implements Aggregator {
     this.#epoch = Math.floor(random.next() * 2 ** 48).toString(36) + Math.floor(clock.now()).toString(36);
     this.#watch = this.#createWatch(() => leadership.isLeader());
     this.#tables = new Tables(shapeOf(config), config, costMethodsOf(config));
-    this.#speaking = createSpeaking(config, deps, this.#watch);
-    this.#intake = createIntake(config, deps, this.#tables, this.#epoch, this.#speaking);
     const rule = { methods: costMethodsOf(config), quantile: config.costQuantile ?? "p50" } as const;
     this.#keeper = new GraphKeeper(this.#tables, rule, new EventHistory(this.#epoch, config.eventHistory));
     this.#former = new GraphHistory({
@@ -111,6 +111,9 @@ class RunningAggregator implements Aggregator {
       url: () => this.#address?.url ?? null,
     });
     const leadership = deps.leadership ?? this.#replication?.leadership ?? { isLeader: () => true };
+    this.#proven = this.#createProven(leadership);
+    this.#speaking = createSpeaking(config, deps, this.#watch);
+    this.#intake = createIntake(config, deps, this.#tables, this.#epoch, this.#speaking, this.#proven);
     this.#probing = new Probing({
       ...deps,
       store: leaderStore(deps.store, leadership),
@@ -178,7 +181,8 @@ class RunningAggregator implements Aggregator {
   }
 
   async #createServer(): Promise<HttpApp> {
-    const { logger, registry, clock, page, bus, certificates = null } = this.#deps;
+    const { logger, registry, clock, page, certificates = null } = this.#deps;
+    const { bus, keys } = this.#proven;
     const config = this.#config;
     const app = await createGraphApi({
       logger,
@@ -200,6 +204,13 @@ class RunningAggregator implements Aggregator {
       events: this.#events,
       plan: this.#probing.planSources,
       leases: this.#probing.leaseDesk,
+      recordKeys:
+        keys === null
+          ? null
+          : {
+              keyFor: (speaker) => keys.keyFor(speaker),
+              speakerOf: ({ principal }) => this.#speaking.proven(principal),
+            },
       replication: this.#replication,
       decisions: new HttpDecisions({
         baseUrl: config.decisionsUrl,
@@ -242,6 +253,7 @@ class RunningAggregator implements Aggregator {
     this.#app = app;
     await this.#watch.start();
     await this.#probing.start();
+    await this.#proven.service.start();
     await this.#intake.start();
     const { host, port } = this.#config;
     this.#address = await listen(app, { host, port, setting: "aggregator.port" });
@@ -263,6 +275,7 @@ class RunningAggregator implements Aggregator {
     this.#events.close();
     await this.#app?.close();
     await this.#intake.stop();
+    await this.#proven.service.stop();
     await this.#probing.stop();
     await this.#replication?.stop();
     await this.#watch.stop();
@@ -314,6 +327,19 @@ class RunningAggregator implements Aggregator {
       onRefusedDeclarations: (object, refused) => {
         if (isLeader()) this.#recorder.event(object, refusedDeclarationEvent(refused));
       },
+    });
+  }
+
+  #createProven(leadership: Leadership): ProvenBus {
+    const { store, isShared = false, recordKeyStore: keyStore, randomBytes: draw = randomBytes } = this.#deps;
+    return createRecordProofs({
+      ...this.#deps,
+      config: this.#config,
+      store: leaderStore(store, leadership),
+      leadership,
+      isShared,
+      keyStore,
+      randomBytes: draw,
     });
   }
 

@@ -23,6 +23,8 @@ export interface AggregatorDependencies {
   readonly coordinates?: CoordinateFitter;
   /** Where the keys of packet authentication are kept. @default as the settings say */
   readonly keyStore?: KeyStore;
+  /** Where the keys of records on a shared bus are kept. @default as the settings say */
+  readonly recordKeyStore?: KeyStore;
   /** @default by a Lease among several replicas, else this one: it is the only one */
   readonly leadership?: Leadership;
   /** Bytes that nobody can guess, for keys and leases. @default the system's */

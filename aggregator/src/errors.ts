@@ -18,6 +18,8 @@ export const AGGREGATOR_ERROR_CODES = [
   "bad_probe_keys",
   "keys_not_read",
   "not_yours",
+  "record_keys_off",
+  "not_your_key",
 ] as const;
 
 /** One of {@link AGGREGATOR_ERROR_CODES}. */
@@ -39,6 +41,8 @@ const STATUS: Readonly<Record<AggregatorErrorCode, number>> = {
   bad_probe_keys: 400,
   keys_not_read: 503,
   not_yours: 403,
+  record_keys_off: 404,
+  not_your_key: 403,
 };
 
 /** An answer that isn't the one that was asked for. Its message is shown to clients. */

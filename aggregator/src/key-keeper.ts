@@ -13,8 +13,10 @@ const SECRET_BYTES = 32;
 /** Nodes that a log line names; the count is told in any case. */
 const MAX_NAMED = 20;
 
-/** What keeps keys of packet authentication. */
+/** What keeps keys. */
 export interface KeyKeeperOptions {
+  /** For log lines. @default "probe keys" */
+  readonly subject?: string;
   readonly store: KeyStore;
   readonly leadership: Leadership;
   readonly clock: Clock;
@@ -38,7 +40,7 @@ export interface KeyCounts {
   conflicts: number;
 }
 
-/** Makes and replaces the keys that probe packets are signed with. On every replica it reads them, on the elected one it writes them. */
+/** Makes and replaces keys, such as those that probe packets are signed with. On every replica it reads them, on the elected one it writes them. */
 export class KeyKeeper implements Service {
   readonly counts: KeyCounts = {
     rotations: 0,
@@ -50,18 +52,20 @@ export class KeyKeeper implements Service {
   readonly #options: KeyKeeperOptions;
   readonly #rotation: KeyRotation;
   readonly #loop: Periodic;
+  readonly #subject: string;
   #stored: StoredKeys | null = null;
   #awaited: readonly string[] = [];
 
   constructor(options: KeyKeeperOptions) {
     const { clock, checkMs, logger, rule } = options;
     this.#options = options;
+    this.#subject = options.subject ?? "probe keys";
     this.#rotation = new KeyRotation(rule);
     this.#loop = periodic({
       clock,
       intervalMs: checkMs,
       run: () => this.check(),
-      onError: (error) => logger.error("looking after probe keys failed", { error }),
+      onError: (error) => logger.error(`looking after ${this.#subject} failed`, { error }),
     });
   }
 
@@ -79,6 +83,11 @@ export class KeyKeeper implements Service {
   /** Whether the keys are known. */
   get isReady(): boolean {
     return (this.#stored?.set ?? null) !== null;
+  }
+
+  /** What was read last; null: nothing yet, or there are none. The same object until something changed. */
+  get set(): HmacKeySet | null {
+    return this.#stored?.set ?? null;
   }
 
   /** Keys that probes verify with. */
@@ -118,13 +127,16 @@ export class KeyKeeper implements Service {
 
   async #read(): Promise<boolean> {
     try {
-      this.#stored = await this.#options.store.read();
+      const read = await this.#options.store.read();
+      if (read.revision === null || read.revision !== this.#stored?.revision) this.#stored = read;
       return true;
     } catch (error) {
       this.counts.readFailures += 1;
-      this.#options.logger.warnOnce("keys-read", "probe keys can't be read; what was read last holds", {
-        error,
-      });
+      this.#options.logger.warnOnce(
+        `keys-read:${this.#subject}`,
+        `${this.#subject} can't be read; what was read last holds`,
+        { error },
+      );
       return false;
     }
   }
@@ -138,11 +150,11 @@ export class KeyKeeper implements Service {
     } catch (error) {
       if (error instanceof KeyStoreError && error.code === "key_store_conflict") this.counts.conflicts += 1;
       else this.counts.writeFailures += 1;
-      logger.warnOnce("keys-write", "probe keys not written; trying again", { error });
+      logger.warnOnce(`keys-write:${this.#subject}`, `${this.#subject} not written; trying again`, { error });
       return;
     }
     if (step.kind === "retire") this.counts.rotations += 1;
-    logger.info(`probe keys: ${step.kind}`, {
+    logger.info(`${this.#subject}: ${step.kind}`, {
       signingKeyId: set.signingKeyId,
       keyIds: set.keys.map(({ id }) => id),
     });

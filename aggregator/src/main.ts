@@ -4,6 +4,7 @@ import { busSettings } from "@isochrone/bus/settings";
 import { createPage } from "@isochrone/dashboard";
 import { accessSettings } from "@isochrone/kubernetes/access";
 import { kubernetesSettings } from "@isochrone/kubernetes/api-server";
+import { SettingsError } from "@isochrone/runtime";
 import { serviceMain } from "@isochrone/runtime/main";
 import { openAside } from "./adapters/open-aside.ts";
 import { openCluster } from "./adapters/open-cluster.ts";
@@ -12,6 +13,7 @@ import { createAggregator } from "./aggregator.ts";
 import { clusterControllerSections } from "./cluster-controllers.ts";
 import { openAccess } from "./http/access.ts";
 import { certificateSettings } from "./http/certificate-settings.ts";
+import { foreignTopicsOf, proofsMistake } from "./record-keys/settings.ts";
 import { aggregatorSettings } from "./settings.ts";
 import { annotationSettings } from "./writers/settings.ts";
 
@@ -32,6 +34,13 @@ await serviceMain({
   },
   env: process.env,
   async create(config, surroundings, shared) {
+    const mistake = proofsMistake({
+      kind: shared.bus.kind,
+      sealRecords: shared.bus.sealRecords,
+      hasSecret: config.recordKeysSecret !== null,
+      asksForTokens: shared.access.mode === "kubernetes",
+    });
+    if (mistake !== null) throw new SettingsError([mistake]);
     const around = { ...surroundings, env: process.env };
     const { store, isReal, services } = await openCluster(config.dumpFile, shared.kubernetes, around);
     const aside = isReal ? await openAside(shared.kubernetes, around) : null;
@@ -47,6 +56,7 @@ await serviceMain({
       ...surroundings,
       memory: MEMORY,
       windowMs: config.windowMs,
+      foreignTopics: [...foreignTopicsOf(config).keys()],
     });
     const isShared = shared.bus.kind === "kafka";
     const access = { gate, isMetricsOpen };

@@ -15,6 +15,7 @@ import { DECLARATION_SETTINGS } from "./declaration-settings.ts";
 import { ACCESS_RULES, ACCESS_SETTINGS } from "./http/access-settings.ts";
 import { INTAKE_RULES, INTAKE_SETTINGS } from "./intake/intake-settings.ts";
 import { PROBING_RULES, PROBING_SETTINGS } from "./probing-settings.ts";
+import { RECORD_KEY_RULES, RECORD_KEY_SETTINGS } from "./record-keys/settings.ts";
 import { REPLICATION_RULES, REPLICATION_SETTINGS } from "./replication-settings.ts";
 import { DEFAULT_METHOD_ORDER } from "@isochrone/topology";
 
@@ -164,6 +165,7 @@ export const aggregatorSettings = section(
     }),
     ...PROBING_SETTINGS,
     ...INTAKE_SETTINGS,
+    ...RECORD_KEY_SETTINGS,
     ...REPLICATION_SETTINGS,
     ...ACCESS_SETTINGS,
     ...DECLARATION_SETTINGS,
@@ -243,6 +245,7 @@ export const aggregatorSettings = section(
       ...PROBING_RULES,
       speakersMistake,
       ...INTAKE_RULES,
+      ...RECORD_KEY_RULES,
       ...REPLICATION_RULES,
       ...ACCESS_RULES,
       ({ bandwidthMaxAgeMs, bandwidthCapacityWindowMs }) =>

@@ -11,6 +11,7 @@ import {
   maySendAs,
   OPEN_SPEAKERS,
   speakerText,
+  type ProvenSpeaker,
   type Speakers,
 } from "./domain/speakers/speaker.ts";
 import type { AggregatorConfig } from "./settings.ts";
@@ -27,6 +28,8 @@ export interface Speaking {
   readonly speakers: Speakers;
   /** The gate, whose principals know their node. */
   readonly gate: RequestGate | undefined;
+  /** As whom the holder of a token may speak; null: as nobody. */
+  proven(principal: Principal | null): ProvenSpeaker | null;
   /** Undefined: nobody asks who sends. */
   readonly speakerOf: ((principal: Principal | null, source: string | null) => SpokenFor) | undefined;
 }
@@ -54,6 +57,7 @@ export function createSpeaking(
     facts: new WatchedFacts(watch, clock),
     speakers: speakers ?? (gate === undefined || isShared === true ? OPEN_SPEAKERS : HEADER_SPEAKERS),
     gate: gate === undefined ? undefined : withNodes(gate, (pod) => nodeOf(pod, watch)),
+    proven: (principal) => (principal === null ? null : policy.speakerOf(principal)),
     speakerOf: gate === undefined ? undefined : (principal, source) => spokenFor(policy, principal, source),
   };
 }

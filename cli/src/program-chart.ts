@@ -25,6 +25,7 @@ export function addChart(program: Command, print: Print): void {
     .option("--system-namespace <name>", "where Isochrone was installed", "isochrone")
     .option("--secret <name...>", "Secrets that the services made", [
       "isochrone-probe-keys",
+      "isochrone-record-keys",
       "isochrone-aggregator-certificates",
       "isochrone-scheduler-plugin-certificates",
       "isochrone-scheduler-plugin-kube-scheduler",

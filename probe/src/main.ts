@@ -23,6 +23,11 @@ await serviceMain({
         onPartialSuccess: (partial) =>
           logger.warnOnce("partial-success", "aggregator did not take everything", { partial }),
       },
+      recordKey: {
+        aggregatorUrl: config.aggregatorUrl,
+        speaker: { kind: "node", node: config.node },
+        fetch,
+      },
     });
     return [service, createProbe(config, { ...surroundings, bus, fetch })];
   },

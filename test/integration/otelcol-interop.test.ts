@@ -24,7 +24,7 @@ import {
 } from "../harness/otelcol/pages.ts";
 import { scrapeNativeHistogram } from "../harness/otelcol/native-histograms.ts";
 import { startOtlpSink } from "../harness/otelcol/otlp-sink.ts";
-import { recipe } from "../harness/otelcol/recipes.ts";
+import { BROKER_TOPICS, FOREIGN_TOPICS, recipe, toOwnTopic } from "../harness/otelcol/recipes.ts";
 import { HTTP, sendSpans } from "../harness/otelcol/spans.ts";
 import { countedSeconds, scrapeOf, stepsOf, timesOf } from "../harness/otelcol/scrapes.ts";
 
@@ -211,7 +211,7 @@ async function scrapeAgain(
 describe.runIf(supports.every(({ supported }) => supported))("with an OpenTelemetry Collector", () => {
   beforeAll(async () => {
     kafka = await startKafka({ brokers: 1, properties: { "log.message.timestamp.type": "LogAppendTime" } });
-    for (const topic of Object.values(TOPICS)) await kafka.createTopic(topic, { partitions: 3 });
+    for (const topic of BROKER_TOPICS) await kafka.createTopic(topic, { partitions: 3 });
   }, STARTUP_MS);
   afterAll(() => kafka.close());
 
@@ -316,7 +316,7 @@ describe.runIf(supports.every(({ supported }) => supported))("with an OpenTeleme
     const bus = openBus();
     const records: BusRecord[] = [];
     await bus.subscribe({
-      topics: [TOPICS.usage, TOPICS.traffic],
+      topics: [...Object.keys(FOREIGN_TOPICS), TOPICS.usage, TOPICS.traffic],
       group: "graphs",
       from: "latest",
       onBatch: async (batch) => {
@@ -325,12 +325,12 @@ describe.runIf(supports.every(({ supported }) => supported))("with an OpenTeleme
       },
     });
     const served = await scrapeWith("scrape-to-kafka.yaml", { KAFKA_BROKERS: kafka.brokers[0]! }, () =>
-      [TOPICS.usage, TOPICS.traffic].every(
+      Object.keys(FOREIGN_TOPICS).every(
         (topic) => records.filter((record) => record.topic === topic).length >= SCRAPES,
       ),
     );
     const theirs = stepsOf(
-      records.splice(0).map((record) => ({ ...record, ...scrapeOf(record.value) })),
+      records.splice(0).map((record) => ({ ...toOwnTopic(record), ...scrapeOf(record.value) })),
       SCRAPES,
     );
     await scrapeAgain(bus, served, timesOf(theirs));

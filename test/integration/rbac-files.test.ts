@@ -36,6 +36,8 @@ describe("the chart's rules", () => {
       "isochrone-aggregator create secrets in isochrone",
       "isochrone-aggregator get secrets isochrone-probe-keys in isochrone",
       "isochrone-aggregator patch secrets isochrone-probe-keys in isochrone",
+      "isochrone-aggregator get secrets isochrone-record-keys in isochrone",
+      "isochrone-aggregator patch secrets isochrone-record-keys in isochrone",
       "isochrone-scheduler-plugin get secrets isochrone-webhook in isochrone",
       "isochrone-scheduler-plugin update secrets isochrone-webhook in isochrone",
       "isochrone-scheduler-plugin create secrets in isochrone",

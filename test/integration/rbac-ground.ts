@@ -1,5 +1,4 @@
-// A small cluster in which every part of Isochrone has something to do: two nodes in two regions, a workflow of three kinds of workloads
-// that asks for an AppGroup, pages to scrape, and the services with all their features on, each under its own account.
+// Two nodes in two regions, a workflow that asks for an AppGroup, pages to scrape, and all services with all features, each under its account.
 import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import { randomInt } from "node:crypto";
@@ -24,7 +23,10 @@ import {
   type ComponentSettings,
 } from "../harness/components/index.ts";
 import { trafficPage, usagePage } from "./rbac-pages.ts";
+import { RECORD_KEY_SETTINGS } from "./rbac-record-keys.ts";
 import { workloadObject, type ControlPlane } from "../harness/control-plane/index.ts";
+
+export { askForRecordKeys } from "./rbac-record-keys.ts";
 
 const { NAMESPACE, CANARY_NAMESPACE, NETPERF_NAMESPACE, NETPERF_NAME, KEYS_SECRET } = MANIFEST_VALUES;
 export const SHOP = "shop";
@@ -179,6 +181,7 @@ export class Ground {
       counterLagMs: 0,
       istioRouting: true,
       hmacKeysSecret: `${NAMESPACE}/${KEYS_SECRET}`,
+      ...RECORD_KEY_SETTINGS,
       keyCheckMs: 300,
       keyRotationMs: 5000,
       bandwidthTestBytes: 65_536,

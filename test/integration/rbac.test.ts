@@ -43,7 +43,7 @@ import {
 import { certifiedAggregator } from "./rbac-certificates.ts";
 import { evidenceOf } from "./rbac-evidence.ts";
 import { addGatedPod, replicasUntil, uninstall } from "./rbac-gates.ts";
-import { DECLARED, Ground, NODES, SHOP } from "./rbac-ground.ts";
+import { askForRecordKeys, DECLARED, Ground, NODES, SHOP } from "./rbac-ground.ts";
 import { raceForObjects } from "./rbac-races.ts";
 
 const { NAMESPACE, NAME, KEYS_SECRET, NETPERF_NAMESPACE, NETPERF_NAME, TOPOLOGY_NAMESPACE, TOPOLOGY_NAME } =
@@ -165,6 +165,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
     await Promise.all(others.map((other) => other.start()));
     await ground.place(plugin, "web-1");
     await exists(TOPOLOGY);
+    expect(await askForRecordKeys(ground.installation, url)).toEqual(["not_your_key", "not_your_key"]);
     await ground.declare();
     await replicasUntil(ground, async () => (await unusedEveryday()).length === 0);
     expect(await unusedEveryday()).toEqual([]);

@@ -33,6 +33,7 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
     "probeBandwidthPort",
     "hmacKeysFile",
     "hmacKeysSecret",
+    "recordKeysSecret",
     "faultForTests",
     "replicaName",
     "replicaNamespace",
@@ -81,6 +82,7 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
     "saslMechanism",
     "saslUsername",
     "saslPasswordFile",
+    "sealRecords",
   ],
 };
 

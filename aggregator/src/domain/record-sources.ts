@@ -88,7 +88,8 @@ export class RecordSources {
   /** @param isReplay the record was taken before: its sequence is known, and not noted again */
   open(record: IncomingRecord, nowMs: number, isReplay: boolean): OpenVerdict {
     const speaker = this.#speakers.speakerOf(record);
-    if (speaker === "refused") return refused(record.key, "unproven", "nothing proves who sent the record");
+    // In nobody's name: who wrote it may have invented the name that it bears.
+    if (speaker === "refused") return refused("nobody", "unproven", "nothing proves who sent the record");
     let identity: RecordIdentity | null;
     try {
       identity = decodeHeaders(record.headers);

@@ -26,6 +26,7 @@ import { registerHistoryRoutes } from "./history-routes.ts";
 import { registerLinkRoute } from "./link-route.ts";
 import { registerPage } from "./page-routes.ts";
 import type { ReplicaHealths } from "./replica-healths.ts";
+import { registerRecordKeyRoutes, type RecordKeyDesk } from "./record-key-route.ts";
 import { registerProbePlanRoute, type PlanSources } from "./probe-plan-route.ts";
 
 /** What the graph API serves from. */
@@ -48,6 +49,8 @@ export interface GraphApiParts {
   readonly events: EventStream;
   readonly plan: PlanSources;
   readonly leases: LeaseDesk;
+  /** Null: records aren't sealed. */
+  readonly recordKeys: RecordKeyDesk | null;
   /** Null where this is the only replica. */
   readonly replication: {
     readonly forward: LeaderForward;
@@ -87,6 +90,7 @@ export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
     registerHealthRoute(api, parts);
     registerProbePlanRoute(api, parts.plan, parts.replication);
     registerBandwidthLeaseRoutes(api, parts.leases, parts.replication?.forward);
+    registerRecordKeyRoutes(api, parts.recordKeys);
     registerDecisionsRoutes(api, parts.decisions);
     parts.events.register(api);
   });

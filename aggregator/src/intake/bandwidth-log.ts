@@ -18,6 +18,8 @@ export interface BandwidthLogOptions {
   readonly group: string;
   /** Whether this replica owns the partition of the probes' topic. */
   readonly owns: (partition: number) => boolean;
+  /** See LogReader. */
+  readonly isOwn?: (record: BusRecord) => boolean;
 }
 
 /** Pairs that wait to be written at most; their next burst comes anyway. */

@@ -2,6 +2,7 @@ import type { AggregatorDependencies } from "../dependencies.ts";
 import { capacityPaneMs, DEFAULT_BANDWIDTH_AGES } from "../domain/bandwidth.ts";
 import type { OnRefused, SpeakingParts } from "../domain/ingest.ts";
 import type { Tables } from "../domain/tables.ts";
+import type { ProvenBus } from "../record-keys/create-record-proofs.ts";
 import type { AggregatorConfig } from "../settings.ts";
 import { createIntakeMetrics, createSharedMetrics } from "./intake-metrics.ts";
 import { faultOf, flushIntervalOf } from "./intake-settings.ts";
@@ -13,6 +14,7 @@ import { SharedIntake } from "./shared-intake.ts";
  * The intake that suits the bus.
  * @param epoch name of this replica's life, unique
  * @param speaking who is believed, and of what
+ * @param proven the bus, with what proves who wrote its records
  */
 export function createIntake(
   config: AggregatorConfig,
@@ -20,8 +22,9 @@ export function createIntake(
   tables: Tables,
   epoch: string,
   speaking: SpeakingParts,
+  { bus, proofs }: Pick<ProvenBus, "bus" | "proofs">,
 ): Intake {
-  const { bus, clock, random, logger, registry } = deps;
+  const { clock, random, logger, registry } = deps;
   const ingest = { ...config, hashSeed: Math.floor(random.next() * 2 ** 32) };
   const onRefused: OnRefused = (source, reason, detail) =>
     logger.warnOnce(`refused:${source}:${reason}`, "telemetry refused", { source, reason, detail });
@@ -48,6 +51,7 @@ export function createIntake(
     maxPendingBytes: config.maxPendingBytes,
     handOverMs: config.handOverMs,
     fault: faultOf(config),
+    proofs,
   });
   return intake;
 }

@@ -1,6 +1,5 @@
 import type { Bus, SubscribeOptions, Subscription } from "@isochrone/bus";
 import { DEFAULT_BACKOFF, pause, retry, type Clock, type Logger, type Random } from "@isochrone/runtime";
-import { TOPICS } from "@isochrone/telemetry";
 import { MAX_BATCH_RECORDS } from "./local-intake.ts";
 
 /** What a membership works with. */
@@ -11,6 +10,7 @@ export interface MembershipOptions {
   readonly logger: Logger;
   /** All replicas are members of it: each partition has one owner. */
   readonly group: string;
+  readonly topics: readonly string[];
   readonly handlers: Pick<SubscribeOptions, "onBatch"> &
     Required<Pick<SubscribeOptions, "onAssigned" | "onRevoked">>;
   /** Ends all trying. */
@@ -74,10 +74,10 @@ export class GroupMembership {
   }
 
   async #subscribe(): Promise<Subscription> {
-    const { bus, group, handlers } = this.#options;
+    const { bus, group, topics, handlers } = this.#options;
     try {
       return await bus.subscribe({
-        topics: Object.values(TOPICS),
+        topics,
         group,
         from: "earliest",
         maxBatchRecords: MAX_BATCH_RECORDS,

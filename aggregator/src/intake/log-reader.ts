@@ -10,6 +10,8 @@ export interface LogReaderOptions {
   readonly topic: string;
   /** Unique among everybody who ever reads: nothing is committed, so all of the topic comes. */
   readonly group: string;
+  /** Whether one of those that may write here wrote the record; others count as if they weren't there. @default all did */
+  isOwn?(record: BusRecord): boolean;
   /** Each record once, in the order of its partition. Must not throw. */
   onRecord(record: BusRecord): void;
   /** How far behind a partition's end the reader is, in records, after each batch. */
@@ -83,6 +85,7 @@ export class LogReader {
     for (const record of records) {
       if (record.offset < (this.#positions.get(partition) ?? 0)) continue;
       this.#positions.set(partition, record.offset + 1);
+      if (this.#options.isOwn?.(record) === false) continue;
       const barrier = record.headers[BARRIER_HEADER];
       if (barrier === undefined) this.#options.onRecord(record);
       else if (barrier === this.#options.group) this.#pass(partition);

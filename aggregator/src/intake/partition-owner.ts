@@ -9,6 +9,7 @@ import type { DeltaIndex } from "../domain/log/index-text.ts";
 import type { RecordSequences } from "../domain/record-sources.ts";
 import { OwnedSequences } from "../domain/log/owned-sequences.ts";
 import { deltaRecords } from "../domain/log/pane-record.ts";
+import type { Speakers } from "../domain/speakers/speaker.ts";
 import type { TableLimits } from "../domain/tables.ts";
 import type { WindowShape } from "../domain/window-shape.ts";
 import { CommitHorizon } from "./commit-horizon.ts";
@@ -37,6 +38,8 @@ export interface OwnerOptions {
   readonly fault: TestFault | null;
   readonly onRefused: OnRefused;
   readonly speaking?: SpeakingParts | undefined;
+  /** Who speaks in this partition, in place of what `speaking` says. */
+  readonly speakers?: Speakers;
   readonly onRefusedRate: () => void;
   /** Hears of each record of which something was refused. */
   readonly onRefusedRecord: (record: BusRecord, reason: Refused) => void;
@@ -118,6 +121,7 @@ export class PartitionOwner {
       sequences: options.fault === "no_deduplication" ? NO_SEQUENCES : this.#sequences,
       dropped: this.#dropped,
       onRefused: options.onRefused,
+      ...(options.speakers === undefined ? {} : { speakers: options.speakers }),
     });
   }
 

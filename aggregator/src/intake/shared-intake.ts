@@ -21,6 +21,7 @@ import { LogPublisher } from "./log-publisher.ts";
 import { LogReader } from "./log-reader.ts";
 import { PartitionOwner, type TestFault } from "./partition-owner.ts";
 import { PartitionStates } from "./partition-states.ts";
+import type { RecordProofs } from "./record-proofs.ts";
 import { RecordTraces } from "./record-traces.ts";
 
 /** What a shared intake works with. */
@@ -45,6 +46,8 @@ export interface SharedIntakeOptions {
   /** How long an orderly hand-over may take. */
   readonly handOverMs: number;
   readonly fault: TestFault | null;
+  /** Proofs of who wrote what. @default nobody asks, and everything is believed */
+  readonly proofs?: RecordProofs | undefined;
 }
 
 /** All replicas are members of it: each partition has one owner. */
@@ -56,7 +59,6 @@ const CLAIM_ATTEMPTS = 4;
 const MIN_PENDING_BYTES = 1024 * 1024;
 /** Series per partition beyond an equal share, because nodes aren't spread equally. */
 const SHARE_FACTOR = 4;
-const COUNTER_TOPICS: ReadonlySet<string> = new Set([TOPICS.usage, TOPICS.traffic]);
 
 /**
  * Input partitions -> deltas -> the log -> the windows of every replica. What decides is the order of the log: see design 3.
@@ -74,6 +76,7 @@ export class SharedIntake implements Intake {
   readonly #owners = new Map<string, PartitionOwner>();
   readonly #flushing: Periodic;
   readonly #stopping = new AbortController();
+  readonly #inputTopics: readonly string[];
   #starting: Promise<void> | null = null;
   #hasReadLog = false;
   #claims = 0;
@@ -84,7 +87,9 @@ export class SharedIntake implements Intake {
 
   constructor(options: SharedIntakeOptions) {
     this.#options = options;
-    const { bus, clock, random, logger, epoch, tables, metrics, ingest } = options;
+    const { bus, clock, random, logger, epoch, tables, metrics, ingest, proofs } = options;
+    this.#inputTopics = [...Object.values(TOPICS), ...(proofs?.foreignTopics ?? [])];
+    const isOwn = (record: BusRecord): boolean => proofs?.isOwn(record) ?? true;
     this.#states = new PartitionStates(tables, {
       ...ingest,
       isChecking: options.fault !== "no_deduplication",
@@ -94,6 +99,7 @@ export class SharedIntake implements Intake {
     this.#bandwidths = new BandwidthLog({
       ...options,
       group: `${GROUP}-graph-${epoch}`,
+      isOwn,
       owns: (partition) => this.#owners.has(nameOf({ topic: TOPICS.probe, partition })),
     });
     this.#log = new LogReader({
@@ -103,6 +109,7 @@ export class SharedIntake implements Intake {
       logger,
       topic: STATE_TOPICS.pane,
       group: `${GROUP}-log-${epoch}`,
+      isOwn,
       onRecord: (record) => this.#takeLogRecord(record),
       onLag: (partition, records) =>
         metrics.lag.set({ topic: STATE_TOPICS.pane, partition: String(partition) }, records),
@@ -110,6 +117,7 @@ export class SharedIntake implements Intake {
     this.#membership = new GroupMembership({
       ...options,
       group: GROUP,
+      topics: this.#inputTopics,
       handlers: {
         onBatch: (batch) => this.#take(batch),
         onAssigned: (partitions) => this.#assigned(partitions),
@@ -155,6 +163,8 @@ export class SharedIntake implements Intake {
   }
 
   pending(): string[] {
+    const unproven = this.#options.proofs?.pending() ?? [];
+    if (unproven.length > 0) return unproven;
     if (!this.#hasReadLog) return ["reading the log of what other replicas have counted"];
     return this.#membership.isJoined ? [] : ["joining the consumer group"];
   }
@@ -176,6 +186,8 @@ export class SharedIntake implements Intake {
   async #begin(): Promise<void> {
     const { signal } = this.#stopping;
     try {
+      // Refusing what can't be judged yet would lose it.
+      await this.#options.proofs?.known(signal);
       await Promise.all([this.#log.readToEnd(signal), this.#bandwidths.readToEnd(signal)]);
       this.#hasReadLog = true;
       this.#flushing.start();
@@ -242,7 +254,7 @@ export class SharedIntake implements Intake {
   }
 
   #createOwner(partition: TopicPartition, partitionCount: number): PartitionOwner {
-    const { epoch, tables, metrics, counterHorizonMs, maxPendingBytes, ingest } = this.#options;
+    const { epoch, tables, metrics, counterHorizonMs, maxPendingBytes, ingest, proofs } = this.#options;
     const name = nameOf(partition);
     const before = this.#owners.get(name);
     if (before !== undefined) this.#release(before);
@@ -252,13 +264,14 @@ export class SharedIntake implements Intake {
       partition: name,
       claim: `${epoch}-${++this.#claims}`,
       shape: tables.shape,
-      counterHorizonMs: COUNTER_TOPICS.has(partition.topic) ? counterHorizonMs : 0,
+      counterHorizonMs: partition.topic === TOPICS.probe ? 0 : counterHorizonMs,
+      ...(proofs === undefined ? {} : { speakers: proofs.speakersOf(partition) }),
       ingest: { ...ingest, maxSeries: Math.min(ingest.maxSeries, share) },
       counts: this.counts,
       accepted: this.#states.of(name).accepted,
       maxPendingBytes: Math.max(
         MIN_PENDING_BYTES,
-        maxPendingBytes / (partitionCount * Object.keys(TOPICS).length),
+        maxPendingBytes / (partitionCount * this.#inputTopics.length),
       ),
       onRefusedRate: () => this.#refusedRates++,
       onReplayed: () => metrics.replayed.inc(),

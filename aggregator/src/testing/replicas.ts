@@ -1,3 +1,4 @@
+import type { Publisher } from "@isochrone/bus";
 import { createMemoryBus, type MemoryBus } from "@isochrone/bus/memory";
 import { createRegistry, seededRandom, type Random } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
@@ -29,6 +30,8 @@ export class ReplicaSet {
   readonly bus: MemoryBus;
   readonly logger = new MemoryLogger();
   readonly random: Random;
+  /** What `publish` goes by. */
+  publisher: Publisher;
   readonly #options: Partial<SharedIntakeOptions>;
   #born = 0;
 
@@ -44,6 +47,7 @@ export class ReplicaSet {
       capacityBytes: 2 ** 31,
       redeliveryDelayMs: 100,
     });
+    this.publisher = this.bus;
   }
 
   /** A replica that has begun. */
@@ -79,7 +83,7 @@ export class ReplicaSet {
 
   /** Publishes as a collector does. */
   async publish(topic: string, { key, value, headers }: IncomingRecord): Promise<void> {
-    await this.bus.publish(topic, [{ key, value, headers }]);
+    await this.publisher.publish(topic, [{ key, value, headers }]);
   }
 
   /** Lets time pass in steps that are short against every interval. */

@@ -66,9 +66,15 @@ labels:
   | replace "__NETPERF_NAMESPACE__" (first $netperf)
   | replace "__NETPERF_NAME__" (last $netperf)
   | replace "__KEYS_SECRET__" (include "isochrone.keysSecret" .root)
+  | replace "__RECORD_KEYS_SECRET__" (include "isochrone.recordKeysSecret" .root)
   | replace "__CERTIFICATES_SECRET__" (include "isochrone.certificatesSecret" .root)
   | replace "__TRUST_CONFIG_MAP__" (include "isochrone.trustConfigMap" .root)
   | replace "__CANARY_NAMESPACE__" $values.scheduler.canaryNamespace -}}
+{{- end }}
+
+{{/* The Secret of the keys of records on Kafka, which the aggregator makes and nobody mounts. */}}
+{{- define "isochrone.recordKeysSecret" -}}
+{{ include "isochrone.name" . }}-record-keys
 {{- end }}
 
 {{/* The Secret of the probes' keys, which the aggregator makes. */}}

@@ -47,6 +47,11 @@
 {{- if eq (.Values.settings.probe.authentication | default "hmac") "hmac" }}true{{ end -}}
 {{- end }}
 
+{{/* "true" where records on Kafka are sealed: keys are given by what tokens prove. */}}
+{{- define "isochrone.recordKeys" -}}
+{{- if and .Values.kafka.enabled .Values.kafka.sealRecords (eq (include "isochrone.accessMode" .) "kubernetes") }}true{{ end -}}
+{{- end }}
+
 {{/* "true" where the collector runs on each node. */}}
 {{- define "isochrone.collectsOnNodes" -}}
 {{- if eq .Values.collector.mode "node" }}true{{ end -}}
@@ -78,6 +83,9 @@ kind: kafka
 brokers: {{ toYaml $kafka.brokers | nindent 2 }}
 client: {{ $kafka.client }}
 tls: {{ $kafka.tls.enabled }}
+{{- if include "isochrone.recordKeys" .root }}
+sealRecords: true
+{{- end }}
 {{- with $kafka.tls.caSecret }}
 caFile: /etc/isochrone/kafka/ca.crt
 {{- end }}

@@ -20,6 +20,13 @@ const load = (bus: Readonly<Record<string, unknown>> = {}): BusSettings =>
 
 const KAFKA = { kind: "kafka", brokers: ["127.0.0.1:1"], requestTimeoutMs: 200 };
 
+/** An aggregator that nobody can reach. */
+const recordKey = {
+  aggregatorUrl: "http://127.0.0.1:1",
+  speaker: { kind: "node", node: "node-a" },
+  fetch: async (): Promise<Response> => Promise.reject(new Error("connection refused")),
+} as const;
+
 describe("opening the bus", () => {
   it("gives the aggregator a bus inside its process where there is no Kafka", async () => {
     const { bus, service } = await openBus(load(), { ...surroundings(), memory: { partitions: 2 } });
@@ -43,7 +50,7 @@ describe("opening the bus", () => {
 
   it("gives probes and collectors a publisher that posts", async () => {
     const otlpHttp = { url: "http://127.0.0.1:1/v1/metrics" };
-    const { bus } = await openPublisher(load(), { ...surroundings(), otlpHttp });
+    const { bus } = await openPublisher(load(), { ...surroundings(), otlpHttp, recordKey });
     const record = { key: "node-a", value: new Uint8Array(1), headers: {} };
     await expect(bus.publish("t", [record])).rejects.toThrow(otlpHttp.url);
   });
@@ -58,12 +65,30 @@ describe("opening the bus", () => {
 
   it.each(["platformatic", "kafkajs"])("publishes by %s when the settings say Kafka", async (client) => {
     const otlpHttp = { url: "http://127.0.0.1:1/v1/metrics" };
-    const { bus, service } = await openPublisher(load({ ...KAFKA, client }), { ...surroundings(), otlpHttp });
+    const { bus, service } = await openPublisher(load({ ...KAFKA, client }), {
+      ...surroundings(),
+      otlpHttp,
+      recordKey,
+    });
     const abort = AbortSignal.timeout(500);
     const record = { key: "node-a", value: new Uint8Array(1), headers: {} };
     const refusal = await bus.publish("t", [record], { signal: abort }).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ name: "BusError" });
     expect((refusal as Error).message).not.toContain(otlpHttp.url);
+    await service.stop();
+  });
+
+  it("publishes nothing unsealed when records are to be sealed: it waits for the key", async () => {
+    const otlpHttp = { url: "http://127.0.0.1:1/v1/metrics" };
+    const sealing = load({ ...KAFKA, sealRecords: true });
+    const { bus, service } = await openPublisher(sealing, { ...surroundings(), otlpHttp, recordKey });
+    await service.start();
+    const record = { key: "node-a", value: new Uint8Array(1), headers: {} };
+    await expect(bus.publish("t", [record])).rejects.toMatchObject({
+      code: "unavailable",
+      retryable: true,
+      message: "the aggregator has not given the record key of node/node-a yet",
+    });
     await service.stop();
   });
 

@@ -1,9 +1,10 @@
 // What a service's main.ts opens, by the settings of the section `bus`. Adapters are imported when they are chosen, so that an image
 // loads one Kafka client at most, and none when it posts its records.
+import { type ProvenSpeaker } from "@isochrone/telemetry";
 import { readFileSync } from "node:fs";
 
 import { Secret, SettingsError } from "@isochrone/runtime";
-import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+import type { Clock, Fetch, Logger, Random, Service } from "@isochrone/runtime";
 import { Gauge, type Registry } from "prom-client";
 
 import type { KafkaBusOptions, KafkaSasl, KafkaTls } from "./adapters/kafka/index.ts";
@@ -28,6 +29,12 @@ export interface BusSurroundings {
 export interface PublisherSurroundings extends BusSurroundings {
   /** Where records are posted without Kafka: its url is `/v1/metrics` of the aggregator. */
   readonly otlpHttp: OtlpHttpPublisherOptions;
+  /** Whose key seals the records on Kafka, and whom to ask for it. */
+  readonly recordKey: {
+    readonly aggregatorUrl: string;
+    readonly speaker: ProvenSpeaker;
+    readonly fetch: Fetch;
+  };
 }
 
 export interface AggregatorBusSurroundings extends BusSurroundings {
@@ -35,6 +42,8 @@ export interface AggregatorBusSurroundings extends BusSurroundings {
   readonly memory: Omit<MemoryBusOptions, "clock" | "logger">;
   /** Of the aggregator: what its topics must keep for one that starts, whatever `bus.paneRetentionMs` says. */
   readonly windowMs?: number;
+  /** Topics that others than our own publishers write to. @default none */
+  readonly foreignTopics?: readonly string[];
 }
 
 /** `service` closes it; of all that use the bus it comes first in the order of starting, and so is closed last. */
@@ -56,10 +65,28 @@ export async function openPublisher(
   if (settings.kind === "kafka") {
     const { createKafkaBus } = await import("./adapters/kafka/index.ts");
     const bus = createKafkaBus(kafkaOptions(settings, surroundings));
-    return { bus, service: closing(() => bus.close()) };
+    return settings.sealRecords ? sealing(bus, surroundings) : { bus, service: closing(() => bus.close()) };
   }
   const { OtlpHttpPublisher } = await import("./adapters/otlp-http/publisher.ts");
   return { bus: new OtlpHttpPublisher(surroundings.otlpHttp), service: closing(async () => undefined) };
+}
+
+async function sealing(
+  bus: Bus,
+  { recordKey, clock, random, logger }: PublisherSurroundings,
+): Promise<Opened<Publisher>> {
+  const { RecordKeyClient, sealedPublisher } = await import("./seal/index.ts");
+  const keys = new RecordKeyClient({ ...recordKey, clock, random, logger });
+  return {
+    bus: sealedPublisher(bus, () => keys.current()),
+    service: {
+      start: () => keys.start(),
+      async stop(): Promise<void> {
+        await keys.stop();
+        await bus.close();
+      },
+    },
+  };
 }
 
 /** The aggregator's bus. With Kafka its service also looks after the topics, and start waits for the first look, but not for long. */
@@ -105,12 +132,12 @@ async function openKafka(
     import("./adapters/kafka/topics-keeper.ts"),
     import("./adapters/kafka/topics.ts"),
   ]);
-  const { clock, logger, registry, windowMs = 0 } = surroundings;
+  const { clock, logger, registry, windowMs = 0, foreignTopics = [] } = surroundings;
   const options = kafkaOptions(settings, surroundings);
   const bus = createKafkaBus(options);
   const admin = await connectKafka(options);
   const paneRetentionMs = Math.max(settings.paneRetentionMs, WINDOWS_KEPT * windowMs);
-  const specs = topicSpecs({ ...settings, paneRetentionMs });
+  const specs = topicSpecs({ ...settings, paneRetentionMs, foreignTopics });
   const { createTopics: create } = settings;
   const onChecked = deviationsMetric(registry);
   const keeper = new TopicKeeper({ admin, specs, create, clock, logger, onChecked });

@@ -45,6 +45,10 @@ describe("settings of the bus", () => {
 
   it.each([
     [{ kind: "kafka" }, "bus.brokers must name at least one broker when bus.kind is kafka, got none"],
+    [
+      { kind: "otlp-http", sealRecords: true },
+      "bus.sealRecords must not be true unless bus.kind is kafka, got otlp-http",
+    ],
     [{ kind: "rabbit" }, "must be one of otlp-http, kafka, got rabbit"],
     [
       { ...KAFKA, brokers: ["kafka"] },

@@ -88,6 +88,11 @@ const table = {
     description:
       "How long Kafka keeps what aggregators tell each other, which one that starts reads from the beginning; never less than three times aggregator.windowMs.",
   }),
+  sealRecords: flag({
+    default: false,
+    description:
+      "With Kafka, probes and collectors seal each record by a key that they get from the aggregator, so that nobody else can write in their name. The aggregator needs aggregator.recordKeysSecret for it.",
+  }),
   requestTimeoutMs: duration({
     default: 10_000,
     min: 100,
@@ -106,6 +111,7 @@ type Values = {
   readonly saslMechanism: string | null;
   readonly saslUsername: string | null;
   readonly saslPasswordFile: string | null;
+  readonly sealRecords: boolean;
 };
 
 /** How a service is connected with the others. */
@@ -116,6 +122,10 @@ export const busSettings: Section<"bus", typeof table> = section("bus", table, {
     ({ kind, brokers }) =>
       kind === "kafka" && brokers.length === 0
         ? "bus.brokers must name at least one broker when bus.kind is kafka, got none"
+        : null,
+    ({ kind, sealRecords }) =>
+      kind !== "kafka" && sealRecords
+        ? `bus.sealRecords must not be true unless bus.kind is kafka, got ${kind}`
         : null,
     ({ brokers }) => portMistake(brokers),
     ({ certFile, keyFile }) => pairMistake("bus.certFile", certFile, "bus.keyFile", keyFile),

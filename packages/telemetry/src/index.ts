@@ -8,6 +8,8 @@ export type { OtlpErrorCode } from "./errors.ts";
 export { DOMAIN_MAX, DOMAIN_MIN } from "./exponential-index.ts";
 export { decodeHeaders, encodeHeaders } from "./headers.ts";
 export type { RecordIdentity } from "./headers.ts";
+export { parseSpeaker, speakerText } from "./speaker.ts";
+export type { ProvenSpeaker } from "./speaker.ts";
 export {
   BANDWIDTH_RESULTS,
   HEADERS,

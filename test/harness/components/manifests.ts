@@ -20,6 +20,7 @@ export const MANIFEST_VALUES = {
   NETPERF_NAMESPACE: "default",
   NETPERF_NAME: "netperf-metrics",
   KEYS_SECRET: "isochrone-probe-keys",
+  RECORD_KEYS_SECRET: "isochrone-record-keys",
   CERTIFICATES_SECRET: "isochrone-aggregator-certificates",
   TRUST_CONFIG_MAP: "isochrone-aggregator-ca",
   CANARY_NAMESPACE: "isochrone-canary",

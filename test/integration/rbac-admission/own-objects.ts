@@ -24,6 +24,14 @@ export function describeOwnObjects(ground: AdmissionGround): void {
           object("isochrone-probe-keys", { type: "Opaque" }),
         ),
       ).toBe("ok");
+      expect(
+        await ground.verdict(
+          "aggregator",
+          "POST",
+          secrets,
+          object("isochrone-record-keys", { type: "Opaque" }),
+        ),
+      ).toBe("ok");
       expect(await ground.verdict("aggregator", "POST", configMaps, object("netperf-metrics"))).toBe("ok");
       expect(await ground.verdict("aggregator", "POST", leases, object("isochrone-aggregator"))).toBe("ok");
       expect(await ground.verdict("aggregator", "POST", leases, object("isochrone-aggregator-0"))).toBe("ok");

@@ -66,6 +66,7 @@ const RUNS: readonly Run[] = [
       AGGREGATOR_REPLICA_NAME: "aggregator-0",
       AGGREGATOR_REPLICA_NAMESPACE: "isochrone",
       AGGREGATOR_HMAC_KEYS_SECRET: "isochrone/keys",
+      AGGREGATOR_RECORD_KEYS_SECRET: "isochrone/record-keys",
       AGGREGATOR_TLS_CERT_FILE: "tls.crt",
       AGGREGATOR_TLS_KEY_FILE: "tls.key",
       AGGREGATOR_TLS_CLIENT_CA_FILE: "ca.crt",

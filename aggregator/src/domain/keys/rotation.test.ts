@@ -54,6 +54,14 @@ describe("KeyRotation", () => {
     });
   });
 
+  test("a key that nobody confirms settles first: readers must have it before it signs", () => {
+    const rotation = new KeyRotation({ ...RULE, settleMs: 30_000 });
+    const keys = ring(1, 1, 2);
+    expect(rotation.next(keys, [], at(0))).toEqual({ kind: "wait", awaited: [] });
+    expect(rotation.next(keys, [], at(29_999)).kind).toBe("wait");
+    expect(rotation.next(keys, [], at(30_000))).toEqual({ kind: "sign", keyId: 2, unconfirmed: [] });
+  });
+
   test("the old key goes when all sign with the new one for as long as a packet may be under way", () => {
     const rotation = new KeyRotation(RULE);
     const keys = ring(2, 1, 2);

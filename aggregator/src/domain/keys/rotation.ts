@@ -30,6 +30,8 @@ export interface RotationRule {
   readonly confirmMs: number;
   /** How long the old key is kept after all sign with the new one: what is under way must still be verified. */
   readonly graceMs: number;
+  /** Least time that a new key only verifies, whoever confirms: for readers that don't report. @default 0 */
+  readonly settleMs?: number;
 }
 
 /** Both clocks: ages of keys outlive the process, waiting must not be cut short by a clock that is put right. */
@@ -89,7 +91,9 @@ export class KeyRotation {
 
   #switchTo(keyId: number, probes: readonly AwaitedProbe[], { monotonicMs }: RotationTime): RotationStep {
     const awaited = nodesWithout(probes, ({ heldKeyIds }) => heldKeyIds.includes(keyId));
-    return awaited.length === 0 || this.#waitedMs(monotonicMs) >= this.#rule.confirmMs
+    const { confirmMs, settleMs = 0 } = this.#rule;
+    const waitedMs = this.#waitedMs(monotonicMs);
+    return waitedMs >= settleMs && (awaited.length === 0 || waitedMs >= confirmMs)
       ? { kind: "sign", keyId, unconfirmed: awaited }
       : { kind: "wait", awaited };
   }

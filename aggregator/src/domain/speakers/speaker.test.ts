@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { maySendAs, parseSpeaker, scopedSource, speakerText, type Speaker } from "./speaker.ts";
+import { parseSpeaker, speakerText } from "@isochrone/telemetry";
+import { maySendAs, scopedSource, type Speaker } from "./speaker.ts";
 
 const N1: Speaker = { kind: "node", node: "n1.example" };
 

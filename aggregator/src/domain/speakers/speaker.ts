@@ -1,42 +1,23 @@
-import { HEADERS } from "@isochrone/telemetry";
+import { HEADERS, parseSpeaker, speakerText, type ProvenSpeaker } from "@isochrone/telemetry";
+
+export { speakerText, type ProvenSpeaker };
 
 /**
  * Who a record comes from, as somebody has proven. `node`: a probe or collector, which speaks for its own node only. `service`: a publisher
  * that an operator's policy names. `open`: nothing is proven, because nobody asks (loopback, access.mode none).
  */
-export type Speaker =
-  | { readonly kind: "open" }
-  | { readonly kind: "node"; readonly node: string }
-  | { readonly kind: "service"; readonly name: string };
-
-/** A speaker that has proven who it is. */
-export type ProvenSpeaker = Exclude<Speaker, { readonly kind: "open" }>;
+export type Speaker = { readonly kind: "open" } | ProvenSpeaker;
 
 /** What of a record says who it comes from. */
 export interface SpokenRecord {
+  readonly key: string;
+  readonly value: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Tells who a record comes from. "refused": it claims what it does not prove. */
 export interface Speakers {
   speakerOf(record: SpokenRecord): Speaker | "refused";
-}
-
-const NODE = /^node\/([a-z0-9.-]{1,253})$/;
-/** No `|`, which separates a service's name from what it calls its sources. */
-const SERVICE = /^service\/([A-Za-z0-9:._@-]{1,253})$/;
-
-/** The value of the header {@link HEADERS.speaker}. */
-export function speakerText(speaker: ProvenSpeaker): string {
-  return speaker.kind === "node" ? `node/${speaker.node}` : `service/${speaker.name}`;
-}
-
-/** Null: the text names no speaker. */
-export function parseSpeaker(text: string | undefined): ProvenSpeaker | null {
-  const node = NODE.exec(text ?? "")?.[1];
-  if (node !== undefined) return { kind: "node", node };
-  const name = SERVICE.exec(text ?? "")?.[1];
-  return name === undefined ? null : { kind: "service", name };
 }
 
 const OPEN: Speaker = { kind: "open" };

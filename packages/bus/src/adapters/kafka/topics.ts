@@ -36,6 +36,8 @@ export interface TopicChoices {
   readonly inputRetentionMs?: number;
   /** Of panes: a multiple of the aggregators' window. @default 15 min */
   readonly paneRetentionMs?: number;
+  /** Topics of other writers, kept like those of our own. @default none */
+  readonly foreignTopics?: readonly string[];
 }
 
 const MIB = 1024 * 1024;
@@ -51,6 +53,7 @@ const DEFAULTS = {
   replicationFactor: 3,
   inputRetentionMs: HOUR_MS,
   paneRetentionMs: 15 * MINUTE_MS,
+  foreignTopics: [],
 };
 
 /** All topics of Isochrone, in the order of their making. */
@@ -64,7 +67,9 @@ export function topicSpecs(choices: TopicChoices = {}): TopicSpec[] {
     settings: [...commonSettings(replicationFactor), ...own],
   });
   return [
-    ...Object.values(TOPICS).map((topic) => spec(topic, inputSettings(chosen.inputRetentionMs))),
+    ...[...Object.values(TOPICS), ...chosen.foreignTopics].map((topic) =>
+      spec(topic, inputSettings(chosen.inputRetentionMs)),
+    ),
     spec(STATE_TOPICS.pane, paneSettings(chosen.paneRetentionMs)),
     spec(STATE_TOPICS.graph, graphSettings()),
     spec(STATE_TOPICS.deadLetter, deadLetterSettings()),

@@ -1,0 +1,107 @@
+import type { Bus } from "@isochrone/bus";
+import { sealedBus } from "@isochrone/bus/seal";
+import type { ClusterStore } from "@isochrone/kubernetes";
+import type { Clock, Logger, Service } from "@isochrone/runtime";
+import type { Registry } from "prom-client";
+import { SecretKeyStore } from "../adapters/keys/secret-key-store.ts";
+import { OPEN_SPEAKERS } from "../domain/speakers/speaker.ts";
+import type { RecordProofs } from "../intake/record-proofs.ts";
+import type { KeyStore, Leadership } from "../ports.ts";
+import type { AggregatorConfig } from "../settings.ts";
+import { createUnprovenCounter, registerRecordKeys } from "./metrics.ts";
+import { RecordKeys } from "./record-keys.ts";
+import { RecordSeals } from "./record-seals.ts";
+import { foreignTopicsOf } from "./settings.ts";
+
+/** What proofs of records are made with. */
+export interface RecordProofsOptions {
+  readonly config: AggregatorConfig;
+  /** Lets only the leader write. */
+  readonly store: ClusterStore;
+  readonly leadership: Leadership;
+  readonly bus: Bus;
+  /** Others write to the bus, too. */
+  readonly isShared: boolean;
+  /** Instead of the Secret that the settings name. */
+  readonly keyStore: KeyStore | undefined;
+  readonly randomBytes: (count: number) => Uint8Array;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly registry: Registry;
+}
+
+/** Who has proven what, as the parts of an aggregator need it. */
+export interface ProvenBus {
+  /** What is published here carries a seal, where there are keys. */
+  readonly bus: Bus;
+  /** Undefined: others can't write to the bus. */
+  readonly proofs: RecordProofs | undefined;
+  /** Null: records aren't sealed. */
+  readonly keys: RecordKeys | null;
+  readonly service: Service;
+}
+
+const NOTHING_TO_DO: Service = { start: async () => undefined, stop: async () => undefined };
+
+/** The bus with what proves who wrote its records. */
+export function createRecordProofs(options: RecordProofsOptions): ProvenBus {
+  const { bus, isShared, logger, registry } = options;
+  const keys = createKeys(options);
+  if (keys !== null) registerRecordKeys(registry, keys);
+  if (!isShared) return { bus, proofs: undefined, keys, service: keys ?? NOTHING_TO_DO };
+  const foreignTopics = foreignTopicsOf(options.config);
+  const topics = { foreignTopics: [...foreignTopics.keys()] };
+  if (keys === null) {
+    logger.warn(
+      "whoever may write to the bus is believed, in whatever name: set aggregator.recordKeysSecret and bus.sealRecords",
+    );
+    return { bus, proofs: { ...BELIEVED, ...topics }, keys, service: NOTHING_TO_DO };
+  }
+  const seals = new RecordSeals({
+    keys,
+    foreignTopics,
+    logger,
+    unproven: createUnprovenCounter(registry),
+  });
+  return {
+    bus: sealedBus(bus, keys.sealingKey),
+    proofs: {
+      ...topics,
+      known: (signal) => keys.known(signal),
+      pending: () => keys.pending(),
+      speakersOf: (place) => seals.speakersOf(place),
+      isOwn: (record) => seals.isOwn(record),
+    },
+    keys,
+    service: keys,
+  };
+}
+
+const BELIEVED: Omit<RecordProofs, "foreignTopics"> = {
+  known: async () => undefined,
+  pending: () => [],
+  speakersOf: () => OPEN_SPEAKERS,
+  isOwn: () => true,
+};
+
+function createKeys(options: RecordProofsOptions): RecordKeys | null {
+  const { config, store, leadership, clock, logger, randomBytes } = options;
+  const kept = options.keyStore ?? secretOf(config.recordKeysSecret, store);
+  if (kept === null) return null;
+  return new RecordKeys({
+    store: kept,
+    leadership,
+    clock,
+    logger,
+    randomBytes,
+    rotationMs: config.recordKeyRotationMs,
+    overlapMs: config.recordKeyOverlapMs,
+    checkMs: config.keyCheckMs,
+  });
+}
+
+function secretOf(setting: string | null, store: ClusterStore): KeyStore | null {
+  if (setting === null) return null;
+  const [namespace = "", name = ""] = setting.split("/");
+  return new SecretKeyStore(store, namespace, name);
+}

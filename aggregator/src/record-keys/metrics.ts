@@ -1,0 +1,35 @@
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { RecordKeys } from "./record-keys.ts";
+
+/** Records that nobody has proven. */
+export function createUnprovenCounter(registry: Registry): Counter<"topic" | "fault"> {
+  return new Counter({
+    name: "isochrone_aggregator_unproven_records_total",
+    help: "Records on Kafka that were refused because nothing proves who wrote them: unsealed, malformed, unknown_key, forged, or wrong_speaker (the topic is somebody else's).",
+    labelNames: ["topic", "fault"],
+    registers: [registry],
+  });
+}
+
+/** What the keys of records are asked for when the metrics are read. */
+export function registerRecordKeys(registry: Registry, keys: RecordKeys): void {
+  const registers = [registry];
+  const known: Gauge = new Gauge({
+    name: "isochrone_aggregator_record_keys",
+    help: "Keys by which records on Kafka are verified; 2 while one is being replaced. At 0 nothing is read of Kafka.",
+    registers,
+    collect: () => known.set(keys.count),
+  });
+  const failures: Counter<"reason"> = new Counter({
+    name: "isochrone_aggregator_record_key_store_failures_total",
+    help: "Reads and writes of the Secret of the keys of records that failed, and writes that somebody else was ahead of.",
+    labelNames: ["reason"],
+    registers,
+    collect(): void {
+      failures.reset();
+      failures.inc({ reason: "read" }, keys.counts.readFailures);
+      failures.inc({ reason: "write" }, keys.counts.writeFailures);
+      failures.inc({ reason: "conflict" }, keys.counts.conflicts);
+    },
+  });
+}

@@ -1,0 +1,202 @@
+// What it costs a replica that records are proven: the same records through two intakes in turn, one of which verifies and seals.
+import {
+  RecordKeys,
+  RecordSeals,
+  SharedIntake,
+  Tables,
+  createSharedMetrics,
+  createUnprovenCounter,
+  MemoryKeyStore,
+} from "@isochrone/aggregator";
+import type { OutgoingRecord } from "@isochrone/bus";
+import { sealedBus, sealedPublisher, SPEAKER_HEADER } from "@isochrone/bus/seal";
+import { createRegistry, seededRandom } from "@isochrone/runtime";
+import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
+import { encodeHeaders } from "@isochrone/telemetry";
+import { pinToOneCore } from "../one-core.ts";
+import { mixRound, POINTS_PER_NODE } from "../telemetry/mix.ts";
+import type { BenchResult } from "../types.ts";
+import { BenchBus } from "./shared-bus.ts";
+
+const NODES = 1_000;
+const START_MS = Date.UTC(2026, 0, 1);
+const ROUND_MS = 10_000;
+const SLICES = 5;
+const WARM_ROUNDS = 6;
+const ROUNDS = 9;
+const MAX_LOSS_PERCENT = 5;
+const SHAPE = { windowMs: 300_000, paneMs: 10_000, panes: 30, fastPanes: 3 };
+const LIMITS = { maxLinks: 500_000, maxChannels: 200_000, maxPods: 500_000 };
+const INGEST = { maxFutureMs: 10_000, maxSeries: 1_000_000, maxSources: 16_384, maxSeriesPerSource: 50_000 };
+
+interface Contender {
+  readonly bus: BenchBus;
+  readonly clock: ManualClock;
+  readonly intake: SharedIntake;
+  readonly cpuMs: number[];
+}
+
+interface Addressed {
+  readonly topic: string;
+  readonly record: OutgoingRecord;
+}
+
+function slicesOf(round: number, nowMs: number): Addressed[][] {
+  const slices: Addressed[][] = Array.from({ length: SLICES }, () => []);
+  let i = 0;
+  for (const { topic, key, value } of mixRound(round, {
+    nodes: NODES,
+    startMs: START_MS,
+    roundMs: ROUND_MS,
+  })) {
+    const source = `${topic}/${key}`;
+    const headers = encodeHeaders({ source, epoch: "bench", sequence: round, sentAtMs: nowMs });
+    const record = { key, value, headers: { ...headers, [SPEAKER_HEADER]: `node/${key}` } };
+    slices[Math.floor((i++ * SLICES) / (3 * NODES))]!.push({ topic, record });
+  }
+  return slices;
+}
+
+async function recordKeys(): Promise<RecordKeys> {
+  const keys = new RecordKeys({
+    store: new MemoryKeyStore(),
+    leadership: { isLeader: () => true },
+    clock: new ManualClock(),
+    logger: new MemoryLogger(),
+    randomBytes: (count) => Buffer.alloc(count, 1),
+    rotationMs: 0,
+    overlapMs: 60_000,
+    checkMs: 60_000,
+  });
+  await keys.start();
+  return keys;
+}
+
+async function start(keys: RecordKeys | null): Promise<Contender> {
+  const clock = new ManualClock(START_MS + ROUND_MS);
+  const bus = new BenchBus(clock.now());
+  const logger = new MemoryLogger();
+  const registry = createRegistry();
+  const seals =
+    keys === null
+      ? null
+      : new RecordSeals({
+          keys,
+          foreignTopics: new Map(),
+          logger,
+          unproven: createUnprovenCounter(registry),
+        });
+  const intake: SharedIntake = new SharedIntake({
+    bus: keys === null ? bus : sealedBus(bus, keys.sealingKey),
+    clock,
+    random: seededRandom(1),
+    logger,
+    tables: new Tables(SHAPE, LIMITS),
+    limits: LIMITS,
+    capacityPaneMs: 3_600_000,
+    ingest: INGEST,
+    epoch: "bench",
+    onRefused: (source, reason, detail) => {
+      throw new Error(`${source} was refused: ${reason} ${detail}`);
+    },
+    metrics: createSharedMetrics(registry, () => intake),
+    flushIntervalMs: ROUND_MS / SLICES,
+    counterHorizonMs: 60_000,
+    maxPendingBytes: 256 * 1024 * 1024,
+    handOverMs: 1000,
+    fault: null,
+    ...(seals === null || keys === null
+      ? {}
+      : {
+          proofs: {
+            known: async () => undefined,
+            pending: () => keys.pending(),
+            foreignTopics: [],
+            speakersOf: (place) => seals.speakersOf(place),
+            isOwn: (record) => seals.isOwn(record),
+          },
+        }),
+  });
+  await intake.start();
+  for (let turn = 0; turn < 20; turn++) await clock.advance(0);
+  return { bus, clock, intake, cpuMs: [] };
+}
+
+/** Gives the time of the intake; what publishers do is not in it. */
+async function take({ bus, clock }: Contender, round: number, keys: RecordKeys | null): Promise<number> {
+  let cpuMs = 0;
+  for (const slice of slicesOf(round, clock.now())) {
+    const records = await sealedSlice(slice, keys);
+    const before = process.cpuUsage();
+    for (const [topic, ofTopic] of Map.groupBy(records, (addressed) => addressed.topic))
+      await bus.publish(
+        topic,
+        ofTopic.map(({ record }) => record),
+      );
+    await clock.advance(ROUND_MS / SLICES);
+    await clock.advance(0);
+    const { user, system } = process.cpuUsage(before);
+    cpuMs += (user + system) / 1000;
+    bus.setTime(clock.now());
+  }
+  return cpuMs;
+}
+
+async function sealedSlice(
+  slice: readonly Addressed[],
+  keys: RecordKeys | null,
+): Promise<readonly Addressed[]> {
+  if (keys === null) return slice;
+  const sealed: Addressed[] = [];
+  const publisher = sealedPublisher(
+    {
+      publish: async (topic, records) => void sealed.push(...records.map((record) => ({ topic, record }))),
+      partitionCount: () => new BenchBus(0).partitionCount(),
+    },
+    keys.sealingKey,
+  );
+  for (const { topic, record } of slice) await publisher.publish(topic, [record]);
+  return sealed;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+}
+
+/** Both intakes take each round, in turn first. */
+export async function run(): Promise<BenchResult[]> {
+  const core = pinToOneCore();
+  const keys = await recordKeys();
+  const plain = await start(null);
+  const proven = await start(keys);
+  const ratios: number[] = [];
+  for (let round = 1; round <= WARM_ROUNDS + ROUNDS; round++) {
+    const order = round % 2 === 0 ? [plain, proven] : [proven, plain];
+    const spent = new Map<Contender, number>();
+    for (const each of order) spent.set(each, await take(each, round, each === proven ? keys : null));
+    if (round <= WARM_ROUNDS) continue;
+    for (const [each, ms] of spent) each.cpuMs.push(ms);
+    ratios.push(spent.get(proven)! / spent.get(plain)!);
+  }
+  const points = NODES * POINTS_PER_NODE;
+  for (const { intake } of [plain, proven])
+    if (intake.counts.points !== points * (WARM_ROUNDS + ROUNDS))
+      throw new Error(`expected ${points * (WARM_ROUNDS + ROUNDS)} points, got ${intake.counts.points}`);
+  const lossPercent = 100 * (1 - 1 / median(ratios));
+  const perSecond = ({ cpuMs }: Contender): number => Math.round((points * 1_000) / median(cpuMs));
+  return [
+    {
+      name: `aggregator, shared: points/s lost by proving records, ${core}`,
+      value: Number(lossPercent.toFixed(2)),
+      unit: "%",
+      target: `<= ${MAX_LOSS_PERCENT}`,
+      met: lossPercent <= MAX_LOSS_PERCENT,
+    },
+    { name: "aggregator, shared: intake of proven records", value: perSecond(proven), unit: "points/CPU s" },
+    {
+      name: "aggregator, shared: intake of the same unproven",
+      value: perSecond(plain),
+      unit: "points/CPU s",
+    },
+  ];
+}
