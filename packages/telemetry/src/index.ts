@@ -27,7 +27,7 @@ export { AttributeBytes, attributeKey } from "./otlp/attribute-bytes.ts";
 export type { AttributeKey } from "./otlp/attribute-bytes.ts";
 export { equalBytes, hashBytes } from "./otlp/byte-hash.ts";
 export { MetricsDecoder } from "./otlp/decode.ts";
-export type { MetricsDecoderOptions } from "./otlp/decode.ts";
+export type { MetricsDecoderOptions } from "./otlp/decode-options.ts";
 export type { DecodeScope } from "./otlp/series-cache.ts";
 export { encodeAttributes, encodeMetrics } from "./otlp/encode.ts";
 export type { EncodedAttributes } from "./otlp/encode.ts";

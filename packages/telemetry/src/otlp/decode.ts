@@ -1,5 +1,7 @@
 import { OtlpError } from "../errors.ts";
 import type { KeyRange } from "./byte-table.ts";
+import { DECODER_DEFAULTS } from "./decode-options.ts";
+import type { DecoderDefaults, MetricsDecoderOptions } from "./decode-options.ts";
 import { DATA_KINDS, findParts, MAX_PIECES, readDataHead } from "./metric-parts.ts";
 import type { MetricParts } from "./metric-parts.ts";
 import type { MetricKind, MetricsVisitor, Refusal, Series, Temporality } from "./model.ts";
@@ -10,53 +12,6 @@ import { Scratch } from "./scratch.ts";
 import { SeriesCache } from "./series-cache.ts";
 import type { DecodeScope, MetricHead, SoughtHead, SoughtResource } from "./series-cache.ts";
 import { sumRangeOf, valueRangeOf } from "../value-ranges.ts";
-
-/** Bounds of a MetricsDecoder. */
-export interface MetricsDecoderOptions {
-  /** Series that are remembered; beyond it the least recently used goes. @default 1000000 */
-  readonly maxSeries?: number;
-  /**
-   * Bytes of the attributes of all series, with the resources that they have; beyond it the least recently used series go.
-   * @default 256 for each of maxSeries
-   */
-  readonly maxSeriesBytes?: number;
-  /** Resources that are remembered. One that has series stays: points of further ones are left out. @default 65536 */
-  readonly maxResources?: number;
-  /** A longer record is refused as a whole. @default 16777216 */
-  readonly maxRecordBytes?: number;
-  /** A point with more attributes is left out. @default 128 */
-  readonly maxAttributes?: number;
-  /** A point with a longer attribute, its name included, is left out. @default 4096 */
-  readonly maxAttributeBytes?: number;
-  /** A point with more bytes of attributes is left out. @default 8192 */
-  readonly maxPointAttributeBytes?: number;
-  /** The points of a longer resource are left out. @default 16384 */
-  readonly maxResourceBytes?: number;
-  /** The points of a metric whose name and unit are longer are left out. @default 1024 */
-  readonly maxNameBytes?: number;
-  /** A histogram point with more buckets is left out. @default 4096 */
-  readonly maxBuckets?: number;
-  /** Points are sums over many others: of their ranges only the lower ends are checked. @default false */
-  readonly readsSums?: boolean;
-  /** 32-bit secret of the hash tables, against senders who choose colliding labels. @default 0 */
-  readonly hashSeed?: number;
-}
-
-type Defaults = Omit<Required<MetricsDecoderOptions>, "maxSeriesBytes">;
-
-const DEFAULTS: Defaults = {
-  maxSeries: 1_000_000,
-  maxResources: 65_536,
-  maxRecordBytes: 16 * 1_024 * 1_024,
-  maxAttributes: 128,
-  maxAttributeBytes: 4_096,
-  maxPointAttributeBytes: 8_192,
-  maxResourceBytes: 16_384,
-  maxNameBytes: 1_024,
-  maxBuckets: 4_096,
-  readsSums: false,
-  hashSeed: 0,
-};
 
 const MAX_HEADS = 16_384;
 /** What a series' attributes take on average at most. */
@@ -78,7 +33,7 @@ const RESOURCE_METRICS_FIELDS = 0b1110;
  * attributes, and no string of it is decoded again. Not reentrant: a visitor must not call `decode` of the same decoder.
  */
 export class MetricsDecoder {
-  readonly #options: Defaults;
+  readonly #options: DecoderDefaults;
   readonly #cache: SeriesCache;
   readonly #reader = new WireReader();
   readonly #scratch = new Scratch();
@@ -92,7 +47,7 @@ export class MetricsDecoder {
 
   /** @param onSeriesGone told of each series that is evicted or forgotten, so that what its `state` holds can be given back */
   constructor(options: MetricsDecoderOptions = {}, onSeriesGone?: (series: Series) => void) {
-    this.#options = { ...DEFAULTS, ...options };
+    this.#options = { ...DECODER_DEFAULTS, ...options };
     for (const [name, value] of Object.entries(this.#options)) {
       if (name === "hashSeed" || typeof value === "boolean") continue;
       if (!(Number.isSafeInteger(value) && value > 0)) {
@@ -272,12 +227,19 @@ export class MetricsDecoder {
     const point = this.#pointReader(head.kind);
     point.read(reader);
     const { attributes } = point;
-    let fault = this.#attributesFault(attributes) ?? point.fault(head.range, head.monotonic);
+    let fault =
+      attributes.count > this.#options.maxAttributes
+        ? "too_many_attributes"
+        : point.fault(head.range, head.monotonic);
+    if (fault === null && attributes.bytes > this.#options.maxAttributeBytes)
+      fault = this.#lengthFault(attributes, start, attributesField);
     if (fault === null) {
       const key = attributes.scattered
         ? this.#gatherAttributes(start, attributesField)
         : this.#keyAt(attributes.start, attributes.end);
-      const series = this.#cache.series(sought, resource, key, attributesField, this.#scope);
+      const cache = this.#cache;
+      const series =
+        cache.find(sought, resource, key) ?? cache.add(sought, resource, key, attributesField, this.#scope);
       if (series === null) fault = "too_many_series";
       else this.#visit(series, visitor);
     }
@@ -285,10 +247,19 @@ export class MetricsDecoder {
     reader.leave(outer);
   }
 
-  #attributesFault({ count, bytes, longest }: AttributeSpan): Refusal | null {
-    const { maxAttributes, maxAttributeBytes, maxPointAttributeBytes } = this.#options;
-    if (count > maxAttributes) return "too_many_attributes";
-    return longest > maxAttributeBytes || bytes > maxPointAttributeBytes ? "too_large" : null;
+  /** Of attributes that are longer together than one may be. */
+  #lengthFault({ bytes }: AttributeSpan, start: number, field: number): Refusal | null {
+    const { maxAttributeBytes, maxPointAttributeBytes } = this.#options;
+    if (bytes > maxPointAttributeBytes) return "too_large";
+    const reader = this.#reader;
+    reader.pos = start;
+    while (reader.pos < reader.limit) {
+      const fieldStart = reader.pos;
+      const tag = reader.tag();
+      reader.skip(tag);
+      if (tag === field * 8 + WIRE_BYTES && reader.pos - fieldStart > maxAttributeBytes) return "too_large";
+    }
+    return null;
   }
 
   #pointReader(kind: MetricKind): NumberPointReader | HistogramPointReader | ExponentialPointReader {

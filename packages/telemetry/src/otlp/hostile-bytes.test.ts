@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { RecordingVisitor, TIME_MS } from "../testing/batches.ts";
 import { MetricsDecoder } from "./decode.ts";
-import type { MetricsDecoderOptions } from "./decode.ts";
+import type { MetricsDecoderOptions } from "./decode-options.ts";
 import { encodeMetrics } from "./encode.ts";
 import type { Attributes, Metric } from "./model.ts";
 

@@ -14,26 +14,29 @@ export class AttributeSpan {
   start = 0;
   end = 0;
   count = 0;
-  /** Bytes of all of them, and of the longest one. */
-  bytes = 0;
-  longest = 0;
   scattered = false;
+  /** Bytes between them that are none of theirs. */
+  #gaps = 0;
+
+  /** Bytes of all of them. */
+  get bytes(): number {
+    return this.end - this.start - this.#gaps;
+  }
 
   clear(): void {
     this.start = 0;
     this.end = 0;
     this.count = 0;
-    this.bytes = 0;
-    this.longest = 0;
     this.scattered = false;
+    this.#gaps = 0;
   }
 
   add(start: number, end: number): void {
     if (this.count === 0) this.start = start;
-    else if (this.end !== start) this.scattered = true;
-    const length = end - start;
-    if (length > this.longest) this.longest = length;
-    this.bytes += length;
+    else if (this.end !== start) {
+      this.scattered = true;
+      this.#gaps += start - this.end;
+    }
     this.end = end;
     this.count++;
   }

@@ -207,24 +207,26 @@ export class SeriesCache {
     return this.#heads.find(shape, 0, key) ?? null;
   }
 
+  /** The series, if its bytes are known. Apart from what adds one: that would allocate its closures here, for each point. */
+  find({ entry: head }: SoughtHead, { entry: resource }: SoughtResource, key: KeyRange): Series | undefined {
+    return head === null || resource === null ? undefined : this.#series.find(resource.id, head.id, key);
+  }
+
   /**
+   * A series that `find` did not find.
    * @param key the point's attribute fields, one after the other
    * @param field their field number, which depends on the kind of point
    * @param scope asked before a new series is kept
    * @returns null for a new one that was not admitted, or that there is no room for
    * @throws OtlpError `malformed`: attributes are checked when they are first seen
    */
-  series(
+  add(
     head: SoughtHead,
     resource: SoughtResource,
     key: KeyRange,
     field: number,
     scope: DecodeScope,
   ): Series | null {
-    if (head.entry !== null && resource.entry !== null) {
-      const known = this.#series.find(resource.entry.id, head.entry.id, key);
-      if (known !== undefined) return known;
-    }
     checkAttributes(key.bytes, key.start, key.end, field);
     const isNew = head.entry === null || resource.entry === null;
     const admitted = (): boolean =>
