@@ -237,6 +237,28 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
   });
 
   // That their fields are right, the operators' own definitions say: helm-install.test.ts.
+  test("seal records on Kafka, by keys that nobody mounts; not where no token is asked for", async () => {
+    const kafka = { enabled: true, brokers: ["kafka:9093"] };
+    const objects = await helm.template({ kafka });
+    expect(settingsIn(objects, "aggregator")).toMatchObject({
+      aggregator: { recordKeysSecret: "isochrone/isochrone-record-keys" },
+      bus: { sealRecords: true },
+    });
+    for (const component of ["probe", "collector"])
+      expect(settingsIn(objects, component)).toMatchObject({ bus: { sealRecords: true } });
+    const mounts = objects.map(podSpecOf).filter((spec) => spec !== null);
+    expect(mounts.length).toBeGreaterThan(2);
+    expect(JSON.stringify(mounts.map((spec) => spec.volumes))).not.toContain("record-keys");
+    for (const values of [
+      { kafka, tls: { source: "none" } },
+      { kafka: { ...kafka, sealRecords: false } },
+      {},
+    ])
+      expect(JSON.stringify(await helm.template(values))).not.toMatch(
+        /record-sealer|sealRecords|recordKeysSecret/,
+      );
+  });
+
   test("tell operators of ports, Secrets and rules that are there", () => {
     const objects = rendered.get("what operators know")!;
     const of = (kind: string): KubernetesObject[] => objects.filter((object) => object.kind === kind);
