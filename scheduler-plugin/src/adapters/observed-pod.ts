@@ -57,7 +57,17 @@ export function trimmedPod(pod: KubernetesObject): KubernetesObject {
 export function standingOf(shown: KubernetesObject | null, { uid }: PodIdentity): Standing {
   if (shown === null || shown.metadata.uid !== uid) return { kind: "unseen" };
   if (isGone(shown) || placementOf(shown)?.bound === true) return { kind: "settled" };
-  return { kind: "pending", identity: identifyPod(shown) };
+  return { kind: "pending", identity: identityOf(shown) };
+}
+
+/** Who watched pods are: found out as the watch tells of them, not while kube-scheduler waits for an answer. */
+const identities = new WeakMap<KubernetesObject, PodIdentity>();
+
+/** Of a pod as the watch has it: its objects never change. */
+export function identityOf(pod: KubernetesObject): PodIdentity {
+  let identity = identities.get(pod);
+  if (identity === undefined) identities.set(pod, (identity = identifyPod(pod)));
+  return identity;
 }
 
 function trimmedContainers(containers: unknown): { resources: { requests: unknown } }[] {

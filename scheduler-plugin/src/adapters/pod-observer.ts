@@ -3,9 +3,8 @@ import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Service } from "@isochrone/runtime";
 import type { Ledger } from "../domain/ledger.ts";
 import type { PodChanges } from "./cluster-pods.ts";
-import { isGone, isUnschedulable, placementOf } from "./observed-pod.ts";
+import { identityOf, isGone, isUnschedulable, placementOf } from "./observed-pod.ts";
 import type { DecisionRecorder } from "../domain/decision-recorder.ts";
-import { identifyPod } from "../domain/pod.ts";
 import { entryOf } from "../domain/reserved-use.ts";
 import type { GraphSource } from "../ports.ts";
 
@@ -42,7 +41,7 @@ export class PodObserver implements Service {
 
   #take({ type, object }: InformerChange): void {
     const { ledger, recorder, graphs, keepMs, clock, onBound } = this.#options;
-    const pod = identifyPod(object);
+    const pod = identityOf(object);
     if (type === "deleted" || isGone(object)) return ledger.remove(pod.namespace, pod.name);
     const placement = placementOf(object);
     recorder.shown(pod, placement?.bound !== true);

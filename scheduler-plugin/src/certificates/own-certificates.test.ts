@@ -76,8 +76,7 @@ async function ask(
   { plugin, secret }: Ground,
   pair: Partial<Pair>,
   path = "/scheduler/prioritize",
-): Promise<{ status: number; json: any }> {
-  // oxlint-disable-line typescript/no-explicit-any
+): Promise<{ status: number; json: unknown }> {
   const { port } = plugin.address();
   const { "ca.crt": ca } = await secret(KUBE_SCHEDULER);
   const method = path.startsWith("/scheduler") ? "POST" : "GET";

@@ -39,7 +39,7 @@ export interface DecisionFilter {
 /** What became of a decision. */
 export type DecisionOutcome = NonNullable<Decision["outcome"]>;
 
-/** The last decisions: of the namespace with the most of them, and in it of the pod with the most, the oldest makes room for a new one. */
+/** The last decisions: the oldest of the namespace with the most of them makes room for a new one, and a pod that is asked about again and again for its own. */
 export class DecisionLog {
   readonly #kept: FairMap<LoggedDecision>;
   readonly #outcomes = new Map<string, DecisionOutcome>();
@@ -50,7 +50,7 @@ export class DecisionLog {
 
   add(decision: LoggedDecision): void {
     const dropped = this.#kept.set(decision.id, decision);
-    if (dropped !== null) this.#outcomes.delete(dropped[0]);
+    if (dropped !== null) this.#outcomes.delete(dropped);
   }
 
   /** Says what became of a decision; of one that is no longer kept nothing is. */

@@ -70,8 +70,7 @@ export class DecisionRecorder {
     if (standing.kind === "pending") return this.#record(made, standing.identity);
     // Nobody can show later that a pod without a UID is the one that was asked about.
     if (standing.kind === "settled" || made.pod.uid === "") return this.#dropped("settled");
-    const crowded = this.#unconfirmed.set(keyOf(made.pod), made);
-    if (crowded !== null) this.#dropped("crowded");
+    if (this.#unconfirmed.set(keyOf(made.pod), made) !== null) this.#dropped("crowded");
   }
 
   /** The cluster shows the pod, as this. */
@@ -99,7 +98,9 @@ export class DecisionRecorder {
     onRecorded?.(explanation, pod);
     if (node === null) return;
     const graph: WorkflowGraph | null = graphs.workflow(pod.namespace, pod.workflow);
-    ledger.record(entryOf(pod, node, graph, graphs.cluster()), graph, atMs);
+    // The workload's name was looked up just now: doing so again for each entry at each question would cost more than the rest.
+    const { alternatives: _, ...entry } = entryOf(pod, node, graph, graphs.cluster());
+    ledger.record(entry, graph, atMs);
   }
 
   #dropped(reason: UnrecordedReason): void {

@@ -18,10 +18,10 @@ describe("a fair map", () => {
 
   test("keeps a namespace's entries whatever another one adds", () => {
     const map = of(10);
-    for (let index = 0; index < 4; index++) map.set(`shop/${index}`, { namespace: "shop", owner: "p" });
+    for (let index = 0; index < 3; index++) map.set(`shop/${index}`, { namespace: "shop", owner: "p" });
     for (let index = 0; index < 10_000; index++)
       map.set(`evil/${index}`, { namespace: "evil", owner: `p-${index}` });
-    expect(keysOf(map).filter((key) => key.startsWith("shop/"))).toHaveLength(4);
+    expect(keysOf(map).filter((key) => key.startsWith("shop/"))).toHaveLength(3);
     expect(map.size).toBe(10);
     expect(keysOf(map).at(-1)).toBe("evil/9999");
   });
@@ -38,7 +38,7 @@ describe("a fair map", () => {
     map.set("a", { namespace: "shop", owner: "a" });
     map.set("b", { namespace: "shop", owner: "b" });
     expect(map.set("a", { namespace: "other", owner: "a" })).toBeNull();
-    expect(map.set("c", { namespace: "shop", owner: "c" })).toMatchObject(["b", { owner: "b" }]);
+    expect(map.set("c", { namespace: "shop", owner: "c" })).toBe("b");
     expect(map.delete("c")).toBe(true);
     expect(map.delete("c")).toBe(false);
     expect(keysOf(map)).toEqual(["a"]);

@@ -7,22 +7,21 @@ export interface Share {
   readonly owner: string;
 }
 
-interface NamespaceShare {
-  readonly owners: Sizes;
-  /** By owner: keys, oldest first. */
-  readonly keys: Map<string, Set<string>>;
-}
+/** An owner that has more than this part of the map makes room for its new entries itself. */
+const OWNER_PART = 1 / 8;
 
 /**
- * Keeps entries in the order in which they came. When it is full, the oldest entry of the largest owner in the largest namespace goes, so
- * that a namespace keeps its share whatever others do. Every operation takes constant time.
+ * Keeps entries in the order in which they came. When it is full, the oldest entry of the largest namespace goes, or of the owner whose
+ * entry came, where that owner has more than an eighth of the map: so a namespace keeps its share whatever others do. While it isn't full
+ * that takes two counters.
  */
 export class FairMap<V> {
   readonly #limit: number;
   readonly #shareOf: (value: V) => Share;
   readonly #values = new Map<string, V>();
-  readonly #namespaces = new Sizes();
-  readonly #shares = new Map<string, NamespaceShare>();
+  readonly #namespaces = new Map<string, number>();
+  /** By namespace/owner. */
+  readonly #owners = new Map<string, number>();
 
   constructor(limit: number, shareOf: (value: V) => Share) {
     this.#limit = limit;
@@ -46,82 +45,51 @@ export class FairMap<V> {
     return this.#values.entries();
   }
 
-  /** Puts the entry last; an older one of that key is replaced. Returns what had to go for it; null: nothing. */
-  set(key: string, value: V): readonly [key: string, value: V] | null {
+  /** Puts the entry last; an older one of that key is replaced. Returns the key of what had to go for it; null: nothing. */
+  set(key: string, value: V): string | null {
     this.delete(key);
     this.#values.set(key, value);
-    const { namespace, owner } = this.#shareOf(value);
-    let share = this.#shares.get(namespace);
-    if (share === undefined) {
-      share = { owners: new Sizes(), keys: new Map() };
-      this.#shares.set(namespace, share);
-    }
-    const keys = share.keys.get(owner);
-    if (keys === undefined) share.keys.set(owner, new Set([key]));
-    else keys.add(key);
-    share.owners.grow(owner);
-    this.#namespaces.grow(namespace);
-    return this.#values.size > this.#limit ? this.#dropOne() : null;
+    this.#count(value, 1);
+    return this.#values.size > this.#limit ? this.#dropFor(value) : null;
   }
 
   delete(key: string): boolean {
     const value = this.#values.get(key);
     if (value === undefined) return false;
     this.#values.delete(key);
-    const { namespace, owner } = this.#shareOf(value);
-    const { owners, keys } = this.#shares.get(namespace)!;
-    const own = keys.get(owner)!;
-    own.delete(key);
-    if (own.size === 0) keys.delete(owner);
-    owners.shrink(owner);
-    this.#namespaces.shrink(namespace);
-    if (keys.size === 0) this.#shares.delete(namespace);
+    this.#count(value, -1);
     return true;
   }
 
-  #dropOne(): readonly [string, V] {
-    const { owners, keys } = this.#shares.get(this.#namespaces.largest())!;
-    const [key] = keys.get(owners.largest())!;
-    const value = this.#values.get(key!)!;
-    this.delete(key!);
-    return [key!, value];
+  #count(value: V, by: 1 | -1): void {
+    const { namespace, owner } = this.#shareOf(value);
+    add(this.#namespaces, namespace, by);
+    add(this.#owners, `${namespace}/${owner}`, by);
+  }
+
+  #dropFor(added: V): string {
+    const largest = this.#largestNamespace();
+    const { namespace, owner } = this.#shareOf(added);
+    const own = this.#owners.get(`${namespace}/${owner}`)!;
+    const pays = namespace === largest && own > Math.max(1, this.#limit * OWNER_PART);
+    for (const [key, value] of this.#values) {
+      const share = this.#shareOf(value);
+      if (share.namespace !== largest || (pays && share.owner !== owner)) continue;
+      this.delete(key);
+      return key;
+    }
+    throw new Error(`no entry is of the largest namespace ${largest}`);
+  }
+
+  #largestNamespace(): string {
+    let [largest, most] = ["", 0];
+    for (const [namespace, count] of this.#namespaces) if (count > most) [largest, most] = [namespace, count];
+    return largest;
   }
 }
 
-/** Sizes of named groups, and the largest one. */
-class Sizes {
-  readonly #sizes = new Map<string, number>();
-  /** By size: names, in the order in which they came to it. */
-  readonly #bySize: Set<string>[] = [];
-  #most = 0;
-
-  grow(name: string): void {
-    this.#move(name, 1);
-  }
-
-  shrink(name: string): void {
-    this.#move(name, -1);
-  }
-
-  /** Of several the one that has been so large for the longest time. Only while there is one. */
-  largest(): string {
-    const [name] = this.#bySize[this.#most]!;
-    return name!;
-  }
-
-  #move(name: string, by: 1 | -1): void {
-    const before = this.#sizes.get(name) ?? 0;
-    const after = before + by;
-    this.#bySize[before]?.delete(name);
-    if (after === 0) this.#sizes.delete(name);
-    else {
-      this.#sizes.set(name, after);
-      (this.#bySize[after] ??= new Set()).add(name);
-    }
-    if (after > this.#most) this.#most = after;
-    else if (before === this.#most && this.#bySize[before]!.size === 0) {
-      this.#bySize.length = before;
-      this.#most = before - 1;
-    }
-  }
+function add(counts: Map<string, number>, name: string, by: number): void {
+  const count = (counts.get(name) ?? 0) + by;
+  if (count === 0) counts.delete(name);
+  else counts.set(name, count);
 }

@@ -58,7 +58,7 @@ export class Ledger {
     const key = podKey(entry.namespace, entry.pod);
     const dropped = this.#decided.set(key, { entry, atMs: nowMs });
     this.#sums.put(key, entry, graph);
-    if (dropped !== null) this.#recount(dropped[0]);
+    if (dropped !== null) this.#recount(dropped);
   }
 
   /** The cluster shows the pod on that node, or nominated to it: that counts until then, and no longer what was decided here. */
@@ -70,7 +70,7 @@ export class Ledger {
     const dropped = this.#observed.set(key, { entry, untilMs });
     this.#nextEndMs = Math.min(this.#nextEndMs, untilMs);
     this.#sums.put(key, entry, graph);
-    if (dropped !== null) this.#recount(dropped[0]);
+    if (dropped !== null) this.#recount(dropped);
   }
 
   /** The cluster shows the pod on no node: what was decided or nominated didn't come to be. */
