@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
 import { otlpHttpIngest } from "@isochrone/bus/otlp-http";
 import { createEventRecorder, type EventRecorder } from "@isochrone/kubernetes";
-import { authorizedFetch, periodic, type Clock, type Periodic, type Service } from "@isochrone/runtime";
+import { authorizedFetch, periodic, type Periodic, type Service } from "@isochrone/runtime";
 import {
   listen,
   serverTlsOf,
@@ -37,6 +36,7 @@ import { Probing, type PastTest } from "./probing.ts";
 import { createRecordProofs, type ProvenBus } from "./record-keys/create-record-proofs.ts";
 import { Replication } from "./replication.ts";
 import { costMethodsOf, type AggregatorConfig } from "./settings.ts";
+import { shapeOf, turnsOf } from "./windows.ts";
 import { annotatedObjectsOf, ownershipOf } from "./writers/sources.ts";
 import { createSpeaking, type Speaking } from "./speaking.ts";
 import { createWriters } from "./writers/writers.ts";
@@ -48,12 +48,6 @@ export interface Aggregator extends Service {
   /** Where it listens. Throws before `start`. */
   address(): ListenAddress;
 }
-
-/** How long building a graph may hold up the event loop at a time, as far as its steps are fine enough. */
-const MAX_BLOCK_MS = 10;
-
-/** What of a window may be left out for counters that lag behind. */
-const MAX_LAG_SHARE = 0.25;
 
 /** Graphs of former moments are no closer together, ms. */
 const HISTORY_GAP_MS = 10_000;
@@ -394,19 +388,4 @@ class RunningAggregator implements Aggregator {
     reasons.push(...this.#intake.pending(), ...this.#probing.pending());
     return { ready: reasons.length === 0, reasons };
   }
-}
-
-/** Gives way to what waits for the event loop, once it has waited long enough. */
-function turnsOf(clock: Clock): () => Promise<void> | null {
-  let beganMs = clock.monotonic();
-  const giveWay = async (): Promise<void> => {
-    await setImmediate();
-    beganMs = clock.monotonic();
-  };
-  return () => (clock.monotonic() - beganMs < MAX_BLOCK_MS ? null : giveWay());
-}
-
-function shapeOf({ windowMs, paneMs, fastPanes, counterLagMs }: AggregatorConfig): Tables["shape"] {
-  const lagMs = Math.min(counterLagMs, windowMs * MAX_LAG_SHARE);
-  return { windowMs, paneMs, panes: windowMs / paneMs, fastPanes, counterLagMs: lagMs };
 }

@@ -199,7 +199,7 @@ function hostileMetric(random: Random): Metric {
       };
       return { kind: "histogram", name, temporality, points: [{ ...head, ...data }] };
     }
-    case "exponentialHistogram": {
+    default: {
       const distribution = new Distribution();
       distribution.record(pick(random, [0, 1e-9, 0.01, 59, 1e6]), pick(random, [1, 1e9, 2 ** 40]));
       const data = {
