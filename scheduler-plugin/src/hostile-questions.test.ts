@@ -173,29 +173,37 @@ describe("invented questions", () => {
   });
 });
 
-test("cpu: 1e308 leaves the sums of its node finite, for everybody, and as they were once it is gone", async () => {
-  const { add, ask, shared, priorities, graphs } = await attacked();
-  graphs.setWorkflow(unmeasured());
-  const small = requesting("500m");
-  await add("honest-1", { spec: small });
-  await add("neighbour-1", { spec: requesting("10m") });
-  await shared.store.bind({ namespace: "shop", name: "neighbour-1" }, "n1");
-  await shared.clock.advance(1);
-  const before = await priorities("honest-1", small);
-  expect(before["n1"]).toBe(10);
-  const requests = { cpu: "1e308", memory: "1e308" };
-  const spec = { containers: ["a", "b"].map((name) => ({ name, resources: { requests } })) };
-  const uid = await add("huge-1", { spec });
-  const answer = (await ask("huge-1", uid, { spec })) as { Score: number }[];
-  expect(answer.every(({ Score }) => Number.isInteger(Score))).toBe(true);
-  await shared.store.bind({ namespace: "shop", name: "huge-1" }, "n1");
-  await shared.clock.advance(1);
-  // A node can be full; more than full nobody makes it.
-  expect(await priorities("honest-1", small)).toMatchObject({ n2: 10 });
-  await shared.store.delete({ ...KINDS.pod, namespace: "shop", name: "huge-1" }, { gracePeriodSeconds: 0 });
-  await shared.clock.advance(1);
-  expect(await priorities("honest-1", small)).toEqual(before);
-});
+// What is no amount counts for nothing; the largest amount fills its node, and more than full nobody makes it.
+test.each([
+  ["1e308", {}],
+  ["9007199254740", { n2: 10 }],
+])(
+  "cpu: %s leaves the sums of its node finite, for everybody, and as they were once it is gone",
+  async (amount, expected) => {
+    const { add, ask, shared, priorities, graphs } = await attacked();
+    graphs.setWorkflow(unmeasured());
+    const small = requesting("500m");
+    await add("honest-1", { spec: small });
+    await add("neighbour-1", { spec: requesting("10m") });
+    await shared.store.bind({ namespace: "shop", name: "neighbour-1" }, "n1");
+    await shared.clock.advance(1);
+    const before = await priorities("honest-1", small);
+    expect(before["n1"]).toBe(10);
+    const requests = { cpu: amount, memory: amount };
+    const spec = { containers: ["a", "b"].map((name) => ({ name, resources: { requests } })) };
+    const uid = await add("huge-1", { spec });
+    const answer = (await ask("huge-1", uid, { spec })) as { Score: number }[];
+    expect(answer.every(({ Score }) => Number.isInteger(Score))).toBe(true);
+    await shared.store.bind({ namespace: "shop", name: "huge-1" }, "n1");
+    await shared.clock.advance(1);
+    const after = await priorities("honest-1", small);
+    expect(Object.values(after).every(Number.isInteger)).toBe(true);
+    expect(after).toMatchObject(expected);
+    await shared.store.delete({ ...KINDS.pod, namespace: "shop", name: "huge-1" }, { gracePeriodSeconds: 0 });
+    await shared.clock.advance(1);
+    expect(await priorities("honest-1", small)).toEqual(before);
+  },
+);
 
 test("a question with names that no node can have is answered, and not kept", async () => {
   const { add, post, decisions, count } = await attacked();

@@ -7,6 +7,7 @@ import { STATE_TOPICS, TOPICS } from "@isochrone/telemetry";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MemoryKeyStore } from "../adapters/keys/memory-key-store.ts";
 import { claimRecord, deltaRecords } from "../domain/log/pane-record.ts";
+import { SpeakerPolicy } from "../domain/speakers/policy.ts";
 import type { RecordProofs } from "../intake/record-proofs.ts";
 import { probeMetrics, recordOf } from "../testing/records.ts";
 import { ReplicaSet, SHAPE, type Replica } from "../testing/replicas.ts";
@@ -74,8 +75,15 @@ function proofsOf(known: RecordKeys): RecordProofs {
   };
 }
 
+/** The foreign writer may speak of one node. */
+const SPEAKING = {
+  policy: new SpeakerPolicy([
+    { account: "none", name: "otel", nodes: new Set(["c"]), namespaces: new Set() },
+  ]),
+};
+
 async function start(): Promise<Replica> {
-  const replica = await set.start({ proofs, bus: sealedBus(set.bus, keys.sealingKey) });
+  const replica = await set.start({ proofs, speaking: SPEAKING, bus: sealedBus(set.bus, keys.sealingKey) });
   await set.pass(500);
   return replica;
 }
