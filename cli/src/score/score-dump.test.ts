@@ -124,6 +124,25 @@ describe("a dump worked by hand", () => {
     expect(run(text).nodes.map(({ parts }) => parts["network"])).toEqual([-40_000, -12_500, -50_000]);
   });
 
+  test("gives the same raw scores whichever Deployment comes first, where costs are asymmetric", () => {
+    const head = "apiVersion: v1\nkind: List\nitems:";
+    const nodes = [node("n1", "2", "1G", "n2=10"), node("n2", "2", "1G", "n1=30")];
+    const p = deployment("p", 'isochrone.dev/cpu-usage: 500m, isochrone.dev/traffic-q: "1k"');
+    const q = deployment("q", 'isochrone.dev/traffic-p: "1k"');
+    const scores = [
+      [p, q],
+      [q, p],
+    ].map((order) =>
+      run([head, ...nodes, ...order, pod("q-1", "q", "n2")].join("")).nodes.map(
+        ({ parts }) => parts["network"],
+      ),
+    );
+    expect(scores).toEqual([
+      [-10_000, 0],
+      [-10_000, 0],
+    ]);
+  });
+
   test("finds the workload through ReplicaSet and Deployment, or by the ReplicaSet's name alone", () => {
     const owned = (labels: string): string =>
       `{kind: Pod, metadata: {name: p-9, namespace: shop, ${labels} ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: p-5d4f, uid: u, controller: true}]}}`;
@@ -264,5 +283,48 @@ describe("a malformed dump is refused with file, document, line, rule and value"
     expect(failure(dump(), { podText: "{kind: Node, metadata: {name: x}}", podFile: "pod.yaml" })).toBe(
       'pod.yaml, document 1, line 1: kind must be Pod, got "Node"',
     );
+  });
+});
+
+describe("a dump with coordinates alone, as of a cluster of more than 64 nodes", () => {
+  // n1 is 11 ms from q's node, n2 is q's node, n3 is 31 ms away; p sends q 1,000 B/s.
+  const place = (name: string, zone: string, x: number): string => `
+- apiVersion: v1
+  kind: Node
+  metadata:
+    name: ${name}
+    labels: {topology.kubernetes.io/region: r, topology.kubernetes.io/zone: ${zone}}
+    annotations: {isochrone.dev/network-coordinate: "[${x},0.5]"}
+`;
+  const group = `
+- apiVersion: appgroup.diktyo.x-k8s.io/v1alpha1
+  kind: AppGroup
+  metadata: {name: g, namespace: shop}
+  spec: {workloads: [{workload: {name: p}, dependencies: [{workload: {name: q}, maxNetworkCost: 50}]}]}
+`;
+  const text = [
+    "apiVersion: v1\nkind: List\nitems:",
+    place("n1", "near", 10),
+    place("n2", "here", 0),
+    place("n3", "far", 30),
+    deployment("p", 'isochrone.dev/traffic-q: "1k"'),
+    deployment("q", ""),
+    pod("q-1", "q", "n2"),
+    group,
+  ].join("");
+
+  test("is scored by the estimates: 1,000 B/s times 11, 0 and 31 ms", () => {
+    expect(run(text).nodes.map(({ raw }) => raw)).toEqual([-5_500, 0, -15_500]);
+  });
+
+  test.each([
+    ["resource-network", "normalized"],
+    ["communication-affinity", "normalized"],
+    ["network-overhead", "strict"],
+    ["network-overhead", "upstream"],
+  ])("makes %s (%s) prefer the near node", (strategy, mode) => {
+    const score = Object.fromEntries(run(text, { strategy, mode }).nodes.map((one) => [one.name, one.score]));
+    expect(score["n2"]).toBeGreaterThan(score["n1"]!);
+    expect(score["n1"]).toBeGreaterThan(score["n3"]!);
   });
 });

@@ -57,7 +57,11 @@ export class ResourceNetwork implements Strategy {
     this.mode = mode;
     this.#minSpread = minSpread;
     this.weights = weights;
-    this.#vectors = new NetworkVectors(requestValue(mode, bytesPerRequest));
+    // Algorithm 1, line 6: the cost is nc of the scored node n and the peer's node, whoever starts the exchange.
+    this.#vectors = new NetworkVectors(
+      requestValue(mode, bytesPerRequest),
+      mode === "raw" ? "scored" : "initiator",
+    );
   }
 
   score(problem: PlacementProblem, pool: ColumnPool = new ColumnPool()): ScoreTable {
