@@ -175,6 +175,61 @@ describe("what makes a node infeasible", () => {
     expect(run(text, { podText: spec("nodeSelector: {disk: hdd}") }).nodes[3]!.feasible).toBe(true);
   });
 
+  // q-1 (label app: q) is on n2, r-1 (app: r) on n3; n4 has room for one pod and holds it.
+  test.each([
+    [
+      "required node affinity",
+      "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: disk, operator: In, values: [ssd]}]}]}}}",
+      ["n1", "n2", "n3", "n4"],
+      "node(s) didn't match Pod's node affinity/selector",
+    ],
+    [
+      "required anti-affinity",
+      "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: q}}, topologyKey: kubernetes.io/hostname}]}}",
+      ["n2", "n4"],
+      "node(s) didn't match pod anti-affinity rules",
+    ],
+    [
+      "spread over nodes",
+      "topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchExpressions: [{key: app, operator: In, values: [p, q]}]}}]",
+      ["n2", "n4"],
+      "node(s) didn't match pod topology spread constraints",
+    ],
+    [
+      "a host port that is taken",
+      "containers: [{name: c, ports: [{containerPort: 80, hostPort: 80, protocol: TCP}]}]",
+      ["n3", "n4"],
+      "node(s) didn't have free ports for the requested pod ports",
+    ],
+    ["nothing", "containers: [{name: c}]", ["n4"], "the node is full: it takes no more pods"],
+  ])("%s", (_, spec, infeasible, reason) => {
+    const host = (name: string): string => `kubernetes.io/hostname: ${name}`;
+    const full = `
+- {kind: Node, apiVersion: v1, metadata: {name: n4, labels: {${host("n4")}}}, status: {allocatable: {pods: 1}}}
+- {kind: Pod, apiVersion: v1, metadata: {name: q-9, namespace: shop, labels: {app: q}}, spec: {nodeName: n4, containers: [{name: c}]}}
+`;
+    const named = ["n1", "n2", "n3"].reduce(
+      (text, name) => text.replace(`name: ${name}\n`, `name: ${name}\n    labels: {${host(name)}}\n`),
+      dump("isochrone.dev/", full),
+    );
+    const text = named.replace(
+      "nodeName: n3, containers: [{name: main}]",
+      "nodeName: n3, containers: [{name: main, ports: [{containerPort: 80, hostPort: 80, protocol: TCP}]}]",
+    );
+    const podText = `{kind: Pod, metadata: {name: p-1, namespace: shop, labels: {app: p}}, spec: {${spec}}}`;
+    const { nodes } = run(text, { podText });
+    expect(nodes.filter(({ feasible }) => !feasible).map(({ name }) => name)).toEqual(infeasible);
+    expect(nodes.find(({ name }) => name === infeasible[0])!.reason).toBe(reason);
+  });
+
+  test("says what it can't judge, and judges the rest", () => {
+    const podText =
+      "{kind: Pod, metadata: {name: p-1, namespace: shop, labels: {app: p}}, spec: {nodeSelector: {disk: hdd}, volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}}";
+    const { nodes, explanation } = run(withNode("spec: {}"), { podText });
+    expect(nodes.map(({ feasible }) => feasible)).toEqual([false, false, false, true]);
+    expect(explanation.join("\n")).toMatch(/nodes may be shown as feasible that are not: .*data/);
+  });
+
   test("an AppGroup's maxNetworkCost", () => {
     const group = `
 - apiVersion: appgroup.diktyo.x-k8s.io/v1alpha1
