@@ -63,21 +63,21 @@ function isSame(a: DumpObject, b: DumpObject): boolean {
 function apiObject({ json, namespace, name, kind }: DumpObject): ApiObject {
   const metadata = { ...recordOf(json["metadata"]), name };
   const isNamespaced = kind === "Pod" || kind === "PersistentVolumeClaim";
-  return { ...json, metadata: isNamespaced ? { ...metadata, namespace } : metadata } as ApiObject;
+  return { ...json, metadata: isNamespaced ? { ...metadata, namespace } : metadata };
 }
 
 function withAllocatable(node: DumpObject): ApiObject {
   const object = apiObject(node);
   const status = recordOf(node.json["status"]);
   const allocatable = { ...UNSAID_ALLOCATABLE, ...recordOf(status["allocatable"]) };
-  return { ...object, status: { ...status, allocatable } } as ApiObject;
+  return { ...object, status: { ...status, allocatable } };
 }
 
 /** Scored as if it were to be placed anew. */
 function unplaced(pod: DumpObject): ApiObject {
   const object = apiObject(pod);
   const { nodeName: _node, ...spec } = recordOf(pod.json["spec"]);
-  return { ...object, spec, status: {} } as ApiObject;
+  return { ...object, spec, status: {} };
 }
 
 /** Without what a dump seldom holds the other half of, so that the pod's other rules are judged all the same. */

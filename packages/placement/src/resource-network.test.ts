@@ -65,6 +65,22 @@ describe("Algorithm 1, worked by hand", () => {
     );
   });
 
+  // resource 350, 150, 0 and network -30,000, -12,500, -25,000, each over its own range.
+  test.each([
+    [0.5, [50, (50 * 150) / 350 + 50, (50 * 5) / 17.5]],
+    [0.25, [25, (25 * 150) / 350 + 75, (75 * 5) / 17.5]],
+  ])("scaled brings the paper's two parts to 0..100 and adds them, gamma %d", (gamma, expected) => {
+    const weights = { alpha: 0.5, beta: 0.5, gamma, delta: 1 - gamma };
+    const table = new ResourceNetwork("scaled", weights).score(handWorked());
+    expect(part(table, "resource")).toEqual([350, 150, 0]);
+    expect(part(table, "network")).toEqual([-30_000, -12_500, -25_000]);
+    const figures = expected.map((value) => Number(value.toFixed(6)));
+    expect(rounded(table.score)).toEqual(figures);
+    expect(rounded(table.raw)).toEqual(figures);
+    expect(table.mode).toBe("scaled");
+    expect(bestRow(table)).toBe(1);
+  });
+
   // cpu 2000/2500, 1000/1500, 500/1000; memory 1000/1200, 600/800, 200/400; resource, the smaller, in 0..1: 1, 5/9, 0; network 0, 1, 2/7.
   test("normalized brings each part to 0..1 over the candidates before they are weighed", () => {
     const table = normalized.score(handWorked());
