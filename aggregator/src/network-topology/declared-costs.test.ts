@@ -40,10 +40,11 @@ beforeEach(() => {
   failure = null;
 });
 
-function readerOf(declaredWeights: string | null, costUnitMs = 1): DeclaredCostsReader | null {
+/** `declaredWeights` undefined: the default. */
+function readerOf(declaredWeights?: string, costUnitMs = 1): DeclaredCostsReader | null {
   const { networkTopology: config } = loadSettings([networkTopologySettings], {
     env: {},
-    file: { networkTopology: { ...(declaredWeights === null ? {} : { declaredWeights }), costUnitMs } },
+    file: { networkTopology: { ...(declaredWeights === undefined ? {} : { declaredWeights }), costUnitMs } },
   });
   return DeclaredCostsReader.of({
     config,
@@ -55,8 +56,20 @@ function readerOf(declaredWeights: string | null, costUnitMs = 1): DeclaredCosts
 }
 
 describe("declared costs", () => {
-  test("are not read by default", () => {
-    expect(readerOf(null)).toBeNull();
+  test("are those that upstream's plugin reads by default, and a NetworkTopology without them is no fault", async () => {
+    const reader = readerOf()!;
+    await store.apply(topology(5), { fieldManager: "user" });
+    await reader.read();
+    expect(reader.current()?.zones).toEqual(pairs(5));
+    const bare = { ...topology(5), spec: { configmapName: "netperf-metrics", weights: [] } };
+    await store.apply(bare, { fieldManager: "user" });
+    await reader.read();
+    expect(reader.current()).toBeNull();
+    expect(logger.lines.filter(({ level }) => level === "warn")).toEqual([]);
+  });
+
+  test("are not read where the setting says none", () => {
+    expect(readerOf("none")).toBeNull();
   });
 
   test("are those of the weights that are named, and follow the object", async () => {

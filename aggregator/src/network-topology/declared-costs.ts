@@ -3,7 +3,7 @@ import { periodic, type Clock, type Logger, type Periodic, type Service } from "
 import { readNetworkTopology, type DeclaredCosts } from "@isochrone/topology";
 import { Gauge, type Registry } from "prom-client";
 import { costUnitMs } from "./resource.ts";
-import type { NetworkTopologyConfig } from "./settings.ts";
+import { DEFAULT_DECLARED_WEIGHTS, NO_DECLARED_WEIGHTS, type NetworkTopologyConfig } from "./settings.ts";
 import { isUnavailable } from "./unavailable.ts";
 
 export interface DeclaredCostsOptions {
@@ -29,7 +29,7 @@ export class DeclaredCostsReader implements Service {
   /** Null when none are to be read. */
   static of(options: DeclaredCostsOptions): DeclaredCostsReader | null {
     const { declaredWeights: weights } = options.config;
-    return weights === null ? null : new DeclaredCostsReader(weights, options);
+    return weights === NO_DECLARED_WEIGHTS ? null : new DeclaredCostsReader(weights, options);
   }
 
   private constructor(weights: string, options: DeclaredCostsOptions) {
@@ -104,7 +104,8 @@ export class DeclaredCostsReader implements Service {
     const [first] = faults;
     if (unitMs === null)
       logger.warn("declared costs are not used: the annotation of their scale is no number above 0", subject);
-    else if (costs === null) logger.warn("the NetworkTopology has no weights of that name", subject);
+    else if (costs === null && this.#weights !== DEFAULT_DECLARED_WEIGHTS)
+      logger.warn("the NetworkTopology has no weights of that name", subject);
     if (first !== undefined) {
       const { path, rule, value } = first;
       const fault = `${path.join(".")} ${rule}, got ${JSON.stringify(value) ?? "nothing"}`;

@@ -3,6 +3,11 @@ import { duration, number, oneOf, ratio, section, text, type SettingsOf } from "
 const NAME = /[a-z0-9]([a-z0-9.-]*[a-z0-9])?/;
 const NAME_RULE = "must be a Kubernetes name: lower-case letters, digits, dots and dashes";
 
+/** The weights that upstream's plugin reads unless told otherwise. Most clusters have none of that name. */
+export const DEFAULT_DECLARED_WEIGHTS = "UserDefined";
+/** In place of a name: no declared costs are read. */
+export const NO_DECLARED_WEIGHTS = "none";
+
 /** Who writes KEP-260's NetworkTopology, and how. */
 export const networkTopologySettings = section(
   "networkTopology",
@@ -27,10 +32,10 @@ export const networkTopologySettings = section(
       description: "Name of the NetworkTopology; the default is the one that upstream's plugin looks for.",
     }),
     declaredWeights: text({
-      default: null,
+      default: DEFAULT_DECLARED_WEIGHTS,
       maxLength: 253,
       description:
-        "Name of weights in the NetworkTopology, such as UserDefined, whose costs are part of the cluster graph: they stand in for what isn't measured, and are all that network-overhead looks at in its mode upstream. By default none are read.",
+        "Name of weights in the NetworkTopology whose costs are part of the cluster graph: they stand in for what isn't measured, and are all that network-overhead looks at in its mode upstream. The default is the name that upstream's plugin reads by default; a NetworkTopology without weights of the name declares nothing. none: none are read.",
     }),
     configMapName: text({
       default: "netperf-metrics",

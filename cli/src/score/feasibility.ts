@@ -1,41 +1,105 @@
-// Why a pod can't go to a node: the filters of kube-scheduler that a dump can answer for, and our own.
-import type { ClusterGraph, ClusterNode } from "@isochrone/topology";
-import { isLive, nodeOf, requestsOf } from "./dump-pods.ts";
+// Why a pod can't go to a node: what the model of kube-scheduler's filters says, in words that name the pod's own rule where they can.
+import { SchedulingModel } from "@isochrone/placement";
+import type { ApiObject, Rejection } from "@isochrone/placement";
+import type { ClusterGraph } from "@isochrone/topology";
 import { listOf, recordOf } from "./read-objects.ts";
 import type { DumpObject, Json } from "./read-objects.ts";
 
-interface Amounts {
-  cpuMillicores: number;
-  memoryBytes: number;
+/** What a node of a dump that doesn't say so has: nothing is known to be lacking. */
+const UNSAID_ALLOCATABLE = { cpu: "1M", memory: "1Ei", pods: "1M", "ephemeral-storage": "1Ei" };
+/** How kube-scheduler names a resource of which there isn't enough. */
+const LACKING: Readonly<Record<string, string>> = {
+  "Insufficient cpu": "its CPU request doesn't fit",
+  "Insufficient memory": "its memory request doesn't fit",
+  "Too many pods": "the node is full: it takes no more pods",
+};
+
+/** What is wrong with nodes for the pod. */
+export interface Feasibility {
+  /** The first reason for each node that has one. */
+  readonly infeasible: ReadonlyMap<string, string>;
+  /** Rules of the pod that nobody can judge from a dump: nodes may be shown as feasible that aren't. */
+  readonly unjudged: readonly string[];
 }
 
-/** The first reason for each node that has one. */
-export function infeasibleNodes(
+/** Judges every node of the cluster by the objects of the dump; the pod itself, if it is among them, doesn't count. */
+export function judgeNodes(
   objects: readonly DumpObject[],
   pod: DumpObject,
   cluster: ClusterGraph,
-): Map<string, string> {
-  const reasons = new Map<string, string>();
-  const taken = requestedByNode(objects, pod);
-  for (const object of objects) {
-    const node = object.kind === "Node" ? cluster.node(object.name) : undefined;
-    if (node === undefined) continue;
-    const reason =
-      stateReason(node) ??
-      selectorReason(object, pod) ??
-      taintReason(object, pod) ??
-      fitReason(node, pod, taken);
-    if (reason !== null) reasons.set(node.name, reason);
+): Feasibility {
+  const nodes = objects.filter(({ kind, name }) => kind === "Node" && cluster.node(name) !== undefined);
+  const model = SchedulingModel.of({
+    nodes: nodes.map(withAllocatable),
+    pods: objects.filter((object) => object.kind === "Pod" && !isSame(object, pod)).map(apiObject),
+    namespaces: ofKind(objects, "Namespace"),
+    persistentVolumes: ofKind(objects, "PersistentVolume"),
+    persistentVolumeClaims: ofKind(objects, "PersistentVolumeClaim"),
+    csiNodes: ofKind(objects, "CSINode"),
+  });
+  const whole = unplaced(pod);
+  const unjudged = model.unsupported(whole);
+  const candidate = unjudged.length === 0 ? whole : withoutClaims(whole);
+  const infeasible = new Map<string, string>();
+  for (const node of nodes) {
+    if (cluster.node(node.name)?.ready === false) infeasible.set(node.name, "the node is not ready");
+    const rejection = infeasible.has(node.name) ? null : model.verdict(candidate, node.name);
+    // What the model doesn't know is no reason against a node: a dump seldom holds all objects.
+    if (rejection !== null && rejection.plugin !== "Unsupported")
+      infeasible.set(node.name, explained(rejection, node, pod));
   }
-  return reasons;
+  return { infeasible, unjudged };
 }
 
-function stateReason(node: ClusterNode): string | null {
-  if (!node.ready) return "the node is not ready";
-  return node.cordoned ? "the node is cordoned" : null;
+function ofKind(objects: readonly DumpObject[], wanted: string): ApiObject[] {
+  return objects.filter(({ kind }) => kind === wanted).map(apiObject);
 }
 
-function selectorReason(node: DumpObject, pod: DumpObject): string | null {
+function isSame(a: DumpObject, b: DumpObject): boolean {
+  return a.namespace === b.namespace && a.name === b.name;
+}
+
+/** As an API server answers it: a dump may leave the namespace out. */
+function apiObject({ json, namespace, name, kind }: DumpObject): ApiObject {
+  const metadata = { ...recordOf(json["metadata"]), name };
+  const isNamespaced = kind === "Pod" || kind === "PersistentVolumeClaim";
+  return { ...json, metadata: isNamespaced ? { ...metadata, namespace } : metadata };
+}
+
+function withAllocatable(node: DumpObject): ApiObject {
+  const object = apiObject(node);
+  const status = recordOf(node.json["status"]);
+  const allocatable = { ...UNSAID_ALLOCATABLE, ...recordOf(status["allocatable"]) };
+  return { ...object, status: { ...status, allocatable } };
+}
+
+/** Scored as if it were to be placed anew. */
+function unplaced(pod: DumpObject): ApiObject {
+  const object = apiObject(pod);
+  const { nodeName: _node, ...spec } = recordOf(pod.json["spec"]);
+  return { ...object, spec, status: {} };
+}
+
+/** Without what a dump seldom holds the other half of, so that the pod's other rules are judged all the same. */
+function withoutClaims(pod: ApiObject): ApiObject {
+  const { volumes: _volumes, resourceClaims: _claims, ...spec } = recordOf(pod.spec);
+  return { ...pod, spec };
+}
+
+function explained({ plugin, message }: Rejection, node: DumpObject, pod: DumpObject): string {
+  switch (plugin) {
+    case "NodeUnschedulable":
+      return "the node is cordoned";
+    case "NodeAffinity":
+      return unmetSelector(node, pod) ?? message;
+    case "TaintToleration":
+      return untoleratedTaint(node, pod) ?? message;
+    default:
+      return LACKING[message.split(", ")[0]!] ?? message;
+  }
+}
+
+function unmetSelector(node: DumpObject, pod: DumpObject): string | null {
   const labels = recordOf(recordOf(node.json["metadata"])["labels"]);
   for (const [key, value] of Object.entries(recordOf(recordOf(pod.json["spec"])["nodeSelector"]))) {
     if (labels[key] !== value) return `the pod's nodeSelector asks for ${key}=${String(value)}`;
@@ -43,7 +107,7 @@ function selectorReason(node: DumpObject, pod: DumpObject): string | null {
   return null;
 }
 
-function taintReason(node: DumpObject, pod: DumpObject): string | null {
+function untoleratedTaint(node: DumpObject, pod: DumpObject): string | null {
   const tolerations = listOf(recordOf(pod.json["spec"])["tolerations"]).map(recordOf);
   for (const taint of listOf(recordOf(node.json["spec"])["taints"]).map(recordOf)) {
     if (taint["effect"] !== "NoSchedule" && taint["effect"] !== "NoExecute") continue;
@@ -56,43 +120,9 @@ function taintReason(node: DumpObject, pod: DumpObject): string | null {
 
 /** An absent key with operator Exists tolerates everything; an absent effect tolerates every effect. */
 function tolerates(toleration: Json, taint: Json): boolean {
+  const { key = "", effect = "" } = toleration;
   const exists = toleration["operator"] === "Exists";
-  const key = toleration["key"] ?? "";
-  if (
-    toleration["effect"] !== undefined &&
-    toleration["effect"] !== "" &&
-    toleration["effect"] !== taint["effect"]
-  )
-    return false;
+  if (effect !== "" && effect !== taint["effect"]) return false;
   if (key === "") return exists;
   return key === taint["key"] && (exists || (toleration["value"] ?? "") === (taint["value"] ?? ""));
-}
-
-function fitReason(node: ClusterNode, pod: DumpObject, taken: ReadonlyMap<string, Amounts>): string | null {
-  const wants = requestsOf(pod);
-  const used = taken.get(node.name) ?? { cpuMillicores: 0, memoryBytes: 0 };
-  if (exceeds(wants.cpuMillicores, used.cpuMillicores, node.allocatableCpuMillicores))
-    return "its CPU request doesn't fit";
-  if (exceeds(wants.memoryBytes, used.memoryBytes, node.allocatableMemoryBytes))
-    return "its memory request doesn't fit";
-  return null;
-}
-
-function exceeds(wanted: number | null, used: number, allocatable: number | null): boolean {
-  return wanted !== null && wanted > 0 && allocatable !== null && used + wanted > allocatable;
-}
-
-function requestedByNode(objects: readonly DumpObject[], pod: DumpObject): Map<string, Amounts> {
-  const taken = new Map<string, Amounts>();
-  for (const other of objects) {
-    const itself = other.name === pod.name && other.namespace === pod.namespace;
-    const node = other.kind === "Pod" && !itself && isLive(other) ? nodeOf(other) : null;
-    if (node === null) continue;
-    const sum = taken.get(node) ?? { cpuMillicores: 0, memoryBytes: 0 };
-    const { cpuMillicores, memoryBytes } = requestsOf(other);
-    sum.cpuMillicores += cpuMillicores ?? 0;
-    sum.memoryBytes += memoryBytes ?? 0;
-    taken.set(node, sum);
-  }
-  return taken;
 }

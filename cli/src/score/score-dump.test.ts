@@ -124,6 +124,25 @@ describe("a dump worked by hand", () => {
     expect(run(text).nodes.map(({ parts }) => parts["network"])).toEqual([-40_000, -12_500, -50_000]);
   });
 
+  test("gives the same raw scores whichever Deployment comes first, where costs are asymmetric", () => {
+    const head = "apiVersion: v1\nkind: List\nitems:";
+    const nodes = [node("n1", "2", "1G", "n2=10"), node("n2", "2", "1G", "n1=30")];
+    const p = deployment("p", 'isochrone.dev/cpu-usage: 500m, isochrone.dev/traffic-q: "1k"');
+    const q = deployment("q", 'isochrone.dev/traffic-p: "1k"');
+    const scores = [
+      [p, q],
+      [q, p],
+    ].map((order) =>
+      run([head, ...nodes, ...order, pod("q-1", "q", "n2")].join("")).nodes.map(
+        ({ parts }) => parts["network"],
+      ),
+    );
+    expect(scores).toEqual([
+      [-10_000, 0],
+      [-10_000, 0],
+    ]);
+  });
+
   test("finds the workload through ReplicaSet and Deployment, or by the ReplicaSet's name alone", () => {
     const owned = (labels: string): string =>
       `{kind: Pod, metadata: {name: p-9, namespace: shop, ${labels} ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: p-5d4f, uid: u, controller: true}]}}`;
@@ -154,6 +173,61 @@ describe("what makes a node infeasible", () => {
     expect(run(text, { podText: wants }).nodes[3]!.reason).toBe("its CPU request doesn't fit");
     expect(run(text, { podText: spec("nodeSelector: {disk: ssd}") }).nodes[3]!.reason).toContain("disk=ssd");
     expect(run(text, { podText: spec("nodeSelector: {disk: hdd}") }).nodes[3]!.feasible).toBe(true);
+  });
+
+  // q-1 (label app: q) is on n2, r-1 (app: r) on n3; n4 has room for one pod and holds it.
+  test.each([
+    [
+      "required node affinity",
+      "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: disk, operator: In, values: [ssd]}]}]}}}",
+      ["n1", "n2", "n3", "n4"],
+      "node(s) didn't match Pod's node affinity/selector",
+    ],
+    [
+      "required anti-affinity",
+      "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: q}}, topologyKey: kubernetes.io/hostname}]}}",
+      ["n2", "n4"],
+      "node(s) didn't match pod anti-affinity rules",
+    ],
+    [
+      "spread over nodes",
+      "topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchExpressions: [{key: app, operator: In, values: [p, q]}]}}]",
+      ["n2", "n4"],
+      "node(s) didn't match pod topology spread constraints",
+    ],
+    [
+      "a host port that is taken",
+      "containers: [{name: c, ports: [{containerPort: 80, hostPort: 80, protocol: TCP}]}]",
+      ["n3", "n4"],
+      "node(s) didn't have free ports for the requested pod ports",
+    ],
+    ["nothing", "containers: [{name: c}]", ["n4"], "the node is full: it takes no more pods"],
+  ])("%s", (_, spec, infeasible, reason) => {
+    const host = (name: string): string => `kubernetes.io/hostname: ${name}`;
+    const full = `
+- {kind: Node, apiVersion: v1, metadata: {name: n4, labels: {${host("n4")}}}, status: {allocatable: {pods: 1}}}
+- {kind: Pod, apiVersion: v1, metadata: {name: q-9, namespace: shop, labels: {app: q}}, spec: {nodeName: n4, containers: [{name: c}]}}
+`;
+    const named = ["n1", "n2", "n3"].reduce(
+      (text, name) => text.replace(`name: ${name}\n`, `name: ${name}\n    labels: {${host(name)}}\n`),
+      dump("isochrone.dev/", full),
+    );
+    const text = named.replace(
+      "nodeName: n3, containers: [{name: main}]",
+      "nodeName: n3, containers: [{name: main, ports: [{containerPort: 80, hostPort: 80, protocol: TCP}]}]",
+    );
+    const podText = `{kind: Pod, metadata: {name: p-1, namespace: shop, labels: {app: p}}, spec: {${spec}}}`;
+    const { nodes } = run(text, { podText });
+    expect(nodes.filter(({ feasible }) => !feasible).map(({ name }) => name)).toEqual(infeasible);
+    expect(nodes.find(({ name }) => name === infeasible[0])!.reason).toBe(reason);
+  });
+
+  test("says what it can't judge, and judges the rest", () => {
+    const podText =
+      "{kind: Pod, metadata: {name: p-1, namespace: shop, labels: {app: p}}, spec: {nodeSelector: {disk: hdd}, volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}}";
+    const { nodes, explanation } = run(withNode("spec: {}"), { podText });
+    expect(nodes.map(({ feasible }) => feasible)).toEqual([false, false, false, true]);
+    expect(explanation.join("\n")).toMatch(/nodes may be shown as feasible that are not: .*data/);
   });
 
   test("an AppGroup's maxNetworkCost", () => {
@@ -278,5 +352,48 @@ describe("a malformed dump is refused with file, document, line, rule and value"
     expect(failure(dump(), { podText: "{kind: Node, metadata: {name: x}}", podFile: "pod.yaml" })).toBe(
       'pod.yaml, document 1, line 1: kind must be Pod, got "Node"',
     );
+  });
+});
+
+describe("a dump with coordinates alone, as of a cluster of more than 64 nodes", () => {
+  // n1 is 11 ms from q's node, n2 is q's node, n3 is 31 ms away; p sends q 1,000 B/s.
+  const place = (name: string, zone: string, x: number): string => `
+- apiVersion: v1
+  kind: Node
+  metadata:
+    name: ${name}
+    labels: {topology.kubernetes.io/region: r, topology.kubernetes.io/zone: ${zone}}
+    annotations: {isochrone.dev/network-coordinate: "[${x},0.5]"}
+`;
+  const group = `
+- apiVersion: appgroup.diktyo.x-k8s.io/v1alpha1
+  kind: AppGroup
+  metadata: {name: g, namespace: shop}
+  spec: {workloads: [{workload: {name: p}, dependencies: [{workload: {name: q}, maxNetworkCost: 50}]}]}
+`;
+  const text = [
+    "apiVersion: v1\nkind: List\nitems:",
+    place("n1", "near", 10),
+    place("n2", "here", 0),
+    place("n3", "far", 30),
+    deployment("p", 'isochrone.dev/traffic-q: "1k"'),
+    deployment("q", ""),
+    pod("q-1", "q", "n2"),
+    group,
+  ].join("");
+
+  test("is scored by the estimates: 1,000 B/s times 11, 0 and 31 ms", () => {
+    expect(run(text).nodes.map(({ raw }) => raw)).toEqual([-5_500, 0, -15_500]);
+  });
+
+  test.each([
+    ["resource-network", "normalized"],
+    ["communication-affinity", "normalized"],
+    ["network-overhead", "strict"],
+    ["network-overhead", "upstream"],
+  ])("makes %s (%s) prefer the near node", (strategy, mode) => {
+    const score = Object.fromEntries(run(text, { strategy, mode }).nodes.map((one) => [one.name, one.score]));
+    expect(score["n2"]).toBeGreaterThan(score["n1"]!);
+    expect(score["n1"]).toBeGreaterThan(score["n3"]!);
   });
 });

@@ -7,7 +7,7 @@ import { dumpCluster } from "./dump-cluster.ts";
 import { requestsOf, WorkloadIndex } from "./dump-pods.ts";
 import { dumpWorkflow } from "./dump-workflow.ts";
 import { DumpError } from "./errors.ts";
-import { infeasibleNodes } from "./feasibility.ts";
+import { judgeNodes } from "./feasibility.ts";
 import { readObjects } from "./read-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
 
@@ -75,10 +75,8 @@ export function scoreDump(options: ScoreDumpOptions): DumpScores {
     cluster: { graph: cluster, ageSeconds: null },
     workflow: { graph: workflow, ageSeconds: null },
   };
-  const infeasible = new Map([
-    ...rejectedNodes(strategy, problem),
-    ...infeasibleNodes(objects, pod, cluster),
-  ]);
+  const judged = judgeNodes(objects, pod, cluster);
+  const infeasible = new Map([...rejectedNodes(strategy, problem), ...judged.infeasible]);
   const table = strategy.score({ ...problem, infeasible });
   return {
     pod: pod.name,
@@ -86,8 +84,12 @@ export function scoreDump(options: ScoreDumpOptions): DumpScores {
     strategy: table.strategy,
     mode: table.mode,
     nodes: allCandidates(table),
-    explanation: table.explanation.sentences,
+    explanation: [...table.explanation.sentences, ...judged.unjudged.map(unjudgedRemark)],
   };
+}
+
+function unjudgedRemark(use: string): string {
+  return `nodes may be shown as feasible that are not: ${use}`;
 }
 
 function findPod(objects: readonly DumpObject[], options: ScoreDumpOptions, file: string): DumpObject {

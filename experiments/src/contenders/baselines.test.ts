@@ -13,7 +13,6 @@ import type { SchedulingRequest } from "./kube-scheduler/port.ts";
 import { PaperContender } from "./paper.ts";
 import { podsOf } from "./pods.ts";
 import { ContenderError } from "./port.ts";
-import { ScaledResourceNetwork } from "./scaled-resource-network.ts";
 import { graphsOf } from "./scheduling-contender.ts";
 import { problemOf, strategyPlugin } from "./strategy-plugin.ts";
 import { aCluster, aNode, aPoint, aWorkload, observed } from "./testing/points.ts";
@@ -176,7 +175,7 @@ describe("paper-scaled", () => {
       ["q-0", "n2"],
       ["r-0", "n3"],
     ]);
-    const strategy = new ScaledResourceNetwork({ alpha: 0.5, beta: 0.5, gamma: 0.25, delta: 0.75 });
+    const strategy = new ResourceNetwork("scaled", { alpha: 0.5, beta: 0.5, gamma: 0.25, delta: 0.75 });
     const [pod] = podsOf(point);
     const problem = problemOf(pod!, ["n1", "n2", "n3"], graphsOf(point, before, on));
     const table = strategy.score(problem);
@@ -229,8 +228,8 @@ describe("paper-scaled", () => {
     const quiet = observed(workflow, [["web", "api", 1 / 3]]);
     const [, api] = podsOf(workflow);
     const problem = problemOf(api!, ["a", "b", "c"], graphsOf(workflow, quiet, new Map([["web-0", "a"]])));
-    const strategy = new ScaledResourceNetwork({ alpha: 1, beta: 0, gamma: 0, delta: 1 });
-    expect([...strategy.score(problem).score]).toEqual([0, 0, 0]);
+    const strategy = new ResourceNetwork("scaled", { alpha: 1, beta: 0, gamma: 0, delta: 1 });
+    expect([...strategy.score(problem).score]).toEqual([50, 50, 50]);
   });
 });
 
@@ -268,7 +267,7 @@ describe("strategies as plugins", () => {
 
   test.each([
     ["paper", new ResourceNetwork("raw")],
-    ["paper-scaled", new ScaledResourceNetwork(DEFAULT_WEIGHTS)],
+    ["paper-scaled", new ResourceNetwork("scaled", DEFAULT_WEIGHTS)],
     ["affinity", new CommunicationAffinity("raw")],
     ["upstream", createNetworkOverhead("upstream")],
   ] as const)("%s hands in 0 to 100", (_, strategy) => {

@@ -7,7 +7,6 @@ import { FillingCluster } from "./kube-scheduler/filling-cluster.ts";
 import { scheduleAll } from "./kube-scheduler/imitation.ts";
 import { requestOf, staying } from "./pods.ts";
 import type { Observation, Placement, PodMove } from "./port.ts";
-import { ScaledResourceNetwork } from "./scaled-resource-network.ts";
 import { graphsOf, SchedulingContender } from "./scheduling-contender.ts";
 import type { SchedulingInput } from "./scheduling-contender.ts";
 import { problemOf, strategyPlugin } from "./strategy-plugin.ts";
@@ -28,12 +27,12 @@ export class PaperContender extends SchedulingContender {
   readonly by: string;
   readonly #strategy: Strategy;
 
-  /** `paper-scaled`: both parts on one scale, see {@link ScaledResourceNetwork}. */
+  /** `paper-scaled`: both parts on one scale, which the product has as mode `scaled`. */
   constructor(id: "paper" | "paper-scaled" = "paper") {
     super();
     this.id = id;
     const isScaled = id === "paper-scaled";
-    this.#strategy = isScaled ? new ScaledResourceNetwork(WEIGHTS) : new ResourceNetwork("raw", WEIGHTS);
+    this.#strategy = new ResourceNetwork(isScaled ? "scaled" : "raw", WEIGHTS);
     const sum = isScaled ? "each part scaled to 0..100 over the candidate nodes" : "raw";
     this.by = `Algorithm 1 of 000, ${sum}, in an imitation of kube-scheduler 1.35, and its descheduler`;
   }

@@ -104,3 +104,9 @@ export function addWeighted(sum: Float64Array, column: Float64Array | null, weig
   if (column === null) return;
   for (let row = 0; row < sum.length; row++) sum[row]! += weight * column[row]!;
 }
+
+/** Cuts fractions off, as kube-scheduler's plugins hand in whole numbers; values that differ by rounding alone become equal. Changes the column. */
+export function truncated(column: Float64Array | null): void {
+  if (column === null) return;
+  for (let row = 0; row < column.length; row++) column[row] = Math.trunc(column[row]!);
+}

@@ -9,9 +9,12 @@ import type { NearestEnds, Place } from "./routing.ts";
 export interface Neighbours {
   /** Ids in the cluster graph of nodes that hold pods which it talks to; ascending. */
   readonly node: Int32Array;
-  /** Bytes per second, both directions, of exchanges that the workload starts with the pods on that node. */
+  /**
+   * Bytes per second, both directions, of exchanges with the pods on that node whose cost is that from the pod's node to theirs: those that
+   * the workload starts, or all of them (see {@link CostEnd}).
+   */
   readonly callingBytesPerSecond: Float64Array;
-  /** The same of exchanges that the pods on that node start. */
+  /** The same of exchanges whose cost is that from their node to the pod's. */
   readonly calledBytesPerSecond: Float64Array;
   /** Both sums for nodes that the cluster graph doesn't know, by name. */
   readonly elsewhere: ReadonlyMap<string, number>;
@@ -20,6 +23,12 @@ export interface Neighbours {
   /** What the traffic of its channels is known from. */
   readonly traffic: TrafficSources;
 }
+
+/**
+ * From which end a round trip is priced: from the one that starts the exchange, or from the node that is scored, whoever starts it.
+ * They differ where costs are asymmetric.
+ */
+export type CostEnd = "initiator" | "scored";
 
 /** What a workload exchanges over one channel whose callers talk to the replica that is nearest to them. */
 export interface NearestExchange extends NearestEnds {
@@ -48,6 +57,7 @@ export function neighboursOf(
   workflow: WorkflowGraph,
   assumed: readonly AssumedPod[],
   requestValue: RequestValue,
+  costEnd: CostEnd = "initiator",
 ): Neighbours {
   const byNode = new Map<number, { calling: number; called: number }>();
   const elsewhere = new Map<string, number>();
@@ -60,7 +70,7 @@ export function neighboursOf(
       continue;
     }
     const sums = byNode.get(id) ?? { calling: 0, called: 0 };
-    sums[calling ? "calling" : "called"] += rate;
+    sums[calling || costEnd === "scored" ? "calling" : "called"] += rate;
     byNode.set(id, sums);
   }
   const ids = [...byNode.keys()].sort((a, b) => a - b);

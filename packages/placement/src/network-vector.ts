@@ -6,7 +6,7 @@ import type { RequestValue, TrafficSources } from "./channel-traffic.ts";
 import { nearestCosts } from "./nearest-part.ts";
 import type { StandIns } from "./nearest-part.ts";
 import { isSoughtNearest, neighboursOf } from "./neighbours.ts";
-import type { Neighbours } from "./neighbours.ts";
+import type { CostEnd, Neighbours } from "./neighbours.ts";
 import type { AssumedPod, PodToPlace } from "./problem.ts";
 import { routingScopes } from "./routing.ts";
 
@@ -41,9 +41,11 @@ const MAX_VECTORS = 128;
 export class NetworkVectors {
   readonly #kept = new WeakMap<ClusterGraph, WeakMap<WorkflowGraph, Map<string, NetworkFigures>>>();
   readonly #requestValue: RequestValue;
+  readonly #costEnd: CostEnd;
 
-  constructor(requestValue: RequestValue) {
+  constructor(requestValue: RequestValue, costEnd: CostEnd = "initiator") {
     this.#requestValue = requestValue;
+    this.#costEnd = costEnd;
   }
 
   of(
@@ -56,7 +58,8 @@ export class NetworkVectors {
     const key = stateKey(pod, workflow, assumed);
     let figures = kept.get(key);
     if (figures === undefined) {
-      figures = figuresOf(cluster, neighboursOf(pod, cluster, workflow, assumed, this.#requestValue));
+      const value = this.#requestValue;
+      figures = figuresOf(cluster, neighboursOf(pod, cluster, workflow, assumed, value, this.#costEnd));
       if (kept.size >= MAX_VECTORS) kept.delete(kept.keys().next().value!);
       kept.set(key, figures);
     }

@@ -129,7 +129,7 @@ describe("a profile of resource-network", () => {
     ],
     [
       { strategy: "resource-network", mode: "fair" },
-      /mode of resource-network must be one of normalized, raw, got fair/,
+      /mode of resource-network must be one of normalized, raw, scaled, got fair/,
     ],
     [
       { strategy: "resource-network", mode: "raw", settings: { alpha: 1.5 } },

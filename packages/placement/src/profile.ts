@@ -14,8 +14,13 @@ import {
   NETWORK_OVERHEAD_MODES,
 } from "./network-overhead/network-overhead.ts";
 import type { NetworkOverheadMode } from "./network-overhead/network-overhead.ts";
-import { DEFAULT_WEIGHTS, RESOURCE_NETWORK, ResourceNetwork } from "./resource-network.ts";
-import type { ResourceNetworkWeights } from "./resource-network.ts";
+import {
+  DEFAULT_WEIGHTS,
+  RESOURCE_NETWORK,
+  RESOURCE_NETWORK_MODES,
+  ResourceNetwork,
+} from "./resource-network.ts";
+import type { ResourceNetworkMode, ResourceNetworkWeights } from "./resource-network.ts";
 import { COMBINATION_MODES } from "./strategy.ts";
 import type { CombinationMode, Strategy } from "./strategy.ts";
 
@@ -24,7 +29,7 @@ export type StrategyName = (typeof STRATEGIES)[number];
 
 /** By strategy; the first is the default. */
 const MODES: Readonly<Record<StrategyName, readonly string[]>> = {
-  [RESOURCE_NETWORK]: COMBINATION_MODES,
+  [RESOURCE_NETWORK]: RESOURCE_NETWORK_MODES,
   [COMMUNICATION_AFFINITY]: COMBINATION_MODES,
   [NETWORK_OVERHEAD]: NETWORK_OVERHEAD_MODES,
 };
@@ -118,7 +123,7 @@ function createOne(name: StrategyName, wanted: string | null, profile: StrategyP
   switch (name) {
     case RESOURCE_NETWORK:
       return new ResourceNetwork(
-        mode as CombinationMode,
+        mode as ResourceNetworkMode,
         resolveWeights(settings),
         bytesPerRequest,
         minSpread,

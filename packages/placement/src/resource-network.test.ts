@@ -38,6 +38,17 @@ describe("Algorithm 1, worked by hand", () => {
     expect(part(raw.score(handWorked()), "network")).toEqual([-30_000, -12_500, -25_000]);
   });
 
+  // Line 6: nc of the scored node n1 and q's node n2 is 10, that of n2 and n1 is 30; p on n2 beside q costs nothing.
+  test.each([
+    ["p starts the exchange", channel("p", "q", 100)],
+    ["q starts the exchange", channel("q", "p", 100)],
+  ])("the cost is the scored node's own where costs are asymmetric, and %s", (_, between) => {
+    const nodes = [node("n1", 2000, 1e9), node("n2", 2000, 1e9)];
+    const workloads = [workload("p", use, {}), workload("q", use, { "q-1": "n2" })];
+    const costs = [link("n1", "n2", 10), link("n2", "n1", 30)];
+    expect(part(raw.score(problem(nodes, costs, workloads, [between])), "network")).toEqual([-1_000, 0]);
+  });
+
   test.each([
     [{ alpha: 0.5, beta: 0.5, gamma: 0.5, delta: 0.5 }, [-14_825, -6_175, -12_500]],
     [{ alpha: 0.5, beta: 0.5, gamma: 0.9, delta: 0.1 }, [-2_685, -1_115, -2_500]],
@@ -52,6 +63,22 @@ describe("Algorithm 1, worked by hand", () => {
     expect(rounded(table.score)).toEqual(
       expected.map((value) => Number(((100 * (value - least)) / (most - least)).toFixed(6))),
     );
+  });
+
+  // resource 350, 150, 0 and network -30,000, -12,500, -25,000, each over its own range.
+  test.each([
+    [0.5, [50, (50 * 150) / 350 + 50, (50 * 5) / 17.5]],
+    [0.25, [25, (25 * 150) / 350 + 75, (75 * 5) / 17.5]],
+  ])("scaled brings the paper's two parts to 0..100 and adds them, gamma %d", (gamma, expected) => {
+    const weights = { alpha: 0.5, beta: 0.5, gamma, delta: 1 - gamma };
+    const table = new ResourceNetwork("scaled", weights).score(handWorked());
+    expect(part(table, "resource")).toEqual([350, 150, 0]);
+    expect(part(table, "network")).toEqual([-30_000, -12_500, -25_000]);
+    const figures = expected.map((value) => Number(value.toFixed(6)));
+    expect(rounded(table.score)).toEqual(figures);
+    expect(rounded(table.raw)).toEqual(figures);
+    expect(table.mode).toBe("scaled");
+    expect(bestRow(table)).toBe(1);
   });
 
   // cpu 2000/2500, 1000/1500, 500/1000; memory 1000/1200, 600/800, 200/400; resource, the smaller, in 0..1: 1, 5/9, 0; network 0, 1, 2/7.
@@ -148,26 +175,28 @@ describe("replicas", () => {
   });
 });
 
-describe("the direction of a cost", () => {
+describe("the direction of a cost in normalized mode, where raw takes the scored node's", () => {
   const nodes = ["a", "b", "c"].map((name) => node(name, 1_000, 1e9));
   const workloads = [workload("p", use, {}), workload("q", use, { "q-1": "c" })];
   const lopsided = [link("a", "c", 3), link("c", "a", 7), link("b", "c", 11)];
 
   test("is from the candidate when the pod starts the exchange", () => {
-    const table = raw.score(problem(nodes, lopsided, workloads, [channel("p", "q", 100)]));
-    expect(part(table, "network")).toEqual([-300, -1_100, 0]);
+    const given = problem(nodes, lopsided, workloads, [channel("p", "q", 100)]);
+    expect(part(normalized.score(given), "network")).toEqual([-300, -1_100, 0]);
+    expect(part(raw.score(given), "network")).toEqual([-300, -1_100, 0]);
   });
 
   test("is to the candidate when the peer starts it, and the other one where that isn't known", () => {
-    const table = raw.score(problem(nodes, lopsided, workloads, [channel("q", "p", 100)]));
-    expect(part(table, "network")).toEqual([-700, -1_100, 0]);
+    const given = problem(nodes, lopsided, workloads, [channel("q", "p", 100)]);
+    expect(part(normalized.score(given), "network")).toEqual([-700, -1_100, 0]);
+    expect(part(raw.score(given), "network")).toEqual([-300, -1_100, 0]);
   });
 
   test("stays with the peer when its node can't reach the candidate, though the candidate can reach it", () => {
     const dead = link("c", "a", null, { lossRatio: 1 });
     const between = [link("a", "c", 3), dead, link("b", "c", 11)];
-    const table = raw.score(problem(nodes, between, workloads, [channel("q", "p", 100)]));
-    expect(part(table, "network")[0]).toBe(-1_100);
+    const given = problem(nodes, between, workloads, [channel("q", "p", 100)]);
+    expect(part(normalized.score(given), "network")).toEqual([-1_100, -1_100, 0]);
   });
 });
 

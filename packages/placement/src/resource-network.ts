@@ -1,7 +1,7 @@
 // Algorithm 1 of [1]: score = gamma x rascore + delta x nascore.
 // [1] Orchestrating DAG workflows on the Cloud-to-Edge continuum, section 3.3.
 import { DEFAULT_BYTES_PER_REQUEST, requestValue } from "./channel-traffic.ts";
-import { ColumnPool } from "./columns.ts";
+import { ColumnPool, truncated } from "./columns.ts";
 import { candidateIds, checkMinSpread, combineParts, DEFAULT_MIN_SPREAD } from "./combine.ts";
 import { PlacementError } from "./errors.ts";
 import { networkPart } from "./network-part.ts";
@@ -11,7 +11,8 @@ import type { PlacementProblem } from "./problem.ts";
 import { headroomPart, resourcePart } from "./resource-part.ts";
 import type { ResourcePart } from "./resource-part.ts";
 import type { ScoreTable } from "./score-table.ts";
-import type { CombinationMode, Strategy } from "./strategy.ts";
+import { COMBINATION_MODES } from "./strategy.ts";
+import type { Strategy } from "./strategy.ts";
 
 /** The weights of Algorithm 1 [1], each from 0 to 1. */
 export interface ResourceNetworkWeights {
@@ -30,6 +31,13 @@ export const DEFAULT_WEIGHTS: ResourceNetworkWeights = { alpha: 0.5, beta: 0.5, 
 
 export const RESOURCE_NETWORK = "resource-network";
 
+/**
+ * `raw`: the sum as printed. `scaled`: the same two parts, each min-max normalised over the candidates before they are weighed, as the authors'
+ * published plugins do: with equal weights both "equally contribute" [1, section 4]. `normalized`: ours.
+ */
+export const RESOURCE_NETWORK_MODES = [...COMBINATION_MODES, "scaled"] as const;
+export type ResourceNetworkMode = (typeof RESOURCE_NETWORK_MODES)[number];
+
 /** Sums of two weights may miss 1 by this much: 0.1 + 0.9 in binary. */
 const SUM_TOLERANCE = 1e-9;
 /** CPU, memory, resource, network, their sum, and the score. */
@@ -37,17 +45,17 @@ const COLUMNS = 6;
 
 export class ResourceNetwork implements Strategy {
   readonly name = RESOURCE_NETWORK;
-  readonly mode: CombinationMode;
+  readonly mode: ResourceNetworkMode;
   readonly weights: ResourceNetworkWeights;
   readonly #vectors: NetworkVectors;
   readonly #minSpread: number;
 
   /**
-   * `bytesPerRequest`: what a request of a channel counts as whose bytes nobody counts; 0 leaves such channels unknown, as `raw` does in any
-   * case: the paper's sum is one of measured traffic. `minSpread`: see {@link DEFAULT_MIN_SPREAD}. Throws PlacementError `invalid_setting`.
+   * `bytesPerRequest`: what a request of a channel counts as whose bytes nobody counts; 0 leaves such channels unknown, as the paper's modes
+   * do in any case: its sum is one of measured traffic. `minSpread`: of `normalized`, see {@link DEFAULT_MIN_SPREAD}. Throws PlacementError `invalid_setting`.
    */
   constructor(
-    mode: CombinationMode,
+    mode: ResourceNetworkMode,
     weights: ResourceNetworkWeights = DEFAULT_WEIGHTS,
     bytesPerRequest: number = DEFAULT_BYTES_PER_REQUEST,
     minSpread: number = DEFAULT_MIN_SPREAD,
@@ -57,7 +65,16 @@ export class ResourceNetwork implements Strategy {
     this.mode = mode;
     this.#minSpread = minSpread;
     this.weights = weights;
-    this.#vectors = new NetworkVectors(requestValue(mode, bytesPerRequest));
+    // Algorithm 1, line 6: the cost is nc of the scored node n and the peer's node, whoever starts the exchange.
+    this.#vectors = new NetworkVectors(
+      requestValue(this.#isPapers ? "raw" : "normalized", bytesPerRequest),
+      this.#isPapers ? "scored" : "initiator",
+    );
+  }
+
+  /** Whether the parts are those of the paper. */
+  get #isPapers(): boolean {
+    return this.mode !== "normalized";
   }
 
   score(problem: PlacementProblem, pool: ColumnPool = new ColumnPool()): ScoreTable {
@@ -66,16 +83,21 @@ export class ResourceNetwork implements Strategy {
     pool.reset(problem.candidates.length, COLUMNS);
     const network = networkPart(problem, ids, pool, this.#vectors);
     const resource = this.#resource(problem, ids, pool, network);
-    return combineParts(problem, ids, pool, {
+    if (this.mode === "scaled") for (const { column } of [resource.part, network]) truncated(column);
+    const table = combineParts(problem, ids, pool, {
       strategy: this.name,
-      mode: this.mode,
-      minSpread: this.#minSpread,
+      mode: this.mode === "raw" ? "raw" : "normalized",
+      minSpread: this.#isPapers ? 0 : this.#minSpread,
       parts: [
         { name: "resource", weight: gamma, source: resource.part },
         { name: "network", weight: delta, source: network },
       ],
       details: { cpu: resource.cpuPercent, memory: resource.memoryPercent },
     });
+    if (this.mode !== "scaled") return { ...table, mode: this.mode };
+    // Its own unit is that of the scaled sum; what isn't known stays so.
+    const raw = table.raw.map((sum, row) => (Number.isNaN(sum) ? sum : table.score[row]!));
+    return { ...table, mode: this.mode, raw };
   }
 
   /**
@@ -83,7 +105,7 @@ export class ResourceNetwork implements Strategy {
    * it takes none, pods are evened out however small they are.
    */
   #resource(problem: PlacementProblem, ids: Int32Array, pool: ColumnPool, network: PartColumn): ResourcePart {
-    if (this.mode === "raw") return resourcePart(problem, ids, this.weights, pool);
+    if (this.#isPapers) return resourcePart(problem, ids, this.weights, pool);
     const alone = network.column === null || this.weights.delta === 0;
     return headroomPart(problem, ids, this.weights, pool, alone ? "burst" : "pod");
   }

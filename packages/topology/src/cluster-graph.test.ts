@@ -265,6 +265,24 @@ describe("estimates for pairs without a link", () => {
   });
 });
 
+test("zones and regions that no link joins are as far apart as coordinates say", () => {
+  const at = (name: string, zone: string, x: number): ClusterNode => ({
+    ...inZone(name, zone),
+    coordinate: [x, 0],
+  });
+  const nodes = [at("a1", "a", 0), at("a2", "a", 2), at("b1", "b", 10), at("b2", "b", 14), node("nowhere")];
+  const snapshot = {
+    ...clusterSnapshot(nodes, []),
+    coordinates: { ageSeconds: 0, medianRelativeError: null, p90RelativeError: null } as CoordinateFit,
+  };
+  // Distances 10, 14, 8 and 12.
+  expect(new ClusterGraph(snapshot).zoneCostMsById(0, 2)).toBe(11);
+  expect(new ClusterGraph(snapshot).regionCostMsById(0, 2)).toBe(9);
+  expect(new ClusterGraph(snapshot).zoneCostMsById(0, 4)).toBeNull();
+  const measured = new ClusterGraph({ ...snapshot, links: [link("a1", "b1", 30)] });
+  expect(measured.zoneCostMsById(1, 3)).toBe(30);
+});
+
 describe("what scoring pays when it doesn't know", () => {
   test("is the median of the known costs, and the worst one for dead pairs", () => {
     const graph = graphOf(
@@ -279,6 +297,35 @@ describe("what scoring pays when it doesn't know", () => {
     );
     expect(graph.medianKnownCost()).toBe(5);
     expect(graph.worstKnownCost()).toBe(100);
+  });
+
+  test("comes from coordinates where no link and no declaration says anything", () => {
+    // On a line at 0, 3 and 11 ms, each 1 ms behind its own link: 5, 13 and 10 ms apart.
+    const at = (name: string, x: number): ClusterNode => node(name, { coordinate: [x, 1] });
+    const coordinates = { ageSeconds: 0, medianRelativeError: null, p90RelativeError: null };
+    const snapshot = {
+      ...clusterSnapshot([at("a", 0), at("b", 3), at("c", 11), node("d")], []),
+      coordinates: coordinates as CoordinateFit,
+    };
+    const graph = new ClusterGraph(snapshot);
+    expect(graph.medianKnownCost()).toBe(10);
+    expect(graph.worstKnownCost()).toBe(13);
+    expect(new ClusterGraph(snapshot, { snapshotAgeSeconds: 1e6 }).medianKnownCost()).toBeNull();
+    // A link of its own is believed before that.
+    const measured = new ClusterGraph({ ...snapshot, links: [link("a", "b", 7)] });
+    expect(measured.medianKnownCost()).toBe(7);
+  });
+
+  test("comes from a fixed sample of the pairs in a large cluster", () => {
+    // Uniform on a line of 1,000 ms: the median distance is 1,000 x (1 - 1/sqrt 2) = 293 ms.
+    const nodes = Array.from({ length: 1_000 }, (_, id) => node(`n${id}`, { coordinate: [id, 0] }));
+    const snapshot = {
+      ...clusterSnapshot(nodes, []),
+      coordinates: { ageSeconds: 0, medianRelativeError: null, p90RelativeError: null } as CoordinateFit,
+    };
+    const median = new ClusterGraph(snapshot).medianKnownCost()!;
+    expect(Math.abs(median - 293)).toBeLessThan(20);
+    expect(new ClusterGraph(snapshot).medianKnownCost()).toBe(median);
   });
 
   test("is nothing without any known cost", () => {

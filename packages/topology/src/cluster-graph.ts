@@ -3,6 +3,7 @@ import type { AreaSummary } from "./area-summary.ts";
 import { coordinateEstimator, DEFAULT_METHOD_ORDER, STALE_AFTER_WINDOWS } from "./cost.ts";
 import type { Cost, CostEstimator, CostOptions, DeclaredAreaCosts, UnknownReason } from "./cost.ts";
 import { declaredAreaCosts } from "./declared-costs.ts";
+import { AreaEstimates, sampleEstimates } from "./estimate-sample.ts";
 import { hasFigure, LinkTable, PAIR_STATE, pairRecords } from "./link-table.ts";
 import type { PairState } from "./link-table.ts";
 import { NameIndex } from "./name-index.ts";
@@ -50,6 +51,8 @@ export class ClusterGraph {
   readonly #columnsFrom = new Map<number, Float64Array>();
   #zones: AreaSummaries | undefined;
   #regions: AreaSummaries | undefined;
+  #zoneEstimates: AreaEstimates | undefined;
+  #regionEstimates: AreaEstimates | undefined;
   #knownCosts: { median: number | null; worst: number | null } | undefined;
 
   constructor(snapshot: ClusterGraphSnapshot, options: CostOptions = {}) {
@@ -184,16 +187,25 @@ export class ClusterGraph {
     return this.#declared;
   }
 
-  /** Median of the measured costs between the zones of two nodes, both directions together, ms; null where nobody measured any. */
+  /**
+   * Median of the measured costs between the zones of two nodes, both directions together, ms; where nobody measured any, the median of
+   * what coordinates estimate between them; null where nothing is known.
+   */
   zoneCostMsById(a: number, b: number): number | null {
     this.#zones ??= new AreaSummaries(this.nodes, this.#table, zoneOf);
-    return this.#zones.between(a, b)?.ms ?? null;
+    const measured = this.#zones.between(a, b);
+    if (measured !== undefined) return measured.ms;
+    this.#zoneEstimates ??= this.#areaEstimates(zoneOf);
+    return this.#zoneEstimates.between(a, b);
   }
 
   /** The same between their regions. */
   regionCostMsById(a: number, b: number): number | null {
     this.#regions ??= new AreaSummaries(this.nodes, this.#table, regionOf);
-    return this.#regions.between(a, b)?.ms ?? null;
+    const measured = this.#regions.between(a, b);
+    if (measured !== undefined) return measured.ms;
+    this.#regionEstimates ??= this.#areaEstimates(regionOf);
+    return this.#regionEstimates.between(a, b);
   }
 
   /** Makes the summaries that look-ups would otherwise make when they first need them. */
@@ -205,12 +217,15 @@ export class ClusterGraph {
     this.#regions ??= new AreaSummaries(this.nodes, this.#table, regionOf);
   }
 
-  /** Median over the pairs with a link of their own; null when there is none. What scoring pays for an unknown cost. */
+  /**
+   * Median over the pairs with a link of their own; without any, over what is declared between areas; without that, over what coordinates
+   * estimate. Null when nothing is known. What scoring pays for an unknown cost.
+   */
   medianKnownCost(): number | null {
     return this.#known().median;
   }
 
-  /** The highest cost of a pair with a link of its own; null when there is none. What scoring pays for an unreachable pair. */
+  /** The highest of the same costs; null when nothing is known. What scoring pays for an unreachable pair. */
   worstKnownCost(): number | null {
     return this.#known().worst;
   }
@@ -234,9 +249,10 @@ export class ClusterGraph {
 
   #known(): { median: number | null; worst: number | null } {
     if (this.#knownCosts === undefined) {
-      const costs = [...this.#table.costMs].filter((ms) => !Number.isNaN(ms));
-      const declared = costs.length > 0 ? [] : this.#declaredCosts();
-      const known = costs.length > 0 ? costs : declared;
+      let known = [...this.#table.costMs].filter((ms) => !Number.isNaN(ms));
+      if (known.length === 0) known = this.#declaredCosts();
+      if (known.length === 0)
+        known = sampleEstimates(this.nodes.length, (from, to) => this.#estimateMs(from, to));
       const worst = known.reduce<number | null>((most, ms) => (most === null || ms > most ? ms : most), null);
       this.#knownCosts = { median: median(known), worst };
     }
@@ -247,6 +263,22 @@ export class ClusterGraph {
     if (this.#declared === null) return [];
     const rows = [...this.#declared.zones.values(), ...this.#declared.regions.values()];
     return rows.flatMap((row) => [...row.values()]);
+  }
+
+  #areaEstimates(areaOf: (node: ClusterNode) => string | null): AreaEstimates {
+    const areas = this.nodes.map(areaOf);
+    return new AreaEstimates(
+      areas.length,
+      (id) => areas[id]!,
+      (from, to) => this.#estimateMs(from, to),
+    );
+  }
+
+  /** By coordinates alone. */
+  #estimateMs(from: number, to: number): number | null {
+    const a = this.nodes[from]!;
+    const b = this.nodes[to]!;
+    return a.coordinate === null || b.coordinate === null ? null : (this.#estimate(a, b)?.ms ?? null);
   }
 
   #linkCost(at: number): Cost {

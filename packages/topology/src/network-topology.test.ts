@@ -46,6 +46,29 @@ describe("weights of a NetworkTopology", () => {
     expect(networkTopologyWeights(object, "Other")).toBeNull();
   });
 
+  test("may have the field names of KEP-260's text, as upstream's own example does", () => {
+    const object = objectOf({
+      name: "UserDefined",
+      costList: [
+        {
+          topologyKey: REGION,
+          originCosts: [
+            { origin: "us-west-1", costs: [cost("us-east-1", 20), cost("eu-1", -1)] },
+            { origin: 7, costs: [] },
+          ],
+        },
+      ],
+    });
+    const found = networkTopologyWeights(object)!;
+    expect(found.entries).toMatchObject([
+      { area: "region", origin: "us-west-1", destination: "us-east-1", networkCost: 20 },
+    ]);
+    expect(found.faults.map(({ path }) => path.join("."))).toEqual([
+      "spec.weights.0.costList.0.originCosts.0.costs.1.networkCost",
+      "spec.weights.0.costList.0.originCosts.1.origin",
+    ]);
+  });
+
   test("have the place in spec.weights that a patch names, whatever else stands there", () => {
     const object = objectOf(null, "no", { name: "NetperfCosts" });
     expect(networkTopologyWeights(object, "NetperfCosts")).toEqual({ index: 2, entries: [], faults: [] });

@@ -1,5 +1,5 @@
-// The weights of a NetworkTopology (networktopology.diktyo.x-k8s.io/v1alpha1, fields as upstream's schema has them; KEP-260's text names some
-// otherwise). An object of anybody's making: what of it can't be read is named and left out.
+// The weights of a NetworkTopology (networktopology.diktyo.x-k8s.io/v1alpha1): fields as upstream's schema has them, or as the text of KEP-260
+// and upstream's own example name them (costList, originCosts, costs). An object of anybody's making: what of it can't be read is named and left out.
 
 /** In the order in which an object lists them, with the labels that name them there. */
 export const NETWORK_TOPOLOGY_KEYS = Object.freeze({
@@ -49,7 +49,19 @@ export function networkTopologyWeights(object: unknown, name?: string): NetworkT
   const named = all.findIndex((weights) => weights["name"] === (name ?? "UserDefined"));
   const index = named < 0 && name === undefined ? 0 : named;
   const chosen = all[index];
-  return chosen === undefined ? null : new WeightsReader(index).read(chosen["topologyList"]);
+  return chosen === undefined ? null : new WeightsReader(index).read(chosen);
+}
+
+/** Names of each list: the schema's, which counts where both are there, and that of the KEP's text. */
+const LISTS = {
+  topologies: ["topologyList", "costList"],
+  origins: ["originList", "originCosts"],
+  costs: ["costList", "costs"],
+} as const;
+
+function listIn(fields: Fields, names: readonly [string, string]): [name: string, list: readonly unknown[]] {
+  const name = names.find((one) => fields[one] !== undefined) ?? names[0];
+  return [name, listOf(fields[name])];
 }
 
 class WeightsReader {
@@ -61,25 +73,33 @@ class WeightsReader {
     this.#index = index;
   }
 
-  read(topologyList: unknown): NetworkTopologyWeights {
-    for (const [at, entry] of listOf(topologyList).entries()) {
-      const { topologyKey, originList } = fieldsOf(entry);
-      const area = AREAS.find((one) => NETWORK_TOPOLOGY_KEYS[one] === topologyKey);
-      if (area === undefined) continue;
-      this.#readOrigins(area, ["spec", "weights", this.#index, "topologyList", at, "originList"], originList);
+  read(weights: Fields): NetworkTopologyWeights {
+    const [name, topologies] = listIn(weights, LISTS.topologies);
+    for (const [at, entry] of topologies.entries()) {
+      const fields = fieldsOf(entry);
+      const area = AREAS.find((one) => NETWORK_TOPOLOGY_KEYS[one] === fields["topologyKey"]);
+      if (area !== undefined) this.#readOrigins(area, ["spec", "weights", this.#index, name, at], fields);
     }
     return { index: this.#index, entries: this.#entries, faults: this.#faults };
   }
 
-  #readOrigins(area: NetworkTopologyArea, path: Path, origins: unknown): void {
-    for (const [row, entry] of listOf(origins).entries()) {
-      const { origin, costList } = fieldsOf(entry);
+  #readOrigins(area: NetworkTopologyArea, path: Path, topology: Fields): void {
+    const [name, origins] = listIn(topology, LISTS.origins);
+    for (const [row, entry] of origins.entries()) {
+      const fields = fieldsOf(entry);
+      const { origin } = fields;
       if (!isName(origin)) {
-        this.#faults.push({ area, path: [...path, row, "origin"], rule: "must be text", value: origin });
+        this.#faults.push({
+          area,
+          path: [...path, name, row, "origin"],
+          rule: "must be text",
+          value: origin,
+        });
         continue;
       }
-      for (const [column, cost] of listOf(costList).entries())
-        this.#readCost(area, origin, [...path, row, "costList", column], fieldsOf(cost));
+      const [costsName, costs] = listIn(fields, LISTS.costs);
+      for (const [column, cost] of costs.entries())
+        this.#readCost(area, origin, [...path, name, row, costsName, column], fieldsOf(cost));
     }
   }
 
