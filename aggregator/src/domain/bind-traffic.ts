@@ -101,10 +101,12 @@ export function openChannel(
   channels: SinkTables["channels"],
   key: ChannelKey,
   reporter: Reporter,
-  { authority, rooms }: Permit,
+  permit: Permit,
 ): ChannelTarget | Sink {
-  const isTheirs = authority.speaksForChannel(key, reporter);
+  const isTheirs = permit.authority.speaksForChannel(key, reporter);
   if (isTheirs === "no") return NOT_YOURS;
   if (isTheirs === "unknown") return UNUSED_SINKS.unknown_node;
-  return channels.open(key, rooms.channels) ?? UNUSED_SINKS.too_many_channels;
+  // The end that reports is the one whose pod it is.
+  const namespace = reporter === "source" ? key.sourceNamespace : key.targetNamespace;
+  return channels.open(key, permit.channelRoom(namespace)) ?? UNUSED_SINKS.too_many_channels;
 }

@@ -1,5 +1,5 @@
 import { NO_FACTS, authorityOf, type ClusterFacts } from "./authority.ts";
-import { OPEN_PERMIT, type Permit, type Room, type RoomKind } from "./permit.ts";
+import { OPEN_PERMIT, PartRoom, type Permit, type Room, type RoomKind } from "./permit.ts";
 import type { SpeakerPolicy } from "./policy.ts";
 import { speakerText, type Speaker } from "./speaker.ts";
 
@@ -28,6 +28,9 @@ const NODE_SHARES: Readonly<Record<RoomKind, number>> = {
   pods: 1 / 64,
 };
 const LEAST_ROOM = 64;
+/** What a namespace may take of a speaker's room for channels that is left when it first needs some in a window. */
+const NAMESPACE_SHARE = 1 / 4;
+const LEAST_NAMESPACE_ROOM = 16;
 /** Links and nodes of names that the cluster doesn't know, in all. */
 const STRANGER_SHARE = 1 / 64;
 /** A new series costs its speaker as many of its budget as it takes of these. */
@@ -45,13 +48,19 @@ export class Account implements Permit {
   /** New series that may still come in this window. */
   #seriesLeft = 0;
   untilMs = Number.NEGATIVE_INFINITY;
+  readonly #channelRooms = new Map<string, Room>();
   readonly #fullRooms: Readonly<Record<RoomKind, number>> | null;
   readonly #maxSources: number;
   readonly #limits: AccountLimits;
   /** When each was heard last; longest ago first. */
   readonly #sources = new Map<string, number>();
 
-  constructor(id: number, speaker: Speaker, permit: Omit<Permit, "rooms">, limits: AccountLimits) {
+  constructor(
+    id: number,
+    speaker: Speaker,
+    permit: Omit<Permit, "rooms" | "channelRoom">,
+    limits: AccountLimits,
+  ) {
     this.id = id;
     this.authority = permit.authority;
     this.facts = permit.facts;
@@ -80,6 +89,17 @@ export class Account implements Permit {
     return true;
   }
 
+  channelRoom(namespace: string): Room {
+    const whole = this.rooms.channels;
+    if (this.#fullRooms === null) return whole;
+    let room = this.#channelRooms.get(namespace);
+    if (room === undefined) {
+      room = new PartRoom(whole, Math.max(LEAST_NAMESPACE_ROOM, Math.floor(whole.left * NAMESPACE_SHARE)));
+      this.#channelRooms.set(namespace, room);
+    }
+    return room;
+  }
+
   /** False: the speaker has brought too many. Its known series go on. */
   admits(bytes: number): boolean {
     if (this.#seriesLeft <= 0) return false;
@@ -93,6 +113,7 @@ export class Account implements Permit {
     const { windowMs, maxNewSeries } = this.#limits;
     this.untilMs = nowMs + windowMs;
     this.#seriesLeft = maxNewSeries;
+    this.#channelRooms.clear();
     if (this.#fullRooms !== null)
       for (const kind of ROOM_KINDS) this.rooms[kind].left = this.#fullRooms[kind];
   }

@@ -326,6 +326,20 @@ describe("channels", () => {
     say("node/n1", requests(istio("source", "web", "cart"), NOW, 10));
     expect(channels()).toContain("web-cart");
   });
+
+  test("that pods of one namespace invent leave room for those of others on the same node", () => {
+    RUNS.get("n1")!.push("tenant/spy");
+    try {
+      for (let i = 0; i < 2_000; i++) {
+        const labels = istio("source", "spy", `made-up-${i}`, { source_workload_namespace: "tenant" });
+        say("node/n1", requests(labels, NOW, 1));
+      }
+      say("node/n1", requests(istio("source", "web", "cart"), NOW, 10));
+      expect(channels()).toContain("web-cart");
+    } finally {
+      RUNS.get("n1")!.pop();
+    }
+  });
 });
 
 describe("a service's speaker", () => {
