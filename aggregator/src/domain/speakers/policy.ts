@@ -84,10 +84,8 @@ function readRule(raw: unknown, subject: string): ServiceRule | string {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw))
     return `${subject} must be an object with account or name, nodes and namespaces, got ${shown(raw)}`;
   const entries = raw as Readonly<Record<string, unknown>>;
-  const { account, name = account } = entries;
-  if (name === undefined)
-    return `${subject} must have an account, or the name of a service on Kafka, got neither`;
-  const wrong = mistakeOfWords(entries, { ...(account === undefined ? {} : { account }), name }, subject);
+  const { account = null, name = account } = entries;
+  const wrong = mistakeOfWords(entries, { account, name }, subject);
   if (wrong !== null) return wrong;
   const nodes = readNames(entries["nodes"], `${subject}.nodes`);
   if (typeof nodes === "object" && "mistake" in nodes) return nodes.mistake;
@@ -95,7 +93,7 @@ function readRule(raw: unknown, subject: string): ServiceRule | string {
   if (typeof namespaces === "object" && "mistake" in namespaces) return namespaces.mistake;
   if (isNone(nodes) && isNone(namespaces))
     return `${subject} must name nodes or namespaces, got neither: it may speak of nothing`;
-  return { account: (account as string | undefined) ?? null, name: name as string, nodes, namespaces };
+  return { account: account as string | null, name: name as string, nodes, namespaces };
 }
 
 function mistakeOfWords(
@@ -106,7 +104,9 @@ function mistakeOfWords(
   const unknown = Object.keys(entries).find((key) => !KEYS.has(key));
   if (unknown !== undefined)
     return `${subject} must have only ${[...KEYS].join(", ")}, got ${shown(unknown)}`;
-  for (const [key, value] of Object.entries(words))
+  if (words["name"] === null)
+    return `${subject} must have an account, or the name of a service on Kafka, got neither`;
+  for (const [key, value] of Object.entries(words).filter(([, word]) => word !== null))
     if (typeof value !== "string" || !NAME.test(value))
       return `${subject}.${key} must be 1 to 253 of A-Z, a-z, 0-9, ":", ".", "_", "@" and "-", got ${shown(value)}`;
   return words["name"] === OWN_NAME
