@@ -34,6 +34,12 @@ export function addDoctor(program: Command, print: Print): void {
         httpUrl,
       ),
     )
+    .addOption(
+      new Option(
+        "--scheduler-plugin <url>",
+        "a scheduler-plugin's /metrics, for the certificate that kube-scheduler shows",
+      ).argParser(httpUrl),
+    )
     .option("--as <user>", "look at this user's rights alone, e.g. system:serviceaccount:NAMESPACE:NAME")
     .option("--system-namespace <name>", "where Isochrone is installed", "isochrone")
     .option("--release <name>", "name of the Helm release, which service accounts begin with", "isochrone")

@@ -12,3 +12,4 @@ export { nodeTargets, type NodeTargetsDependencies } from "./node-mode.ts";
 export { TARGET_KINDS, TARGET_ROLES } from "./ports.ts";
 export type { PageReader, Target, TargetKind, TargetRole, TargetSource } from "./ports.ts";
 export { collectorSettings, type CollectorConfig } from "./settings.ts";
+export { collectorSpeaker } from "./speaker.ts";

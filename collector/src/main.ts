@@ -1,5 +1,4 @@
 // The collector's process.
-import { type ProvenSpeaker } from "@isochrone/telemetry";
 import { openPublisher } from "@isochrone/bus/open";
 import { busSettings } from "@isochrone/bus/settings";
 import { kubernetesSettings, openStore } from "@isochrone/kubernetes/api-server";
@@ -9,12 +8,8 @@ import { createCollector } from "./collector.ts";
 import { nodeTargets } from "./node-mode.ts";
 import { createPages } from "./pages.ts";
 import { createPrometheusCollector } from "./prometheus/prometheus-collector.ts";
-import { collectorSettings, type CollectorConfig } from "./settings.ts";
-
-/** One that asks Prometheus reports of many nodes: it is a service, which the aggregator's settings have to name. */
-function speakerOf({ mode, node }: CollectorConfig): ProvenSpeaker {
-  return mode === "prometheus" ? { kind: "service", name: "collector" } : { kind: "node", node };
-}
+import { collectorSettings } from "./settings.ts";
+import { collectorSpeaker } from "./speaker.ts";
 
 await serviceMain({
   name: "collector",
@@ -33,7 +28,7 @@ await serviceMain({
         onPartialSuccess: (partial) =>
           logger.warnOnce("partial-success", "aggregator did not take everything", { partial }),
       },
-      recordKey: { aggregatorUrl: config.aggregatorUrl, speaker: speakerOf(config), fetch },
+      recordKey: { aggregatorUrl: config.aggregatorUrl, speaker: collectorSpeaker(config), fetch },
     });
     const pages = createPages(config, surroundings);
     if (config.mode === "prometheus")

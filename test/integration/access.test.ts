@@ -175,7 +175,7 @@ describe.runIf(support.supported)("access to the graph API, judged by a real API
     await cluster.grant(account("reader"), [{ nonResourceURLs: ["/isochrone/api/v1/*"], verbs: ["get"] }]);
     await cluster.grant(account("probe"), [
       { nonResourceURLs: ["/isochrone/v1/metrics"], verbs: ["post"] },
-      { nonResourceURLs: ["/isochrone/api/v1/probe-plan/*"], verbs: ["get"] },
+      { nonResourceURLs: ["/isochrone/v1/probe-plan"], verbs: ["get"] },
     ]);
     aggregator = await startServed();
     url = aggregator.address().url;

@@ -120,7 +120,7 @@ describe("the graph API with a gate", () => {
     expect(asked).toEqual([
       "get /isochrone/api/v1/graph/workflows/shop/cart",
       "get /isochrone/api/v1/graph/cluster",
-      "get /isochrone/api/v1/probe-plan/*",
+      "get /isochrone/v1/probe-plan",
       "delete /isochrone/api/v1/bandwidth-leases/*",
       "post /isochrone/v1/metrics",
       "get null",

@@ -1,7 +1,7 @@
 import { get, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
-import { createHttpApp, type HttpApp } from "@isochrone/runtime/http";
+import { createHttpApp, type GateAnswer, type HttpApp } from "@isochrone/runtime/http";
 import { createRegistry } from "@isochrone/runtime";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { EMPTY_CLUSTER } from "../domain/cluster-state.ts";
@@ -39,6 +39,7 @@ beforeEach(async () => {
     bodyLimitBytes: 1024,
     ready: () => ({ ready: true, reasons: [] }),
     maxConcurrentRequests: 1,
+    gate: { check: ({ authorization }) => principalOf(authorization) },
   });
   app.get("/readable", () => ({ ok: true }));
   stream.register(app);
@@ -49,6 +50,17 @@ afterEach(async () => {
   stream.close();
   await app.close();
 });
+
+/** The token is the name of the account; without one nobody has asked who it is. */
+function principalOf(user: string | undefined): GateAnswer {
+  if (user === undefined) return null;
+  podsSeen++;
+  return {
+    principal: { user, node: "n1", pod: { namespace: "x", name: "page", uid: `pod-${podsSeen}` } },
+  };
+}
+
+let podsSeen = 0;
 
 function build(nodes: string[] = []): void {
   keeper.build({ ...EMPTY_CLUSTER, nodes: nodes.map((name) => nodeState(name)) }, clock.now(), () => false);
@@ -67,9 +79,12 @@ class Client {
     response.on("error", () => undefined);
   }
 
-  static connect(lastEventId?: string, query = "", from = "127.0.0.1"): Promise<Client> {
+  static connect(lastEventId?: string, query = "", from = "127.0.0.1", user?: string): Promise<Client> {
     const { port } = app.server.address() as AddressInfo;
-    const headers = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
+    const headers = {
+      ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
+      ...(user === undefined ? {} : { authorization: user }),
+    };
     return new Promise((resolve, reject) => {
       const request = get(
         {
@@ -190,6 +205,17 @@ describe("event stream", () => {
     expect(third.response.statusCode).toBe(200);
     await held[0]!.ended;
     expect([stream.clients, dropped]).toEqual([2, ["gave_way"]]);
+  });
+
+  test("accounts are told apart behind one address, and pods of one account are one", async () => {
+    const as = async (user: string, from: string): Promise<Client> =>
+      (await Client.connect(undefined, "", from, user)).listen();
+    const held = [await as("tenant", "127.0.0.2"), await as("tenant", "127.0.0.3")];
+    await as("people", "127.0.0.2");
+    await held[0]!.ended;
+    expect([stream.clients, dropped]).toEqual([2, ["gave_way"]]);
+    const third = await Client.connect(undefined, "", "127.0.0.4", "tenant");
+    expect(third.response.statusCode).toBe(503);
   });
 
   test("when all places are shared out evenly, further clients get 503, and nobody gives way", async () => {

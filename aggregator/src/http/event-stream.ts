@@ -251,7 +251,7 @@ export class EventStream {
   }
 }
 
-/** A server that knows who asks may count by that: pages behind one proxy share an address. */
+/** Of whom is known who asks all pods are one: an account gets no more places by more pods. Pages behind one proxy share an address. */
 function placeKey(request: FastifyRequest): string {
-  return clientKey(request);
+  return request.principal?.user ?? clientKey(request);
 }

@@ -12,6 +12,8 @@ import type { LeaderForward } from "./forward.ts";
 import { NoQuery } from "./query.ts";
 
 const MAX_RETRY_AFTER_SECONDS = 5;
+/** What access to all plans is asked for. */
+export const PROBE_PLAN_REVIEW = "/v1/probe-plan";
 
 const PlanParams = Type.Object({ node: Type.String({ maxLength: 253 }) });
 type PlanParams = Static<typeof PlanParams>;
@@ -62,8 +64,8 @@ export function registerProbePlanRoute(
   app.get<{ Params: PlanParams }>(
     "/api/v1/probe-plan/:node",
     {
-      // One review for the probes of all nodes.
-      config: { reviewedPath: "/api/v1/probe-plan/*" },
+      // One review for the probes of all nodes. Not below /api/v1/: a reader of graphs has a pod on some node, and must not be its probe.
+      config: { reviewedPath: PROBE_PLAN_REVIEW },
       schema: {
         summary: "Whom a node's probe measures",
         params: PlanParams,
@@ -109,7 +111,7 @@ function reportOf(request: FastifyRequest): KeyReport | null {
   return typeof header === "string" ? parseKeyReport(header) : null;
 }
 
-/** Others who may read plans read them, and nothing that they say is taken for the probe's. */
+/** The probe of another node, and whoever else may, reads the plan, and nothing that it says is taken for the node's own probe's. */
 function speaksFor({ principal }: FastifyRequest, node: string): boolean {
   return principal === null || principal.node === node;
 }

@@ -21,6 +21,8 @@ const ACCOUNTS: Record<string, Omit<Extract<AccessDecision, { kind: "allowed" }>
   n1: { user: PROBE, node: "n1", pod: null },
   evil: { user: PROBE, node: "evil", pod: null },
   reader: { user: "people", node: null, pod: null },
+  // A page's backend or a dashboard, whose pod runs on n1 as others do.
+  readerOnN1: { user: "system:serviceaccount:tenant:reader", node: "n1", pod: null },
   otel: { user: "system:serviceaccount:otel:collector", node: "evil", pod: null },
   formerPod: { user: PROBE, node: null, pod: { namespace: "isochrone", name: "probe-n1", uid: "another" } },
 };
@@ -28,7 +30,12 @@ const POLICY = [{ account: "system:serviceaccount:otel:collector", name: "otel",
 
 const gate: RequestGate = accessGate({
   pathPrefix: "/isochrone",
-  review: { decide: ({ token }) => ({ kind: "allowed", ...ACCOUNTS[token]! }) },
+  review: {
+    decide: ({ token, verb, path }) =>
+      token === "readerOnN1" && !(verb === "get" && path?.startsWith("/isochrone/api/v1/") === true)
+        ? { kind: "forbidden", user: "reader", detail: "only get below /api/v1/" }
+        : { kind: "allowed", ...ACCOUNTS[token]! },
+  },
 });
 
 let running: RunningAggregator;
@@ -154,8 +161,7 @@ describe("a probe plan", () => {
         signingKeyId: number;
       }
     ).signingKeyId;
-
-  test("is read by others who may, and takes no report of theirs: keys do not switch", async () => {
+  const startRotating = async (): Promise<MemoryKeyStore> => {
     await running.stop();
     const keyStore = new MemoryKeyStore();
     running = await startAggregator({
@@ -168,6 +174,19 @@ describe("a probe plan", () => {
     ]);
     await running.clock.advance(61_000);
     expect((await keyStore.read()).set?.keys.map(({ id }) => id)).toEqual([1, 2]);
+    return keyStore;
+  };
+
+  test("is not given to a reader of graphs whose own pod runs on that node: what it says of keys would count", async () => {
+    const keyStore = await startRotating();
+    const answer = await get("/api/v1/probe-plan/n1", "readerOnN1", report("1,2;signing=1"));
+    await running.clock.advance(5_000);
+    expect([answer.statusCode, (await keyStore.read()).set?.signingKeyId]).toEqual([403, 1]);
+    expect((await get("/api/v1/graph/cluster", "readerOnN1")).statusCode).toBe(200);
+  });
+
+  test("is read by others who may, and takes no report of theirs: keys do not switch", async () => {
+    const keyStore = await startRotating();
     for (const token of ["reader", "evil", "otel"]) expect(await signing(token)).toBe(1);
     await running.clock.advance(5_000);
     expect((await keyStore.read()).set?.signingKeyId).toBe(1);

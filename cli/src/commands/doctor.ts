@@ -1,6 +1,6 @@
 import { busSettings } from "@isochrone/bus/settings";
 import type { BusSettings } from "@isochrone/bus/settings";
-import { loadSettings } from "@isochrone/runtime";
+import { authorizedFetch, loadSettings, systemClock } from "@isochrone/runtime";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { GROUPS } from "../doctor/finding.ts";
@@ -28,6 +28,8 @@ export interface DoctorOptions {
   readonly kafka?: readonly string[];
   /** Of a collector. */
   readonly collector?: string;
+  /** Of a scheduler-plugin. */
+  readonly schedulerPlugin?: string;
   /** User whose rights are looked at alone. */
   readonly as?: string;
   readonly systemNamespace: string;
@@ -49,7 +51,7 @@ export async function doctorCommand(options: DoctorOptions, print: (text: string
     const findings = await examine(
       {
         graph: {
-          client: graphClientOf({ ...options, server: server ?? LOCAL_SERVER }),
+          client: graphClientOf(server === undefined ? { server: LOCAL_SERVER } : { ...options, server }),
           server: server ?? LOCAL_SERVER,
           isAssumed: server === undefined,
         },
@@ -60,6 +62,11 @@ export async function doctorCommand(options: DoctorOptions, print: (text: string
         as: options.as ?? null,
         bus: readBus(options),
         collector: options.collector ?? null,
+        schedulerPlugin: options.schedulerPlugin ?? null,
+        fetch: authorizedFetch({
+          ...(options.caFile === undefined ? {} : { caFile: options.caFile }),
+          clock: systemClock,
+        }),
         nodeVersion: process.version,
         nowMs: () => Date.now(),
       },

@@ -10,6 +10,7 @@ import { judgeApiServer } from "./api-server.ts";
 import { judgeClocks, skewOf } from "./clocks.ts";
 import { judgeDefinitions, readDefinitions } from "./crds.ts";
 import type { Verdict } from "./finding.ts";
+import { judgeExtender } from "./extender.ts";
 import { judgeFreshness } from "./freshness.ts";
 import { judgeKafka } from "./kafka.ts";
 import { judgeKernel, judgeNode, judgePermissions } from "./machine.ts";
@@ -326,6 +327,47 @@ describe("the graph", () => {
       "collector's TLS": "warning",
     });
     expectRemedies(verdicts);
+  });
+});
+
+describe("the extender", () => {
+  const NOW_MS = Date.UTC(2026, 0, 1);
+  const name = "isochrone_tls_shown_certificate_not_after_seconds";
+  const shown = (client: string, days: number): string =>
+    `${name}{server="scheduler",client="${client}"} ${NOW_MS / 1_000 + days * 86_400}`;
+  const judged = (...lines: readonly string[]): Verdict => {
+    const text = [`# HELP ${name} When`, `# TYPE ${name} gauge`, ...lines].join("\n");
+    const verdicts = judgeExtender({ url: "https://p/metrics", text, error: null }, NOW_MS);
+    expectRemedies(verdicts);
+    return verdicts[0]!;
+  };
+
+  it("judges when the certificate ends that kube-scheduler shows", () => {
+    const of = (days: number): Verdict => judged(shown("isochrone-kube-scheduler-client", days));
+    expect(of(31)).toMatchObject({ severity: "ok", value: "ends in 31.0 days" });
+    expect(of(29)).toMatchObject({ severity: "warning", value: "ends in 29.0 days" });
+    expect(of(-2)).toMatchObject({ severity: "error", value: "ended 2.0 days ago" });
+    expect(of(29).remedy).toContain("isochrone scheduler-config");
+    const other = shown("isochrone-decisions-client", 3);
+    expect(judged(other, shown("any-other-name", 40))).toMatchObject({ severity: "ok" });
+  });
+
+  it("finds that kube-scheduler never showed one, whatever the aggregator shows", () => {
+    const never = judged(shown("isochrone-decisions-client", 300));
+    expect(never).toMatchObject({ severity: "warning" });
+    expect(never.value).toContain("kube-scheduler has shown none");
+  });
+
+  it("finds an extender that asks for none, one that doesn't answer, and is skipped where none is named", () => {
+    const page = { url: "http://p/metrics", text: "process_cpu_seconds_total 1", error: null };
+    const [open] = judgeExtender(page, NOW_MS);
+    expect(open).toMatchObject({ severity: "warning" });
+    expect(open!.value).toContain("asks for no certificate");
+    expect(judgeExtender({ ...page, text: null, error: "refused" }, NOW_MS)[0]).toMatchObject({
+      severity: "error",
+      value: "refused",
+    });
+    expect(judgeExtender(null, NOW_MS)[0]!.severity).toBe("skipped");
   });
 });
 

@@ -12,6 +12,7 @@ export const GROUPS = [
   "crds",
   "sources",
   "freshness",
+  "extender",
 ] as const;
 export type Group = (typeof GROUPS)[number];
 

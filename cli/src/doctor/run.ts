@@ -2,7 +2,7 @@
 import type { BusSettings } from "@isochrone/bus/settings";
 import type { Credentials } from "@isochrone/kubernetes/api-server";
 import type { ClusterStore } from "@isochrone/kubernetes";
-import { reasonOf } from "@isochrone/runtime";
+import { reasonOf, type Fetch } from "@isochrone/runtime";
 import { GraphClientError } from "@isochrone/topology/client";
 import type { GraphClient } from "@isochrone/topology/client";
 import { judgeApiServer, lookAtApiServer } from "./api-server.ts";
@@ -12,6 +12,7 @@ import type { ClockLook } from "./clocks.ts";
 import { judgeDefinitions, lookAtDefinitions, readDefinitions } from "./crds.ts";
 import { GROUPS, NAME_A_CLUSTER, skipped } from "./finding.ts";
 import type { Finding, Group, Verdict } from "./finding.ts";
+import { judgeExtender } from "./extender.ts";
 import { judgeFreshness } from "./freshness.ts";
 import type { GraphFacts } from "./freshness.ts";
 import { judgeKafka, lookAtKafka } from "./kafka.ts";
@@ -38,6 +39,10 @@ export interface Ground {
   readonly as: string | null;
   readonly bus: BusSettings | null;
   readonly collector: string | null;
+  /** Of a scheduler-plugin. */
+  readonly schedulerPlugin: string | null;
+  /** Asks pages of services over TLS, too. */
+  readonly fetch: Fetch;
   readonly nodeVersion: string;
   readonly nowMs: () => number;
 }
@@ -56,6 +61,8 @@ const CHECKS: Readonly<Record<Group, Check>> = {
   crds: checkDefinitions,
   sources: checkSources,
   freshness: async (asked) => judgeFreshness(await asked.graph()),
+  extender: async ({ ground: { schedulerPlugin, fetch, nowMs } }) =>
+    judgeExtender(schedulerPlugin === null ? null : await readPage(schedulerPlugin, fetch), nowMs()),
 };
 
 /** Looks at the groups, one after the other; none stops another. */
@@ -212,7 +219,7 @@ async function checkDefinitions(asked: Asked): Promise<Verdict[]> {
   return judgeDefinitions(await lookAtDefinitions(cluster.store, wanted));
 }
 
-const COLLECTOR_TIMEOUT_MS = 10_000;
+const PAGE_TIMEOUT_MS = 10_000;
 
 async function checkSources(asked: Asked): Promise<Verdict[]> {
   const { cluster, why } = await asked.graph();
@@ -222,14 +229,15 @@ async function checkSources(asked: Asked): Promise<Verdict[]> {
     cluster,
     workflows,
     why,
-    collector:
-      collector === null ? null : await readCollector(`${collector.replace(/\/metrics$/, "")}/metrics`),
+    collector: collector === null ? null : await readPage(collector, fetch),
   });
 }
 
-async function readCollector(url: string) {
+/** @param base with or without the path /metrics */
+async function readPage(base: string, fetchPage: Fetch) {
+  const url = `${base.replace(/\/(metrics)?$/, "")}/metrics`;
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(COLLECTOR_TIMEOUT_MS) });
+    const response = await fetchPage(url, { signal: AbortSignal.timeout(PAGE_TIMEOUT_MS) });
     if (!response.ok) return { url, text: null, error: `answered with status ${response.status}` };
     return { url, text: await response.text(), error: null };
   } catch (error) {

@@ -33,7 +33,7 @@ test("telemetry, plans and leases take the token of a part, and nobody else's wo
   expect(first).not.toBe(second);
   for (const path of [
     "/v1/metrics",
-    "/api/v1/probe-plan/*",
+    "/v1/probe-plan",
     "/api/v1/bandwidth-leases",
     "/api/v1/bandwidth-leases/*",
   ]) {

@@ -10,7 +10,7 @@ const BEARER = /^Bearer +([\x21-\x7e]{1,200})$/i;
 /** What only a part may ask of the aggregator; reading the graphs is everybody's on this machine. */
 const OF_PARTS: ReadonlySet<string> = new Set([
   "/v1/metrics",
-  "/api/v1/probe-plan/*",
+  "/v1/probe-plan",
   "/api/v1/bandwidth-leases",
   "/api/v1/bandwidth-leases/*",
 ]);

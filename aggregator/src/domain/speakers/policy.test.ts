@@ -13,15 +13,39 @@ describe("aggregator.speakers", () => {
     expect(parseSpeakerRules(null)).toEqual([]);
   });
 
+  test("needs no account for a service that exists only on Kafka, and lets nobody speak as it over HTTP", () => {
+    const rules = parseSpeakerRules(
+      text({ name: "otel-shop", namespaces: ["shop"] }, { name: "otel-bank", namespaces: ["bank"] }),
+    );
+    const shop = { account: null, name: "otel-shop", nodes: new Set(), namespaces: new Set(["shop"]) };
+    expect(rules).toMatchObject([shop, { account: null, name: "otel-bank" }]);
+    const policy = new SpeakerPolicy(Array.isArray(rules) ? rules : []);
+    expect(policy.rule("otel-shop")).toEqual(shop);
+    for (const user of ["otel-shop", "null", ""]) expect(policy.speakerOf({ user, node: null })).toBeNull();
+  });
+
   test.each([
     ["{", "aggregator.speakers must be a JSON list of rules, got"],
     ["{}", "aggregator.speakers must be a JSON list of rules, got"],
-    [text(1), "aggregator.speakers[0] must be an object with account, nodes and namespaces, got 1"],
+    [text(1), "aggregator.speakers[0] must be an object with account or name, nodes and namespaces, got 1"],
     [
       text({ account: ACCOUNT, node: ["*"] }),
       'aggregator.speakers[0] must have only name, account, nodes, namespaces, got "node"',
     ],
-    [text({ nodes: ["*"] }), "aggregator.speakers[0].account must be 1 to 253 of"],
+    [
+      text({ nodes: ["*"] }),
+      "aggregator.speakers[0] must have an account, or the name of a service on Kafka, got neither",
+    ],
+    [text({ account: "", name: "otel", nodes: ["*"] }), "aggregator.speakers[0].account must be 1 to 253 of"],
+    [
+      text({ account: "a", name: "aggregator", nodes: ["*"] }),
+      "aggregator.speakers[0].name must not be aggregator",
+    ],
+    [text({ account: "aggregator", nodes: ["*"] }), "aggregator.speakers[0].name must not be aggregator"],
+    [
+      text({ name: "otel", nodes: ["n1"] }, { name: "otel", nodes: ["n2"] }),
+      "aggregator.speakers[1].name must be of one rule only, got otel again",
+    ],
     [text({ account: "a|b", nodes: ["*"] }), 'got "a|b"'],
     [text({ account: "a" }), "aggregator.speakers[0] must name nodes or namespaces, got neither"],
     [

@@ -6,8 +6,8 @@ export type Names = "all" | ReadonlySet<string>;
 /** What a service may speak of. */
 export interface ServiceRule {
   readonly name: string;
-  /** User that the API server knows its token as. */
-  readonly account: string;
+  /** User that the API server knows its token as; null: it has none, and writes to a Kafka topic of its own. */
+  readonly account: string | null;
   /** Nodes whose own usage and measurements it may report. */
   readonly nodes: Names;
   /** Namespaces whose pods' usage it may report, and the channels that begin or end in them. */
@@ -27,6 +27,8 @@ const MAX_RULES = 256;
 const MAX_NAMES = 10_000;
 const MAX_SHOWN = 80;
 const SETTING = "aggregator.speakers";
+/** As which the replicas themselves speak: what they seal is believed of everybody. */
+const OWN_NAME = "aggregator";
 
 /** Which services may speak, and of what. Everybody else speaks for the node that its token is bound to. */
 export class SpeakerPolicy {
@@ -34,7 +36,9 @@ export class SpeakerPolicy {
   readonly #byName: ReadonlyMap<string, ServiceRule>;
 
   constructor(rules: readonly ServiceRule[] = []) {
-    this.#byAccount = new Map(rules.map((rule) => [rule.account, rule]));
+    this.#byAccount = new Map(
+      rules.flatMap((rule) => (rule.account === null ? [] : [[rule.account, rule] as const])),
+    );
     this.#byName = new Map(rules.map((rule) => [rule.name, rule]));
   }
 
@@ -62,7 +66,7 @@ export function parseSpeakerRules(text: string | null): ServiceRule[] | { readon
     const rule = readRule(raw, `${SETTING}[${index}]`);
     if (typeof rule === "string") return { mistake: rule };
     for (const key of ["account", "name"] as const)
-      if (read.some((other) => other[key] === rule[key]))
+      if (rule[key] !== null && read.some((other) => other[key] === rule[key]))
         return { mistake: `${SETTING}[${index}].${key} must be of one rule only, got ${rule[key]} again` };
     read.push(rule);
   }
@@ -78,9 +82,9 @@ export function speakersMistake({ speakers }: { readonly speakers: string | null
 /** A rule, or what is wrong with it. */
 function readRule(raw: unknown, subject: string): ServiceRule | string {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw))
-    return `${subject} must be an object with account, nodes and namespaces, got ${shown(raw)}`;
+    return `${subject} must be an object with account or name, nodes and namespaces, got ${shown(raw)}`;
   const entries = raw as Readonly<Record<string, unknown>>;
-  const { account, name = account } = entries;
+  const { account = null, name = account } = entries;
   const wrong = mistakeOfWords(entries, { account, name }, subject);
   if (wrong !== null) return wrong;
   const nodes = readNames(entries["nodes"], `${subject}.nodes`);
@@ -89,7 +93,7 @@ function readRule(raw: unknown, subject: string): ServiceRule | string {
   if (typeof namespaces === "object" && "mistake" in namespaces) return namespaces.mistake;
   if (isNone(nodes) && isNone(namespaces))
     return `${subject} must name nodes or namespaces, got neither: it may speak of nothing`;
-  return { account: account as string, name: name as string, nodes, namespaces };
+  return { account: account as string | null, name: name as string, nodes, namespaces };
 }
 
 function mistakeOfWords(
@@ -100,10 +104,14 @@ function mistakeOfWords(
   const unknown = Object.keys(entries).find((key) => !KEYS.has(key));
   if (unknown !== undefined)
     return `${subject} must have only ${[...KEYS].join(", ")}, got ${shown(unknown)}`;
-  for (const [key, value] of Object.entries(words))
+  if (words["name"] === null)
+    return `${subject} must have an account, or the name of a service on Kafka, got neither`;
+  for (const [key, value] of Object.entries(words).filter(([, word]) => word !== null))
     if (typeof value !== "string" || !NAME.test(value))
       return `${subject}.${key} must be 1 to 253 of A-Z, a-z, 0-9, ":", ".", "_", "@" and "-", got ${shown(value)}`;
-  return null;
+  return words["name"] === OWN_NAME
+    ? `${subject}.name must not be ${OWN_NAME}, as which the replicas themselves speak`
+    : null;
 }
 
 function readNames(raw: unknown, subject: string): Names | { readonly mistake: string } {

@@ -16,7 +16,7 @@ beforeEach(() => {
   cluster = new ReviewingStore(clock);
   logger = new MemoryLogger();
   cluster.users.set("probe-token", "probe");
-  cluster.rules.push("probe post /v1/metrics", "probe get /api/v1/probe-plan/*");
+  cluster.rules.push("probe post /v1/metrics", "probe get /v1/probe-plan");
 });
 
 function reviewOf(options: Partial<AccessReviewOptions> = {}): AccessReview {

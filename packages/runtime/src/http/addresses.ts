@@ -28,7 +28,12 @@ export function addressKey(address: string | undefined): string {
   return `${groups.slice(0, NETWORK_GROUPS).join(":")}::/64`;
 }
 
-/** Whose share a request takes: that of the address it comes from. */
-export function clientKey(request: FastifyRequest): string {
-  return addressKey(request.ip);
+/**
+ * Whose share a request takes: that of who has proven who it is, else that of the address it comes from. The pods of one account, such as
+ * the probes of all nodes, are apart from each other.
+ */
+export function clientKey({ principal, ip }: FastifyRequest): string {
+  return principal === null
+    ? addressKey(ip)
+    : `${principal.user} ${principal.pod?.uid ?? principal.node ?? ""}`;
 }

@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { createRegistry } from "../metrics.ts";
 import { MemoryLogger } from "../testing/index.ts";
-import { createHttpApp, listen, type HttpApp, type HttpAppOptions } from "./index.ts";
+import { createHttpApp, listen, type HttpApp, type HttpAppOptions, type RequestGate } from "./index.ts";
 
 const ATTACKER = "127.0.0.66";
 const cleanUps: (() => unknown)[] = [];
@@ -264,6 +264,31 @@ describe("slow and idle connections", () => {
     expect(await rig.refused("client_share")).toBe(1);
     rig.gate.resolve();
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+
+  test("a client that has proven who it is has a share of its own, wherever its requests come from", async () => {
+    // The token is the name of a pod of the one account here.
+    const gate: RequestGate = {
+      check: ({ authorization = "" }) => ({
+        principal: {
+          user: "probe",
+          node: "n1",
+          pod: { namespace: "x", name: authorization, uid: authorization },
+        },
+      }),
+    };
+    const rig = await start({ maxConcurrentRequests: 6, gate });
+    const as = (name: string, from?: string): Asked => ({
+      headers: { authorization: name },
+      ...(from === undefined ? {} : { from }),
+    });
+    const held = [ATTACKER, "127.0.0.67", "127.0.0.68"].map((from) => rig.ask("/gated", as("greedy", from)));
+    await until(() => rig.waiting === 3);
+    expect((await rig.ask("/secret", as("greedy", "127.0.0.69"))).status).toBe(503);
+    // Behind the same proxy, and of the same account.
+    expect((await rig.ask("/secret", as("other", ATTACKER))).status).toBe(200);
+    rig.gate.resolve();
+    await Promise.all(held);
   });
 });
 
