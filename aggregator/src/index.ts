@@ -62,6 +62,7 @@ export type { ReplicaOptions } from "./leadership.ts";
 export { KeyKeeper } from "./key-keeper.ts";
 export type { KeyCounts, KeyKeeperOptions } from "./key-keeper.ts";
 export { accessSettings } from "@isochrone/kubernetes/access";
+export { SpeakerPolicy } from "./domain/speakers/policy.ts";
 export { createUnprovenCounter } from "./record-keys/metrics.ts";
 export { RecordKeys } from "./record-keys/record-keys.ts";
 export { RecordSeals } from "./record-keys/record-seals.ts";

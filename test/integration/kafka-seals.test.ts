@@ -6,6 +6,7 @@ import {
   RecordKeys,
   RecordSeals,
   SharedIntake,
+  SpeakerPolicy,
   Tables,
 } from "@isochrone/aggregator";
 import { BusError, partitionOf, type Bus, type BusRecord, type OutgoingRecord } from "@isochrone/bus";
@@ -109,6 +110,11 @@ describe.runIf(support.supported)("Kafka with the rights of docs/kafka.md, and s
       ingest: INGEST,
       epoch: "r1",
       onRefused: () => undefined,
+      speaking: {
+        policy: new SpeakerPolicy([
+          { account: null, name: "otel", nodes: new Set(["f"]), namespaces: new Set() },
+        ]),
+      },
       metrics: createSharedMetrics(registry, () => intake),
       flushIntervalMs: 100,
       counterHorizonMs: 1_000,
