@@ -124,7 +124,7 @@ export class Ground {
     const aggregator = await this.installation.component("aggregator", "plain-aggregator", {
       aggregator: { windowMs: 30_000, paneMs: 2000, buildIntervalMs: 500 },
       annotations: { nodes: false, warmUpMs: 0 },
-      networkTopology: { writer: "upstream", ...checks },
+      networkTopology: { writer: "upstream", declaredWeights: "none", ...checks },
       appGroups: { observe: false, ...checks },
       bandwidthResource: checks,
     });
@@ -233,7 +233,7 @@ export class Ground {
       kubeletCaFile: this.#kubeletCa,
       kubeletTokenFile: await this.installation.tokenFile("collector", null),
       aggregatorUrl,
-      aggregatorTokenFile: await this.installation.tokenFile("collector"),
+      aggregatorTokenFile: await this.installation.nodeTokenFile("collector", NODES[0]),
     };
     return this.installation.component("collector", "collector-0", { collector });
   }
@@ -257,7 +257,7 @@ export class Ground {
       bandwidthIntervalMs: 1000,
       hmacKeysFile: await this.#mountKeys(),
       aggregatorUrl,
-      aggregatorTokenFile: await this.installation.tokenFile("probe"),
+      aggregatorTokenFile: await this.installation.nodeTokenFile("probe", NODES[index]!),
     };
     return this.installation.component("probe", `probe-${index}`, { probe });
   }

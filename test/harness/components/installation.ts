@@ -80,6 +80,26 @@ export class Installation {
     return path;
   }
 
+  /** The same for the graph API, bound to a pod of the account that runs on the node, as a projected token is. */
+  async nodeTokenFile(kind: ComponentKind, node: string): Promise<string> {
+    const account = accountOf(kind);
+    const name = `${kind}-of-${node}`;
+    // Its account is there once a token of it was made.
+    await this.tokenFile(kind);
+    const spec = { serviceAccountName: account.name, containers: [{ name: kind, image: "none" }] };
+    const [pod] = await this.#cluster.create({
+      ...KINDS.pod,
+      metadata: { namespace: account.namespace, name },
+      spec,
+    });
+    await this.#cluster.bindAndRun({ namespace: account.namespace, name }, node);
+    const bound = { audiences: [AUDIENCE], pod: { name, uid: pod!.metadata.uid! } };
+    const { token } = await this.#cluster.serviceAccountToken(account, bound);
+    const path = join(this.folder, `token-${name}`);
+    writeFileSync(path, token, { mode: 0o600 });
+    return path;
+  }
+
   /** In order, the last one first, and what they have logged is gone with them. */
   async close(): Promise<void> {
     await Promise.all(this.#components.map((component) => component.stop()));
