@@ -42,7 +42,7 @@ test("of the chart's ports the extender's is taken, as the webhook's is there to
     { name: "webhook", port: 443 },
     { name: "extender", port: 8081 },
   ];
-  expect((await address("isochrone/plugin", "10.0.0.1", ports)).url).toBe("https://10.0.0.1:8081");
+  expect((await address("isochrone/extender", "10.0.0.1", ports)).url).toBe("https://10.0.0.1:8081");
 });
 
 test.each<[string, unknown, readonly Port[] | undefined, RegExp]>([
