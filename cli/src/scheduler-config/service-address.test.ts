@@ -37,6 +37,14 @@ test("of several ports the one called https is taken, or the one that is said", 
     expect((await address(service, "10.0.0.1", ports)).url).toBe(`https://10.0.0.1:${port}`);
 });
 
+test("of the chart's ports the extender's is taken, as the webhook's is there too", async () => {
+  const ports = [
+    { name: "webhook", port: 443 },
+    { name: "extender", port: 8081 },
+  ];
+  expect((await address("isochrone/extender", "10.0.0.1", ports)).url).toBe("https://10.0.0.1:8081");
+});
+
 test.each<[string, unknown, readonly Port[] | undefined, RegExp]>([
   [
     "extender",

@@ -45,12 +45,16 @@ export async function lookUp(store: Pick<ClusterStore, "get">, service: string):
   return { url: `https://${host}:${portOf(object, service, port)}`, serverName: `${name}.${namespace}.svc` };
 }
 
+const USUAL_PORTS = ["extender", "https"];
+
 function portOf(object: KubernetesObject, service: string, wanted: string | undefined): number {
   const ports = recordsOf(object.spec?.["ports"]);
+  // The chart's Service has the webhook's port beside the extender's.
+  const usual = USUAL_PORTS.find((usualName) => ports.some(({ name }) => name === usualName));
   const found =
     wanted === undefined && ports.length === 1
       ? ports[0]
-      : ports.find(({ name, port }) => name === (wanted ?? "https") || String(port) === wanted);
+      : ports.find(({ name, port }) => name === (wanted ?? usual) || String(port) === wanted);
   if (found === undefined) {
     const known = ports.map(({ name, port }) =>
       typeof name === "string" ? `${name} (${String(port)})` : String(port),

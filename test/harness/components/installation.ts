@@ -49,6 +49,7 @@ export class Installation {
       kind === "probe"
         ? {}
         : { kubernetes: { kubeconfig: await this.#kubeconfig(kind, server), ...settings["kubernetes"] } };
+    const trust = settings["certificates"] ?? settings["extenderCertificates"];
     const component = new ComponentProcess({
       kind,
       name,
@@ -56,9 +57,7 @@ export class Installation {
       settings: { service: { logFormat: "text" }, ...settings, ...kubernetes },
       environment: this.#folder.environment,
       folder: this.folder,
-      ...(settings["certificates"] === undefined
-        ? {}
-        : { fetch: this.#trustingFetch(String(settings["certificates"]["configMap"])) }),
+      ...(trust === undefined ? {} : { fetch: this.#trustingFetch(String(trust["configMap"])) }),
     });
     this.#components.push(component);
     return component;

@@ -15,13 +15,14 @@ import {
   systemRandom,
 } from "@isochrone/runtime";
 import { createInterface } from "node:readline";
+import { ATTACKER_NODE, tokenGate } from "./accounts.ts";
 import type { FloodedTask } from "./processes.ts";
 
 countBuffersAsHeap();
 keepHeapDense();
 const { nodes, settings } = JSON.parse(process.argv[2] ?? "{}") as FloodedTask;
 const store = createMemoryStore({ clock: systemClock });
-for (const name of nodes)
+for (const name of [...nodes, ATTACKER_NODE])
   await store.create({
     ...KINDS.node,
     metadata: { name },
@@ -46,7 +47,8 @@ const { bus, service: carrying } = await openBus(busConfig, {
   windowMs: config.windowMs,
 });
 await carrying.start();
-const aggregator = createAggregator(config, { ...surroundings, bus, store });
+const access = { gate: tokenGate(nodes), isMetricsOpen: true };
+const aggregator = createAggregator(config, { ...surroundings, bus, store, access });
 await aggregator.start();
 process.stdout.write(`${aggregator.address().url}\n`);
 for await (const line of createInterface({ input: process.stdin }))

@@ -1,4 +1,5 @@
-// What somebody sends who wants to end an aggregator, or to speak for others. All of it comes from 127.0.0.66.
+// What somebody sends who wants to end an aggregator, or to speak for others: with the token of a node that they have taken over, without
+// which no byte of a body is read. All of it comes from 127.0.0.66.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { KINDS } from "@isochrone/kubernetes";
 import type { Random } from "@isochrone/runtime";
@@ -6,6 +7,7 @@ import { encodeHeaders, encodeMetrics, RESOURCE_ATTRIBUTES } from "@isochrone/te
 import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
+import { ATTACKER_NODE, ATTACKER_TOKEN, bearer } from "./accounts.ts";
 import { rttMetrics } from "./honest.ts";
 
 /** What a flood can use. */
@@ -49,9 +51,12 @@ function post(url: string, body: Uint8Array, headers: Record<string, string>): P
   return new Promise((resolve) => {
     const { hostname, port } = new URL(url);
     const options = { host: hostname, port, path: "/v1/metrics", method: "POST", localAddress: ATTACKER };
-    const sent = request({ ...options, headers: { ...PROTOBUF, ...headers }, agent: false }, (response) => {
-      response.resume().once("close", () => resolve());
-    });
+    const sent = request(
+      { ...options, headers: { ...PROTOBUF, ...bearer(ATTACKER_TOKEN), ...headers }, agent: false },
+      (response) => {
+        response.resume().once("close", () => resolve());
+      },
+    );
     sent.on("error", () => resolve());
     sent.end(body);
   });
@@ -95,11 +100,11 @@ const attributes: Flood = {
         value: 1,
       }));
       const body = encodeMetrics({
-        resource: { [RESOURCE_ATTRIBUTES.node]: target.nodes[0]! },
+        resource: { [RESOURCE_ATTRIBUTES.node]: ATTACKER_NODE },
         scope: { name: "flood" },
         metrics: [{ name: "container_memory_working_set_bytes", kind: "gauge", points }],
       });
-      const source = "collector/flood";
+      const source = `collector/${ATTACKER_NODE}`;
       await post(
         target.url,
         body,
@@ -129,8 +134,8 @@ const forged: Flood = {
         scope: { name: "flood" },
         metrics: [peer, ...invented].flatMap((name) => rttMetrics(name, 0.01, timeMs)),
       });
-      // In turn: a source of its own for a node, an invented one, and the honest source with numbers yet to come.
-      const source = [`probe/evil-${at}`, `probe/${invented[1]!}`, `probe/${node}`][at % 3]!;
+      // In turn: its own source about others' nodes, an invented one, and the honest source with numbers yet to come.
+      const source = [`probe/${ATTACKER_NODE}`, `probe/${invented[1]!}`, `probe/${node}`][at % 3]!;
       const epoch = at % 3 === 2 ? "honest" : "f";
       await post(target.url, body, encodeHeaders({ source, epoch, sequence: at + 1, sentAtMs: timeMs }));
     });
@@ -191,7 +196,9 @@ const connections: Flood = {
       });
       if (isSlow) socket.resume();
     };
-    const head = (line: string, more = ""): string => `${line} HTTP/1.1\r\nhost: ${host}\r\n${more}\r\n`;
+    const { authorization } = bearer(ATTACKER_TOKEN);
+    const common = `host: ${host}\r\nauthorization: ${authorization}\r\n`;
+    const head = (line: string, more = ""): string => `${line} HTTP/1.1\r\n${common}${more}\r\n`;
     const slow = head(
       "POST /v1/metrics",
       "content-type: application/x-protobuf\r\ncontent-length: 100000\r\n",

@@ -1,7 +1,7 @@
 // What goes on beside a flood: probes that publish, a reader of the graph, a page with an event stream. All of it comes from 127.0.0.1.
 import { BufferedPublisher } from "@isochrone/bus";
 import { OtlpHttpPublisher } from "@isochrone/bus/otlp-http";
-import { systemClock, systemRandom } from "@isochrone/runtime";
+import { systemClock, systemRandom, type Fetch } from "@isochrone/runtime";
 import {
   Distribution,
   encodeMetrics,
@@ -12,6 +12,7 @@ import {
   type Metric,
 } from "@isochrone/telemetry";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
+import { bearer, probeToken, READER_TOKEN } from "./accounts.ts";
 
 const PEERS = 5;
 const PUBLISH_MS = 5_000;
@@ -57,7 +58,7 @@ export class Honest {
     this.#publishers = nodes.map(
       (node) =>
         new BufferedPublisher({
-          publisher: new OtlpHttpPublisher({ url: `${url}/v1/metrics` }),
+          publisher: new OtlpHttpPublisher({ url: `${url}/v1/metrics`, fetch: fetchAs(probeToken(node)) }),
           source: `probe/${node}`,
           epoch: "honest",
           clock: systemClock,
@@ -87,7 +88,7 @@ export class Honest {
     };
   }
 
-  /** Honest links that the graph lacks or has wrong, and links that nobody honest reported. */
+  /** Honest links that the graph lacks or has wrong, and links from honest nodes that these did not report. */
   async faults(): Promise<{ readonly absent: number; readonly wrong: number; readonly invented: number }> {
     const { links } = await this.#get<ClusterGraphSnapshot>("/api/v1/graph/cluster");
     const found = new Map(links.map((link) => [`${link.source} ${link.target}`, link]));
@@ -100,7 +101,10 @@ export class Honest {
       if (p50 === null) faults.absent++;
       else if (Math.abs(p50 - truth) > TOLERANCE * truth) faults.wrong++;
     }
-    faults.invented = [...found.values()].filter(({ origin }) => origin === "measured").length;
+    const known = new Set(this.#nodes);
+    faults.invented = [...found.values()].filter(
+      ({ origin, source }) => origin === "measured" && known.has(source),
+    ).length;
     return faults;
   }
 
@@ -150,6 +154,7 @@ export class Honest {
   async #openStream(): Promise<void> {
     const response = await fetch(`${this.#url}/api/v1/events`, {
       signal: AbortSignal.timeout(READ_TIMEOUT_MS),
+      headers: bearer(READER_TOKEN),
     });
     if (response.ok) this.#streams++;
     else this.#streamFailures++;
@@ -157,7 +162,10 @@ export class Honest {
   }
 
   async #get<T>(path: string): Promise<T> {
-    const response = await fetch(this.#url + path, { signal: AbortSignal.timeout(READ_TIMEOUT_MS) });
+    const response = await fetch(this.#url + path, {
+      signal: AbortSignal.timeout(READ_TIMEOUT_MS),
+      headers: bearer(READER_TOKEN),
+    });
     if (!response.ok) throw new Error(`${path} answered ${response.status}`);
     return (await response.json()) as T;
   }
@@ -171,6 +179,14 @@ export class Honest {
       await systemClock.sleep(Math.max(0, nextMs - Date.now()), signal).catch(() => undefined);
     }
   }
+}
+
+function fetchAs(token: string): Fetch {
+  return (url, init) => {
+    const headers = new Headers(init?.headers);
+    headers.set("authorization", bearer(token).authorization);
+    return fetch(url, { ...init, headers });
+  };
 }
 
 /** What a probe says of one peer. */

@@ -1,0 +1,293 @@
+// An installation by the chart's values on a real control plane, a victim's namespace and a tenant's. KWOK says that the chart's pods run; the
+// processes that matter run here: aggregator, scheduler-plugin and the collector of the tenant's node, under their accounts. Other than by the
+// values: addresses are of loopback, and the aggregator shows no decisions, which would need files of the scheduler-plugin's before both run.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
+import { authorizedFetch, systemClock } from "@isochrone/runtime";
+import { run } from "../common/commands.ts";
+import {
+  AUDIENCE,
+  Installation,
+  MANIFEST_VALUES,
+  type ComponentProcess,
+  type ComponentSettings,
+} from "../components/index.ts";
+import { nodeNameOf, startControlPlane, type ControlPlane } from "../control-plane/index.ts";
+import { BASE_CONFIG, COMMAND } from "../extender.ts";
+import { CHART, Helm, settingsOf } from "../helm/index.ts";
+
+export const COMPONENTS = ["controller-manager", "scheduler", "kwok"] as const;
+export const VICTIM = "shop";
+export const TENANT = "evil";
+export const WORKFLOW = "flow";
+/** The tenant's pods run on the first one, where it would like the victim's to be. */
+export const NODES = ["node-0", "node-1", "node-2"] as const;
+const { NAMESPACE, NAME } = MANIFEST_VALUES;
+const PLUGIN = `${NAME}-scheduler-plugin`;
+const WORKFLOW_LABELS = { "isochrone.dev/workflow": WORKFLOW };
+const DEPENDENCIES = "isochrone.dev/dependencies";
+/** Replicas of what is planned. */
+const PLANNED = 2;
+/** Everything on that writes or moves; times are short, so that a test sees them pass. */
+const VALUES = {
+  settings: {
+    aggregator: { windowMs: 60_000, paneMs: 2_000, buildIntervalMs: 500, counterLagMs: 0 },
+    gates: { enabled: true },
+    webhook: { enabled: true },
+    planner: { enabled: true, proposalsIntervalMs: 2_000 },
+    descheduler: { mode: "dry-run", intervalMs: 2_000 },
+  },
+};
+
+interface RequestInitLike {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string;
+}
+
+/** What kube-scheduler proves itself with. */
+export interface ClientFiles {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+export class HostileGround {
+  readonly cluster: ControlPlane;
+  readonly installation: Installation;
+  readonly #helm: Helm;
+  aggregator!: ComponentProcess;
+  plugin!: ComponentProcess;
+  collector!: ComponentProcess;
+  webhookUrl = "";
+  kubeScheduler!: ClientFiles;
+
+  private constructor(cluster: ControlPlane, helm: Helm) {
+    this.cluster = cluster;
+    this.#helm = helm;
+    this.installation = new Installation(cluster);
+  }
+
+  static async start(): Promise<HostileGround> {
+    const helm = await Helm.open();
+    const cluster = await startControlPlane({ components: COMPONENTS });
+    const ground = new HostileGround(cluster, helm);
+    try {
+      await ground.#install();
+    } catch (error) {
+      await ground.close();
+      throw error;
+    }
+    return ground;
+  }
+
+  async close(): Promise<void> {
+    await this.installation.close();
+    await this.cluster.close();
+    await this.#helm.close();
+  }
+
+  /** Token of a component's pod on a node, as kubelet projects it. */
+  async podToken(component: string, node: string): Promise<string> {
+    const labels = `app.kubernetes.io/component=${component}`;
+    const pod = (await this.cluster.list("pods", { namespace: NAMESPACE, labels })).find(
+      (each) => nodeNameOf(each) === node,
+    );
+    if (pod === undefined) throw new Error(`no pod of ${component} on ${node}`);
+    const { name, uid } = pod.metadata;
+    const account = { namespace: NAMESPACE, name: `${NAME}-${component}` };
+    const options = { audiences: [AUDIENCE], pod: { name, uid: uid! } };
+    return (await this.cluster.serviceAccountToken(account, options)).token;
+  }
+
+  /** Of whatever the aggregator answers. */
+  async aggregatorStatus(method: string, path: string, init: RequestInitLike): Promise<number> {
+    const ca = await this.trustedCa();
+    const ask = authorizedFetch({ ca: () => ca, clock: systemClock });
+    const response = await ask(this.aggregator.url + path, { method, ...init });
+    await response.body?.cancel();
+    return response.status;
+  }
+
+  /** By whom the webhook's certificate is signed, as its registration tells the API server. */
+  async webhookCa(): Promise<string> {
+    const ref = { ...KINDS.mutatingWebhookConfiguration, name: "isochrone-placement" };
+    const found = await this.cluster.get(ref);
+    const [webhook] = found?.["webhooks"] as { clientConfig: { caBundle: string } }[];
+    return Buffer.from(webhook!.clientConfig.caBundle, "base64").toString();
+  }
+
+  /** By whom the graph API's certificate is signed. */
+  async trustedCa(): Promise<string> {
+    const name = MANIFEST_VALUES.TRUST_CONFIG_MAP;
+    return (await this.#data({ ...KINDS.configMap, namespace: NAMESPACE, name }))["ca.crt"]!;
+  }
+
+  /** Of somebody who may read the graphs. */
+  async readerToken(): Promise<string> {
+    const account = { namespace: NAMESPACE, name: "reader" };
+    const { token } = await this.cluster.serviceAccountToken(account, { audiences: [AUDIENCE] });
+    const group = "rbac.authorization.k8s.io";
+    await this.cluster.create({
+      apiVersion: `${group}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata: { name: "reader" },
+      roleRef: { apiGroup: group, kind: "ClusterRole", name: `${NAME}-graph-reader` },
+      subjects: [{ kind: "ServiceAccount", ...account }],
+    });
+    return token;
+  }
+
+  async #install(): Promise<void> {
+    const { cluster } = this;
+    await cluster.createNamespace(NAMESPACE, { "pod-security.kubernetes.io/enforce": "restricted" });
+    await cluster.addNodes(NODES.map((name, index) => ({ name, zone: `z${index}`, cpu: "8" })));
+    const args = ["install", NAME, CHART, "--values", this.#helm.valuesFile(VALUES), "--timeout", "120s"];
+    const { code, stderr } = await this.#helm.run([...args, "--namespace", NAMESPACE], cluster.kubeconfig);
+    if (code !== 0) throw new Error(`helm install ends with ${code}: ${stderr}`);
+    await cluster.waitFor("pods", (pods) => pods.filter(isOnEveryNode).length === 2 * NODES.length, {
+      namespace: NAMESPACE,
+    });
+    const objects = await this.#helm.template(VALUES);
+    await this.#startAggregator(settingsOf(objects, "aggregator") as ComponentSettings);
+    await this.#startPlugin(settingsOf(objects, "scheduler-plugin") as ComponentSettings);
+    await this.#configureScheduler();
+    await this.#startCollector(settingsOf(objects, "collector") as ComponentSettings);
+    await this.#addVictim();
+  }
+
+  async #startAggregator(settings: ComponentSettings): Promise<void> {
+    const { host: _host, port: _port, ...rest } = settings["aggregator"]!;
+    const own = Object.fromEntries(Object.entries(rest).filter(([key]) => !key.startsWith("decisions")));
+    const name = `${NAME}-aggregator-0`;
+    this.aggregator = await this.installation.component("aggregator", name, { ...settings, aggregator: own });
+    await this.aggregator.start();
+  }
+
+  async #startPlugin(settings: ComponentSettings): Promise<void> {
+    const { host: _host, port: _port, ...own } = settings["scheduler"]!;
+    const port = await this.installation.port();
+    this.webhookUrl = `https://127.0.0.1:${port}`;
+    const scheduler = {
+      ...own,
+      graphUrl: this.aggregator.url,
+      graphCaFile: await this.installation.caFile(),
+      graphTokenFile: await this.installation.tokenFile("scheduler-plugin"),
+      replicaName: `${PLUGIN}-0`,
+    };
+    const webhook = { enabled: true, host: "127.0.0.1", port, url: this.webhookUrl };
+    this.plugin = await this.installation.component("scheduler-plugin", `${PLUGIN}-0`, {
+      ...settings,
+      scheduler,
+      webhook,
+    });
+    await this.plugin.start();
+    const secret = await this.#data({
+      ...KINDS.secret,
+      namespace: NAMESPACE,
+      name: `${PLUGIN}-kube-scheduler`,
+    });
+    const pem = (key: string): string => Buffer.from(secret[key]!, "base64").toString();
+    const trusted = await this.#data({ ...KINDS.configMap, namespace: NAMESPACE, name: `${PLUGIN}-ca` });
+    this.kubeScheduler = { ca: trusted["ca.crt"]!, cert: pem("tls.crt"), key: pem("tls.key") };
+  }
+
+  async #data(ref: Parameters<ControlPlane["get"]>[0]): Promise<Readonly<Record<string, string>>> {
+    return ((await this.cluster.get(ref))?.["data"] ?? {}) as Readonly<Record<string, string>>;
+  }
+
+  /** As the documentation has it; no network of Services is here, so that the address is the machine's own. */
+  async #configureScheduler(): Promise<void> {
+    const file = join(this.installation.folder, "scheduler.yaml");
+    writeFileSync(file, BASE_CONFIG);
+    const client = join(this.installation.folder, "client");
+    const args = [COMMAND, "scheduler-config", file, "--service", `${NAMESPACE}/${PLUGIN}`];
+    const more = ["--kubeconfig", this.cluster.kubeconfig, "--client-folder", client];
+    const config = await run(process.execPath, [...args, ...more], { timeoutMs: 30_000 });
+    await this.cluster.restartScheduler(
+      config.replace(/urlPrefix: https:\/\/[^/]+\//, `urlPrefix: ${this.plugin.url}/`),
+    );
+  }
+
+  async #startCollector(settings: ComponentSettings): Promise<void> {
+    const { host: _host, port: _port, ...own } = settings["collector"]!;
+    const tokenFile = join(this.installation.folder, "token-collector-pod");
+    writeFileSync(tokenFile, await this.podToken("collector", NODES[0]), { mode: 0o600 });
+    this.collector = await this.installation.component("collector", "collector-0", {
+      ...settings,
+      collector: {
+        ...own,
+        node: NODES[0],
+        intervalMs: 500,
+        timeoutMs: 400,
+        nodeAddress: "127.0.0.1",
+        // Nobody's: what kubelets say is not the matter here.
+        kubeletPort: await this.installation.port(),
+        aggregatorUrl: this.aggregator.url,
+        aggregatorCaFile: await this.installation.caFile(),
+        aggregatorTokenFile: tokenFile,
+      },
+    });
+    await this.collector.start();
+  }
+
+  /** `web` calls `db`; a new pod of `api`, which calls both, waits for a node; `worker` was planned as a whole. */
+  async #addVictim(): Promise<void> {
+    const { cluster } = this;
+    await cluster.createNamespace(VICTIM);
+    const needsDb = { [DEPENDENCIES]: JSON.stringify([{ name: "db", maxNetworkCost: 20 }, { name: "web" }]) };
+    const place = (node: string) => ({ nodeSelector: { "kubernetes.io/hostname": node } });
+    const common = { namespace: VICTIM, labels: WORKFLOW_LABELS };
+    await cluster.createWorkload("web", { ...common, spec: place(NODES[1]) });
+    await cluster.createWorkload("db", { ...common, spec: place(NODES[2]) });
+    // Nobody's scheduler: kube-scheduler's questions about it are the test's to ask.
+    await cluster.createWorkload("api", {
+      ...common,
+      workloadAnnotations: needsDb,
+      spec: { schedulerName: "nobody" },
+    });
+    await cluster.waitFor("pods", (pods) => pods.filter(nodeNameOf).length === 2 && pods.length === 3, {
+      namespace: VICTIM,
+    });
+  }
+
+  /** Pods that the planner places, and the real kube-scheduler binds. Where they are. */
+  async planned(name: string): Promise<string[]> {
+    await this.cluster.createWorkload(name, {
+      namespace: VICTIM,
+      labels: WORKFLOW_LABELS,
+      workloadAnnotations: { [DEPENDENCIES]: JSON.stringify([{ name: "db", maxNetworkCost: 20 }]) },
+      schedulingGates: [MANIFEST_VALUES.GATE],
+      replicas: PLANNED,
+    });
+    return this.placesOf(name, []);
+  }
+
+  /** Where its pods are, once all have a node and none is one of `former`. */
+  placesOf(name: string, former: readonly string[]): Promise<string[]> {
+    return this.cluster.waitFor(
+      "pods",
+      (pods: readonly KubernetesObject[]) => {
+        const nodes = pods
+          .filter(({ metadata }) => !former.includes(metadata.name))
+          .map(nodeNameOf)
+          .filter((node) => node !== null);
+        return nodes.length === PLANNED && pods.length === PLANNED ? nodes.sort() : null;
+      },
+      { namespace: VICTIM, labels: `app=${name}` },
+    );
+  }
+
+  /** Deletes its pods, for the planner to place others. Where those are. */
+  async plannedAnew(name: string): Promise<string[]> {
+    const pods = await this.cluster.list("pods", { namespace: VICTIM, labels: `app=${name}` });
+    const names = pods.map(({ metadata }) => metadata.name);
+    for (const pod of names) await this.cluster.remove({ ...KINDS.pod, namespace: VICTIM, name: pod });
+    return this.placesOf(name, names);
+  }
+}
+
+function isOnEveryNode({ metadata, status }: KubernetesObject): boolean {
+  const component = metadata.labels?.["app.kubernetes.io/component"];
+  return (component === "probe" || component === "collector") && status?.["phase"] === "Running";
+}

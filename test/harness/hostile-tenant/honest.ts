@@ -1,0 +1,112 @@
+// What honest probes and collectors send, by the tokens of their pods: always the same figures, so that graphs change by nobody's hand but a
+// tenant's.
+import { BufferedPublisher } from "@isochrone/bus";
+import { OtlpHttpPublisher } from "@isochrone/bus/otlp-http";
+import { authorizedFetch, systemClock, systemRandom, type Fetch } from "@isochrone/runtime";
+import { encodeMetrics, RESOURCE_ATTRIBUTES, TOPICS, type Metric } from "@isochrone/telemetry";
+import { rttMetrics } from "../../soak/floods/honest.ts";
+import { NODES, VICTIM, type HostileGround } from "./ground.ts";
+
+const EVERY_MS = 500;
+/** Of all traffic to db. */
+const BYTES_PER_SECOND = 100_000;
+/** Round trips by the two nodes; the tenant's node is the farthest. */
+const RTT_MS: Readonly<Record<string, number>> = {
+  "node-0 node-1": 40,
+  "node-0 node-2": 30,
+  "node-1 node-2": 10,
+};
+
+const TRAFFIC = [
+  [NODES[1], "source", "web"],
+  [NODES[2], "destination", "api"],
+] as const;
+
+interface Publisher {
+  readonly publisher: BufferedPublisher;
+  readonly say: () => void;
+}
+
+export class HonestSpeakers {
+  readonly #publishers: readonly Publisher[];
+  readonly #timer: NodeJS.Timeout;
+
+  private constructor(publishers: readonly Publisher[]) {
+    this.#publishers = publishers;
+    this.#timer = setInterval(() => this.#say(), EVERY_MS);
+  }
+
+  static async start(ground: HostileGround): Promise<HonestSpeakers> {
+    const ca = await ground.trustedCa();
+    const open = async (component: string, node: string): Promise<BufferedPublisher> => {
+      const token = await ground.podToken(component, node);
+      const plain = authorizedFetch({ ca: () => ca, clock: systemClock });
+      const authorization = `Bearer ${token}`;
+      const fetch: Fetch = (url, init) =>
+        plain(url, { ...init, headers: { ...init?.headers, authorization } });
+      return new BufferedPublisher({
+        publisher: new OtlpHttpPublisher({ url: `${ground.aggregator.url}/v1/metrics`, fetch }),
+        source: `${component}/${node}`,
+        epoch: "honest",
+        clock: systemClock,
+        random: systemRandom,
+        onDropped: () => undefined,
+      });
+    };
+    const probes = NODES.map(async (node) => {
+      const publisher = await open("probe", node);
+      const metrics = (): Metric[] =>
+        NODES.filter((peer) => peer !== node).flatMap((peer) =>
+          rttMetrics(peer, RTT_MS[[node, peer].sort().join(" ")]!, Date.now()),
+        );
+      return { publisher, say: () => offer(publisher, TOPICS.probe, node, metrics()) };
+    });
+    const beganMs = Date.now();
+    // Each is told of by the sidecar of the end that has a pod: `api` has none yet.
+    const traffic = TRAFFIC.map(async ([node, reporter, source]) => {
+      const publisher = await open("collector", node);
+      const metrics = (): Metric[] => sentBytes(reporter, source, beganMs, Date.now());
+      return { publisher, say: () => offer(publisher, TOPICS.traffic, node, metrics()) };
+    });
+    return new HonestSpeakers(await Promise.all([...probes, ...traffic]));
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.allSettled(this.#publishers.map(({ publisher }) => publisher.close()));
+  }
+
+  #say(): void {
+    for (const { publisher, say } of this.#publishers) {
+      say();
+      publisher.flush().catch(() => undefined);
+    }
+  }
+}
+
+function offer(publisher: BufferedPublisher, topic: string, node: string, metrics: readonly Metric[]): void {
+  const resource = { [RESOURCE_ATTRIBUTES.node]: node };
+  publisher.offer(topic, node, encodeMetrics({ resource, scope: { name: "honest" }, metrics }));
+}
+
+/** As a sidecar counts them that is beside one of the ends. */
+function sentBytes(reporter: string, source: string, startMs: number, timeMs: number): Metric[] {
+  const attributes = {
+    reporter,
+    source_workload: source,
+    source_workload_namespace: VICTIM,
+    destination_workload: "db",
+    destination_workload_namespace: VICTIM,
+    request_protocol: "tcp",
+  };
+  const value = Math.round(((timeMs - startMs) / 1_000) * BYTES_PER_SECOND);
+  return [
+    {
+      kind: "sum",
+      name: "istio_tcp_sent_bytes_total",
+      temporality: "cumulative",
+      monotonic: true,
+      points: [{ attributes, startMs, timeMs, value }],
+    },
+  ];
+}

@@ -1,0 +1,206 @@
+// Somebody who may do everything in one namespace, and nothing else: by the real API server, and by whatever answers on the network.
+import { createServer, type Server } from "node:http";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { TestAuthority } from "@isochrone/runtime/testing";
+import { AUDIENCE } from "../components/index.ts";
+import { nodeNameOf, type ApiClient } from "../control-plane/index.ts";
+import { NODES, TENANT, type HostileGround } from "./ground.ts";
+import { answerOf, until } from "./picture.ts";
+
+const ACCOUNT = { namespace: TENANT, name: "tenant" };
+const COLLECTIONS: Readonly<Record<string, string>> = {
+  AppGroup: "appgroups",
+  ConfigMap: "configmaps",
+  DaemonSet: "daemonsets",
+  Deployment: "deployments",
+  EndpointSlice: "endpointslices",
+  Lease: "leases",
+  NetworkTopology: "networktopologies",
+  Pod: "pods",
+  PodDisruptionBudget: "poddisruptionbudgets",
+  ReplicaSet: "replicasets",
+  ResourceQuota: "resourcequotas",
+  Secret: "secrets",
+  Service: "services",
+  ServiceAccount: "serviceaccounts",
+  StatefulSet: "statefulsets",
+};
+
+export class Tenant {
+  readonly #ground: HostileGround;
+  readonly #client: ApiClient;
+  readonly #servers: Server[] = [];
+  #markers = 0;
+
+  private constructor(ground: HostileGround, client: ApiClient) {
+    this.#ground = ground;
+    this.#client = client;
+  }
+
+  static async open(ground: HostileGround): Promise<Tenant> {
+    const identity = { serviceAccount: ACCOUNT };
+    await ground.cluster.createNamespace(TENANT);
+    const client = await ground.cluster.clientOf(identity);
+    await ground.cluster.grant(identity, [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }], TENANT);
+    return new Tenant(ground, client);
+  }
+
+  async close(): Promise<void> {
+    for (const server of this.#servers) {
+      server.closeAllConnections();
+      server.close();
+    }
+  }
+
+  /** Status of the API server's answer. */
+  async ask(method: string, path: string, body?: unknown): Promise<number> {
+    return (await this.#client.answer(method, path, body)).code;
+  }
+
+  /** Makes an object in its namespace, or replaces what it made before. Status of the answer. */
+  async make(object: KubernetesObject): Promise<number> {
+    return this.ask("POST", this.pathOf(object.apiVersion, object.kind), {
+      ...object,
+      metadata: { ...object.metadata, namespace: TENANT },
+    });
+  }
+
+  /** One status for all of one kind of answer. */
+  async makeAll(objects: readonly KubernetesObject[]): Promise<number[]> {
+    const codes: number[] = [];
+    for (const object of objects) codes.push(await this.make(object));
+    return [...new Set(codes)];
+  }
+
+  pathOf(apiVersion: string, kind: string): string {
+    const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+    return `${root}/namespaces/${TENANT}/${COLLECTIONS[kind]!}`;
+  }
+
+  /** A pod of its own that runs on a node. @param page port of a page that it claims to serve */
+  async runningPod(pod: KubernetesObject, page: number | null = null): Promise<KubernetesObject> {
+    const code = await this.make(pod);
+    if (code !== 201) throw new Error(`the tenant's pod ${pod.metadata.name} is refused: ${code}`);
+    const path = `${this.pathOf("v1", "Pod")}/${pod.metadata.name}`;
+    let found: KubernetesObject | null = null;
+    await until(`${pod.metadata.name} runs`, async () => {
+      found = await this.#client.request<KubernetesObject>("GET", path);
+      return nodeNameOf(found) !== null && found.status?.["phase"] === "Running";
+    });
+    if (page !== null) {
+      // It may write the status of its own pods, and so the address at which they are looked for.
+      const status = { podIP: "127.0.0.1", podIPs: [{ ip: "127.0.0.1" }] };
+      await this.#client.request("PATCH", `${path}/status`, { status });
+    }
+    return found!;
+  }
+
+  /** Its own token for Isochrone: of its account, bound to a pod of its own or not. */
+  async token(account = ACCOUNT.name, pod: KubernetesObject | null = null): Promise<string> {
+    const path = `${this.pathOf("v1", "ServiceAccount")}/${account}/token`;
+    const boundObjectRef =
+      pod === null
+        ? {}
+        : {
+            boundObjectRef: {
+              apiVersion: "v1",
+              kind: "Pod",
+              name: pod.metadata.name,
+              uid: pod.metadata.uid,
+            },
+          };
+    const answer = await this.#client.request<{ status: { token: string } }>("POST", path, {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenRequest",
+      spec: { audiences: [AUDIENCE], expirationSeconds: 3_600, ...boundObjectRef },
+    });
+    return answer.status.token;
+  }
+
+  /** Status of the aggregator's answer to a request with a token. */
+  async atAggregator(
+    method: string,
+    path: string,
+    token: string | null,
+    headers: Readonly<Record<string, string>> = {},
+    body?: Uint8Array | string,
+  ): Promise<number> {
+    return this.#ground.aggregatorStatus(method, path, {
+      headers: { ...headers, ...(token === null ? {} : { authorization: `Bearer ${token}` }) },
+      ...(body === undefined ? {} : { body }),
+    });
+  }
+
+  /** Status of the extender's answer. @param as "stranger": with a certificate of an authority of its own */
+  async atExtender(path: string, body: unknown, as: "nobody" | "stranger"): Promise<number> {
+    const { ca } = this.#ground.kubeScheduler;
+    const pair = as === "nobody" ? {} : await this.#certificate();
+    return (await answerOf(`${this.#ground.plugin.url}${path}`, { ca, ...pair }, "POST", body)).status;
+  }
+
+  /** What the webhook answers: nobody has to show anything there, since it writes nothing. */
+  async atWebhook(path: string, review: unknown): Promise<number> {
+    const { webhookUrl } = this.#ground;
+    const files = { ca: await this.#ground.webhookCa() };
+    return (await answerOf(`${webhookUrl}${path}`, files, "POST", review)).status;
+  }
+
+  /** Port of a page on 127.0.0.1, and how often it was asked for. */
+  async serve(page: () => string): Promise<{ readonly port: number; readonly asked: () => number }> {
+    let asked = 0;
+    const server = createServer((_, response) => {
+      asked++;
+      response.writeHead(200, { "content-type": "text/plain; version=0.0.4" }).end(page());
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    this.#servers.push(server);
+    return { port: (server.address() as AddressInfo).port, asked: () => asked };
+  }
+
+  /** A pod that nobody places: it is in a graph when everything is that was made before. Its name. */
+  async mark(): Promise<string> {
+    const name = `marker-${++this.#markers}`;
+    const code = await this.make({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name, labels: { app: "marker", "isochrone.dev/workflow": "markers" } },
+      spec: { schedulerName: "nobody", containers: [{ name: "main", image: "none" }] },
+    });
+    if (code !== 201) throw new Error(`the marker ${name} is refused: ${code}`);
+    return name;
+  }
+
+  async #certificate(): Promise<{ cert: string; key: string }> {
+    const authority = await TestAuthority.create(this.#ground.installation.folder, "tenant-ca");
+    const { certFile, keyFile } = await authority.issue("isochrone-kube-scheduler-client");
+    return { cert: await readFile(certFile, "utf8"), key: await readFile(keyFile, "utf8") };
+  }
+}
+
+/** What a pod of the tenant's looks like. @param node where it has to run; null: wherever */
+export function tenantPod(
+  name: string,
+  more: {
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly spec?: Readonly<Record<string, unknown>>;
+    readonly container?: Readonly<Record<string, unknown>>;
+    readonly node?: string | null;
+  } = {},
+): KubernetesObject {
+  const { labels = {}, annotations = {}, spec = {}, container = {}, node = NODES[0] } = more;
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: TENANT, labels: { ...labels }, annotations: { ...annotations } },
+    spec: {
+      containers: [{ name: "main", image: "none", ...container }],
+      ...(node === null ? {} : { nodeSelector: { "kubernetes.io/hostname": node } }),
+      ...spec,
+    },
+  };
+}

@@ -1,0 +1,96 @@
+// A hostile tenant on a real control plane: an installation by the chart's values, a victim, and somebody who may do everything in a namespace
+// of its own. Whatever it tries, everything that Isochrone says and does about the victim stays as it is, at every moment.
+import { KINDS } from "@isochrone/kubernetes";
+import type { WorkflowGraphSnapshot } from "@isochrone/topology";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { controlPlaneSupport } from "../harness/control-plane/index.ts";
+import { helmSupport } from "../harness/helm/index.ts";
+import { ATTEMPTS } from "../harness/hostile-tenant/attempts.ts";
+import { COMPONENTS, HostileGround, TENANT, VICTIM, WORKFLOW } from "../harness/hostile-tenant/ground.ts";
+import { HonestSpeakers } from "../harness/hostile-tenant/honest.ts";
+import { Observer, type Picture } from "../harness/hostile-tenant/picture.ts";
+import { Tenant } from "../harness/hostile-tenant/tenant.ts";
+
+/** What the chart's aggregator of size small may take. */
+const MAX_RSS_BYTES = 768 * 2 ** 20;
+const supports = [helmSupport(), controlPlaneSupport(COMPONENTS)];
+const missing = supports.flatMap((support) => (support.supported ? [] : [support.reason]));
+if (missing.length > 0) console.warn(`a hostile tenant is not tested: ${missing.join("; ")}`);
+
+describe.runIf(missing.length === 0)("a tenant that may do everything in its own namespace", () => {
+  let ground: HostileGround;
+  let honest: HonestSpeakers;
+  let observer: Observer;
+  let tenant: Tenant;
+  let before: Picture;
+  let places: string[];
+
+  beforeAll(async () => {
+    ground = await HostileGround.start();
+    honest = await HonestSpeakers.start(ground);
+    places = await ground.planned("worker");
+    observer = await Observer.open(ground);
+    tenant = await Tenant.open(ground);
+    before = await observer.steady();
+    observer.watch();
+  }, 300_000);
+
+  afterAll(async () => {
+    await observer?.stop();
+    await tenant?.close();
+    await honest?.stop();
+    await ground?.close();
+  }, 60_000);
+
+  test.each(ATTEMPTS.map((attempt) => [attempt.name, attempt] as const))(
+    "changes nothing of another namespace's by %s",
+    async (_, { act, gets }) => {
+      expect(await act(tenant)).toEqual(gets);
+      await observer.settled(await tenant.mark(), TENANT);
+      expect(observer.faults).toEqual([]);
+      expect(observer.pictures).toEqual([before]);
+    },
+    90_000,
+  );
+
+  test("says what it likes of its own pods, in its own graph alone", async () => {
+    const path = `/api/v1/graph/workflows/${TENANT}/${WORKFLOW}`;
+    const { channels } = await observer.graph<WorkflowGraphSnapshot>(path);
+    const forged = channels.filter(({ bytesPerSecond }) => (bytesPerSecond ?? 0) > 1e9);
+    expect(forged.length).toBeGreaterThan(0);
+    for (const { source, target } of forged) expect(`${source} ${target}`).toContain("sidecar");
+  });
+
+  test("does not decide where pods of another namespace are planned and bound", async () => {
+    await observer.stop();
+    expect(await ground.plannedAnew("worker")).toEqual(places);
+  }, 90_000);
+
+  test("leaves the aggregator alive, well and within its memory", async () => {
+    expect((await ground.aggregator.get("/readyz")).status).toBe(200);
+    expect(observer.largestRssBytes).toBeGreaterThan(0);
+    expect(observer.largestRssBytes).toBeLessThan(MAX_RSS_BYTES);
+  });
+
+  test("is seen when it is the victim itself that declares the same", async () => {
+    const named = (name: string) => ({ kind: "Deployment", apiVersion: "apps/v1", selector: "x", name });
+    await ground.cluster.create({
+      ...KINDS.appGroup,
+      metadata: { namespace: VICTIM, name: "own" },
+      spec: {
+        numMembers: 1,
+        topologySortingAlgorithm: "KahnSort",
+        workloads: [
+          {
+            workload: named("api"),
+            dependencies: [{ workload: named("web"), maxNetworkCost: 0 }],
+          },
+        ],
+      },
+    });
+    await observer.settled(await tenant.mark(), TENANT);
+    const { filter, workflow } = await observer.picture();
+    expect(workflow).not.toEqual(before.workflow);
+    expect(filter).not.toEqual(before.filter);
+  }, 90_000);
+});
