@@ -1,10 +1,37 @@
-// An aggregator for tests of rights that serves by certificates of its own.
+// Services for tests of rights that serve by certificates of their own.
 import { MANIFEST_VALUES, type ComponentProcess, type Installation } from "../harness/components/index.ts";
 
 const { NAMESPACE, CERTIFICATES_SECRET, TRUST_CONFIG_MAP } = MANIFEST_VALUES;
 
-/** It replaces them, and their authority, every few seconds, and does nothing else that needs a right of its own. */
-export function certifiedAggregator(installation: Installation): Promise<ComponentProcess> {
+/** They replace them, and their authorities, every few seconds, and do nothing else that needs a right of its own. */
+export async function certifiedServices(
+  installation: Installation,
+  graphUrl: string,
+): Promise<ComponentProcess[]> {
+  return [await certifiedAggregator(installation), await certifiedSchedulerPlugin(installation, graphUrl)];
+}
+
+async function certifiedSchedulerPlugin(
+  installation: Installation,
+  graphUrl: string,
+): Promise<ComponentProcess> {
+  const graphTokenFile = await installation.tokenFile("scheduler-plugin");
+  return installation.component("scheduler-plugin", "certified-scheduler-plugin", {
+    scheduler: { graphUrl, graphTokenFile, podEvents: false, appGroupStatus: "upstream" },
+    extenderCertificates: {
+      secret: `${NAMESPACE}/isochrone-scheduler-plugin-certificates`,
+      configMap: "isochrone-scheduler-plugin-ca",
+      checkMs: 200,
+      certificateLifetimeMs: 4000,
+      kubeSchedulerLifetimeMs: 4000,
+      authorityLifetimeMs: 12_000,
+      trustDelayMs: 500,
+      clockSkewMs: 0,
+    },
+  });
+}
+
+function certifiedAggregator(installation: Installation): Promise<ComponentProcess> {
   return installation.component("aggregator", "certified-aggregator", {
     aggregator: { windowMs: 30_000, paneMs: 2000, buildIntervalMs: 500 },
     access: { mode: "kubernetes" },

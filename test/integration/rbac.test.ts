@@ -40,7 +40,7 @@ import {
   UNINSTALLED,
   UNPLANNED,
 } from "./rbac-faults.ts";
-import { certifiedAggregator } from "./rbac-certificates.ts";
+import { certifiedServices } from "./rbac-certificates.ts";
 import { evidenceOf } from "./rbac-evidence.ts";
 import { addGatedPod, replicasUntil, uninstall } from "./rbac-gates.ts";
 import { askForRecordKeys, DECLARED, Ground, NODES, SHOP } from "./rbac-ground.ts";
@@ -160,8 +160,8 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
     plugin = await ground.schedulerPlugin("scheduler-plugin-0", url);
     // What the second probe reports, the second replica tells the leader.
     const probes = [await ground.probe(0, url), await ground.probe(1, second.url)];
-    const certified = await certifiedAggregator(ground.installation);
-    const others = [plugin, await ground.collector(url), certified, ...probes];
+    const certified = await certifiedServices(ground.installation, url);
+    const others = [plugin, await ground.collector(url), ...certified, ...probes];
     await Promise.all(others.map((other) => other.start()));
     await ground.place(plugin, "web-1");
     await exists(TOPOLOGY);
