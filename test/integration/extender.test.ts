@@ -102,7 +102,9 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
       cluster: clusterGraph(nodes(16_000), twoRegionsMs),
       workflow: workflowGraph({ p: [], q: ["n6"] }, TRAFFIC),
     });
-    const replicas = [await replica(), await replica()];
+    // On a loopback address they answer by their own port, or by names that were said.
+    const behindProxy = { allowedHosts: ["127.0.0.1"] };
+    const replicas = [await replica(behindProxy), await replica(behindProxy)];
     const proxy = await alternating(replicas.map(({ port }) => port));
     onTestFinished(() => proxy.close());
     await ground.cluster.restartScheduler(
