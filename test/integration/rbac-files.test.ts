@@ -37,9 +37,15 @@ describe("the chart's rules", () => {
       "isochrone-aggregator patch secrets isochrone-probe-keys in isochrone",
       "isochrone-aggregator get secrets isochrone-record-keys in isochrone",
       "isochrone-aggregator patch secrets isochrone-record-keys in isochrone",
+      ...["certificates", "kube-scheduler", "decisions"].map(
+        (name) => `isochrone-scheduler-plugin get secrets isochrone-scheduler-plugin-${name} in isochrone`,
+      ),
+      ...["certificates", "kube-scheduler", "decisions"].map(
+        (name) => `isochrone-scheduler-plugin update secrets isochrone-scheduler-plugin-${name} in isochrone`,
+      ),
+      "isochrone-scheduler-plugin create secrets in isochrone",
       "isochrone-scheduler-plugin get secrets isochrone-webhook in isochrone",
       "isochrone-scheduler-plugin update secrets isochrone-webhook in isochrone",
-      "isochrone-scheduler-plugin create secrets in isochrone",
       "isochrone-uninstall delete secrets isochrone-webhook in isochrone",
     ]);
     expect(
