@@ -11,6 +11,8 @@ const TIMEOUT_MS = 10_000;
 const EVERY_MS = 400;
 /** Equal pictures in a row, until nothing changes any more. */
 const STEADY = 25;
+/** The window of the graphs has to fill. */
+const STEADY_WITHIN_MS = 100_000;
 /** Rates follow from when records arrive. */
 const STEP_BYTES_PER_SECOND = 50_000;
 const ROUND_MS = 2;
@@ -115,13 +117,18 @@ export class Observer {
     let same = 0;
     let last = "";
     let picture: Picture | null = null;
-    await until("nothing changes any more", async () => {
-      picture = await this.picture().catch(() => null);
-      const text = JSON.stringify(picture);
-      same = text === last && isWhole(picture) ? same + 1 : 0;
-      last = text;
-      return same >= STEADY;
-    });
+    const shown = (): string => `nothing changes any more, ${same} equal pictures; the last: ${last}`;
+    await until(
+      shown,
+      async () => {
+        picture = null;
+        const text = await this.picture().then((taken) => JSON.stringify((picture = taken)), String);
+        same = text === last && isWhole(picture) ? same + 1 : 0;
+        last = text;
+        return same >= STEADY;
+      },
+      STEADY_WITHIN_MS,
+    );
     return picture!;
   }
 
@@ -148,13 +155,19 @@ export class Observer {
       return graph?.workloads.some(({ pods }) => pods.some(({ name }) => name === marker)) === true;
     };
     await until(`${marker} is in a graph`, isShown);
+    // What it reads first may be of now, and what it reads next of before.
+    await this.#pluginHasRead();
+    await this.#pluginHasRead();
+    await this.#take();
+  }
+
+  async #pluginHasRead(): Promise<void> {
     const sinceMs = Date.now();
-    await until("the scheduler-plugin has read it", async () => {
+    await until("the scheduler-plugin has read the graphs", async () => {
       const page = await (await this.#ground.plugin.get("/metrics")).text();
       const age = /^isochrone_scheduler_graph_age_seconds\{graph="cluster"\} (\S+)$/m.exec(page)?.[1];
       return Date.now() - Number(age) * 1_000 > sinceMs;
     });
-    await this.#take();
   }
 
   /** Whom the node's probe measures, and where. */
@@ -288,7 +301,12 @@ export function answerOf(
 const UNTIL_MS = 40_000;
 const ASK_EVERY_MS = 100;
 
-export async function until(what: string, check: () => Promise<boolean>): Promise<void> {
-  for (const deadlineMs = Date.now() + UNTIL_MS; !(await check()); await systemClock.sleep(ASK_EVERY_MS))
-    if (Date.now() > deadlineMs) throw new Error(`not within ${UNTIL_MS} ms: ${what}`);
+export async function until(
+  what: string | (() => string),
+  check: () => Promise<boolean>,
+  withinMs = UNTIL_MS,
+): Promise<void> {
+  for (const deadlineMs = Date.now() + withinMs; !(await check()); await systemClock.sleep(ASK_EVERY_MS))
+    if (Date.now() > deadlineMs)
+      throw new Error(`not within ${withinMs} ms: ${typeof what === "string" ? what : what()}`);
 }

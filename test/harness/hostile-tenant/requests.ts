@@ -75,14 +75,14 @@ export const REQUESTS: readonly Attempt[] = [
     gets: 403,
   },
   {
-    name: "a report of other probes' keys, as between replicas",
+    name: "a report of other probes' keys, as replicas send it, of which there is one here",
     act: asBound(
       "POST",
       "/api/v1/probe-key-reports",
       { "content-type": "application/json" },
       JSON.stringify({ reports: NODES.map((node) => ({ node, keys: "1,2,3;signing=3" })) }),
     ),
-    gets: 403,
+    gets: 404,
   },
   {
     name: "a lease to load the network between the victim's nodes",
