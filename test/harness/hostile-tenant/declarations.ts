@@ -253,7 +253,7 @@ export const DECLARATIONS: readonly Attempt[] = [
             },
           ],
           ports: [{ port: 80 }],
-        } as unknown as KubernetesObject,
+        },
       ]),
     gets: [201],
   },
