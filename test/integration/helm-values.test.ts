@@ -7,7 +7,7 @@ import {
   clusterControllerSections,
 } from "@isochrone/aggregator";
 import { busSettings } from "@isochrone/bus/settings";
-import { collectorSettings, collectorSpeaker } from "@isochrone/collector";
+import { collectorSettings } from "@isochrone/collector";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { kubernetesSettings } from "@isochrone/kubernetes/api-server";
 import { probeSettings } from "@isochrone/probe";
@@ -219,28 +219,6 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
       expect(JSON.stringify(await helm.template(values))).not.toMatch(
         /record-sealer|sealRecords|recordKeysSecret/,
       );
-  });
-
-  test("name the collector that asks Prometheus as it calls itself, beside what else the operator names", async () => {
-    const said = { name: "otel-shop", namespaces: ["shop"] };
-    const objects = await helm.template({
-      collector: { mode: "prometheus" },
-      settings: {
-        aggregator: { speakers: JSON.stringify([said]) },
-        collector: { prometheusUrl: "http://prometheus:9090" },
-      },
-    });
-    const { speakers } = settingsIn(objects, "aggregator")["aggregator"]!;
-    const rules = JSON.parse(speakers as string) as unknown[];
-    expect(rules).toEqual([
-      said,
-      {
-        name: (collectorSpeaker({ mode: "prometheus", node: "n1" }) as { name: string }).name,
-        account: "system:serviceaccount:isochrone:isochrone-collector",
-        nodes: ["*"],
-        namespaces: ["*"],
-      },
-    ]);
   });
 
   test("tell operators of ports, Secrets and rules that are there", () => {

@@ -91,7 +91,7 @@ export const DECLARATIONS: readonly Attempt[] = [
   },
   {
     name: "an AppGroup with a channel between two of the victim's workloads",
-    act: (tenant) => tenant.make(appGroup("between", [[victims("api"), victims("web")]])),
+    act: (tenant) => tenant.make(appGroup("between", [[victims("api"), victims("db")]])),
     gets: 201,
   },
   {
@@ -253,7 +253,7 @@ export const DECLARATIONS: readonly Attempt[] = [
             },
           ],
           ports: [{ port: 80 }],
-        } as unknown as KubernetesObject,
+        },
       ]),
     gets: [201],
   },

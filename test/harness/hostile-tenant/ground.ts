@@ -113,8 +113,8 @@ export class HostileGround {
   async webhookCa(): Promise<string> {
     const ref = { ...KINDS.mutatingWebhookConfiguration, name: "isochrone-placement" };
     const found = await this.cluster.get(ref);
-    const [webhook] = found?.["webhooks"] as { clientConfig: { caBundle: string } }[];
-    return Buffer.from(webhook!.clientConfig.caBundle, "base64").toString();
+    const webhooks = (found?.["webhooks"] ?? []) as { clientConfig: { caBundle: string } }[];
+    return Buffer.from(webhooks[0]!.clientConfig.caBundle, "base64").toString();
   }
 
   /** By whom the graph API's certificate is signed. */

@@ -20,6 +20,7 @@ const RTT_MS: Readonly<Record<string, number>> = {
 const TRAFFIC = [
   [NODES[1], "source", "web"],
   [NODES[2], "destination", "api"],
+  [NODES[2], "destination", "worker"],
 ] as const;
 
 interface Publisher {
@@ -62,7 +63,7 @@ export class HonestSpeakers {
       return { publisher, say: () => offer(publisher, TOPICS.probe, node, metrics()) };
     });
     const beganMs = Date.now();
-    // Each is told of by the sidecar of the end that has a pod: `api` has none yet.
+    // Each is told of by the sidecar of an end that has a pod on the node: `api` has none yet.
     const traffic = TRAFFIC.map(async ([node, reporter, source]) => {
       const publisher = await open("collector", node);
       const metrics = (): Metric[] => sentBytes(reporter, source, beganMs, Date.now());

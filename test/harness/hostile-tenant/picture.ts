@@ -105,15 +105,15 @@ export class Observer {
         halt: report.halt,
         pods: report.pods
           .filter(({ namespace }) => namespace === VICTIM)
-          .map(({ name, node, target, decision }) => [name, node, target, decision])
+          .map(({ name, node, target, decision }) => `${name} ${node} ${target} ${decision}`)
           .sort(),
       },
       objects: pods.map(objectShown).sort(),
     };
   }
 
-  /** Resolves when it looks the same for a while, and as a working installation does. */
-  async steady(): Promise<Picture> {
+  /** Resolves when it looks the same for a while, and as a working installation does. @param isPlanned whether a plan is waited for */
+  async steady({ isPlanned }: { readonly isPlanned: boolean }): Promise<Picture> {
     let same = 0;
     let last = "";
     let picture: Picture | null = null;
@@ -123,7 +123,7 @@ export class Observer {
       async () => {
         picture = null;
         const text = await this.picture().then((taken) => JSON.stringify((picture = taken)), String);
-        same = text === last && isWhole(picture) ? same + 1 : 0;
+        same = text === last && isWhole(picture, isPlanned) ? same + 1 : 0;
         last = text;
         return same >= STEADY;
       },
@@ -198,7 +198,7 @@ export class Observer {
   }
 }
 
-function isWhole(picture: Picture | null): boolean {
+function isWhole(picture: Picture | null, isPlanned: boolean): boolean {
   if (picture === null) return false;
   const { filter, scores, plans, descheduler } = picture;
   const values = new Set((scores as { Score: number }[]).map(({ Score }) => Score));
@@ -206,7 +206,7 @@ function isWhole(picture: Picture | null): boolean {
   return (
     Object.keys(filter as object).length > 0 &&
     values.size > 1 &&
-    (plans as unknown[]).length > 0 &&
+    (!isPlanned || (plans as unknown[]).length > 0) &&
     shown.split('"worker-').length === 3
   );
 }
