@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import { BlockList, isIP } from "node:net";
+import type { Principal } from "./gate.ts";
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
@@ -32,8 +33,10 @@ export function addressKey(address: string | undefined): string {
  * Whose share a request takes: that of who has proven who it is, else that of the address it comes from. The pods of one account, such as
  * the probes of all nodes, are apart from each other.
  */
-export function clientKey({ principal, ip }: FastifyRequest): string {
+export function clientKey(request: Pick<FastifyRequest, "ip"> & { principal?: Principal | null }): string {
+  // A server without gates knows no principals.
+  const principal = request.principal ?? null;
   return principal === null
-    ? addressKey(ip)
+    ? addressKey(request.ip)
     : `${principal.user} ${principal.pod?.uid ?? principal.node ?? ""}`;
 }
