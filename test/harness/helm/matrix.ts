@@ -19,7 +19,7 @@ export const MATRIX: Readonly<Record<string, ChartValues>> = {
   "everything off": {
     settings: {
       annotations: { nodes: false },
-      networkTopology: { writer: "upstream" },
+      networkTopology: { writer: "upstream", declaredWeights: "none" },
       appGroups: { observe: false },
       scheduler: { podEvents: false, appGroupStatus: "upstream" },
       probe: { authentication: "none", bandwidth: false },
