@@ -66,7 +66,9 @@ const REQUESTS = GETS.map(
 export async function apiRequests(): Promise<Target> {
   const clock = new ManualClock(Date.parse(AT));
   const bus = createMemoryBus({ clock });
-  const usual = { host: "127.0.0.1", port: 0, windowMs: 30_000, paneMs: 2_000, buildIntervalMs: 1_000 };
+  // The requests name no port, which is another one each time.
+  const server = { host: "127.0.0.1", port: 0, allowedHosts: ["127.0.0.1"] };
+  const usual = { ...server, windowMs: 30_000, paneMs: 2_000, buildIntervalMs: 1_000 };
   const { aggregator: config } = loadSettings([aggregatorSettings], { env: {}, file: { aggregator: usual } });
   const aggregator = createAggregator(config, {
     bus,
