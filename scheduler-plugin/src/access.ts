@@ -1,8 +1,7 @@
 // Who may reach the extender: whoever poses as it can place pods, and whoever asks it learns how nodes are scored.
 import { SettingsError } from "@isochrone/runtime";
 import type { Logger } from "@isochrone/runtime";
-import type { ServerTlsOptions } from "@isochrone/runtime/http";
-import { BlockList, isIP } from "node:net";
+import { isLoopback, type ServerTlsOptions } from "@isochrone/runtime/http";
 import type { SchedulerPluginConfig } from "./settings.ts";
 
 /** @throws SettingsError when others than this machine could ask without a certificate, and nobody has said that they may */
@@ -24,13 +23,4 @@ export function checkAccess(
 function asksClients(tls: ServerTlsOptions | undefined): boolean {
   if (tls === undefined) return false;
   return "certFile" in tls ? typeof tls.clientCaFile === "string" : tls.clientNames !== undefined;
-}
-
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
-LOOPBACK.addAddress("::1", "ipv6");
-
-function isLoopback(host: string): boolean {
-  const family = isIP(host);
-  return family === 0 ? host === "localhost" : LOOPBACK.check(host, family === 6 ? "ipv6" : "ipv4");
 }

@@ -1,8 +1,7 @@
-import { BlockList, isIP } from "node:net";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { accessGate, AccessReview, type AccessSettings } from "@isochrone/kubernetes/access";
 import { SettingsError, type Clock, type Logger } from "@isochrone/runtime";
-import type { RequestGate } from "@isochrone/runtime/http";
+import { isLoopback, type RequestGate } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
 import { accessMetrics } from "./access-metrics.ts";
 
@@ -48,13 +47,4 @@ function checkOpen(mode: "none" | null, host: string, logger: Logger): void {
   logger.warn("everyone who reaches this server may read the graphs and send telemetry (access.mode none)", {
     host,
   });
-}
-
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
-LOOPBACK.addAddress("::1", "ipv6");
-
-function isLoopback(host: string): boolean {
-  const family = isIP(host);
-  return family === 0 ? host === "localhost" : LOOPBACK.check(host, family === 6 ? "ipv6" : "ipv4");
 }
