@@ -19,8 +19,6 @@ export function* observedChannels(
   for (const channel of channels.values()) {
     const { key } = channel;
     if (key.source === UNKNOWN_WORKLOAD || key.target === UNKNOWN_WORKLOAD) continue;
-    const used = (rates: ChannelRates | null): ChannelRates | null =>
-      rates !== null && isUsed(rates) ? rates : null;
     const source = used(channel.rates(nowMs, window, "source"));
     const isWithin = key.sourceNamespace === key.targetNamespace;
     const target = isWithin ? source : used(channel.rates(nowMs, window, "target"));
@@ -33,6 +31,10 @@ export function ratesIn(rates: EndRates | null, namespace: string): ChannelRates
   return rates === null ? null : rates[endIn(rates.key, namespace)];
 }
 
-function isUsed({ requestsPerSecond, bytesPerSecond, eventsPerSecond }: ChannelRates): boolean {
-  return (requestsPerSecond ?? 0) > 0 || (bytesPerSecond ?? 0) > 0 || (eventsPerSecond ?? 0) > 0;
+function used(rates: ChannelRates | null): ChannelRates | null {
+  if (rates === null) return null;
+  const { requestsPerSecond, bytesPerSecond, eventsPerSecond } = rates;
+  return (requestsPerSecond ?? 0) > 0 || (bytesPerSecond ?? 0) > 0 || (eventsPerSecond ?? 0) > 0
+    ? rates
+    : null;
 }

@@ -190,22 +190,25 @@ function memberOf(members: Map<string, Member>, id: NamespacedName): Member {
  */
 function viewsOf(edge: Edge): View[] {
   const { source, target, declared } = edge;
-  const home = { namespace: source.namespace, name: source.namespace };
-  const viewIn = (workflow: NamespacedName, demands: View["demands"]): View => ({
-    workflow,
-    edge,
-    rates: ratesIn(edge.rates, workflow.namespace),
-    demands,
-  });
+  const home = source.workflow ?? { namespace: source.namespace, name: source.namespace };
   if (declared === null || source.namespace === target.namespace) {
     const own = source.workflow ?? target.workflow ?? home;
+    const view = viewIn(own, edge, declared);
     const other = target.workflow ?? own;
-    const workflows = fullName(own) === fullName(other) ? [own] : [own, other];
-    return workflows.map((workflow) => viewIn(workflow, declared)).filter(isShown);
+    const views = isSame(other, own) ? [view] : [view, viewIn(other, edge, declared)];
+    return views.filter(isShown);
   }
-  const own = viewIn(source.workflow ?? home, declared);
-  if (target.workflow === null) return [own];
-  return [own, viewIn(target.workflow, declared.agreed ?? null)].filter(isShown);
+  const near = viewIn(home, edge, declared);
+  if (target.workflow === null) return [near];
+  return [near, viewIn(target.workflow, edge, declared.agreed ?? null)].filter(isShown);
+}
+
+function viewIn(workflow: NamespacedName, edge: Edge, demands: View["demands"]): View {
+  return { workflow, edge, rates: ratesIn(edge.rates, workflow.namespace), demands };
+}
+
+function isSame(a: NamespacedName, b: NamespacedName): boolean {
+  return a === b || (a.namespace === b.namespace && a.name === b.name);
 }
 
 function isShown({ rates, demands }: View): boolean {
@@ -234,7 +237,7 @@ class FarPods {
 }
 
 function isOf(member: Member, workflow: NamespacedName): boolean {
-  return member.workflow !== null && fullName(member.workflow) === fullName(workflow);
+  return member.workflow !== null && isSame(member.workflow, workflow);
 }
 
 function join(drafts: Map<string, Draft>, workflow: NamespacedName, member: Member): Draft {
