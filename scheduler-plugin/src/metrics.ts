@@ -12,7 +12,6 @@ export interface SchedulerMetrics {
   readonly requests: Counter<"verb" | "outcome">;
   readonly requestSeconds: Histogram<"verb">;
   readonly rejectedNodes: Counter;
-  readonly largeBodiesRefused: Counter;
   readonly decisions: Counter<"decided_by">;
   readonly neutralParts: Counter<"part">;
   readonly unrecordedDecisions: Counter<"reason">;
@@ -50,11 +49,6 @@ export function createSchedulerMetrics(registry: Registry): SchedulerMetrics {
     rejectedNodes: new Counter({
       name: "isochrone_scheduler_rejected_nodes_total",
       help: "Nodes that filter rejected for a declared maxNetworkCost.",
-      registers,
-    }),
-    largeBodiesRefused: new Counter({
-      name: "isochrone_scheduler_large_bodies_refused_total",
-      help: "Extender requests answered with 503 because other large ones were under way.",
       registers,
     }),
     decisions: new Counter({

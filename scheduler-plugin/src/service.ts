@@ -311,6 +311,7 @@ class SchedulerService implements SchedulerPlugin {
       logger,
       registry,
       bodyLimitBytes,
+      bodyBudgetBytes: BODIES_AT_ONCE * bodyLimitBytes,
       ready: () => this.#readiness(),
       tls: this.#tls,
       allowedHosts: { hosts: this.#config.allowedHosts, setting: "scheduler.allowedHosts" },
@@ -320,7 +321,6 @@ class SchedulerService implements SchedulerPlugin {
       placer: this.#placer,
       clock,
       metrics: this.#metrics,
-      maxBodyBytes: bodyLimitBytes,
     });
     addDecisionRoutes(app, this.#decisions, this.#plans);
     addDeschedulerRoute(app, () => this.#descheduler?.report() ?? emptyReport("off"));
@@ -361,6 +361,8 @@ function leadershipOf(
   return new SharedLeadership({ ...deps, replica, namespace, timing: electionTiming(config) });
 }
 
+/** Whole nodes of a large cluster in one question, of two kube-schedulers at a time: beyond that it is a mistake, or an attack. */
+const BODIES_AT_ONCE = 2;
 const GAUGE_INTERVAL_MS = 5_000;
 const KEPT_PLANS = 200;
 /** kube-scheduler binds within milliseconds; a decision that the cluster doesn't show after this was not carried out. */

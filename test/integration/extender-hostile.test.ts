@@ -145,7 +145,9 @@ describe("100 MB", () => {
       expect(headers["retry-after"]).toBe("1");
     // Twelve would be 768 MB of text and as much again to decode it.
     expect(growth).toBeLessThan(512 * MEBIBYTE);
-    expect(await counted("isochrone_scheduler_large_bodies_refused_total")).toBeGreaterThan(0);
+    expect(
+      await counted('isochrone_http_refused_total{server="scheduler",reason="body_budget"}'),
+    ).toBeGreaterThan(0);
     await answersAsEver();
     // What was being read is given back when its connection is gone.
     await expect.poll(() => pour("filter", 3 * MEBIBYTE, false).then((answer) => answer?.status)).toBe(400);

@@ -7,25 +7,22 @@ import type { ExtenderArgs } from "../domain/extender-wire.ts";
 import type { Outcome, Placer, Times } from "../domain/placer.ts";
 import { ExtenderArgsError } from "../errors.ts";
 import type { SchedulerMetrics } from "../metrics.ts";
-import { limitLargeBodies } from "./body-budget.ts";
 
 export interface ExtenderRoutesOptions {
   readonly prefix: string;
   readonly placer: Placer;
   readonly clock: Clock;
   readonly metrics: SchedulerMetrics;
-  readonly maxBodyBytes: number;
 }
 
 type Verb = "filter" | "prioritize";
 
 /** Adds the routes in a scope of their own: their body parser is not that of the rest of the API. */
 export function addExtenderRoutes(app: HttpApp, options: ExtenderRoutesOptions): void {
-  const { prefix, placer, clock, metrics, maxBodyBytes } = options;
+  const { prefix, placer, clock, metrics } = options;
   // Loaded when the app becomes ready; a failure to load surfaces there.
   void app.register((scope, _, done) => {
     scope.removeAllContentTypeParsers();
-    limitLargeBodies(scope, maxBodyBytes, () => metrics.largeBodiesRefused.inc());
     // The text is parsed once, in the route, and whatever content type a client names. Nothing merges the parsed objects into
     // others, so a "__proto__" in them is only a name.
     // kube-scheduler's own type by name, which fastify finds at once; "*" for everybody else.

@@ -1,0 +1,130 @@
+import {
+  EMPTY_CLUSTER,
+  EventHistory,
+  GraphKeeper,
+  Ingest,
+  Tables,
+  type IncomingRecord,
+} from "@isochrone/aggregator";
+import { encodeHeaders } from "@isochrone/telemetry";
+import { mixRound, PEERS_PER_NODE, POINTS_PER_NODE } from "../telemetry/mix.ts";
+import { pinToOneCore } from "../one-core.ts";
+import type { BenchResult } from "../types.ts";
+
+const NODES = 1_000;
+const START_MS = Date.UTC(2026, 0, 1);
+const ROUND_MS = 10_000;
+/** Rounds that fill caches and the whole window, and let the compiler settle. */
+const WARM_ROUNDS = 30;
+const ROUNDS = 25;
+const ratios: number[][] = [];
+/** 1 % per minute in rounds of 10 s. */
+const CHURN_RATIO = 0.01 / 6;
+const TARGET_POINTS_PER_SECOND = 100_000;
+const SHAPE = { windowMs: 300_000, paneMs: 10_000, panes: 30, fastPanes: 3 };
+const LIMITS = { maxLinks: 500_000, maxChannels: 200_000, maxPods: 500_000 };
+const OPTIONS = { maxFutureMs: 2_000, maxSeries: 1_000_000, maxSources: 16_384 };
+const RULE = { methods: ["udp_rr", "tcp_rr", "icmp"], quantile: "p50" } as const;
+
+/** One round as a bus delivers it. */
+function recordsOf(round: number, nowMs: number): IncomingRecord[] {
+  const sequences = new Map<string, number>();
+  return Array.from(
+    mixRound(round, { nodes: NODES, churnRatio: CHURN_RATIO, startMs: START_MS, roundMs: ROUND_MS }),
+    ({ key, value }) => {
+      const sequence = (sequences.get(key) ?? round * 3) + 1;
+      sequences.set(key, sequence);
+      const headers = encodeHeaders({ source: key, epoch: "bench", sequence, sentAtMs: nowMs });
+      return { key, value, headers, appendedAtMs: nowMs };
+    },
+  );
+}
+
+function heapBytes(): number {
+  globalThis.gc?.();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+}
+
+/** From records to graphs on one core: decoding, windows, and both graphs once per pane. */
+export async function run(): Promise<BenchResult[]> {
+  const core = pinToOneCore();
+  const tables = new Tables(SHAPE, LIMITS);
+  const onRefused = (source: string, reason: string, detail: string): never => {
+    throw new Error(`${source} was refused: ${reason} ${detail}`);
+  };
+  const ingest = new Ingest(tables, OPTIONS, { onRefused });
+  const keeper = new GraphKeeper(tables, RULE, new EventHistory("bench", 10));
+  const ingestMs: number[] = [];
+  const buildMs: number[] = [];
+  for (let round = 1; round <= WARM_ROUNDS + ROUNDS; round++) {
+    const nowMs = START_MS + round * ROUND_MS;
+    const g0 = performance.now();
+    const records = recordsOf(round, nowMs);
+    const gen = performance.now() - g0;
+    const began = performance.now();
+    for (const record of records) ingest.take(record, nowMs);
+    const taken = performance.now();
+    keeper.build(EMPTY_CLUSTER, nowMs, () => true);
+    const built = performance.now();
+    if (round <= WARM_ROUNDS) continue;
+    ingestMs.push(taken - began);
+    buildMs.push(built - taken);
+    ratios.push([(taken - began) / gen, (built - taken) / gen]);
+  }
+  const rounds = WARM_ROUNDS + ROUNDS;
+  const points = NODES * POINTS_PER_NODE;
+  const links = keeper.newest?.cluster("full").links ?? [];
+  if (ingest.counts.points !== points * rounds || links.length !== NODES * PEERS_PER_NODE) {
+    throw new Error(
+      `expected ${points * rounds} points and ${NODES * PEERS_PER_NODE} links, got ${ingest.counts.points} and ${links.length}`,
+    );
+  }
+  const perSecond = (ms: number): number => (points * 1_000) / ms;
+  console.log(JSON.stringify({ ingest: median(ratios.map((r) => r[0]!)).toFixed(4), build: median(ratios.map((r) => r[1]!)).toFixed(4), ingestMs: Math.min(...ingestMs), buildMs: Math.min(...buildMs) }));
+  process.exit(0);
+  const together = perSecond(median(ingestMs) + median(buildMs));
+  return [
+    {
+      name: `aggregator ingest to graph, ${ingest.series.toLocaleString("en-US")} series, 1 % churn per minute, ${core}`,
+      value: Math.round(together),
+      unit: "points/s",
+      target: `>= ${TARGET_POINTS_PER_SECOND}`,
+      met: together >= TARGET_POINTS_PER_SECOND,
+    },
+    { name: "aggregator ingest alone", value: Math.round(perSecond(median(ingestMs))), unit: "points/s" },
+    {
+      name: `aggregator build of both graphs, ${links.length.toLocaleString("en-US")} links`,
+      value: Math.round(median(buildMs)),
+      unit: "ms",
+    },
+    memoryPerLink(rounds),
+  ];
+}
+
+/** Only the probes' records, so that what grows is links: a full window of panes with 40 buckets each. */
+function memoryPerLink(firstRound: number): BenchResult {
+  const nodes = 250;
+  const before = heapBytes();
+  const tables = new Tables(SHAPE, LIMITS);
+  const ingest = new Ingest(tables, OPTIONS);
+  for (let round = firstRound; round < firstRound + SHAPE.panes; round++) {
+    const nowMs = START_MS + round * ROUND_MS;
+    for (const { topic, key, value } of mixRound(round, { nodes, startMs: START_MS, roundMs: ROUND_MS })) {
+      if (!topic.includes("probe")) continue;
+      ingest.take({ key, value, headers: {}, appendedAtMs: nowMs }, nowMs);
+    }
+  }
+  const bytes = (heapBytes() - before) / tables.links.size;
+  if (tables.links.size !== nodes * PEERS_PER_NODE)
+    throw new Error(`expected ${nodes * PEERS_PER_NODE} links, got ${tables.links.size}`);
+  return {
+    name: `aggregator memory per link, ${SHAPE.panes} panes of 40 buckets`,
+    value: Math.round(bytes),
+    unit: "bytes",
+  };
+}
