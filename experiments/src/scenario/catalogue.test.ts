@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { visitsOf } from "../run/facts.ts";
 import { listScenarios, scenarioFile } from "./catalogue.ts";
-import type { Scenario } from "./model.ts";
+import type { Point, Scenario } from "./model.ts";
 import { loadScenario } from "./read-scenario.ts";
 
 function load(name: string, quick = false): Scenario {
@@ -40,6 +40,12 @@ describe("the project's scenarios", () => {
       workflow.workloads.map(({ name, cpuMs, calls }) => ({ name, cpuMs, calls }));
     expect(edges(same)).toStrictEqual(edges(own));
     expect(same.cluster).toStrictEqual(own.cluster);
+  });
+
+  it("null has figure-3's cluster and workflow", () => {
+    const at = (name: string): Point => load(name).points.find(({ id }) => id === "rttMs=100,users=100")!;
+    expect(at("null").cluster).toStrictEqual(at("figure-3").cluster);
+    expect(at("null").workflow.workloads).toStrictEqual(at("figure-3").workflow.workloads);
   });
 
   it("online-boutique has its eleven services", () => {
