@@ -65,7 +65,7 @@ describe("numbers of papers", () => {
     const scenario = loadScenario(scenarioFile("messaging")!);
     const names = (figure: string): string => `names ${figure}, of which there is no quote`;
     expect(quoteProblems(scenario, [])).toStrictEqual([names("figure 3"), names("figure 4")]);
-    const more = changed("messaging", "figures 3 and 4", "figures 2 to 4, Table 7");
+    const more = changed("messaging", "figures 3 and 4", "Figs. 2 to 4, Table 7");
     expect(quoteProblems(more, quotesOf("messaging"))).toStrictEqual([names("table 7"), names("figure 2")]);
   });
 

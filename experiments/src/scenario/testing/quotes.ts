@@ -67,7 +67,8 @@ function sorted(values: readonly (number | string)[]): string {
  * `["table 1", "figure 3", "figure 4"]`, of "figures 3 and 4, Table 1". What follows the number of a single figure
  * is no figure: "Figure 3, 10 ms".
  */
-function figuresIn(text: string): string[] {
+function figuresIn(said: string): string[] {
+  const text = said.replace(/\bfig(s?)\./gi, "figure$1");
   const one = [...text.matchAll(/\b(figure|table) (\d+)/gi)].map(([, kind, number]) => [
     kind,
     Number(number),
