@@ -1,12 +1,54 @@
 import { describe, expect, it } from "vitest";
 import { visitsOf } from "../run/facts.ts";
 import { listScenarios, scenarioFile } from "./catalogue.ts";
-import type { Scenario } from "./model.ts";
+import type { Point, Scenario } from "./model.ts";
 import { loadScenario } from "./read-scenario.ts";
 
 function load(name: string, quick = false): Scenario {
   return loadScenario(scenarioFile(name)!, { quick });
 }
+
+/**
+ * GoogleCloudPlatform/microservices-demo: requests of the 19 tasks that src/loadgenerator/locustfile.py makes by its
+ * weights, and what each handler of src/frontend calls. A catalog of nine products, five recommendations, two
+ * products in a cart.
+ */
+const BOUTIQUE: readonly (readonly [
+  request: string,
+  count: number,
+  calls: Readonly<Record<string, number>>,
+])[] = [
+  ["index", 1, { currencyservice: 1 + 9, productcatalogservice: 1, cartservice: 1, adservice: 1 }],
+  ["set currency", 2, {}],
+  [
+    "product, by tasks browse, add to cart and checkout",
+    10 + 2 + 1,
+    {
+      productcatalogservice: 1 + 5,
+      currencyservice: 2,
+      cartservice: 1,
+      recommendationservice: 1,
+      adservice: 1,
+    },
+  ],
+  ["add to cart, by tasks add to cart and checkout", 2 + 1, { productcatalogservice: 1, cartservice: 1 }],
+  [
+    "view cart",
+    3,
+    {
+      currencyservice: 1 + 1 + 2,
+      cartservice: 1,
+      recommendationservice: 1,
+      productcatalogservice: 5 + 2,
+      shippingservice: 1,
+    },
+  ],
+  [
+    "checkout",
+    1,
+    { checkoutservice: 1, recommendationservice: 1, productcatalogservice: 5, currencyservice: 1 },
+  ],
+];
 
 describe("the project's scenarios", () => {
   it.each(listScenarios().map(({ name, hasQuick }) => [name, hasQuick] as const))(
@@ -42,8 +84,23 @@ describe("the project's scenarios", () => {
     expect(same.cluster).toStrictEqual(own.cluster);
   });
 
-  it("online-boutique has its eleven services", () => {
-    expect(load("online-boutique").points[0]!.workflow.workloads).toHaveLength(11);
+  it("null has figure-3's cluster and workflow", () => {
+    const at = (name: string): Point => load(name).points.find(({ id }) => id === "rttMs=100,users=100")!;
+    expect(at("null").cluster).toStrictEqual(at("figure-3").cluster);
+    expect(at("null").workflow.workloads).toStrictEqual(at("figure-3").workflow.workloads);
+  });
+
+  it("online-boutique's frontend makes the calls of its handlers, weighted by the load generator's tasks", () => {
+    const { workloads } = load("online-boutique").points[0]!.workflow;
+    const means = new Map<string, number>();
+    for (const { callee, probability } of workloads.find(({ name }) => name === "frontend")!.calls)
+      means.set(callee, (means.get(callee) ?? 0) + probability);
+    const requests = BOUTIQUE.reduce((sum, [, count]) => sum + count, 0);
+    expect(requests).toBe(23);
+    for (const callee of new Set(BOUTIQUE.flatMap(([, , calls]) => Object.keys(calls)))) {
+      const made = BOUTIQUE.reduce((sum, [, count, calls]) => sum + count * (calls[callee] ?? 0), 0);
+      expect([callee, means.get(callee)]).toEqual([callee, expect.closeTo(made / requests, 2)]);
+    }
   });
 
   it("are found by name or path, and by nothing else", () => {

@@ -1,0 +1,163 @@
+// Compares scenarios with the papers that they name. The quotes are data: scenarios/data/quotes.yaml, which says
+// how they are written.
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import type { Point, Reference, Scenario } from "../model.ts";
+
+/** Where in the paper, label, numbers as printed, field of the scenario. */
+export type Quote = readonly [at: string, label: string, printed: unknown, field: string];
+
+export interface Quotes {
+  readonly papers: Readonly<Record<string, string>>;
+  readonly scenarios: Readonly<Record<string, readonly Quote[]>>;
+}
+
+const FILE = new URL("../../../scenarios/data/quotes.yaml", import.meta.url);
+/** From a printed unit to that of fields: milliseconds, shares, millicores, bytes. */
+const UNITS: Readonly<Record<string, (value: number) => number>> = {
+  "": (value) => value,
+  ms: (value) => value,
+  "%": (value) => value / 100,
+  vCPU: (value) => value * 1000,
+  GB: (value) => value * 2 ** 30,
+};
+
+export function loadQuotes(): Quotes {
+  return parse(readFileSync(FILE, "utf8")) as Quotes;
+}
+
+/** Says which numbers of the scenario differ from its quotes, and which figures it names without a quote. */
+export function quoteProblems(scenario: Scenario, quotes: readonly Quote[]): string[] {
+  return [
+    ...quotes.flatMap((quote) => wrongNumbers(scenario, quote)),
+    ...figuresOf(scenario)
+      .filter((figure) => !quotes.some(([at]) => figuresIn(at).includes(figure)))
+      .map((figure) => `names ${figure}, of which there is no quote`),
+    ...scenario.references.flatMap((reference) => referenceProblems(reference, quotes)),
+  ];
+}
+
+function wrongNumbers(scenario: Scenario, [at, label, printed, field]: Quote): string[] {
+  const numbers = [printed].flat();
+  const held = valuesAt(scenario, field);
+  const [text] = held;
+  if (field === "source") {
+    const missing = numbers.filter((number) => !String(text).includes(String(number)));
+    return missing.map((number) => `${field} must say ${String(number)} (${at}, ${label})`);
+  }
+  const wanted = numbers.map((number) => inFieldsUnit(number));
+  if (sorted(wanted) === sorted(held)) return [];
+  return [`${field} must be ${wanted.join(", ")} (${at}, ${label}), got ${held.join(", ") || "nothing"}`];
+}
+
+function inFieldsUnit(printed: unknown): number | string {
+  const text = String(printed);
+  const [, number, unit = ""] = /^(-?\d+(?:\.\d+)?) ?(\D*)$/.exec(text) ?? [];
+  if (number === undefined) return text;
+  const convert = UNITS[unit];
+  if (convert === undefined) throw new Error(`${text} must have one of the units ms, %, vCPU and GB`);
+  return convert(Number(number));
+}
+
+function sorted(values: readonly (number | string)[]): string {
+  return JSON.stringify(values.map(String).sort());
+}
+
+/**
+ * `["table 1", "figure 3", "figure 4"]`, of "figures 3 and 4, Table 1". What follows the number of a single figure
+ * is no figure: "Figure 3, 10 ms".
+ */
+function figuresIn(said: string): string[] {
+  const text = said.replace(/\bfig(s?)\./gi, "figure$1");
+  const one = [...text.matchAll(/\b(figure|table) (\d+)/gi)].map(([, kind, number]) => [
+    kind,
+    Number(number),
+  ]);
+  const several = [...text.matchAll(/\b(figure|table)s (\d+(?:(?:, | and | to )\d+)+)/gi)].flatMap(
+    ([, kind, list]) => numbersIn(list!).map((number) => [kind, number]),
+  );
+  return [...one, ...several].map(([kind, number]) => `${kind} ${number}`.toLowerCase());
+}
+
+/** `[2, 4, 5, 6]`, of "2 and 4 to 6". */
+function numbersIn(list: string): number[] {
+  return list.split(/, | and /).flatMap((part) => {
+    const [first, last = first] = part.split(" to ").map(Number);
+    return Array.from({ length: last! - first! + 1 }, (_, index) => first! + index);
+  });
+}
+
+function figuresOf({ title, question, source, threats, references }: Scenario): string[] {
+  const texts = [title, question, source, ...threats, ...references.map(({ text }) => text)];
+  return [...new Set(texts.flatMap(figuresIn))];
+}
+
+function referenceProblems(reference: Reference, quotes: readonly Quote[]): string[] {
+  const key = keyOf(reference);
+  const percent = `${Math.abs(Math.round(reference.change * 100))} %`;
+  return [
+    ...(quotes.some(([, , , field]) => field === `references.${key}.change`)
+      ? []
+      : [`has a reference (${key}) of which there is no quote`]),
+    ...(reference.text.includes(percent) ? [] : [`the reference's text (${key}) must say ${percent}`]),
+  ];
+}
+
+/** `p95 rttMs=10` */
+function keyOf({ statistic = "p95", where }: Reference): string {
+  return [statistic, ...Object.entries(where).map(([name, value]) => `${name}=${value}`)].join(" ");
+}
+
+/** All different values of the field, over the scenario's points. */
+function valuesAt(scenario: Scenario, field: string): (number | string)[] {
+  const { trials, source, references } = scenario;
+  const roots = scenario.points.map((point) => ({
+    ...viewOf(point),
+    trials,
+    source,
+    references: Object.fromEntries(references.map((reference) => [keyOf(reference), reference])),
+  }));
+  const found = field
+    .split(".")
+    .reduce<readonly unknown[]>((values, key) => values.flatMap((value) => enter(value, key)), roots);
+  return [...new Set(found.flatMap(leaf))];
+}
+
+/** A list of names, such as the order in which pods are created, is one text. */
+function leaf(value: unknown): (number | string)[] {
+  if (Array.isArray(value)) return [value.map(String).join(", ")];
+  return typeof value === "number" || typeof value === "string" ? [value] : [];
+}
+
+/** The point with names in place of positions; without a node's round trip to itself. */
+function viewOf({ cluster, workflow, load }: Point): object {
+  const names = cluster.nodes.map(({ name }) => name);
+  const row = (at: number): object =>
+    Object.fromEntries(
+      names.flatMap((name, to) => (to === at ? [] : [[name, cluster.rttMs[at]![to]] as const])),
+    );
+  const workloads = workflow.workloads.map((workload) => ({
+    ...workload,
+    calls: Object.fromEntries(workload.calls.map((call) => [call.callee, call])),
+  }));
+  return {
+    cluster: {
+      nodes: byName(cluster.nodes),
+      rttMs: Object.fromEntries(names.map((name, at) => [name, row(at)])),
+    },
+    workflow: { ...workflow, workloads: byName(workloads) },
+    load,
+  };
+}
+
+function byName<T extends { readonly name: string }>(items: readonly T[]): Readonly<Record<string, T>> {
+  return Object.fromEntries(items.map((item) => [item.name, item]));
+}
+
+function enter(value: unknown, key: string): readonly unknown[] {
+  if (typeof value !== "object" || value === null) return [];
+  if (key === "*") return Object.values(value);
+  if (key === "names") return Object.keys(value);
+  if (key === "count") return [Object.keys(value).length];
+  return [(value as Readonly<Record<string, unknown>>)[key]];
+}
