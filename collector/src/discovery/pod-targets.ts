@@ -66,8 +66,8 @@ export function hubbleTarget(pod: ReadablePod, daemonSets: readonly string[]): T
   return port === undefined || !runs(pod, agent) ? null : podTarget(pod, "hubble", port, "/metrics");
 }
 
-/** Names of the port in Prometheus' chart prometheus-node-exporter (templates/daemonset.yaml), now and up to version 4.1. */
-const NODE_EXPORTER_PORTS = ["http-metrics", "metrics"];
+/** Names of the port in the charts prometheus-node-exporter and kube-prometheus-stack (value service.portName). */
+const NODE_EXPORTER_PORTS = ["metrics", "http-metrics"];
 
 /** node_exporter's page, of a pod of these DaemonSets (namespace/name). It runs on the node's network. One behind a proxy that speaks TLS has no such port. */
 export function nodeExporterTarget(pod: ReadablePod, daemonSets: readonly string[]): Target | null {
