@@ -72,7 +72,14 @@ describe("the ConfigMap of latencies", () => {
     for (let look = 0; look < 3; look++) await reader.read();
     expect(reader.current()).toEqual([{ source: "a", target: "b", ms: { p90: 60 } }]);
     expect(warnings()).toEqual(["latencies left out"]);
-    expect(await counted()).toEqual({ used: 3, measured: 2, unknown_node: 1, bad_key: 1, bad_value: 1 });
+    expect(await counted()).toEqual({
+      used: 3,
+      measured: 2,
+      unknown_node: 1,
+      bad_key: 1,
+      bad_value: 1,
+      too_large: 0,
+    });
   });
 
   test("says nothing any more once it is gone, and what it said last while the API server is away", async () => {
@@ -105,7 +112,8 @@ describe("the ConfigMap of latencies", () => {
     await store.create(configMap({ [key("a", "b")]: "60", more: "x".repeat(1024 * 1024) }));
     await reader.read();
     expect(reader.current()).toEqual([]);
-    expect(warnings()).toEqual(["latencies are not used: the ConfigMap must have at most 1 MiB"]);
+    expect(warnings()).toEqual(["latencies left out"]);
+    expect(await counted()).toMatchObject({ bad_key: 0, bad_value: 0, too_large: 1 });
   });
 
   test("is not the one that is written here: each would take away what the other wrote", () => {

@@ -3,19 +3,14 @@ import { periodic, type Clock, type Logger, type Periodic, type Service } from "
 import { Gauge, type Registry } from "prom-client";
 import {
   LATENCY_FAULTS,
+  NO_LATENCIES,
   readLatencies,
   type LatencyUse,
   type NodeLatency,
   type ReadLatencies,
 } from "../domain/network-topology/node-latencies.ts";
-import { sizeBytes } from "../domain/writers/netperf.ts";
 import type { NetworkTopologyConfig } from "./settings.ts";
 import { isUnavailable } from "./unavailable.ts";
-
-/** What the API server takes of a ConfigMap. */
-const MAX_BYTES = 1024 * 1024;
-
-const NOTHING: ReadLatencies = { pairs: [], faults: { bad_key: 0, bad_value: 0 }, firstFault: null };
 
 export interface LatenciesReaderOptions {
   readonly config: Pick<NetworkTopologyConfig, "latenciesFrom" | "checkIntervalMs">;
@@ -35,7 +30,7 @@ export class LatenciesReader implements Service {
   readonly #options: LatenciesReaderOptions;
   readonly #configMap: string;
   readonly #loop: Periodic;
-  #read: ReadLatencies = NOTHING;
+  #read: ReadLatencies = NO_LATENCIES;
   #wasRead = false;
   #resourceVersion: string | undefined;
 
@@ -51,7 +46,7 @@ export class LatenciesReader implements Service {
     const { clock, logger, registry, config, use } = options;
     const entries: Gauge<"state"> = new Gauge({
       name: "isochrone_network_topology_latencies",
-      help: "Latencies of the ConfigMap of another component: pairs that they are the cost of (used), whose own measurement goes before (measured), of nodes that the cluster doesn't have (unknown_node), and entries that were left out (bad_key, bad_value).",
+      help: "Latencies of the ConfigMap of another component: pairs that they are the cost of (used), whose own measurement goes before (measured), of nodes that the cluster doesn't have (unknown_node), and entries that were left out (bad_key, bad_value; too_large: all of it).",
       labelNames: ["state"],
       registers: [registry],
       collect: () => {
@@ -112,27 +107,16 @@ export class LatenciesReader implements Service {
     const { resourceVersion } = object?.metadata ?? {};
     if (object !== null && resourceVersion !== undefined && resourceVersion === this.#resourceVersion) return;
     this.#resourceVersion = resourceVersion;
-    this.#read = object === null ? NOTHING : this.#latenciesOf(object);
+    this.#read = object === null ? NO_LATENCIES : this.#latenciesOf(object);
   }
 
   #latenciesOf(object: KubernetesObject): ReadLatencies {
     const { logger } = this.#options;
-    const data = (object["data"] ?? {}) as Readonly<Record<string, string>>;
-    const bytes = sizeBytes(data);
-    if (bytes > MAX_BYTES) {
-      logger.warn("latencies are not used: the ConfigMap must have at most 1 MiB", {
-        configMap: this.#configMap,
-        bytes,
-      });
-      return NOTHING;
+    const read = readLatencies(object["data"]);
+    if (read.firstFault !== null) {
+      const entries = LATENCY_FAULTS.reduce((sum, fault) => sum + read.faults[fault], 0);
+      logger.warn("latencies left out", { configMap: this.#configMap, entries, first: read.firstFault });
     }
-    const read = readLatencies(data);
-    if (read.firstFault !== null)
-      logger.warn("latencies left out", {
-        configMap: this.#configMap,
-        entries: read.faults.bad_key + read.faults.bad_value,
-        first: read.firstFault,
-      });
     return read;
   }
 }

@@ -28,7 +28,7 @@ describe("a ConfigMap of latencies", () => {
       { source: "n2", target: "n1", ms: { p90: 60 } },
       { source: "n2", target: "n3", ms: { p90: 10 } },
     ]);
-    expect(faults).toEqual({ bad_key: 1, bad_value: 0 });
+    expect(faults).toEqual({ bad_key: 1, bad_value: 0, too_large: 0 });
     expect(firstFault).toContain("n2.destination.n2");
   });
 
@@ -44,7 +44,7 @@ describe("a ConfigMap of latencies", () => {
       { source: "n1", target: "n2", ms: { p50: 0.35, p90: 1.5 } },
       { source: "node-a.example.com", target: "node-b.example.com", ms: { p90: 0.61 } },
     ]);
-    expect(faults).toEqual({ bad_key: 0, bad_value: 0 });
+    expect(faults).toEqual({ bad_key: 0, bad_value: 0, too_large: 0 });
   });
 
   test.each<[string, unknown]>([
@@ -56,13 +56,13 @@ describe("a ConfigMap of latencies", () => {
     ["hexadecimal", "0x10"],
     ["an exponent", "1e3"],
     ["empty", ""],
-    ["a megabyte of digits", "9".repeat(1_000_000)],
+    ["most of a megabyte of digits", "9".repeat(1_000_000)],
     ["no text", 5],
     ["null", null],
   ])("with a value that is %s says nothing of the pair, and names it", (_, value) => {
     const { pairs, faults, firstFault } = readLatencies({ [key("n1", "n2")]: value, [key("n1", "n3")]: "7" });
     expect(pairs).toEqual([{ source: "n1", target: "n3", ms: { p90: 7 } }]);
-    expect(faults).toEqual({ bad_key: 0, bad_value: 1 });
+    expect(faults).toEqual({ bad_key: 0, bad_value: 1, too_large: 0 });
     expect(firstFault).toContain("n1.destination.n2 must be above 0 and at most 60000, got ");
     expect(firstFault!.length).toBeLessThan(500);
   });
@@ -78,7 +78,7 @@ describe("a ConfigMap of latencies", () => {
   ])("with the key %j says nothing, and is counted", (name) => {
     const { pairs, faults, firstFault } = readLatencies({ [name]: "5" });
     expect(pairs).toEqual([]);
-    expect(faults).toEqual({ bad_key: 1, bad_value: 0 });
+    expect(faults).toEqual({ bad_key: 1, bad_value: 0, too_large: 0 });
     expect(firstFault).toContain("must be netperf.p90.latency.milliseconds.origin.<node>.destination.<node>");
   });
 });

@@ -23,6 +23,8 @@ export const LATENCY_FAULTS = [
   "bad_key",
   /** Its value is no latency: not a number of milliseconds (or microseconds) above 0 and of at most a minute. */
   "bad_value",
+  /** The ConfigMap is larger than the API server takes one: nothing of it is used. */
+  "too_large",
 ] as const;
 export type LatencyFault = (typeof LATENCY_FAULTS)[number];
 
@@ -42,16 +44,35 @@ const NODE_NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
 const VALUE = /^\d{1,12}(?:\.\d{1,12})?$/;
 const MAX_MS = MAX_RTT_SECONDS * 1000;
 const MAX_SHOWN = 160;
+/** What the API server takes of a ConfigMap, in bytes. */
+const MAX_CHARACTERS = 1024 * 1024;
+
+export const NO_LATENCIES: ReadLatencies = {
+  pairs: [],
+  faults: { bad_key: 0, bad_value: 0, too_large: 0 },
+  firstFault: null,
+};
 
 /** Reads the data of such a ConfigMap. Keys of other forms are somebody's own affair. */
-export function readLatencies(data: Readonly<Record<string, unknown>>): ReadLatencies {
+export function readLatencies(data: unknown): ReadLatencies {
+  if (typeof data !== "object" || data === null) return NO_LATENCIES;
   const reading = new Reading();
-  for (const [key, value] of Object.entries(data)) if (PREFIX.test(key)) reading.take(key, value);
+  let characters = 0;
+  for (const [key, value] of Object.entries(data)) {
+    characters += key.length + (typeof value === "string" ? value.length : 0);
+    if (characters > MAX_CHARACTERS)
+      return {
+        pairs: [],
+        faults: { ...NO_LATENCIES.faults, too_large: 1 },
+        firstFault: `data must have at most ${MAX_CHARACTERS} characters, got more`,
+      };
+    if (PREFIX.test(key)) reading.take(key, value);
+  }
   return reading;
 }
 
 class Reading implements ReadLatencies {
-  readonly faults: Record<LatencyFault, number> = { bad_key: 0, bad_value: 0 };
+  readonly faults: Record<LatencyFault, number> = { ...NO_LATENCIES.faults };
   firstFault: string | null = null;
   readonly #pairs = new Map<
     string,
