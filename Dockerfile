@@ -8,20 +8,26 @@ ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
 FROM ${NODE_IMAGE} AS sources
 WORKDIR /src
-# Packages run no scripts: nothing is compiled, nothing else downloaded.
+# Packages run no scripts: nothing is compiled by them, nothing else downloaded.
 COPY . .
 RUN npm ci --ignore-scripts --no-audit --no-fund
+# yes: probe and cli have net-ping, the last fallback for ICMP (probe.icmpProber=net_ping). Only for that is something compiled, here and in no image.
+ARG NET_PING=no
+RUN if [ "$NET_PING" = yes ]; then \
+      apt-get update -qq && apt-get install -y -qq --no-install-recommends g++ make python3 && npm run build:net-ping; \
+    fi
 # The web page's build, which the aggregator's image carries in place of its sources.
 RUN node --input-type=module -e 'import { createPage } from "@isochrone/dashboard"; const { missing } = createPage(); if (missing) throw new Error(missing)'
 
 FROM sources AS layout
 # platformatic (brokers of 4.0 and later), or kafkajs for images whose tag ends in -kafkajs.
 ARG KAFKA_CLIENT=platformatic
+ARG NET_PING=no
 ARG SOURCE_DATE_EPOCH=0
 ENV SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH}
 RUN for component in probe collector aggregator scheduler-plugin cli; do \
       node --disable-warning=ExperimentalWarning tools/src/build-image-layout.ts \
-        --component "$component" --output "/layout/$component" --kafka-client "$KAFKA_CLIENT" || exit 1; \
+        --component "$component" --output "/layout/$component" --kafka-client "$KAFKA_CLIENT" --net-ping "$NET_PING" || exit 1; \
     done
 
 FROM ${NODE_IMAGE} AS base

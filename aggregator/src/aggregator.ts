@@ -31,7 +31,7 @@ import type { Intake } from "./intake/intake.ts";
 import { leaderStore, ownerStore } from "./leadership.ts";
 import { createAggregatorMetrics, type AggregatorMetrics } from "./metrics.ts";
 import type { Leadership, ProbeAddresses } from "./ports.ts";
-import { DeclaredCostsReader } from "./network-topology/declared-costs.ts";
+import { Declarations } from "./network-topology/declarations.ts";
 import { Probing, type PastTest } from "./probing.ts";
 import { createRecordProofs, type ProvenBus } from "./record-keys/create-record-proofs.ts";
 import { Replication } from "./replication.ts";
@@ -78,7 +78,7 @@ class RunningAggregator implements Aggregator {
   readonly #probing: Probing;
   readonly #recorder: EventRecorder;
   readonly #controllers: Service | null;
-  readonly #declaredCosts: DeclaredCostsReader | null;
+  readonly #declarations: Declarations | null;
   readonly #epoch: string;
   readonly #writers: Service | null;
   #isLeading = false;
@@ -132,10 +132,11 @@ class RunningAggregator implements Aggregator {
       ...(config.replicaName === null ? {} : { instance: config.replicaName }),
     });
     this.#controllers = this.#createControllers(leadership);
-    this.#declaredCosts =
-      deps.controllers === undefined
+    const { networkTopology } = deps.controllers ?? {};
+    this.#declarations =
+      networkTopology === undefined
         ? null
-        : DeclaredCostsReader.of({ ...deps, config: deps.controllers.networkTopology });
+        : new Declarations({ ...deps, config: networkTopology, use: () => this.#keeper.latencyUse });
     this.#events = new EventStream({
       keeper: this.#keeper,
       clock,
@@ -253,7 +254,7 @@ class RunningAggregator implements Aggregator {
     this.#address = await listen(app, { host, port, setting: "aggregator.port" });
     await this.#replication?.start();
     await this.#controllers?.start();
-    await this.#declaredCosts?.start();
+    await this.#declarations?.start();
     this.#builder.start();
     await this.#writers?.start();
     this.#deps.logger.info("graph API is listening", { url: this.#address.url });
@@ -262,7 +263,7 @@ class RunningAggregator implements Aggregator {
   async stop(): Promise<void> {
     await this.#writers?.stop();
     await this.#builder.stop();
-    await this.#declaredCosts?.stop();
+    await this.#declarations?.stop();
     await this.#controllers?.stop();
     await this.#recorder.stop();
     await this.#coordinates.close();
@@ -278,7 +279,7 @@ class RunningAggregator implements Aggregator {
   async #build(): Promise<void> {
     // Before the first lists are complete a graph would show a cluster that has lost most of its nodes.
     if (this.#watch.pending().length > 0 || this.#intake.pending().length > 0) return;
-    if (this.#declaredCosts?.wasRead === false) return;
+    if (this.#declarations !== null && this.#declarations.pending().length > 0) return;
     const { clock } = this.#deps;
     this.#noteLeadership();
     const beganMs = clock.monotonic();
@@ -288,7 +289,7 @@ class RunningAggregator implements Aggregator {
       nowMs: clock.now(),
       isWanted: this.#probing.wanted(),
       coordinates: this.#coordinates.current(),
-      ...(this.#declaredCosts === null ? {} : { declaredCosts: this.#declaredCosts.current() }),
+      ...this.#declarations?.inputs(),
     };
     const graphs = await this.#keeper.buildInTurns(inputs, turnsOf(clock));
     this.#metrics.buildSeconds.observe((clock.monotonic() - beganMs) / 1000);
@@ -384,7 +385,7 @@ class RunningAggregator implements Aggregator {
   #ready(): Readiness {
     const reasons = this.#watch.pending().map((kind) => `waiting for the list of ${kind} objects`);
     if (this.#keeper.newest === null) reasons.push("waiting for the first graph");
-    if (this.#declaredCosts?.wasRead === false) reasons.push("waiting for the NetworkTopology");
+    reasons.push(...(this.#declarations?.pending() ?? []));
     reasons.push(...this.#intake.pending(), ...this.#probing.pending());
     return { ready: reasons.length === 0, reasons };
   }

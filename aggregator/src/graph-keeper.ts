@@ -6,6 +6,12 @@ import type {
   WorkflowGraphSnapshot,
 } from "@isochrone/topology";
 import { buildClusterGraph, clusterGraphSteps, type CostRule } from "./domain/cluster-graph.ts";
+import {
+  NO_LATENCIES_USED,
+  withLatencies,
+  type LatencyUse,
+  type NodeLatency,
+} from "./domain/network-topology/node-latencies.ts";
 import { fullName, type ClusterState } from "./domain/cluster-state.ts";
 import { compareText, type LinkOrder } from "./domain/compare.ts";
 import type { Coordinates } from "./domain/coordinates.ts";
@@ -40,6 +46,8 @@ export interface BuildInputs {
   readonly coordinates: Coordinates | null;
   /** Costs between areas that somebody declared; null where they are read and there are none, absent where they aren't read. */
   readonly declaredCosts?: DeclaredCosts | null;
+  /** What others measured between nodes. @default nothing */
+  readonly latencies?: readonly NodeLatency[];
 }
 
 /** What one method measured of a pair. */
@@ -55,6 +63,7 @@ export class GraphKeeper {
   readonly #rule: CostRule;
   readonly #listeners = new Set<GraphListener>();
   #channelsTooFar = 0;
+  #latencyUse = NO_LATENCIES_USED;
   #newest: PublishedGraphs | null = null;
   /** The version that each workflow of the newest graphs got its present shape in. */
   readonly #changedIn = new Map<string, number>();
@@ -73,6 +82,11 @@ export class GraphKeeper {
   /** Declared channels that workflows of the newest graphs are without, for the pods of others that they would bring. */
   get channelsTooFar(): number {
     return this.#channelsTooFar;
+  }
+
+  /** What the newest cluster graph made of what others measured. */
+  get latencyUse(): LatencyUse {
+    return this.#latencyUse;
   }
 
   /** Null before the first build. */
@@ -150,12 +164,12 @@ export class GraphKeeper {
     const version = (before?.version ?? 0) + 1;
     const stamp = { version, nowMs };
     const measured = yield* clusterGraphSteps(tables, cluster, rule, stamp, "full", coordinates);
-    const declared = declaredOf(inputs);
-    const graph = { ...measured, ...declared };
+    const { graph, use } = declaredGraph(measured, inputs, rule, tables.linkOrder);
+    this.#latencyUse = use;
     let tooFar = 0;
     const workflows = yield* workflowSteps(tables, cluster, stamp, "full", () => tooFar++);
     this.#channelsTooFar = tooFar;
-    const after = new LazyGraphs(graph, workflows, nowMs, { tables, rule, cluster, coordinates, declared });
+    const after = new LazyGraphs(graph, workflows, nowMs, { tables, rule, ...inputs });
     yield;
     const event = diffGraphs(
       before === null ? null : comparable(before),
@@ -184,19 +198,21 @@ export class GraphKeeper {
   }
 }
 
-/** What declarations add to a cluster graph of measurements. */
-type DeclaredPart = Pick<ClusterGraphSnapshot, "declaredCosts">;
-
-function declaredOf({ declaredCosts }: BuildInputs): DeclaredPart {
-  return declaredCosts === undefined ? {} : { declaredCosts };
+/** A cluster graph of measurements with what others have declared. */
+function declaredGraph(
+  measured: ClusterGraphSnapshot,
+  { declaredCosts, latencies = [] }: Pick<BuildInputs, "declaredCosts" | "latencies">,
+  rule: CostRule,
+  order: LinkOrder,
+): { readonly graph: ClusterGraphSnapshot; readonly use: LatencyUse } {
+  const declared = declaredCosts === undefined ? measured : { ...measured, declaredCosts };
+  if (latencies.length === 0) return { graph: declared, use: NO_LATENCIES_USED };
+  return withLatencies(declared, latencies, rule, order);
 }
 
-interface LazyInputs {
+interface LazyInputs extends Omit<BuildInputs, "nowMs" | "isWanted"> {
   readonly tables: Tables;
   readonly rule: CostRule;
-  readonly cluster: ClusterState;
-  readonly coordinates: Coordinates | null;
-  readonly declared: DeclaredPart;
 }
 
 /**
@@ -231,9 +247,9 @@ class LazyGraphs implements PublishedGraphs {
   cluster(window: WindowName): ClusterGraphSnapshot {
     let graph = this.#clusters.get(window);
     if (graph === undefined) {
-      const { tables, cluster, rule, coordinates, declared } = this.#inputs;
+      const { tables, cluster, rule, coordinates } = this.#inputs;
       const measured = buildClusterGraph(tables, cluster, rule, this.#stamp(), window, coordinates);
-      graph = { ...measured, ...declared };
+      ({ graph } = declaredGraph(measured, this.#inputs, rule, tables.linkOrder));
       this.#clusters.set(window, graph);
     }
     return graph;

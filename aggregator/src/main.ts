@@ -13,6 +13,7 @@ import { createAggregator } from "./aggregator.ts";
 import { clusterControllerSections } from "./cluster-controllers.ts";
 import { openAccess } from "./http/access.ts";
 import { certificateSettings } from "./http/certificate-settings.ts";
+import { configMapMistake } from "./network-topology/settings.ts";
 import { foreignTopicsOf, proofsMistake } from "./record-keys/settings.ts";
 import { aggregatorSettings } from "./settings.ts";
 import { annotationSettings } from "./writers/settings.ts";
@@ -40,7 +41,10 @@ await serviceMain({
       hasSecret: config.recordKeysSecret !== null,
       asksForTokens: shared.access.mode === "kubernetes",
     });
-    if (mistake !== null) throw new SettingsError([mistake]);
+    const { latenciesFrom } = shared.networkTopology;
+    const mistakes = [mistake, configMapMistake(latenciesFrom, shared.annotations.netperfConfigMap)];
+    const found = mistakes.filter((one) => one !== null);
+    if (found.length > 0) throw new SettingsError(found);
     const around = { ...surroundings, env: process.env };
     const { store, isReal, services } = await openCluster(config.dumpFile, shared.kubernetes, around);
     const aside = isReal ? await openAside(shared.kubernetes, around) : null;

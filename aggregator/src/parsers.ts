@@ -4,3 +4,4 @@ export {
   channelsOfAppGroup,
   DEPENDENCIES_ANNOTATION,
 } from "./adapters/declared-channels.ts";
+export { readLatencies } from "./domain/network-topology/node-latencies.ts";

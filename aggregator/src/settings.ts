@@ -10,6 +10,7 @@ import {
   type SettingsOf,
 } from "@isochrone/runtime";
 import { METHODS, type Method } from "@isochrone/telemetry";
+import { COST_QUANTILES } from "./domain/cluster-graph.ts";
 import { speakersMistake } from "./domain/speakers/policy.ts";
 import { DECLARATION_SETTINGS } from "./declaration-settings.ts";
 import { ACCESS_RULES, ACCESS_SETTINGS } from "./http/access-settings.ts";
@@ -70,10 +71,10 @@ export const aggregatorSettings = section(
       description:
         "Methods that a link's cost may come from (icmp, udp_rr, tcp_rr, tcp_connect); the first that got an answer is used.",
     }),
-    costQuantile: oneOf(["p50", "p90"], {
+    costQuantile: oneOf(COST_QUANTILES, {
       default: "p50",
       description:
-        "Which quantile of the round-trip time is a link's cost; p90 needs 20 samples in the window.",
+        "What of the round-trip times in the window is a link's cost: the median (p50), the 90th percentile (p90; needs 20 samples), or the mean, which one late reply moves.",
     }),
     maxFutureMs: duration({
       default: 2000,

@@ -42,6 +42,13 @@ export function addScore(program: Command, print: Print): void {
   );
 }
 
+const ORDER_HELP = `
+Order of pods:
+  Gated pods (docs/gates.md) need no QueueSort: with planner.release=ordered, or the annotation isochrone.dev/release: ordered of an AppGroup,
+  a workload is let go when those before it are bound or have failed, whichever kube-scheduler binds them.
+  --topological-sort is for pods that have no gate: upstream's plugin sorts those of one AppGroup that wait in the queue at the same time. Only a
+  kube-scheduler that is built from kubernetes-sigs/scheduler-plugins has it. docs/scheduler.md tells both apart.`;
+
 export function addSchedulerConfig(program: Command, print: Print): void {
   const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
   program
@@ -90,7 +97,13 @@ export function addSchedulerConfig(program: Command, print: Print): void {
       "--second-scheduler <name>",
       "the configuration is for a scheduler of this name beside the cluster's own; only its pods are asked about",
     )
+    .option(
+      "--topological-sort <namespace>",
+      "sort the queue by upstream's TopologicalSort and the AppGroups of this namespace; may be said several times",
+      several,
+    )
     .addOption(new Option("-o, --output <format>", "how to print").choices(["yaml", "json"]).default("yaml"))
+    .addHelpText("after", ORDER_HELP)
     .action(async (file: string | undefined, options) =>
       (await import("./commands/scheduler-config.ts")).schedulerConfigCommand(file, options, print, (text) =>
         terminal.note(text),

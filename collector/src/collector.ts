@@ -29,6 +29,7 @@ export interface CollectorDependencies {
 const TOPIC_OF: Readonly<Record<TargetKind, string>> = {
   cadvisor: TOPICS.usage,
   resource: TOPICS.usage,
+  node_exporter: TOPICS.usage,
   istio: TOPICS.traffic,
   service_graph: TOPICS.traffic,
   hubble: TOPICS.traffic,

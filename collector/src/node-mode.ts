@@ -74,6 +74,7 @@ function discoveryOptions(config: CollectorConfig, kubelet: KubeletOptions | nul
       ? { sidecarPage, proxyAccounts, waypointServes, ztunnelDaemonSets }
       : null,
     hubbleDaemonSets: discover.includes("hubble") ? config.hubbleDaemonSets : [],
+    nodeExporterDaemonSets: config.nodeExporterDaemonSets,
     podTargets: config.podTargets.map(podTargetRule),
     addressFamily,
   };

@@ -102,7 +102,7 @@ export const collectorSettings = section(
       pattern: STATIC_TARGET,
       patternRule: `must hold only kind=url with kind one of ${TARGET_KINDS.join(", ")}`,
       description:
-        "Pages to scrape beside the discovered ones, each as kind=url; kind is cadvisor, resource, istio, service_graph or hubble.",
+        "Pages to scrape beside the discovered ones, each as kind=url; kind is cadvisor, resource, node_exporter, istio, service_graph or hubble.",
     }),
     podTargets: list({
       default: [],

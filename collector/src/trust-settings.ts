@@ -24,4 +24,11 @@ export const trustFields = {
     description:
       "DaemonSets whose pods are Cilium's agents, each as namespace/name: Hubble's metrics are theirs alone.",
   }),
+  nodeExporterDaemonSets: list({
+    default: [],
+    pattern: OBJECT,
+    patternRule: "must hold only namespace/name",
+    description:
+      "DaemonSets whose pods are node_exporter, each as namespace/name: what nodes have available is theirs to tell, where no kubelet does. None: nobody is asked.",
+  }),
 } as const;

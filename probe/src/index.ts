@@ -28,6 +28,7 @@ export type { ProbeErrorCode } from "./errors.ts";
 export { inspectHostSockets } from "./host-sockets.ts";
 export type { HostSockets, IcmpOpening, KernelStamps } from "./host-sockets.ts";
 export type { IcmpReport, IcmpTask } from "./icmp/messages.ts";
+export { netPingObstacle } from "./icmp/net-ping/module.ts";
 export { IcmpThread } from "./icmp/thread.ts";
 export { METRIC_NAMES } from "./metrics/names.ts";
 export { DISCARD_REASONS, PLAN_REFUSALS } from "./ports.ts";

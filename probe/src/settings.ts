@@ -166,7 +166,8 @@ const table = {
   }),
   icmpProber: oneOf(["auto", "kernel", "fping", "net_ping"], {
     default: D.icmpProber,
-    description: "What sends ICMP echoes; auto takes the first of the others that works here.",
+    description:
+      "What sends ICMP echoes; auto takes the first of the others that works here. net_ping needs raw sockets and its native part: `npm run build:net-ping`, or an image that was built with NET_PING=yes.",
   }),
   bandwidth: flag({
     default: D.bandwidth,

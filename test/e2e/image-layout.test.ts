@@ -13,6 +13,18 @@ const BUILD = join(import.meta.dirname, "../../tools/src/build-image-layout.ts")
 const HOST = "127.0.0.1";
 const EPOCH = "1700000000";
 
+/** Why net-ping can't be run here; null: it can. On the machine of the CI everything is there. */
+const netPingMissing = whyNoNetPing();
+
+function whyNoNetPing(): string | null {
+  const isBuilt = existsSync(
+    join(import.meta.dirname, "../../node_modules/raw-socket/build/Release/raw.node"),
+  );
+  const reason = isBuilt ? null : "net-ping isn't built: npm run build:net-ping";
+  if (reason !== null && process.env["CI"] === "true") throw new Error(reason);
+  return process.getuid?.() === 0 ? reason : "net-ping's raw sockets need root";
+}
+
 describe("an image", () => {
   let folder: string;
   const processes: ChildProcess[] = [];
@@ -22,6 +34,7 @@ describe("an image", () => {
     for (const component of ["probe", "aggregator", "cli"]) await build(component, component);
     await build("probe", "again");
     await build("collector", "kafkajs", ["--kafka-client", "kafkajs"]);
+    if (netPingMissing === null) await build("probe", "net-ping", ["--net-ping", "yes"]);
   }, 120_000);
   afterAll(async () => {
     for (const child of processes.filter(({ exitCode }) => exitCode === null)) {
@@ -42,9 +55,13 @@ describe("an image", () => {
   }
 
   /** With nothing of the environment: an image has none. Node's own path is where an image has it, anywhere else. */
-  function start(component: string, env: Readonly<Record<string, string>>): { readonly said: () => string } {
-    const main = join(folder, component, component, "src/main.js");
-    const child = spawn(process.execPath, [main], { cwd: join(folder, component), env });
+  function start(
+    component: string,
+    env: Readonly<Record<string, string>>,
+    name: string = component,
+  ): { readonly said: () => string } {
+    const main = join(folder, name, component, "src/main.js");
+    const child = spawn(process.execPath, [main], { cwd: join(folder, name), env });
     processes.push(child);
     let text = "";
     for (const stream of [child.stdout, child.stderr])
@@ -57,20 +74,49 @@ describe("an image", () => {
     return answer.text();
   }
 
+  const probeOn = (port: number): Record<string, string> => ({
+    ISOCHRONE_PROBE_NODE: "node-0",
+    ISOCHRONE_PROBE_BIND_ADDRESS: HOST,
+    ISOCHRONE_PROBE_HTTP_PORT: String(port),
+    ISOCHRONE_PROBE_UDP_PORT: "0",
+    ISOCHRONE_PROBE_TCP_PORT: "0",
+    ISOCHRONE_PROBE_BANDWIDTH_PORT: "0",
+    ISOCHRONE_PROBE_AUTHENTICATION: "none",
+  });
+
   test("of the probe runs from a bare folder, and tells its metrics", async () => {
     const port = await freePort(HOST, new Set());
-    const probe = start("probe", {
-      ISOCHRONE_PROBE_NODE: "node-0",
-      ISOCHRONE_PROBE_BIND_ADDRESS: HOST,
-      ISOCHRONE_PROBE_HTTP_PORT: String(port),
-      ISOCHRONE_PROBE_UDP_PORT: "0",
-      ISOCHRONE_PROBE_TCP_PORT: "0",
-      ISOCHRONE_PROBE_BANDWIDTH_PORT: "0",
-      ISOCHRONE_PROBE_AUTHENTICATION: "none",
-    });
+    const probe = start("probe", probeOn(port));
     await expect
       .poll(() => page(port, "/metrics").catch(() => probe.said()), { timeout: 30_000, interval: 250 })
       .toContain("isochrone_peers");
+  });
+
+  const byNetPing = { ISOCHRONE_PROBE_METHODS: "icmp", ISOCHRONE_PROBE_ICMP_PROBER: "net_ping" };
+
+  test.skipIf(netPingMissing !== null)(
+    `of the probe with net-ping sends echoes by it${netPingMissing === null ? "" : ` (skipped: ${netPingMissing})`}`,
+    async () => {
+      expect(packagesIn(join(folder, "net-ping"))).toEqual(
+        [...packagesIn(join(folder, "probe")), "nan", "net-ping", "raw-socket"].sort(),
+      );
+      const built = [...walk(join(folder, "net-ping/node_modules/raw-socket/build"))];
+      // Nothing of the compiler's, which would name places of the machine that it ran on.
+      expect(built).toEqual(["Release/raw.node"]);
+      const port = await freePort(HOST, new Set());
+      const probe = start("probe", { ...probeOn(port), ...byNetPing }, "net-ping");
+      // Answers to its echoes to the own loopback address.
+      await expect
+        .poll(() => page(port, "/metrics").catch(() => probe.said()), { timeout: 30_000, interval: 250 })
+        .toMatch(/^isochrone_probe_zero_check_seconds_count\{.*\} [1-9]/m);
+      expect(await page(port, "/metrics")).toContain('prober="net_ping"');
+    },
+  );
+
+  test("of the probe without net-ping says so where it is chosen", async () => {
+    const port = await freePort(HOST, new Set());
+    const probe = start("probe", { ...probeOn(port), ...byNetPing });
+    await expect.poll(probe.said, { timeout: 30_000, interval: 250 }).toContain("net-ping is not installed");
   });
 
   test("of the aggregator runs from a bare folder, and serves an empty graph", async () => {

@@ -165,7 +165,7 @@ export class Ground {
         netperfConfigMap: `${NETPERF_NAMESPACE}/${NETPERF_NAME}`,
         netperfIntervalMs: 1000,
       },
-      networkTopology: { checkIntervalMs: 500, minWriteIntervalMs: 0, declaredWeights: "UserDefined" },
+      networkTopology: { checkIntervalMs: 500, minWriteIntervalMs: 0, latenciesFrom: "default/latencies" },
       appGroups: { checkIntervalMs: 500, windowMs: 3000 },
       bandwidthResource: { advertise: "declared", checkIntervalMs: 500 },
       gates: { enabled: true, deadlineMs: 2000, checkIntervalMs: 500 },

@@ -1,13 +1,14 @@
 // Makes the folder that an image of a component holds: its own modules as JavaScript, those that they name, the packages that these need, and what all of
 // that is (sbom.cdx.json). The Dockerfile calls it; so may anybody who runs a component without a container.
 //
-//   node tools/src/build-image-layout.ts --component probe --output FOLDER [--kafka-client platformatic|kafkajs]
+//   node tools/src/build-image-layout.ts --component probe --output FOLDER [--kafka-client platformatic|kafkajs] [--net-ping no|yes]
 //
+// With net-ping, whose native part `npm run build:net-ping` must have built, a probe can send echoes by it.
 // SOURCE_DATE_EPOCH, in seconds, is the time of all files: the same sources and packages make the same folder.
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
-import { ASSETS, COMPONENTS, KAFKA_CLIENTS } from "./image-layout/components.ts";
+import { ASSETS, COMPONENTS, KAFKA_CLIENTS, NET_PING } from "./image-layout/components.ts";
 import { withDependencies } from "./image-layout/npm-packages.ts";
 import { sbomOf } from "./image-layout/sbom.ts";
 import { trace } from "./image-layout/trace.ts";
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     component: { type: "string" },
     output: { type: "string" },
     "kafka-client": { type: "string", default: "platformatic" },
+    "net-ping": { type: "string", default: "no" },
   },
 });
 const component = COMPONENTS[values.component ?? ""];
@@ -29,6 +31,11 @@ if (component === undefined)
 if (values.output === undefined) fail("--output must be a folder");
 if (otherClients.length === Object.keys(KAFKA_CLIENTS).length)
   fail(`--kafka-client must be one of ${otherClients.join(", ")}, got ${values["kafka-client"]}`);
+if (!["no", "yes"].includes(values["net-ping"]))
+  fail(`--net-ping must be no or yes, got ${values["net-ping"]}`);
+const hasNetPing = values["net-ping"] === "yes";
+if (hasNetPing && !existsSync(join(ROOT, "node_modules/raw-socket/build/Release/raw.node")))
+  fail("--net-ping=yes needs net-ping's native part: run npm run build:net-ping");
 const epochSeconds = Number(process.env["SOURCE_DATE_EPOCH"] ?? "0");
 if (!Number.isSafeInteger(epochSeconds) || epochSeconds < 0)
   fail(`SOURCE_DATE_EPOCH must be seconds since 1970, got ${process.env["SOURCE_DATE_EPOCH"]}`);
@@ -37,7 +44,10 @@ if (readdirSync(values.output).length > 0) fail(`--output must be empty, got ${v
 
 const traced = trace(ROOT, join(ROOT, component.folder, "src/main.ts"));
 const without = [...component.without, ...otherClients.flatMap((name) => KAFKA_CLIENTS[name]!)];
-const packages = withDependencies(traced.packages, without);
+const named = new Map(traced.packages);
+const netPingModule = join(ROOT, NET_PING.module);
+if (hasNetPing && traced.files.has(netPingModule)) named.set(NET_PING.package, netPingModule);
+const packages = withDependencies(named, without);
 const layout = new Layout(ROOT, values.output);
 for (const file of traced.files) layout.copyModule(file);
 for (const file of ["package.json", "LICENSE"]) layout.copy(join(ROOT, file));

@@ -1,4 +1,5 @@
 import {
+  isIdleTime,
   isNodeInterface,
   RESOURCE_ATTRIBUTES,
   type CounterTracks,
@@ -14,6 +15,7 @@ import { mapOf, textOf } from "./text.ts";
 import type {
   CounterTarget,
   LevelTarget,
+  MemorySource,
   SinkTables,
   UsageCounter,
   UsageSource,
@@ -28,12 +30,15 @@ type Scope = "container" | "pod" | "node";
 type Quantity = "cpuCounter" | "cpuLevel" | "memory";
 
 interface Told {
-  readonly source: UsageSource;
+  readonly source: MemorySource;
   readonly scope: Scope;
   readonly quantity: Quantity;
 }
 
-/** Metrics whose names tell all of it: the kubeletstats receiver's, and those of nodes on kubelet's `/metrics/resource`. */
+/** Seconds that a node's CPUs spent in each mode. */
+const NODE_EXPORTER_CPU = "node_cpu_seconds_total";
+
+/** Metrics whose names tell all of it: the kubeletstats receiver's, those of nodes on kubelet's `/metrics/resource`, and node_exporter's. */
 const TOLD_BY_NAME = mapOf<Told>({
   "k8s.node.cpu.usage": { source: "kubelet", scope: "node", quantity: "cpuLevel" },
   "k8s.node.cpu.time": { source: "kubelet", scope: "node", quantity: "cpuCounter" },
@@ -45,6 +50,8 @@ const TOLD_BY_NAME = mapOf<Told>({
   "container.memory.working_set": { source: "kubelet", scope: "container", quantity: "memory" },
   node_cpu_usage_seconds_total: { source: "resource", scope: "node", quantity: "cpuCounter" },
   node_memory_working_set_bytes: { source: "resource", scope: "node", quantity: "memory" },
+  [NODE_EXPORTER_CPU]: { source: "nodeExporter", scope: "node", quantity: "cpuCounter" },
+  node_memory_MemAvailable_bytes: { source: "nodeExporter", scope: "node", quantity: "memory" },
 });
 
 /** Metrics that cAdvisor's page and `/metrics/resource` both have; labels tell the scope and the source. */
@@ -93,10 +100,10 @@ class CounterSink extends IncrementSink {
 }
 
 /**
- * One interface and direction. Its start is never believed: an interface counts since it came up, which no page tells, and a
- * kubelet that started anew would turn all that it had counted into traffic of the last seconds.
+ * One interface and direction, or a node's idle time. Its start is never believed: it counts since the interface or the node came up, which no page
+ * tells, and a kubelet or exporter that started anew would turn all that it had counted into what happened in the last seconds.
  */
-class InterfaceSink extends CounterSink {
+class SinceBootSink extends CounterSink {
   override number(point: PointTime, value: number): void {
     this.observe(point, 0, value);
   }
@@ -134,6 +141,9 @@ export function bindUsage(
 ): Sink | null {
   if (IGNORED_NAMES.has(series.name)) return IGNORED;
   if (NETWORK.has(series.name)) return bindNetwork(series, tables, tracks, permit);
+  // The other modes are what is used, or what nobody can use.
+  if (series.name === NODE_EXPORTER_CPU && !isIdleTime(textOf(series.attributes["mode"]) ?? ""))
+    return IGNORED;
   const told = TOLD_BY_NAME.get(series.name) ?? toldByLabels(series);
   if (told === null) return TOLD_BY_LABELS.has(series.name) ? IGNORED : null;
   const owner = openOwner(series, told.scope, tables, permit);
@@ -224,6 +234,8 @@ function sinkOf(
     return new LevelSink(owner, owner.memoryLevel({ source, container }));
   }
   if (series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
+  if (source === "nodeExporter")
+    return new SinceBootSink(owner, owner.counter("nodeExporterIdleCpu"), series, tracks);
   const counter = owner.counter(scope === "container" ? `${source}ContainersCpu` : `${source}Cpu`);
   return new CounterSink(owner, counter, series, tracks);
 }
@@ -244,7 +256,7 @@ function bindNetwork(series: Series, tables: UsageTables, tracks: CounterTracks,
   const owner = openNode(series, tables, permit);
   if (isSink(owner)) return owner;
   const counter = owner.counter(networkCounter(ofKubelet, direction));
-  return new InterfaceSink(owner, counter, series, tracks);
+  return new SinceBootSink(owner, counter, series, tracks);
 }
 
 function directionOf({ attributes }: Series): Direction | null {

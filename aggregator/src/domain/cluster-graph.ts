@@ -9,13 +9,17 @@ import type { LinkPane } from "./link-counts.ts";
 import type { LinkState } from "./links.ts";
 import { allSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
+import type { UsageState } from "./usage.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "./window-shape.ts";
+
+/** What of a link's round-trip times may be its cost. The mean is exact: histograms carry the sum of what they count. */
+export const COST_QUANTILES = ["p50", "p90", "mean"] as const;
 
 /** How links are valued. */
 export interface CostRule {
   /** Methods that placement may pay by, best first. Others are shown without a cost. */
   readonly methods: readonly Method[];
-  readonly quantile: "p50" | "p90";
+  readonly quantile: (typeof COST_QUANTILES)[number];
 }
 
 /** What a graph is stamped with. */
@@ -147,14 +151,24 @@ function buildNode(
 ): ClusterNode {
   const usage = tables.nodes.get(node.name);
   const { figures } = tables;
-  const cores = figures.of(usage?.cpu(nowMs, window) ?? null);
-  const bytes = figures.of(usage?.memory(nowMs, window) ?? null);
+  const of = (read: (usage: UsageState) => number | null): number | null =>
+    usage === undefined ? null : figures.of(read(usage));
+  const usedCores = of((usage) => usage.cpu(nowMs, window));
+  const idleCores = of((usage) => usage.idleCpu(nowMs, window));
   return {
     ...node,
-    availableCpuMillicores: available(node.allocatableCpuMillicores, cores === null ? null : cores * 1000),
-    availableMemoryBytes: available(node.allocatableMemoryBytes, bytes),
-    networkReceiveBitsPerSecond: figures.of(usage?.network("receive", nowMs, window) ?? null),
-    networkTransmitBitsPerSecond: figures.of(usage?.network("transmit", nowMs, window) ?? null),
+    availableCpuMillicores: available(
+      node.allocatableCpuMillicores,
+      millicores(usedCores),
+      millicores(idleCores),
+    ),
+    availableMemoryBytes: available(
+      node.allocatableMemoryBytes,
+      of((usage) => usage.memory(nowMs, window)),
+      of((usage) => usage.availableMemory(nowMs, window)),
+    ),
+    networkReceiveBitsPerSecond: of((usage) => usage.network("receive", nowMs, window)),
+    networkTransmitBitsPerSecond: of((usage) => usage.network("transmit", nowMs, window)),
     coordinate: coordinates?.coordinateOf(node.name) ?? null,
     usageAgeSeconds: ageSeconds(usage?.newestMs, nowMs),
   };
@@ -169,8 +183,18 @@ export function networkOf(node: ClusterNode): NodeNetwork {
   };
 }
 
-function available(allocatable: number | null, used: number | null): number | null {
-  return allocatable === null || used === null ? null : Math.max(0, allocatable - used);
+function millicores(cores: number | null): number | null {
+  return cores === null ? null : cores * 1000;
+}
+
+/**
+ * What pods can have. Where nobody tells what is used, what node_exporter calls free, which includes what the node keeps for itself.
+ * Null where neither is known.
+ */
+function available(allocatable: number | null, used: number | null, free: number | null): number | null {
+  if (allocatable === null) return null;
+  if (used !== null) return Math.max(0, allocatable - used);
+  return free === null ? null : Math.min(allocatable, free);
 }
 
 /** Writes times; links of one probe share theirs, and writing one takes as long as the rest of a link. */

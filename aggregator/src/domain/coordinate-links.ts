@@ -33,9 +33,11 @@ export function withEstimated(
   return all.sort(order);
 }
 
-/** Estimates don't override what was measured, and don't paper over a pair that never answers. */
-function isDecided({ origin, costMs, lossRatio }: Link): boolean {
-  return origin === "measured" && (costMs !== null || lossRatio === 1);
+/** Nothing overrides what was measured, or papers over a pair that never answers; estimates don't override what was declared either. */
+export function isDecided({ origin, costMs, lossRatio }: Link): boolean {
+  return origin === "measured"
+    ? costMs !== null || lossRatio === 1
+    : origin === "declared" && costMs !== null;
 }
 
 function estimated(

@@ -56,12 +56,18 @@ export const USAGE_COUNTERS = [
   "cgroupTransmit",
   "kubeletReceive",
   "kubeletTransmit",
+  // Time that a node's CPUs were idle, by node_exporter: what is available, and not what is used.
+  "nodeExporterIdleCpu",
 ] as const;
 export type UsageCounter = (typeof USAGE_COUNTERS)[number];
 
+/** Who tells of memory. node_exporter tells what a node has available, the others what is used. */
+export const MEMORY_SOURCES = [...USAGE_SOURCES, "nodeExporter"] as const;
+export type MemorySource = (typeof MEMORY_SOURCES)[number];
+
 /** Whose memory a level is, and who says so. */
 export interface MemoryOwner {
-  readonly source: UsageSource;
+  readonly source: MemorySource;
   /** Null: the whole pod or node. */
   readonly container: string | null;
 }

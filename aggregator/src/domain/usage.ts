@@ -3,10 +3,11 @@ import { Coverage } from "./coverage.ts";
 import {
   CPU_COUNTERS,
   USAGE_COUNTERS,
+  MEMORY_SOURCES,
   USAGE_SOURCES,
   type MemoryOwner,
+  type MemorySource,
   type UsageCounter,
-  type UsageSource,
 } from "./sink-tables.ts";
 import { PaneRows } from "./pane-rows.ts";
 import { BOUNDLESS, type Room } from "./speakers/permit.ts";
@@ -111,6 +112,8 @@ const NETWORK_COUNTERS: Readonly<Record<Direction, readonly UsageCounter[]>> = {
   transmit: ["cgroupTransmit", "kubeletTransmit"],
 };
 
+const IDLE_COUNTERS: readonly UsageCounter[] = ["nodeExporterIdleCpu"];
+
 /** Of one container: a restarted one follows its predecessor, they don't add up. */
 class ContainerLevel extends LastLevel {
   readonly container: string;
@@ -177,7 +180,7 @@ export class UsageState {
   readonly #shape: WindowShape;
   readonly #rows: PaneRows;
   readonly #counters: Partial<Record<UsageCounter, CounterRate>> = {};
-  readonly #memory: Partial<Record<UsageSource, MemoryLevels>> = {};
+  readonly #memory: Partial<Record<MemorySource, MemoryLevels>> = {};
   #cpuLevel: LevelMean | null = null;
   live = true;
 
@@ -218,6 +221,17 @@ export class UsageState {
     return null;
   }
 
+  /** Cores of a node that were idle, as node_exporter tells. */
+  idleCpu(nowMs: number, window: WindowName): number | null {
+    return this.#rate(IDLE_COUNTERS, nowMs, window);
+  }
+
+  /** Bytes that a node has available, as node_exporter tells: what the kernel can give without swapping. */
+  availableMemory(nowMs: number, window: WindowName): number | null {
+    const startMs = windowStartMs(this.#shape, nowMs, panesOf(this.#shape, window));
+    return this.#memory.nodeExporter?.since(startMs) ?? null;
+  }
+
   /** Bits per second over the node's own interfaces, by its root cgroup or else by kubelet's figures. */
   network(direction: Direction, nowMs: number, window: WindowName): number | null {
     const bytesPerSecond = this.#rate(NETWORK_COUNTERS[direction], nowMs, window);
@@ -229,7 +243,7 @@ export class UsageState {
     let newestMs = this.#cpuLevel?.newestMs ?? Number.NEGATIVE_INFINITY;
     for (const counter of USAGE_COUNTERS)
       newestMs = Math.max(newestMs, this.#counters[counter]?.coverage.newestMs ?? Number.NEGATIVE_INFINITY);
-    for (const source of USAGE_SOURCES)
+    for (const source of MEMORY_SOURCES)
       newestMs = Math.max(newestMs, this.#memory[source]?.newestMs ?? Number.NEGATIVE_INFINITY);
     return newestMs;
   }

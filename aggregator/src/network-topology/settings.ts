@@ -37,6 +37,13 @@ export const networkTopologySettings = section(
       description:
         "Name of weights in the NetworkTopology whose costs are part of the cluster graph: they stand in for what isn't measured, and are all that network-overhead looks at in its mode upstream. The default is the name that upstream's plugin reads by default; a NetworkTopology without weights of the name declares nothing. none: none are read.",
     }),
+    latenciesFrom: text({
+      default: null,
+      pattern: /[a-z0-9]([a-z0-9-]*[a-z0-9])?\/[a-z0-9]([a-z0-9.-]*[a-z0-9])?/,
+      patternRule: "must be namespace/name of a ConfigMap",
+      description:
+        "ConfigMap in which another component, such as KEP-260's netperf component, writes latencies between nodes. They are the costs of pairs that nothing here measures; whoever may write it says what those cost. Without it none is read.",
+    }),
     configMapName: text({
       default: "netperf-metrics",
       pattern: NAME,
@@ -82,3 +89,10 @@ export const networkTopologySettings = section(
 
 /** Values of {@link networkTopologySettings}. */
 export type NetworkTopologyConfig = SettingsOf<typeof networkTopologySettings>;
+
+/** Who writes KEP-260's ConfigMap removes the entries of others: what is written here must not be read from there. Null: there is no mistake. */
+export function configMapMistake(readFrom: string | null, writtenTo: string | null): string | null {
+  return readFrom === null || readFrom !== writtenTo
+    ? null
+    : `networkTopology.latenciesFrom must not be annotations.netperfConfigMap, got ${readFrom} for both`;
+}

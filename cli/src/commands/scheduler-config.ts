@@ -38,6 +38,7 @@ export interface SchedulerConfigOptions {
   readonly filter?: boolean;
   readonly managedResource?: readonly string[];
   readonly secondScheduler?: string;
+  readonly topologicalSort?: readonly string[];
   readonly output: "yaml" | "json";
 }
 
@@ -48,7 +49,7 @@ export async function schedulerConfigCommand(
   print: (text: string) => void,
   note: (text: string) => void,
 ): Promise<void> {
-  const { weight, timeout, filter = false, managedResource = [], secondScheduler } = options;
+  const { weight, timeout, filter = false, managedResource = [], secondScheduler, topologicalSort } = options;
   if (weight !== undefined && weight > MAX_WEIGHT)
     throw new CommandError(`--weight must be at most ${MAX_WEIGHT}, got ${weight}`, { exitCode: 2 });
   const file = path === undefined ? emptyConfiguration() : await readFileOrInput(path);
@@ -68,6 +69,7 @@ export async function schedulerConfigCommand(
     filter,
     managedResources: managedResource,
     secondScheduler,
+    topologicalSort,
   });
   for (const sentence of notes) note(`note: ${sentence}`);
   print(options.output === "json" ? jsonText(document.toJS(), 2) : configurationText(document));

@@ -103,12 +103,14 @@ describe("this machine", () => {
         { family: 6, mode: "datagram", refusal: "socket: EAFNOSUPPORT" },
         { family: 6, mode: "raw", refusal: "socket: EAFNOSUPPORT" },
       ],
+      netPing: null,
       pingGroupRange: "1 0",
       bound: { UDP: null, TCP: "EACCES" },
     });
     expect(severities(verdicts)).toEqual({
       ICMPv4: severity,
       ICMPv6: "info",
+      "net-ping": "ok",
       "UDP bind": "ok",
       "TCP bind": "error",
     });

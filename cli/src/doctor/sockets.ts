@@ -1,5 +1,5 @@
 // Sockets that probes and services need: ICMP without a right, UDP and TCP.
-import { inspectHostSockets } from "@isochrone/probe";
+import { inspectHostSockets, netPingObstacle } from "@isochrone/probe";
 import type { IcmpOpening } from "@isochrone/probe";
 import { reasonOf, systemClock } from "@isochrone/runtime";
 import { createSocket } from "node:dgram";
@@ -13,6 +13,8 @@ export interface SocketFacts {
   /** Why ICMP sockets can't be tried; null: they were. */
   readonly obstacle: string | null;
   readonly icmp: readonly IcmpOpening[];
+  /** Why net-ping, the last fallback, can't be used; null: it can. */
+  readonly netPing: string | null;
   /** Groups that may open datagram ICMP sockets; null: not told. */
   readonly pingGroupRange: string | null;
   /** Why not, by what was bound; null: it was. */
@@ -25,6 +27,7 @@ export async function lookAtSockets(): Promise<SocketFacts> {
   return {
     obstacle,
     icmp,
+    netPing: await netPingObstacle(),
     pingGroupRange: range === null ? null : range.trim().replaceAll(/\s+/g, " "),
     bound: { UDP: await bindUdp(), TCP: await bindTcp() },
   };
@@ -56,7 +59,7 @@ async function bindTcp(): Promise<string | null> {
   }
 }
 
-export function judgeSockets({ obstacle, icmp, pingGroupRange, bound }: SocketFacts): Verdict[] {
+export function judgeSockets({ obstacle, icmp, netPing, pingGroupRange, bound }: SocketFacts): Verdict[] {
   const range = pingGroupRange === null ? "" : `, ping_group_range ${pingGroupRange}`;
   const families = ([4, 6] as const).map((family) =>
     icmpVerdict(
@@ -66,7 +69,20 @@ export function judgeSockets({ obstacle, icmp, pingGroupRange, bound }: SocketFa
       range,
     ),
   );
-  return [...families, bindVerdict("UDP", bound.UDP), bindVerdict("TCP", bound.TCP)];
+  const fallback = netPingVerdict(netPing, obstacle === null);
+  return [...families, fallback, bindVerdict("UDP", bound.UDP), bindVerdict("TCP", bound.TCP)];
+}
+
+/** Where the kernel's own sockets can be used nobody misses it. */
+function netPingVerdict(netPing: string | null, hasKernelSockets: boolean): Verdict {
+  return verdict(netPing === null, hasKernelSockets ? "info" : "warning", {
+    check: "net-ping",
+    looked: "loading net-ping, which sends echoes where neither the kernel's own sockets nor fping can",
+    value: netPing ?? "installed and built",
+    rule: "probe.icmpProber=net_ping needs its native part, which no install builds",
+    remedy:
+      "Only where it is wanted: run `npm run build:net-ping` (needs a C++ compiler, make and Python), or build the image with `--build-arg NET_PING=yes`.",
+  });
 }
 
 function icmpVerdict(

@@ -89,6 +89,7 @@ describe("an extender in kube-scheduler's configuration", () => {
     ["as it is", {}],
     ["with a managed resource", { managedResources: ["isochrone.dev/placement"] }],
     ["as second scheduler", { secondScheduler: "isochrone-scheduler", filter: true }],
+    ["with upstream's QueueSort", { topologicalSort: ["shop"] }],
     ["with client certificate", { clientCertificate: "/tls/tls.crt", clientKey: "/tls/tls.key", weight: 9 }],
   ])("merged twice %s is the same as merged once", (_, fields) => {
     const once = merged(EXISTING, fields).text;
@@ -182,6 +183,69 @@ describe("a second scheduler", () => {
   });
 });
 
+describe("upstream's QueueSort", () => {
+  const topologicalSort = ["shop", "bank"];
+  // As upstream's own manifests/networktopology/scheduler-config.yaml has it.
+  const queueSort = { enabled: [{ name: "TopologicalSort" }], disabled: [{ name: "*" }] };
+  const config = { name: "TopologicalSort", args: { namespaces: ["shop", "bank"] } };
+
+  test("is written into every profile alike: they share one queue", () => {
+    const { json, text, notes } = merged(EXISTING, { topologicalSort });
+    expect(json.profiles).toEqual([
+      {
+        schedulerName: "batch",
+        plugins: { score: { disabled: [{ name: "ImageLocality" }] }, queueSort },
+        pluginConfig: [config],
+      },
+      {
+        schedulerName: "default-scheduler",
+        plugins: { queueSort },
+        pluginConfig: [
+          {
+            name: "NodeResourcesFit",
+            args: {
+              ignoredResources: ["example.com/licence"],
+              scoringStrategy: { type: "MostAllocated" },
+            },
+          },
+          config,
+        ],
+      },
+    ]);
+    expect(text).toContain("# at night");
+    expect(notes.join("\n")).toMatch(/scheduler-plugins alone[^]*get on appgroups[^]*release=ordered/);
+  });
+
+  test("is written into a default profile where there is none, and into that of a second scheduler", () => {
+    const plugins = { plugins: { queueSort }, pluginConfig: [config] };
+    expect(merged(null, { topologicalSort }).json.profiles).toEqual([
+      { schedulerName: "default-scheduler", ...plugins },
+    ]);
+    expect(merged(null, { topologicalSort, secondScheduler: "isochrone-scheduler" }).json.profiles).toEqual([
+      { schedulerName: "isochrone-scheduler", ...plugins },
+    ]);
+  });
+
+  test("takes other namespaces, and stays when it isn't asked for again", () => {
+    const once = merged(EXISTING, { topologicalSort }).text;
+    const { json } = merged(once, { topologicalSort: ["market"] });
+    const [batch] = json.profiles as [{ pluginConfig: object[] }];
+    expect(batch.pluginConfig).toEqual([{ name: "TopologicalSort", args: { namespaces: ["market"] } }]);
+    expect(merged(once).text).toBe(once);
+  });
+
+  test("replaces the in-tree one, and no other", () => {
+    const withSort = (name: string): string =>
+      EXISTING.replace("plugins: {", `plugins: {queueSort: {enabled: [{name: ${name}}]}, `);
+    expect(merged(withSort("PrioritySort"), { topologicalSort }).json.profiles[0].plugins.queueSort).toEqual(
+      queueSort,
+    );
+    expect(() => merged(withSort("Coscheduling"), { topologicalSort })).toThrow(
+      /config\.yaml, line 8: profiles\.0\.plugins\.queueSort\.enabled\.0\.name must be PrioritySort or TopologicalSort .*got "Coscheduling"/,
+    );
+  });
+});
+
 describe("what is refused names field, rule and value", () => {
   test.each<[string, Partial<MergeWishes>, RegExp]>([
     ["no address", { url: "scheduler" }, /--url must be an address, got "scheduler"/],
@@ -219,6 +283,11 @@ describe("what is refused names field, rule and value", () => {
       "a native resource",
       { managedResources: ["kubernetes.io/x"] },
       /isn't kubernetes\.io.*got "kubernetes\.io\/x"/,
+    ],
+    [
+      "no namespace",
+      { topologicalSort: ["My Shop"] },
+      /--topological-sort must be a namespace, got "My Shop"/,
     ],
     ["a resource twice", { managedResources: ["a.b/c", "a.b/c"] }, /each resource once, got "a\.b\/c" twice/],
     [

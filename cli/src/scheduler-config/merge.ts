@@ -10,10 +10,13 @@ import type { ConfigurationFile } from "./configuration-file.ts";
 import { extenderEntry } from "./extender-entry.ts";
 import type { ExtenderEntry, ExtenderWishes } from "./extender-entry.ts";
 import { ignoreInProfiles, ignoringExtenders, profilesIgnoreResources } from "./ignored-resources.ts";
+import { QUEUE_SORT_NOTES, sortQueue } from "./queue-sort.ts";
 
 export interface MergeWishes extends ExtenderWishes {
   /** The configuration is for a scheduler of this name beside the cluster's own. @default the cluster's own */
   readonly secondScheduler?: string | undefined;
+  /** Namespaces of AppGroups by which upstream's QueueSort orders pods. @default the profiles keep theirs */
+  readonly topologicalSort?: readonly string[] | undefined;
 }
 
 export interface Merged {
@@ -29,6 +32,10 @@ export function mergeExtender(file: ConfigurationFile, wishes: MergeWishes): Mer
   const notes: string[] = [];
   const { document } = file;
   if (wishes.secondScheduler !== undefined) becomeSecond(file, wishes.secondScheduler, notes);
+  if (wishes.topologicalSort !== undefined) {
+    sortQueue(file, wishes.topologicalSort);
+    notes.push(...QUEUE_SORT_NOTES);
+  }
   const extenders = recordsOf(file.json["extenders"]);
   const index = ownIndex(extenders, wishes);
   const others = extenders.filter((_, at) => at !== index);

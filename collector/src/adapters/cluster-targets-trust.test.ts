@@ -5,7 +5,15 @@ import { seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Target } from "../ports.ts";
-import { ciliumPod, controller, gatewayPod, injectedPod, pod, ztunnelPod } from "../testing/pods.ts";
+import {
+  ciliumPod,
+  controller,
+  gatewayPod,
+  injectedPod,
+  nodeExporterPod,
+  pod,
+  ztunnelPod,
+} from "../testing/pods.ts";
 import { ClusterTargets, DEFAULT_DISCOVERY, type DiscoveryOptions } from "./cluster-targets.ts";
 
 const ISTIO = DEFAULT_DISCOVERY.istio!;
@@ -154,5 +162,31 @@ describe("Hubble", () => {
     ["of another DaemonSet", ciliumPod(true, { owner: controller("DaemonSet", "impostor") })],
   ])("leaves a pod %s alone that carries Cilium's label", async (_, object) => {
     expect(await targetsOf([object])).toEqual([]);
+  });
+});
+
+describe("node_exporter", () => {
+  const named = { nodeExporterDaemonSets: ["monitoring/node-exporter"] };
+
+  it("is read where an operator names its DaemonSet, and nowhere by itself", async () => {
+    expect(await targetsOf([nodeExporterPod()], named)).toEqual([
+      {
+        kind: "node_exporter",
+        role: "pod",
+        url: "http://192.0.2.1:9100/metrics",
+        instance: "monitoring/node-exporter-xyz:9100",
+      },
+    ]);
+    await found?.stop();
+    const other = nodeExporterPod({ name: "node-exporter-abc" });
+    expect(await targetsOf([other])).toEqual([]);
+  });
+
+  it.each([
+    ["in any other namespace", nodeExporterPod({ namespace: "evil" })],
+    ["of no DaemonSet", nodeExporterPod({ owner: undefined })],
+    ["of another DaemonSet", nodeExporterPod({ owner: controller("DaemonSet", "impostor") })],
+  ])("leaves a pod %s alone that carries its label", async (_, object) => {
+    expect(await targetsOf([object], named)).toEqual([]);
   });
 });

@@ -5,7 +5,12 @@ import { istioTarget, type IstioOptions } from "../discovery/istio.ts";
 import { kubeletAddress, kubeletTargets, type KubeletOptions } from "../discovery/kubelet.ts";
 import { NodeWorkloads } from "../discovery/node-workloads.ts";
 import { readablePod } from "../discovery/pod.ts";
-import { hubbleTarget, labelledTargets, type PodTargetRule } from "../discovery/pod-targets.ts";
+import {
+  hubbleTarget,
+  labelledTargets,
+  nodeExporterTarget,
+  type PodTargetRule,
+} from "../discovery/pod-targets.ts";
 import type { Target, TargetSource } from "../ports.ts";
 
 /** What is looked for. */
@@ -16,6 +21,8 @@ export interface DiscoveryOptions {
   readonly istio: IstioOptions | null;
   /** namespace/name of Cilium's DaemonSets, whose pods show Hubble's metrics; none: not looked for. */
   readonly hubbleDaemonSets: readonly string[];
+  /** namespace/name of the DaemonSets of node_exporter; none: not looked for. */
+  readonly nodeExporterDaemonSets: readonly string[];
   readonly podTargets: readonly PodTargetRule[];
   readonly addressFamily: AddressFamily;
 }
@@ -29,6 +36,7 @@ export const DEFAULT_DISCOVERY: DiscoveryOptions = Object.freeze({
     ztunnelDaemonSets: ["istio-system/ztunnel"],
   },
   hubbleDaemonSets: ["kube-system/cilium"],
+  nodeExporterDaemonSets: [],
   podTargets: [],
   addressFamily: "primary",
 } as const);
@@ -99,12 +107,13 @@ export class ClusterTargets implements TargetSource {
   }
 
   #targetsOf(object: KubernetesObject): Target[] {
-    const { addressFamily, istio, hubbleDaemonSets, podTargets } = this.#discovery;
+    const { addressFamily, istio, hubbleDaemonSets, nodeExporterDaemonSets, podTargets } = this.#discovery;
     const pod = readablePod(object, addressFamily);
     if (pod === null) return [];
     const found = [
       istio === null ? null : istioTarget(pod, istio, this.#isOnNode),
       hubbleTarget(pod, hubbleDaemonSets),
+      nodeExporterTarget(pod, nodeExporterDaemonSets),
       ...labelledTargets(pod, podTargets),
     ];
     return found.filter((target) => target !== null);

@@ -1,4 +1,4 @@
-// Pages of pods that a setting names by label, and Hubble's, which Cilium's chart makes recognisable.
+// Pages of pods that a setting names by label, and those of Hubble and node_exporter, which their charts make recognisable.
 import type { PageScope } from "../domain/page-scope.ts";
 import { TARGET_KINDS, type Target, type TargetKind } from "../ports.ts";
 import { portOf, urlOf } from "./addresses.ts";
@@ -64,6 +64,19 @@ export function hubbleTarget(pod: ReadablePod, daemonSets: readonly string[]): T
   const agent = pod.containers.find(({ name }) => name === "cilium-agent");
   const port = agent?.ports.find(({ name }) => name === "hubble-metrics")?.port;
   return port === undefined || !runs(pod, agent) ? null : podTarget(pod, "hubble", port, "/metrics");
+}
+
+/** Names of the port in the charts prometheus-node-exporter and kube-prometheus-stack (value service.portName). */
+const NODE_EXPORTER_PORTS = ["metrics", "http-metrics"];
+
+/** node_exporter's page, of a pod of these DaemonSets (namespace/name). It runs on the node's network. One behind a proxy that speaks TLS has no such port. */
+export function nodeExporterTarget(pod: ReadablePod, daemonSets: readonly string[]): Target | null {
+  if (!isOfDaemonSet(pod, daemonSets)) return null;
+  for (const container of pod.containers) {
+    const port = container.ports.find(({ name }) => NODE_EXPORTER_PORTS.includes(name))?.port;
+    if (port !== undefined && runs(pod, container)) return podTarget(pod, "node_exporter", port, "/metrics");
+  }
+  return null;
 }
 
 function podTarget(

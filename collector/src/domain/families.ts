@@ -3,9 +3,16 @@ import { reductionOf, type FamilyReduction } from "@isochrone/telemetry";
 
 /**
  * Kinds of pages. `cadvisor` and `resource` are a kubelet's; `istio` is that of sidecars, gateways, ztunnel and waypoints; `service_graph` that
- * of an OpenTelemetry Collector's service graph connector; `hubble` that of Cilium's Hubble.
+ * of an OpenTelemetry Collector's service graph connector; `hubble` that of Cilium's Hubble; `node_exporter` that of Prometheus' exporter of a node.
  */
-export const TARGET_KINDS = ["cadvisor", "resource", "istio", "service_graph", "hubble"] as const;
+export const TARGET_KINDS = [
+  "cadvisor",
+  "resource",
+  "node_exporter",
+  "istio",
+  "service_graph",
+  "hubble",
+] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
 
 /** Bytes of network interfaces; what cAdvisor counts for "/" are the node's own. */
@@ -13,6 +20,9 @@ const NETWORK_FAMILIES: ReadonlySet<string> = new Set([
   "container_network_receive_bytes_total",
   "container_network_transmit_bytes_total",
 ]);
+
+/** What a node has to give: idle CPU time since it came up, and memory that is available. */
+export const NODE_EXPORTER_FAMILIES = ["node_cpu_seconds_total", "node_memory_MemAvailable_bytes"] as const;
 
 /** Says when the process of the page began to count; read for start times, not published. */
 export const PROCESS_START = "process_start_time_seconds";
@@ -33,6 +43,7 @@ export const DEFAULT_FAMILIES: Readonly<Record<TargetKind, readonly string[]>> =
     "node_cpu_usage_seconds_total",
     "node_memory_working_set_bytes",
   ],
+  node_exporter: [...NODE_EXPORTER_FAMILIES],
   istio: [
     "istio_requests_total",
     "istio_request_bytes",
@@ -49,10 +60,11 @@ export const DEFAULT_FAMILIES: Readonly<Record<TargetKind, readonly string[]>> =
   hubble: ["hubble_flows_processed_total", "hubble_http_requests_total", "hubble_http_responses_total"],
 };
 
-/** Counters on a kubelet's pages are those of cgroups and interfaces: they are older or younger than the kubelet. */
+/** Counters on pages of a kubelet or a node_exporter are those of cgroups, interfaces and CPUs: they are older or younger than the process. */
 const COUNTS_WITH_ITS_PROCESS: Readonly<Record<TargetKind, boolean>> = {
   cadvisor: false,
   resource: false,
+  node_exporter: false,
   istio: true,
   service_graph: true,
   hubble: true,
@@ -87,8 +99,8 @@ export function wantedFamilies({ kind, more = [], reduce = true }: FamilySelecti
 
 /**
  * False for counters that began neither with the process behind the page nor with their first row on it: an interface counts
- * since it came up, and a start that is too late would make all that traffic a matter of seconds.
+ * since it came up, a CPU since the node did, and a start that is too late would make all of that a matter of seconds.
  */
 export function startIsTold(family: string): boolean {
-  return !NETWORK_FAMILIES.has(family);
+  return !NETWORK_FAMILIES.has(family) && family !== NODE_EXPORTER_FAMILIES[0];
 }

@@ -16,9 +16,8 @@ export interface SumFaults {
  * like one that the page doesn't have.
  */
 export function sumPage(memory: TargetMemory, rowsBefore: number, seriesBefore: number): SumFaults {
-  const { rows, series, startTimes } = memory;
+  const { rows, series } = memory;
   const faults = { incompleteHistograms: 0, unusableValues: 0 };
-  const { beganAnew } = startTimes;
   series.beginSums();
   for (let row = 0; row < rows.keys.size; row++) {
     const kind = kindOfOwner(rows.keys.ownerOf(row));
@@ -27,10 +26,10 @@ export function sumPage(memory: TargetMemory, rowsBefore: number, seriesBefore: 
       if (kind === KIND.histogram) faults.incompleteHistograms++;
       else faults.unusableValues++;
     }
-    const counted = row < rowsBefore && kind !== KIND.gauge;
-    if (counted && (beganAnew || !goesOn(rows, row))) addLost(memory, row);
-    else if (counted) series.continuing[rows.series[row]!]!++;
-    if (rows.parts[row] !== 0) addRow(memory, row);
+    if (kind !== KIND.gauge && row < rowsBefore) followRow(memory, row);
+    if (rows.parts[row] === 0) continue;
+    if (kind === KIND.counter && row >= rowsBefore) beginRow(memory, row, seriesBefore);
+    addRow(memory, row);
   }
   for (let slot = 0; slot < series.keys.size; slot++)
     if (series.rows[slot]! > 0) closeSeries(memory, slot, slot >= seriesBefore);
@@ -64,10 +63,24 @@ function goesOn(rows: RowTable, row: number): boolean {
   return !(rows.createdMs[row]! > rows.lastCreatedMs[row]!);
 }
 
+/** A row that was on the page before goes on from there, or what it had counted is lost. */
+function followRow(memory: TargetMemory, row: number): void {
+  const { rows, series, startTimes } = memory;
+  if (startTimes.beganAnew || !goesOn(rows, row)) addLost(memory, row);
+  else series.continuing[rows.series[row]!]!++;
+}
+
 function addLost({ rows, series }: TargetMemory, row: number): void {
   const into = rows.series[row]!;
   series.lostA[into]! += rows.lastA[row]!;
   series.lostB[into]! += rows.lastB[row]!;
+}
+
+/** A row that joins a series brings along what it had counted before: no part of it happened since the page before. */
+function beginRow({ rows, series, families }: TargetMemory, row: number, seriesBefore: number): void {
+  const into = rows.series[row]!;
+  if (into < seriesBefore && !startIsTold(families[rows.keys.ownerOf(row) >> 2]!.name))
+    series.lostA[into]! -= rows.a[row]!;
 }
 
 function addRow({ rows, series }: TargetMemory, row: number): void {

@@ -38,3 +38,15 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
     usageMatchers: [],
   },
 };
+
+/**
+ * Of node_exporter, whichever the preset. Series name their node as the scrape's relabelling does (`nodename` in the comments of Prometheus' chart,
+ * `instance` in kube-prometheus): it does not, unless told to.
+ */
+export const NODE_EXPORTER: Preset = {
+  namespace: [],
+  pod: [],
+  container: [],
+  node: ["node", "nodename", "kubernetes_node", "instance"],
+  usageMatchers: [],
+};

@@ -26,7 +26,10 @@ import { freshMetrics } from "./to-metrics.ts";
 /** Settings of Prometheus mode: its own rows, and those of the collector's section that count in every mode. */
 export type PrometheusCollectorConfig = {
   readonly [K in keyof typeof prometheusFields]: ValueOf<(typeof prometheusFields)[K]>;
-} & Pick<TrustSettings, "waypointServes" | "ztunnelDaemonSets" | "hubbleDaemonSets"> & {
+} & Pick<
+  TrustSettings,
+  "waypointServes" | "ztunnelDaemonSets" | "hubbleDaemonSets" | "nodeExporterDaemonSets"
+> & {
     readonly intervalMs: number;
     readonly bufferBytes: number;
     readonly bufferMaxAgeMs: number;

@@ -2,11 +2,12 @@ import { loadSettings, section } from "@isochrone/runtime";
 import { duration } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
 import { queriesOf, scrapesSelector } from "./queries.ts";
+import { trustFields } from "../trust-settings.ts";
 import { prometheusFields, prometheusRules } from "./settings.ts";
 
 const collector = section(
   "collector",
-  { intervalMs: duration({ default: 10_000, description: "" }), ...prometheusFields },
+  { intervalMs: duration({ default: 10_000, description: "" }), ...prometheusFields, ...trustFields },
   { rules: prometheusRules },
 );
 
@@ -48,6 +49,15 @@ describe("queriesOf", () => {
     for (const { selector } of queries)
       expect(selector).toMatch(/,cluster="east \\"1\\"",env=~"prod\|stage"}$/);
     expect(queries[0]!.selector).toContain('pod_name!="",container_name!="POD",job="cadvisor"');
+  });
+
+  test("node_exporter is asked for idle time and free memory, once somebody says whose it is", () => {
+    const config = configOf({ nodeExporterDaemonSets: ["monitoring/node-exporter"] });
+    const query = queriesOf(config).find(({ name }) => name === "node_exporter")!;
+    expect(query.selector).toBe(
+      '{__name__=~"node_cpu_seconds_total|node_memory_MemAvailable_bytes",mode=~"idle|"}',
+    );
+    expect([query.topic, query.startIsTold]).toEqual(["isochrone.usage.v1", false]);
   });
 
   test("jobs are matched by their names and nothing else", () => {

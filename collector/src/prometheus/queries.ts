@@ -1,11 +1,12 @@
 // The batch of queries of a round. They select samples and compute nothing: see docs/collecting.md for why.
 import { TOPICS } from "@isochrone/telemetry";
-import { PRESETS, type Preset, type PresetName } from "./presets.ts";
+import { NODE_EXPORTER_FAMILIES } from "../domain/families.ts";
+import { NODE_EXPORTER, PRESETS, type Preset, type PresetName } from "./presets.ts";
 
 /** One query of the batch. */
 export interface Query {
   /** Metric label `query`. */
-  readonly name: "pods" | "nodes" | "requests" | "traffic" | "service_graph";
+  readonly name: "pods" | "nodes" | "node_exporter" | "requests" | "traffic" | "service_graph";
   readonly topic: string;
   /** Without the range. */
   readonly selector: string;
@@ -22,11 +23,13 @@ export interface QuerySettings {
   readonly prometheusCluster: string | null;
   readonly prometheusClusterLabel: string;
   readonly prometheusServiceGraphs: boolean;
+  readonly nodeExporterDaemonSets: readonly string[];
 }
 
 const CPU_AND_MEMORY = ["container_cpu_usage_seconds_total", "container_memory_working_set_bytes"];
 const NETWORK = ["container_network_receive_bytes_total", "container_network_transmit_bytes_total"];
-const GAUGES: ReadonlySet<string> = new Set(["container_memory_working_set_bytes"]);
+const [IDLE_TIME, FREE_MEMORY] = NODE_EXPORTER_FAMILIES;
+const GAUGES: ReadonlySet<string> = new Set(["container_memory_working_set_bytes", FREE_MEMORY]);
 
 /** Whether the metric is a level; all others that are asked for are counters. */
 export function isGauge(metric: string): boolean {
@@ -56,6 +59,18 @@ export function queriesOf(settings: QuerySettings): Query[] {
       selector: select([...CPU_AND_MEMORY, ...NETWORK], 'id="/"', ...usage),
       startIsTold: false,
     },
+    ...(settings.nodeExporterDaemonSets.length > 0
+      ? [
+          {
+            topic: TOPICS.usage,
+            preset: NODE_EXPORTER,
+            name: "node_exporter" as const,
+            // Memory has no mode.
+            selector: select([IDLE_TIME, FREE_MEMORY], 'mode=~"idle|"'),
+            startIsTold: false,
+          },
+        ]
+      : []),
     { ...trafficQuery, name: "requests", selector: select(["istio_requests_total"]) },
     {
       ...trafficQuery,

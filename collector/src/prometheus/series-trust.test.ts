@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { PRESETS, type PresetName } from "./presets.ts";
+import { NODE_EXPORTER, PRESETS, type PresetName } from "./presets.ts";
 import type { Query } from "./queries.ts";
 import { SeriesTrust, type TrustSettings } from "./series-trust.ts";
 
@@ -13,6 +13,7 @@ const DEFAULTS: TrustSettings = {
   waypointServes: [],
   ztunnelDaemonSets: ["istio-system/ztunnel"],
   hubbleDaemonSets: ["kube-system/cilium"],
+  nodeExporterDaemonSets: ["monitoring/node-exporter"],
 };
 const CHANNEL: Labels = {
   reporter: "source",
@@ -130,6 +131,36 @@ describe("series of who watches from above", () => {
     ],
   ])("%s", (_, metric, labels, settings, reason) => {
     expect(verdict(metric, labels, settings)).toBe(reason);
+  });
+});
+
+describe("node_exporter's series", () => {
+  const POD: Labels = { namespace: "monitoring", pod: "node-exporter-x7f2k" };
+
+  const refusal = (labels: Labels): string | null => {
+    const query = { name: "node_exporter", preset: NODE_EXPORTER } as Query;
+    return new SeriesTrust(DEFAULTS).refusal(query, {
+      metric: "node_cpu_seconds_total",
+      labels,
+      samples: [],
+    });
+  };
+
+  test.each<[string, Labels]>([
+    ["of a pod of its DaemonSet, with the node's name", { ...POD, node: "n1" }],
+    ["with the name in another label", { ...POD, instance: "n1.example.com" }],
+    ["of what is no pod", { nodename: "n1" }],
+  ])("are taken: %s", (_, labels) => {
+    expect(refusal(labels)).toBeNull();
+  });
+
+  test.each<[string, Labels, string]>([
+    ["of a namesake elsewhere", { namespace: "evil", pod: "node-exporter-x7f2k", node: "n1" }, "not_trusted"],
+    ["of another pod there", { namespace: "monitoring", pod: "grafana-0", node: "n1" }, "not_trusted"],
+    ["with an address for a name", { ...POD, instance: "10.0.0.1:9100" }, "no_node"],
+    ["without any name", POD, "no_node"],
+  ])("are refused, of node_exporter: %s", (_, labels, reason) => {
+    expect(refusal(labels)).toBe(reason);
   });
 });
 

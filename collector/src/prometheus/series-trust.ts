@@ -4,7 +4,7 @@ import { servedBy } from "../discovery/trusted.ts";
 import { rowEnds, rowRefusal, ROW_REFUSALS, type PageScope, type RowEnds } from "../domain/page-scope.ts";
 import { MAX_SERIES_BYTES } from "../domain/row-judge.ts";
 import type { RawSeries } from "./answer.ts";
-import type { Preset } from "./presets.ts";
+import { NODE_EXPORTER, type Preset } from "./presets.ts";
 import type { Query } from "./queries.ts";
 
 /** Why a series was not taken. Metric label `reason` of isochrone_collector_prometheus_series_refused_total. */
@@ -14,6 +14,8 @@ export const SERIES_REFUSALS = [
   "no_target",
   /** Only pods that an operator names may tell such things. */
   "not_trusted",
+  /** Nothing says which node it is of. */
+  "no_node",
 ] as const;
 export type SeriesRefusal = (typeof SERIES_REFUSALS)[number];
 
@@ -25,6 +27,7 @@ export interface TrustSettings {
   readonly waypointServes: readonly string[];
   readonly ztunnelDaemonSets: readonly string[];
   readonly hubbleDaemonSets: readonly string[];
+  readonly nodeExporterDaemonSets: readonly string[];
 }
 
 /** A refused series: the first of an answer is told to people. */
@@ -38,6 +41,8 @@ export interface RefusedSeries {
 
 const MESH = /^istio_/;
 const HUBBLE = /^hubble_/;
+/** An address with a port is none. */
+const NODE_NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
 /** Of its labels; Istio's have some 25. */
 const MAX_LABELS = 64;
 /** The API server cuts a generated name after so many characters, and appends five of its own. */
@@ -56,6 +61,7 @@ export class SeriesTrust {
     if (isTooLarge(labels)) return "too_large";
     const { hubbleDaemonSets, prometheusTrustedPods, prometheusTrustUnlabelled } = this.#settings;
     const { namespace, pod } = this.target(labels);
+    if (query === "node_exporter") return this.#exporterRefusal(labels, namespace, pod);
     if (isPodOf(namespace, pod, prometheusTrustedPods)) return null;
     if (preset !== null) return pod === "" || this.#isOwnUsage(query, preset, labels) ? null : "not_trusted";
     if (namespace === "" || pod === "") return prometheusTrustUnlabelled ? null : "no_target";
@@ -84,6 +90,15 @@ export class SeriesTrust {
     if (query === "nodes") return false;
     const told = preset.pod.find((label) => (labels[label] ?? "") !== "");
     return told === this.#settings.prometheusPodLabel;
+  }
+
+  /** What is no pod was put into Prometheus' configuration by an operator. */
+  #exporterRefusal(labels: RawSeries["labels"], namespace: string, pod: string): SeriesRefusal | null {
+    const { nodeExporterDaemonSets, prometheusTrustedPods } = this.#settings;
+    const named = [...nodeExporterDaemonSets, ...prometheusTrustedPods];
+    if (pod !== "" && !isPodOf(namespace, pod, named)) return "not_trusted";
+    const node = NODE_EXPORTER.node.map((label) => labels[label] ?? "").find((text) => text !== "") ?? "";
+    return NODE_NAME.test(node) ? null : "no_node";
   }
 
   #meshRefusal(labels: RawSeries["labels"], namespace: string, pod: string): SeriesRefusal | null {

@@ -175,6 +175,26 @@ export function ciliumPod(hubbleMetrics: boolean, options: PodOptions = {}): Kub
   });
 }
 
+/** node_exporter, on the node's network, as Prometheus' chart prometheus-node-exporter makes it. */
+export function nodeExporterPod(options: PodOptions = {}): KubernetesObject {
+  return pod({
+    name: "node-exporter-xyz",
+    namespace: "monitoring",
+    owner: controller("DaemonSet", "node-exporter"),
+    ...options,
+    labels: { "app.kubernetes.io/name": "prometheus-node-exporter" },
+    spec: {
+      hostNetwork: true,
+      containers: [{ name: "node-exporter", ports: [{ name: "http-metrics", containerPort: 9100 }] }],
+    },
+    status: {
+      podIP: "192.0.2.1",
+      podIPs: [{ ip: "192.0.2.1" }],
+      containerStatuses: [{ name: "node-exporter", state: RUNNING }],
+    },
+  });
+}
+
 export function node(name: string, addresses: readonly string[], kubeletPort = 10_250): KubernetesObject {
   return {
     ...KINDS.node,

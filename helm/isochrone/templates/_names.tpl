@@ -52,6 +52,7 @@ labels:
 {{- $values := .root.Values.settings -}}
 {{- $namespace := .root.Release.Namespace -}}
 {{- $netperf := splitList "/" ($values.annotations.netperfConfigMap | default "default/netperf-metrics") -}}
+{{- $latencies := splitList "/" ($values.networkTopology.latenciesFrom | default "default/latencies") -}}
 {{- $text := .root.Files.Get .path -}}
 {{- if not $text }}{{ fail (printf "the chart lacks its file %s" .path) }}{{ end -}}
 {{- $text
@@ -65,6 +66,8 @@ labels:
   | replace "__TOPOLOGY_NAME__" $values.networkTopology.name
   | replace "__NETPERF_NAMESPACE__" (first $netperf)
   | replace "__NETPERF_NAME__" (last $netperf)
+  | replace "__LATENCIES_NAMESPACE__" (first $latencies)
+  | replace "__LATENCIES_NAME__" (last $latencies)
   | replace "__KEYS_SECRET__" (include "isochrone.keysSecret" .root)
   | replace "__RECORD_KEYS_SECRET__" (include "isochrone.recordKeysSecret" .root)
   | replace "__CERTIFICATES_SECRET__" (include "isochrone.certificatesSecret" .root)

@@ -34,6 +34,10 @@
 {{- if and $s.annotations.netperfConfigMap (not (regexMatch "^[^/]+/[^/]+$" $s.annotations.netperfConfigMap)) -}}
 {{- $mistakes = append $mistakes (printf "settings.annotations.netperfConfigMap must be namespace/name, got %s" $s.annotations.netperfConfigMap) -}}
 {{- end -}}
+{{- with $s.networkTopology.latenciesFrom -}}
+{{- if not (regexMatch "^[^/]+/[^/]+$" .) }}{{ $mistakes = append $mistakes (printf "settings.networkTopology.latenciesFrom must be namespace/name, got %s" .) }}{{ end -}}
+{{- if eq . ($s.annotations.netperfConfigMap | default "") }}{{ $mistakes = append $mistakes (printf "settings.networkTopology.latenciesFrom must not be settings.annotations.netperfConfigMap, got %s for both" .) }}{{ end -}}
+{{- end -}}
 {{- if dig "limits" "cpu" "" $v.probe.resources -}}
 {{- $mistakes = append $mistakes "probe.resources.limits.cpu must not be set: a probe that is throttled measures its own throttling" -}}
 {{- end -}}

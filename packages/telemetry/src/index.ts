@@ -49,7 +49,13 @@ export type {
 } from "./otlp/model.ts";
 export { ATTRIBUTE_FIELDS, RecordWriter } from "./otlp/record-writer.ts";
 export type { MetricShape } from "./otlp/record-writer.ts";
-export { isFailedResponse, reduceAttributes, reductionOf, responseCodeClass } from "./reduction.ts";
+export {
+  isFailedResponse,
+  isIdleTime,
+  reduceAttributes,
+  reductionOf,
+  responseCodeClass,
+} from "./reduction.ts";
 export type { FamilyReduction, KeptLabel, LabelLookup } from "./reduction.ts";
 export { SequenceTracker } from "./sequence-tracker.ts";
 export type { SequenceTrackerOptions } from "./sequence-tracker.ts";

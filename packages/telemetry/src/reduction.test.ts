@@ -82,6 +82,14 @@ describe("reduceAttributes", () => {
     expect(reduceAttributes(name, { id: "/pod", interface: "eth0" })).toBe(null);
   });
 
+  it("keeps of node_exporter what is free, of all CPUs together", () => {
+    const name = "node_cpu_seconds_total";
+    expect(reduceAttributes(name, { cpu: "3", mode: "idle", instance: "n1" })).toEqual({ mode: "idle" });
+    for (const mode of ["iowait", "user", "steal"])
+      expect(reduceAttributes(name, { cpu: "3", mode })).toBe(null);
+    expect(reduceAttributes("node_memory_MemAvailable_bytes", { instance: "n1" })).toEqual({});
+  });
+
   it("leaves families without a reduction as they are", () => {
     const attributes = { any: "thing" };
     expect(reduceAttributes("k8s.pod.cpu.time", attributes)).toBe(attributes);

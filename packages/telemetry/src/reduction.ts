@@ -95,6 +95,14 @@ function ofNode(family: string, type: "counter" | "gauge"): FamilyReduction {
   return { family, type, labels: [], keeps: always };
 }
 
+/** The mode of node_exporter's CPU time that says what is free. That of `iowait` may fall, and belongs to a CPU that waits. */
+const IDLE = "idle";
+
+/** Whether a series of `node_cpu_seconds_total` says what is free. */
+export function isIdleTime(mode: string): boolean {
+  return mode === IDLE;
+}
+
 /** Which labels name the services depends on how the connector is configured. */
 function serviceGraph(family: string, type: "counter" | "histogram"): FamilyReduction {
   return { family, type, labels: null, keeps: always };
@@ -109,6 +117,14 @@ const TABLE: readonly FamilyReduction[] = [
   ofNode("machine_memory_bytes", "gauge"),
   ofNode("node_cpu_usage_seconds_total", "counter"),
   ofNode("node_memory_working_set_bytes", "gauge"),
+  // Of all CPUs together.
+  {
+    family: "node_cpu_seconds_total",
+    type: "counter",
+    labels: kept("mode"),
+    keeps: (label) => isIdleTime(label("mode")),
+  },
+  ofNode("node_memory_MemAvailable_bytes", "gauge"),
   istio("istio_requests_total", "counter", [RESPONSE_CODE]),
   istio("istio_request_bytes", "histogram"),
   istio("istio_response_bytes", "histogram"),

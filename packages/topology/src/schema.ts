@@ -33,8 +33,12 @@ export const ClusterNodeSchema = Type.Object(
     cordoned: Type.Boolean(),
     allocatableCpuMillicores: NullableNumber("allocatable CPU, thousandths of a core"),
     allocatableMemoryBytes: NullableNumber("allocatable memory, bytes"),
-    availableCpuMillicores: NullableNumber("allocatable less measured use; null while the use isn't known"),
-    availableMemoryBytes: NullableNumber("allocatable less measured working set; null while it isn't known"),
+    availableCpuMillicores: NullableNumber(
+      "allocatable less measured use, else what node_exporter calls idle; null while neither is known",
+    ),
+    availableMemoryBytes: NullableNumber(
+      "allocatable less measured working set, else what node_exporter calls available; null while neither is known",
+    ),
     networkCapacityBitsPerSecond: Type.Optional(
       NullableNumber("capacity of the node's network interfaces as its object declares it, bits per second"),
     ),

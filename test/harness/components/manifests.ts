@@ -19,6 +19,8 @@ export const MANIFEST_VALUES = {
   TOPOLOGY_NAME: "nt-default",
   NETPERF_NAMESPACE: "default",
   NETPERF_NAME: "netperf-metrics",
+  LATENCIES_NAMESPACE: "default",
+  LATENCIES_NAME: "latencies",
   KEYS_SECRET: "isochrone-probe-keys",
   RECORD_KEYS_SECRET: "isochrone-record-keys",
   CERTIFICATES_SECRET: "isochrone-aggregator-certificates",

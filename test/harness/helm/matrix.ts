@@ -43,9 +43,10 @@ export const MATRIX: Readonly<Record<string, ChartValues>> = {
     settings: {
       ...GATED,
       annotations: { workloads: true, netperfConfigMap: "kube-system/netperf" },
-      networkTopology: { declaredWeights: "UserDefined", namespace: "topologies" },
+      networkTopology: { namespace: "topologies", latenciesFrom: "kube-system/latencies" },
       bandwidthResource: { advertise: "measured" },
-      aggregator: { istioRouting: true, windowMs: "10m" },
+      aggregator: { istioRouting: true, windowMs: "10m", costQuantile: "mean" },
+      collector: { nodeExporterDaemonSets: ["monitoring/prometheus-node-exporter"] },
       scheduler: { managedResource: "isochrone.dev/placement", canaryNamespace: "canaries" },
       descheduler: { mode: "evict", windows: ["Sat 00:00-24:00"] },
       access: { pathPrefix: "/net" },

@@ -3,6 +3,7 @@ import {
   channelsOfAnnotation,
   channelsOfAppGroup,
   DEPENDENCIES_ANNOTATION,
+  readLatencies,
 } from "@isochrone/aggregator/parsers";
 import { DumpError, scoreDump } from "@isochrone/cli/parsers";
 import { parseChannels, type KubernetesObject } from "@isochrone/kubernetes";
@@ -348,6 +349,16 @@ export const networkTopology = jsonTarget({
     // Faults hold what was wrong, as it was.
     const { faults, ...output } = readNetworkTopology(json);
     return { isTaken: true, output: { ...output, count: faults.length } };
+  },
+});
+
+export const latencies = jsonTarget({
+  name: "latencies",
+  iterations: 2_000,
+  seeds: [{ "netperf.p90.latency.milliseconds.origin.n1.destination.n2": "60" }],
+  run(json) {
+    const { pairs, faults } = readLatencies(json);
+    return { isTaken: pairs.length > 0, output: { pairs, faults } };
   },
 });
 

@@ -2,6 +2,7 @@
 import {
   chmodSync,
   copyFileSync,
+  existsSync,
   lstatSync,
   lutimesSync,
   mkdirSync,
@@ -16,6 +17,8 @@ import { scriptManifest, scriptName, scriptOf } from "./javascript.ts";
 /** In packages, nothing that a program loads. Licences stay. */
 const USELESS = /(\.(map|d\.[cm]?ts|md|markdown|flow|tsbuildinfo)|\.(c|cc|cpp|h|hh|proto\.txt))$/i;
 const LICENCE = /licen[cs]e|notice/i;
+/** A file that node-gyp leaves in the folder that it builds in. */
+const NODE_GYP_MARK = "config.gypi";
 const USELESS_FOLDERS = new Set([
   ".github",
   ".vscode",
@@ -70,6 +73,7 @@ export class Layout {
    * @param isTop whether it is the package itself: further below, a folder called doc is code as likely as not
    */
   copyPackage(folder: string, isTop = true): void {
+    if (existsSync(join(folder, NODE_GYP_MARK))) return this.#copyAddons(join(folder, "Release"));
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) {
@@ -77,6 +81,11 @@ export class Layout {
         if (!isLeftOut) this.copyPackage(path, false);
       } else if (entry.isFile() && (!USELESS.test(entry.name) || LICENCE.test(entry.name))) this.copy(path);
     }
+  }
+
+  /** Of what node-gyp built. All else is for the compiler, and names places of the machine that it ran on. */
+  #copyAddons(folder: string): void {
+    for (const name of readdirSync(folder)) if (name.endsWith(".node")) this.copy(join(folder, name));
   }
 
   /** As npm links workspace packages. */

@@ -2,7 +2,7 @@ import type { Attributes, Series } from "@isochrone/telemetry";
 import { LevelSink } from "../bind-usage.ts";
 import { CHANNEL_REPORTERS, FLOWS, type ChannelSide, type ChannelState, type Flow } from "../channels.ts";
 import type { PointTime } from "../point-time.ts";
-import { USAGE_COUNTERS, USAGE_SOURCES, type MemoryOwner } from "../sink-tables.ts";
+import { MEMORY_SOURCES, USAGE_COUNTERS, type MemoryOwner } from "../sink-tables.ts";
 import { UNUSED_SINKS, type Sink } from "../sink.ts";
 import type { Tables } from "../tables.ts";
 import type { CounterRate, LevelMean, UsageState } from "../usage.ts";
@@ -155,7 +155,7 @@ function bindUsagePane({ name, attributes }: Series, { pods, nodes, shape }: Tab
 }
 
 function memoryOwner(attributes: Attributes): MemoryOwner | null {
-  const source = USAGE_SOURCES.find((known) => known === attributes[PANE_ATTRIBUTES.usageSource]);
+  const source = MEMORY_SOURCES.find((known) => known === attributes[PANE_ATTRIBUTES.usageSource]);
   if (source === undefined) return null;
   const container = attributes[PANE_ATTRIBUTES.container];
   return { source, container: container === undefined ? null : String(container) };

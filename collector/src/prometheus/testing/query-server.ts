@@ -96,6 +96,7 @@ export async function run(url: string, settings: Partial<PrometheusCollectorConf
     waypointServes: [],
     ztunnelDaemonSets: ["istio-system/ztunnel"],
     hubbleDaemonSets: ["kube-system/cilium"],
+    nodeExporterDaemonSets: [],
     prometheusTenant: null,
     prometheusTokenFile: null,
     prometheusUsername: null,

@@ -43,6 +43,9 @@ export interface NetPing {
   }) => NetPingSession<R>;
 }
 
+/** As raw-socket's index.js requires it; no install builds it. */
+const NATIVE_PART = "build/Release/raw.node";
+
 /** Rejects with the reason where it isn't installed, or its native part isn't built for this Node. */
 export async function loadNetPing(name: string = "net-ping"): Promise<NetPing> {
   // Not a literal name in the import: the module is optional, and nothing may ask for it before it is needed.
@@ -50,13 +53,23 @@ export async function loadNetPing(name: string = "net-ping"): Promise<NetPing> {
     const { default: module } = (await import(name)) as { readonly default: NetPing };
     return module;
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const missing = code === "ERR_MODULE_NOT_FOUND" && message.includes(name);
-    throw new Error(
-      missing ? `${name} is not installed` : `${name} can't be loaded: ${message.split("\n")[0]}`,
-      {
-        cause: error,
-      },
-    );
+    throw new Error(reasonAgainst(name, error as NodeJS.ErrnoException), { cause: error });
+  }
+}
+
+function reasonAgainst(name: string, { code, message }: NodeJS.ErrnoException): string {
+  if (code === "ERR_MODULE_NOT_FOUND" && message.includes(name)) return `${name} is not installed`;
+  if (code === "MODULE_NOT_FOUND" && message.includes(NATIVE_PART))
+    return `the native part of ${name} is not built: npm run build:net-ping builds it`;
+  return `${name} can't be loaded: ${message.split("\n")[0]}`;
+}
+
+/** Why this machine can't ping by net-ping; null: it can, given the right to open raw sockets. */
+export async function netPingObstacle(): Promise<string | null> {
+  try {
+    await loadNetPing();
+    return null;
+  } catch (error) {
+    return (error as Error).message;
   }
 }
