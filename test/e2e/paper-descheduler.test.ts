@@ -115,7 +115,7 @@ describe("the paper's descheduler on the set-up of its figure 3", () => {
     const lab = ["--nodes", String(WORKERS), "--matrix", matrix, "--window", `${WINDOW_MS}ms`];
     // The first placement stays: whoever moves pods is the descheduler.
     system = await EmbeddedSystem.startWith(ENV, ...lab, "--no-replace");
-  }, 120_000);
+  }, 240_000);
 
   afterAll(async () => {
     await system?.stop();

@@ -7,6 +7,9 @@ import type { ClusterGraphSnapshot, DecisionList, WorkflowGraphSnapshot } from "
 
 const command = join(import.meta.dirname, "../../cli/bin/isochrone.mjs");
 
+/** On a machine that does much else it takes minutes. */
+const START_WITHIN_MS = 180_000;
+
 /** A line of `isochrone up -o json`. */
 export interface UpEvent {
   readonly event: string;
@@ -59,7 +62,12 @@ export class EmbeddedSystem {
       env: { ...process.env, ...env },
     });
     const system = new EmbeddedSystem(child);
-    await system.event("started", 60_000);
+    try {
+      await system.event("started", START_WITHIN_MS);
+    } catch (error) {
+      await system.stop();
+      throw error;
+    }
     return system;
   }
 
