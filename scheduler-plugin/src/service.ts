@@ -61,7 +61,7 @@ export interface SchedulerPluginDeps {
   readonly webhook?: WebhookConfig;
   /** Of the planner of gated pods; needs a store. @default there is none */
   readonly planner?: PlannerConfig;
-  /** Of what moves running pods; needs a store, and the planner. @default there is none */
+  /** Of what moves running pods; needs a store, and the planner unless its mode is `paper`. @default there is none */
   readonly descheduler?: DeschedulerConfig;
   /** Of plans for workflows that run, which nobody carries out; needs a store. @default as `planner` says */
   readonly proposals?: ProposalsConfig;
@@ -278,6 +278,7 @@ class SchedulerService implements SchedulerPlugin {
       canaryNamespace,
       bytesPerRequest,
       podEvents,
+      usageHeadroom,
     } = this.#config;
     const own = ["kube-system", replicaNamespace, canaryNamespace];
     return createDescheduler(deps.descheduler, {
@@ -299,6 +300,8 @@ class SchedulerService implements SchedulerPlugin {
       // Without a planner nothing is moved, and what is shown as worth moving is by its defaults.
       spread: deps.planner === undefined ? DEFAULT_SPREAD : spreadLimits(deps.planner),
       maxCpuUse: deps.planner?.maxCpuUse,
+      // A strategy of its own: what the extender's remembers is of pods that wait.
+      scoring: { strategy: createStrategy(profileOf(this.#config)), usageHeadroom },
       podEvents,
     });
   }

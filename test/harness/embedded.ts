@@ -7,6 +7,9 @@ import type { ClusterGraphSnapshot, DecisionList, WorkflowGraphSnapshot } from "
 
 const command = join(import.meta.dirname, "../../cli/bin/isochrone.mjs");
 
+/** On a machine that does much else it takes minutes. */
+const START_WITHIN_MS = 180_000;
+
 /** A line of `isochrone up -o json`. */
 export interface UpEvent {
   readonly event: string;
@@ -45,12 +48,26 @@ export class EmbeddedSystem {
   }
 
   /** Resolves once every service is up. */
-  static async start(...args: readonly string[]): Promise<EmbeddedSystem> {
+  static start(...args: readonly string[]): Promise<EmbeddedSystem> {
+    return EmbeddedSystem.startWith({}, ...args);
+  }
+
+  /** The same with settings by the environment. */
+  static async startWith(
+    env: Readonly<Record<string, string>>,
+    ...args: readonly string[]
+  ): Promise<EmbeddedSystem> {
     const child = spawn(process.execPath, [command, "up", "-o", "json", "--port", "0", ...args], {
       stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...env },
     });
     const system = new EmbeddedSystem(child);
-    await system.event("started", 60_000);
+    try {
+      await system.event("started", START_WITHIN_MS);
+    } catch (error) {
+      await system.stop();
+      throw error;
+    }
     return system;
   }
 

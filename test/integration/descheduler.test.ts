@@ -1,5 +1,6 @@
 // The descheduler on a real control plane: it evicts through the real eviction API, the real controller-manager makes the pods anew, the
 // planner sends them where the move record says, and the real kube-scheduler binds them.
+import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { plan, planProblem, replacementOf, SchedulingModel } from "@isochrone/placement";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -10,6 +11,7 @@ import type { RunningDescheduler } from "../harness/descheduler/service.ts";
 import { CHANNELS, farAway, REPLICAS, ZONES } from "../harness/descheduler/three-zones.ts";
 import { PLACEMENT_GATE } from "../harness/planner.ts";
 
+const ALL_AT_ONCE = { maxEvictions: 10, maxEvictionsPerNode: 10, maxEvictionsPerNamespace: 10 };
 const WAIT = { timeout: 45_000, interval: 250 };
 
 const support = controlPlaneSupport(["scheduler", "controller-manager", "kwok"]);
@@ -22,7 +24,7 @@ describe.runIf(support.supported)("the descheduler", () => {
   beforeAll(async () => {
     cluster = await startControlPlane({ components: ["scheduler", "controller-manager", "kwok"] });
     await cluster.addNodes(Object.entries(ZONES).map(([name, zone]) => ({ name, zone, cpu: "4" })));
-  }, 120_000);
+  }, 900_000);
   afterAll(() => cluster?.close());
 
   const followed = (namespace: string, far: string): FollowedGraphs => {
@@ -182,6 +184,56 @@ describe.runIf(support.supported)("the descheduler", () => {
       .map((pod) => `${pod.metadata.name} ${nodeNameOf(pod)}`)
       .sort();
 
+  test("a larger move isn't begun while a PodDisruptionBudget keeps one of its pods; then all of it is made", async () => {
+    const namespace = "larger";
+    const tiers = ["t0", "t1", "t2", "t3", "t4", "t5"];
+    const channels = tiers.flatMap((a, index) => tiers.slice(index + 1).map((b) => [a, b, 100_000] as const));
+    const graphs = new FollowedGraphs({ cluster, namespace, zones: ZONES, workloads: tiers, channels });
+    graphs.costMs = farAway("zc");
+    // Alone, or two of them, pods that leave zb lose at those that stay there nearly what they gain at those in za.
+    const running = await start(graphs, {
+      minGainRatio: 0.3,
+      maxGroup: 2,
+      coolDownMs: 1_000,
+      ...ALL_AT_ONCE,
+    });
+    await cluster.createNamespace(namespace);
+    for (const name of tiers)
+      await cluster.createWorkload(name, {
+        namespace,
+        replicas: 2,
+        requests: { cpu: "100m", memory: "64Mi" },
+        schedulingGates: [PLACEMENT_GATE],
+        spec: { terminationGracePeriodSeconds: 0 },
+      });
+    await ready(namespace, 12);
+    await graphs.refresh();
+    const before = await podsOf(namespace);
+    for (const tier of tiers) expect(zonesOf(graphs, tier).sort()).toEqual(["za", "zb"]);
+    await cluster.create(budgetOf(namespace, "t5"));
+    graphs.costMs = farAway("zb");
+    const kept = async () =>
+      (await running.report()).pods.filter(({ decision }) => decision === "disruption_budget");
+    await expect.poll(async () => (await kept()).length, WAIT).toBe(6);
+    const [row] = await kept();
+    expect(row).toMatchObject({ groupSize: 6, detail: expect.stringContaining("larger/t5 allows 0") });
+    const runs = await running.metric("isochrone_descheduler_runs_total");
+    await expect
+      .poll(() => running.metric("isochrone_descheduler_runs_total"), WAIT)
+      .toBeGreaterThan(runs + 5);
+    expect(await podsOf(namespace)).toEqual(before);
+    expect(await running.metric("isochrone_descheduler_evictions_total")).toBe(0);
+
+    const budget = { ...KINDS.podDisruptionBudget, namespace, name: "t5" };
+    await cluster.patch(budget, { spec: { minAvailable: 1 } });
+    await expect
+      .poll(() => tiers.flatMap((tier) => zonesOf(graphs, tier)).filter((zone) => zone === "zc").length, WAIT)
+      .toBe(6);
+    const [decision] = await running.evictionDecisions();
+    expect(decision!.explanation.join(" ")).toContain("one of 6 pods of a larger move");
+  });
+
+  // Last: that it has stopped outlives the leader.
   test("a network that worsens wherever pods go makes it stop by itself", async () => {
     const namespace = "chased";
     const graphs = followed(namespace, "zc");

@@ -12,10 +12,11 @@ const REPORT: DeschedulerReport = {
   pods: [
     pod("shop", "web-1", { target: "n3", cost: 100_000, gain: 5_000, decision: "margin" }),
     pod("shop", "web-2", { target: "n4", cost: 200_000, gain: 50_000, rounds: 3, decision: "move" }),
+    pod("shop", "a-1", { target: "n3", cost: 80_000, gain: 20_000, groupSize: 2, decision: "rounds" }),
     pod("shop", "db-1", { decision: "single_replica", detail: "it is its workload's only replica" }),
     pod("other", "job-1", { decision: "job" }),
   ],
-  skipped: { margin: 1, single_replica: 1, job: 1 },
+  skipped: { margin: 1, rounds: 1, single_replica: 1, job: 1 },
   inFlight: [{ namespace: "shop", name: "api-1", from: "n1", to: "n2", since: "2026-01-01T00:00:00.000Z" }],
   regret: 0.125,
   stoppedUntil: null,
@@ -26,7 +27,7 @@ function pod(
   name: string,
   rest: Partial<DeschedulerReport["pods"][number]>,
 ): DeschedulerReport["pods"][number] {
-  const nothing = { target: null, cost: null, gain: null, rounds: 0, detail: "" };
+  const nothing = { target: null, cost: null, gain: null, groupSize: 1, rounds: 0, detail: "" };
   return {
     workflow: `${namespace}/flow`,
     namespace,
@@ -73,8 +74,10 @@ describe("isochrone descheduler", () => {
     const lines = text.split("\n");
     expect(lines[0]).toBe("mode dry-run, last run 2026-01-01T00:00:00.000Z, took 0.25 s");
     expect(lines[1]).toBe("regret of the last moves: 0.13");
-    expect(lines[4]).toMatch(/^shop\/web-2 +n1 +n4 +200 +50 +25 +3 +would move$/);
-    expect(lines[5]).toMatch(/^shop\/web-1 +n1 +n3 +100 +5 +5 +0 +margin$/);
+    expect(lines[4]).toMatch(/^shop\/web-2 +n1 +n4 +200 +50 +25 +1 +3 +would move$/);
+    // A group's gain is a share of what the whole group costs.
+    expect(lines[5]).toMatch(/^shop\/a-1 +n1 +n3 +80 +20 +25 +2 +0 +rounds$/);
+    expect(lines[6]).toMatch(/^shop\/web-1 +n1 +n3 +100 +5 +5 +1 +0 +margin$/);
     expect(text).toMatch(/stays because +pods\n.*margin +1/);
     expect(text).toMatch(/job +1/);
     expect(text).toMatch(/shop\/api-1 +n1 +n2 +2026/);
@@ -89,6 +92,14 @@ describe("isochrone descheduler", () => {
     expect(found.pods.map(({ name }) => name)).toEqual(["job-1"]);
     expect(found).toMatchObject({ skipped: { job: 1 }, inFlight: [] });
     expect(await printed(server, { namespace: "other" })).toContain("no pod may be moved");
+  });
+
+  test("shows by which score a pod is moved where scores decide", async () => {
+    const detail = "by resource-network/raw its score is 100.0 on n2 and 3.0 on n1";
+    const pods = [pod("shop", "web-1", { target: "n2", rounds: 1, decision: "move", detail })];
+    const text = await printed(await serving({ ...REPORT, mode: "paper", pods, skipped: { no_gain: 4 } }));
+    expect(text).toMatch(/shop\/web-1 +n1 +n2 .*move +by resource-network\/raw its score is 100\.0/);
+    expect(text).toMatch(/no_gain +4/);
   });
 
   test("prints the whole answer as JSON", async () => {

@@ -99,7 +99,7 @@ function summaryOf({ mode, lastRunAt, runSeconds, halt, regret, stoppedUntil }: 
 /** Pods that are moved first, then by what they would gain; those that may not be moved are counted only. */
 function podsTable({ mode, pods }: DeschedulerReport): string {
   const judged = pods
-    .filter(({ cost }) => cost !== null)
+    .filter(({ cost, target }) => cost !== null || target !== null)
     .toSorted(
       (a, b) =>
         Number(b.decision === "move") - Number(a.decision === "move") || (b.gain ?? 0) - (a.gain ?? 0),
@@ -107,14 +107,15 @@ function podsTable({ mode, pods }: DeschedulerReport): string {
   if (judged.length === 0) return "no pod may be moved";
   const move = mode === "dry-run" ? "would move" : "move";
   return table(
-    ["pod", "node", "target", "cost, kB/s x ms", "gain", "gain, %", "rounds", "decision", ""],
-    judged.map(({ namespace, name, node, target, cost, gain, rounds, decision, detail }) => [
+    ["pod", "node", "target", "cost, kB/s x ms", "gain", "gain, %", "of pods", "rounds", "decision", ""],
+    judged.map(({ namespace, name, node, target, cost, gain, groupSize, rounds, decision, detail }) => [
       `${namespace}/${name}`,
       node,
       target,
       thousands(cost),
       thousands(gain),
       cost === null || gain === null || cost === 0 ? null : Math.round((100 * gain) / cost),
+      groupSize,
       rounds,
       decision === "move" ? move : decision,
       detail,

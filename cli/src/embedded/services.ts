@@ -24,6 +24,7 @@ import type { PartTokens } from "./part-tokens.ts";
 import {
   aggregatorConfig,
   collectorConfig,
+  deschedulerConfig,
   probeConfigOf,
   schedulerConfig,
   writingConfig,
@@ -89,6 +90,7 @@ export function schedulerOf(surroundings: Surroundings, port: number, graphUrl: 
     logger: logger.child({ service: "scheduler-plugin" }),
     registry: registryOf(surroundings, "scheduler-plugin", "scheduler-plugin"),
     proposals: PROPOSALS,
+    descheduler: deschedulerConfig(options),
   });
 }
 

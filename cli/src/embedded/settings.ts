@@ -4,7 +4,7 @@ import { aggregatorSettings, annotationSettings, clusterControllerSections } fro
 import { collectorSettings } from "@isochrone/collector";
 import { probeSettings } from "@isochrone/probe";
 import { loadSettings } from "@isochrone/runtime";
-import { schedulerPluginSettings } from "@isochrone/scheduler-plugin";
+import { deschedulerSettings, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
 import type { EmbeddedOptions } from "./options.ts";
 
 /** Panes of a window: a sample leaves within a fifteenth of it. */
@@ -56,6 +56,12 @@ export function schedulerConfig(options: EmbeddedOptions, port: number, graphUrl
     file,
     overrides: { scheduler: { host: LOOPBACK, port, graphUrl, ...allowed(options) } },
   }).scheduler;
+}
+
+/** Off unless the environment says otherwise; there is no planner, so `paper` alone moves anything. What a move has changed is measured a window later. */
+export function deschedulerConfig({ windowMs, env }: EmbeddedOptions) {
+  const file = { descheduler: { intervalMs: 5_000, minPodAgeMs: windowMs, coolDownMs: windowMs } };
+  return loadSettings([deschedulerSettings], { env, file }).descheduler;
 }
 
 /** What one node's probe is told; its addresses are the composition's business. */

@@ -1,5 +1,5 @@
 // 000: ResourceAware and NetworkAware beside the default profile's plugins, and the descheduler of its section 3.4.
-import { paperMoves, ResourceNetwork } from "@isochrone/placement";
+import { paperMove, ResourceNetwork } from "@isochrone/placement";
 import type { Strategy } from "@isochrone/placement";
 import type { Point } from "../scenario/model.ts";
 import { feasibleNodes } from "./kube-scheduler/filters.ts";
@@ -46,8 +46,8 @@ export class PaperContender extends SchedulingContender {
 
   /**
    * "If there is at least one node with a higher score": no margin. The function is called for each pod, and looks at where pods are running then,
-   * so that each finds those before it moved; one pod of a Deployment per run. It goes to the node of the highest score,
-   * in the strategy's own unit: what the scheduler makes whole numbers of is not rounded here.
+   * so that each finds those before it moved; one pod of a Deployment per run. It goes to the node of the highest score, before the scheduler
+   * makes whole numbers of scores.
    */
   async adjust(point: Point, placement: Placement, observed: Observation): Promise<readonly PodMove[]> {
     const request = requestOf(point, observed.cluster, placement);
@@ -60,16 +60,13 @@ export class PaperContender extends SchedulingContender {
       const admitting = feasibleNodes(pod, filling).map(({ node }) => node.name);
       const candidates = [...new Set([from, ...admitting])].sort();
       const problem = problemOf(pod, candidates, graphsOf(point, observed, now));
-      const [move] = paperMoves(
-        [{ uid: pod.name, owner: pod.workload, node: from, problem }],
-        this.#strategy,
-      );
-      if (move === undefined) continue;
+      const to = paperMove(problem, from, this.#strategy)?.to.node;
+      if (to === undefined) continue;
       filling.remove(pod, from);
-      filling.add(pod, move.to);
-      now.set(pod.name, move.to);
+      filling.add(pod, to);
+      now.set(pod.name, to);
       moved.add(pod.workload);
-      moves.push({ pod: pod.name, from, to: move.to });
+      moves.push({ pod: pod.name, from, to });
     }
     return moves;
   }

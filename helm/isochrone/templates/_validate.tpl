@@ -25,8 +25,8 @@
 {{- if and $s.planner.enabled (not $s.gates.enabled) -}}
 {{- $mistakes = append $mistakes "settings.gates.enabled must be true when settings.planner.enabled is: somebody must open the gate of pods that nobody plans" -}}
 {{- end -}}
-{{- if and (has $s.descheduler.mode (list "evict" "paper")) (not $s.planner.enabled) -}}
-{{- $mistakes = append $mistakes (printf "settings.planner.enabled must be true when settings.descheduler.mode is %s: it is the planner that gives an evicted pod its node" $s.descheduler.mode) -}}
+{{- if and (eq $s.descheduler.mode "evict") (not $s.planner.enabled) -}}
+{{- $mistakes = append $mistakes "settings.planner.enabled must be true when settings.descheduler.mode is evict: it is the planner that gives an evicted pod its node" -}}
 {{- end -}}
 {{- if not $v.schedulerPlugin.enabled -}}
 {{- if or $s.webhook.enabled $s.planner.enabled (ne $s.descheduler.mode "off") }}{{ $mistakes = append $mistakes "schedulerPlugin.enabled must be true for settings.webhook, settings.planner and settings.descheduler: they are parts of it" }}{{ end -}}

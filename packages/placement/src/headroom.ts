@@ -4,7 +4,7 @@ import type { ClusterGraph } from "@isochrone/topology";
 import { bounded } from "./columns.ts";
 import type { ColumnPool } from "./columns.ts";
 import type { AmountsByNode, PlacementProblem } from "./problem.ts";
-import { assumedLoad, availableLater, useOf } from "./resource-use.ts";
+import { assumedLoad, availableLater, availableNow, useOf } from "./resource-use.ts";
 import type { Amount } from "./resource-use.ts";
 
 /** How a node's room is measured: against what this pod takes, or against a fair share of all that is on its way. */
@@ -52,7 +52,11 @@ export function fairColumn(
   { amount, used, weight }: Measured,
   shares: FairShares,
 ): Float64Array {
-  const available = graph.available(amount);
+  // The pool has one copy at a time, and the load is the next one.
+  const available =
+    problem.released === undefined
+      ? graph.available(amount)
+      : availableNow(problem, graph, amount, pool).slice();
   const load = assumedLoad(problem, graph, amount, pool);
   const column = pool.take();
   const perSent = weight / shares[amount];

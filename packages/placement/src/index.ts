@@ -8,6 +8,7 @@ export { HALT_REASONS, STAY_REASONS } from "./descheduler/deschedule-input.ts";
 export type {
   ClusterCheck,
   ClusterHealth,
+  DisruptionBudget,
   DescheduleDecision,
   DescheduleInput,
   DescheduleRow,
@@ -24,8 +25,8 @@ export { isOpen, parseMaintenanceWindow } from "./descheduler/maintenance.ts";
 export type { MaintenanceWindow } from "./descheduler/maintenance.ts";
 export { NO_MEMORY, streakKey } from "./descheduler/memory.ts";
 export type { Campaign, DescheduleMemory, Streak } from "./descheduler/memory.ts";
-export { paperMoves } from "./descheduler/paper-moves.ts";
-export type { PaperMove, PaperPod } from "./descheduler/paper-moves.ts";
+export { paperMove } from "./descheduler/paper-moves.ts";
+export type { NodeScore, PaperMove } from "./descheduler/paper-moves.ts";
 export { isEffective, judged, nextCoolDown, NO_REGRET, regretOf } from "./descheduler/regret.ts";
 export type { JudgedMove, RegretRules, RegretState } from "./descheduler/regret.ts";
 export { replacementOf } from "./descheduler/replacement.ts";

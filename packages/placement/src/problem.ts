@@ -13,6 +13,8 @@ export interface PlacementProblem {
   readonly assumed?: readonly AssumedPod[];
   /** What pods that were sent to a node a moment ago will use there; deducted from what the node has available. */
   readonly assumedUse?: AmountsByNode;
+  /** What is measured as used and will be free when the pod is placed: what it uses itself where it runs now. */
+  readonly released?: AmountsByNode;
 }
 
 /** Amounts by node name. */

@@ -29,19 +29,37 @@ export function measuredUse({ pod, workflow }: PlacementProblem, amount: Amount)
 
 /** By node id, what is available when the decisions of a moment ago are carried out. */
 export function availableLater(
-  { assumedUse }: PlacementProblem,
+  problem: PlacementProblem,
   graph: ClusterGraph,
   amount: Amount,
   pool: ColumnPool,
 ): Float64Array {
-  const available = graph.available(amount);
+  const { assumedUse } = problem;
+  const available = availableNow(problem, graph, amount, pool);
   if (assumedUse === undefined || assumedUse.size === 0) return available;
-  const left = pool.copyOf(available);
+  const left = available === graph.available(amount) ? pool.copyOf(available) : available;
   for (const [node, use] of assumedUse) {
     const id = graph.idOf(node);
     if (id >= 0) left[id]! -= use[amount];
   }
   return left;
+}
+
+/** By node id, what is available with what is released; the graph's own column when nothing is. */
+export function availableNow(
+  { released }: PlacementProblem,
+  graph: ClusterGraph,
+  amount: Amount,
+  pool: ColumnPool,
+): Float64Array {
+  const available = graph.available(amount);
+  if (released === undefined || released.size === 0) return available;
+  const more = pool.copyOf(available);
+  for (const [node, use] of released) {
+    const id = graph.idOf(node);
+    if (id >= 0) more[id]! += use[amount];
+  }
+  return more;
 }
 
 /** By node id, what the decisions of a moment ago will use; null for nothing. */

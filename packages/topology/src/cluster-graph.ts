@@ -8,7 +8,7 @@ import { hasFigure, LinkTable, PAIR_STATE, pairRecords } from "./link-table.ts";
 import type { PairState } from "./link-table.ts";
 import { NameIndex } from "./name-index.ts";
 import type { ClusterGraphSnapshot, ClusterNode, CoordinateFit, Link } from "./schema.ts";
-import { median } from "./statistics.ts";
+import { median, medianErrorMs } from "./statistics.ts";
 import { parseClusterGraph } from "./validation.ts";
 
 /** What `costMsById` answers instead of a number of milliseconds. */
@@ -161,6 +161,17 @@ export class ClusterGraph {
       if (this.#table.state[at] === PAIR_STATE.unreachable) return UNREACHABLE_COST;
     }
     return this.#fallback(from, to)?.ms ?? UNKNOWN_COST;
+  }
+
+  /**
+   * Half the width of the 90 % interval in which `costMsById` is, by node ids: of an estimate as its maker says, of a measured link by how
+   * its round trips scatter and how many they are; null where that isn't known.
+   */
+  errorMsById(from: number, to: number): number | null {
+    const at = this.#table.find(from, to);
+    if (at < 0 || Number.isNaN(this.#table.costMs[at]!)) return this.#fallback(from, to)?.errorMs ?? null;
+    const { errorMs, rttMs } = this.#table.link(at);
+    return errorMs ?? medianErrorMs(rttMs);
   }
 
   /**

@@ -19,6 +19,7 @@ import { MemoryAnnotation } from "./memory-annotation.ts";
 import { createDeschedulerMetrics } from "./metrics.ts";
 import type { DeschedulerMetrics } from "./metrics.ts";
 import { MoveReports } from "./move-reports.ts";
+import type { Scoring } from "./paper-decision.ts";
 import { emptyReport } from "./report.ts";
 import type { DeschedulerReport } from "./report.ts";
 import type { DeschedulerConfig } from "./settings.ts";
@@ -42,6 +43,8 @@ export interface DeschedulerDeps {
   /** Name of this replica; null: it is the only one. */
   readonly replica: string | null;
   readonly bytesPerRequest: number;
+  /** The extender's. */
+  readonly scoring: Scoring;
   /** The planner's. */
   readonly spread: SpreadLimits;
   /** The planner's. @default that of plans */

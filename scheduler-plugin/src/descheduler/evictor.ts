@@ -4,7 +4,6 @@ import {
   hasCondition,
   isStoreError,
   KINDS,
-  matchesSelector,
   moveOwnerOf,
   moveRecordPatch,
   movesDonePatch,
@@ -18,7 +17,8 @@ export interface WantedMove {
   readonly pod: string;
   readonly uid: string;
   readonly from: string;
-  readonly to: string;
+  /** null: whoever schedules the replacement is left to choose. */
+  readonly to: string | null;
   /** Wall clock, milliseconds. */
   readonly nowMs: number;
   readonly deadlineMs: number;
@@ -41,23 +41,6 @@ export class Evictor {
 
   constructor(store: ClusterStore) {
     this.#store = store;
-  }
-
-  /** The budget that forbids to evict all these pods at once; null when none does. A budget that can't be read forbids nothing: the API server asks them too. */
-  async refusalOf(pods: readonly KubernetesObject[]): Promise<string | null> {
-    for (const namespace of new Set(pods.map(({ metadata }) => metadata.namespace ?? "default"))) {
-      const budgets = await this.#store.list(KINDS.podDisruptionBudget, { namespace }).catch(() => null);
-      for (const { metadata, spec = {}, status = {} } of budgets?.items ?? []) {
-        const matching = pods.filter(
-          (pod) =>
-            pod.metadata.namespace === namespace && matchesSelector(spec["selector"], pod.metadata.labels),
-        );
-        const allowed = Number(status["disruptionsAllowed"] ?? 0);
-        if (matching.length > allowed)
-          return `the PodDisruptionBudget ${metadata.name} allows ${allowed} disruptions`;
-      }
-    }
-    return null;
   }
 
   async evict(move: WantedMove): Promise<EvictionResult> {
@@ -84,11 +67,15 @@ export class Evictor {
     const owner = moveOwnerOf(pod);
     if (owner === null) return { evicted: false, reason: "changed", detail: "it has no controller" };
     let coolDownMs = move.coolDownMs;
-    const record = { podUid: uid, from, to, deadlineMs };
+    let before: LastMove | null = null;
     const found = await this.#change(owner, (object) => {
+      before = readLastMove(object);
       // Doubled by moves in vain; a good one sets it back.
-      coolDownMs = Math.max(move.coolDownMs, readLastMove(object)?.coolDownMs ?? 0);
-      return moveRecordPatch(object, record, { atMs: nowMs, coolDownMs }, nowMs);
+      coolDownMs = Math.max(move.coolDownMs, before?.coolDownMs ?? 0);
+      const last = { atMs: nowMs, coolDownMs };
+      return to === null
+        ? movesDonePatch(object, [], nowMs, last)
+        : moveRecordPatch(object, { podUid: uid, from, to, deadlineMs }, last, nowMs);
     }).catch((error: unknown) => failed("record", error));
     if (typeof found !== "boolean") return found;
     if (!found) return { evicted: false, reason: "changed", detail: "its controller has gone" };
@@ -99,18 +86,20 @@ export class Evictor {
         { preconditions: { uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) } },
       );
     } catch (error) {
-      await this.#withdraw(owner, uid, nowMs);
+      await this.#withdraw(owner, uid, nowMs, before ?? { atMs: 0, coolDownMs });
       throw error;
     }
     return { evicted: true, owner, coolDownMs };
   }
 
-  /** Nothing was moved: the record must send nobody anywhere, and no cool-down has begun. What can't be withdrawn ends by its deadline. */
-  async #withdraw(owner: ObjectRef, podUid: string, nowMs: number): Promise<void> {
-    await this.#change(owner, (object) => {
-      const last = readLastMove(object);
-      return movesDonePatch(object, [podUid], nowMs, last === null ? null : { ...last, atMs: 0 });
-    }).catch(() => undefined);
+  /**
+   * Nothing was moved: the record must send nobody anywhere, and the rest after the move before goes on. What can't be withdrawn ends by its
+   * deadline.
+   */
+  async #withdraw(owner: ObjectRef, podUid: string, nowMs: number, before: LastMove): Promise<void> {
+    await this.#change(owner, (object) => movesDonePatch(object, [podUid], nowMs, before)).catch(
+      () => undefined,
+    );
   }
 
   /** @returns whether it is there */

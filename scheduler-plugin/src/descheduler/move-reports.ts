@@ -2,10 +2,11 @@
 import type { EventRecorder, KubernetesObject } from "@isochrone/kubernetes";
 import type { Move } from "@isochrone/placement";
 import type { Clock, Logger } from "@isochrone/runtime";
-import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import type { Candidate, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { DecisionLog } from "../domain/decision-log.ts";
 import { graphAgeSeconds } from "../domain/placer.ts";
 import type { FailureReason } from "./metrics.ts";
+import { scoresOf } from "./paper-decision.ts";
 import type { DoneMove } from "./started-moves.ts";
 
 export interface MoveReportsOptions {
@@ -34,7 +35,7 @@ export class MoveReports {
   ): string {
     const { decisions, newId, events, logger, mode } = this.#options;
     const id = newId();
-    const { workflow, from, to, gain, cost } = move;
+    const { workflow, from, to, worth } = move;
     const { namespace, name } = move.pod;
     const explanation = sentences(move);
     decisions.add({
@@ -45,8 +46,8 @@ export class MoveReports {
         at: new Date(nowMs).toISOString(),
         workflow,
         workload,
-        strategy: "descheduler",
-        mode,
+        strategy: worth.kind === "cost" ? "descheduler" : worth.strategy,
+        mode: worth.kind === "cost" ? mode : worth.mode,
         inputs: {
           clusterVersion: graphs.cluster.version,
           clusterAgeSeconds: graphAgeSeconds(graphs.cluster, nowMs),
@@ -55,16 +56,17 @@ export class MoveReports {
         },
         explanation,
         best: to,
-        candidates: [candidate(to, cost - gain, 100), candidate(from, cost, 0)],
+        candidates: candidatesOf(move),
       }),
     });
     events?.event(pod, {
       type: "Normal",
       reason: "NetworkAwareMove",
       action: "Evicting",
-      note: `Evicted from ${from}; its replacement is to go to ${to}. ${explanation.join(" ")}`,
+      note: `Evicted from ${from}; ${worth.kind === "cost" ? "its replacement is to go to" : "kube-scheduler places its replacement, and the best node is"} ${to}. ${explanation.join(" ")}`,
     });
-    logger.info("pod evicted", { namespace, pod: name, from, to, gain });
+    const gain = worth.kind === "cost" ? { gain: worth.gain, groupSize: worth.pods } : {};
+    logger.info("pod evicted", { namespace, pod: name, from, to, ...gain });
     return id;
   }
 
@@ -104,12 +106,23 @@ export class MoveReports {
   }
 }
 
-function sentences({ from, to, gain, cost, together }: Move): string[] {
+/** A group's figures are the group's: one pod's share of them says nothing. */
+function sentences({ from, to, worth, together, isPart }: Move): string[] {
+  if (worth.kind === "score") {
+    const words = scoresOf(worth.move, { name: worth.strategy, mode: worth.mode });
+    return [`${words.charAt(0).toUpperCase()}${words.slice(1)}.`];
+  }
+  const { gain, cost, pods } = worth;
   const share = cost > 0 ? ` (${Math.round((gain / cost) * 100)} %)` : "";
+  const less = `${thousands(gain)} less${share}`;
+  if (isPart)
+    return [
+      `It is one of ${pods} pods of a larger move, whose channels cost ${thousands(cost)} kB/s x ms before it and ${thousands(cost - gain)} after it: ${less}.`,
+    ];
   const whose =
     together.length === 0 ? "Its channels" : `Its channels, with those of ${together.join(", ")},`;
   return [
-    `${whose} cost ${thousands(cost)} kB/s x ms on ${from} and ${thousands(cost - gain)} on ${to}: ${thousands(gain)} less${share}.`,
+    `${whose} cost ${thousands(cost)} kB/s x ms on ${from} and ${thousands(cost - gain)} on ${to}: ${less}.`,
   ];
 }
 
@@ -117,6 +130,15 @@ function thousands(value: number): string {
   return (value / 1_000).toFixed(1);
 }
 
-function candidate(name: string, cost: number, score: number) {
-  return { name, feasible: true, reason: null, raw: -cost, score, parts: { network: -cost } };
+function candidatesOf({ from, to, worth }: Move): Candidate[] {
+  if (worth.kind === "cost")
+    return [candidate(to, worth.gain - worth.cost, 100), candidate(from, -worth.cost, 0)];
+  const { move } = worth;
+  return [move.to, move.from].map(({ node: name, score, raw }) => {
+    return { name, feasible: true, reason: null, raw, score, parts: {} };
+  });
+}
+
+function candidate(name: string, network: number, score: number): Candidate {
+  return { name, feasible: true, reason: null, raw: network, score, parts: { network } };
 }

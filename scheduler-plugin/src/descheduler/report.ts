@@ -22,7 +22,13 @@ export const DeschedulerReportSchema = Type.Object(
         node: Type.String(),
         target: NullableText("the best node that it may go to; null when there is none better"),
         cost: NullableNumber("what its channels cost, bytes/s x ms; null for pods that may not be moved"),
-        gain: NullableNumber("how much less that would be"),
+        gain: NullableNumber(
+          "how much less that would be; null as above, and in mode paper, which compares scores",
+        ),
+        groupSize: Type.Integer({
+          description:
+            "pods that only together gain that: cost and gain are those of all of them; 1: it alone",
+        }),
         rounds: Type.Integer({ description: "in how many runs in a row the move paid" }),
         decision: Type.String({ description: "move, or why not" }),
         detail: Type.String({ description: "in words" }),
@@ -72,18 +78,19 @@ export function reportedRow(row: DescheduleRow): ReportedPod {
     to: target,
     cost,
     gain,
+    groupSize,
     rounds,
     decision,
     detail,
   } = row;
-  return { workflow, namespace, name, node, target, cost, gain, rounds, decision, detail };
+  return { workflow, namespace, name, node, target, cost, gain, groupSize, rounds, decision, detail };
 }
 
 export function reportedHalt(halt: Halt | null): DeschedulerReport["halt"] {
   return halt === null ? null : { reason: halt.reason, detail: halt.detail };
 }
 
-const HEADINGS = ["POD", "NODE", "TARGET", "COST", "GAIN", "ROUNDS", "DECISION", "DETAIL"];
+const HEADINGS = ["POD", "NODE", "TARGET", "COST", "GAIN", "PODS", "ROUNDS", "DECISION", "DETAIL"];
 
 /** For a terminal: pods that would be moved first, then by what they would gain. Costs in kB/s x ms. */
 export function deschedulerTable(report: DeschedulerReport): string {
@@ -91,16 +98,19 @@ export function deschedulerTable(report: DeschedulerReport): string {
     (a, b) =>
       Number(b.decision === "move") - Number(a.decision === "move") || (b.gain ?? -1) - (a.gain ?? -1),
   );
-  const rows = ordered.map(({ namespace, name, node, target, cost, gain, rounds, decision, detail }) => [
-    `${namespace}/${name}`,
-    node,
-    target ?? "-",
-    thousands(cost),
-    thousands(gain),
-    String(rounds),
-    decision,
-    detail,
-  ]);
+  const rows = ordered.map(
+    ({ namespace, name, node, target, cost, gain, groupSize, rounds, decision, detail }) => [
+      `${namespace}/${name}`,
+      node,
+      target ?? "-",
+      thousands(cost),
+      thousands(gain),
+      String(groupSize),
+      String(rounds),
+      decision,
+      detail,
+    ],
+  );
   const all = [HEADINGS, ...rows];
   const widths = HEADINGS.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
   const lines = all.map((row) =>

@@ -12,7 +12,7 @@ const table = {
   mode: oneOf(DESCHEDULER_MODES, {
     default: "off",
     description:
-      "off; dry-run: says what it would move (GET /api/v1/descheduler), and moves nothing; evict: moves pods; paper: evicts whenever any node scores higher, for experiments only. Of several replicas one works.",
+      "off; dry-run: says what it would move (GET /api/v1/descheduler), and moves nothing; evict: moves pods; paper: evicts a pod whenever any node has a higher score by scheduler.strategy, for experiments only. Of several replicas one works.",
   }),
   intervalMs: duration({
     default: 60_000,
@@ -23,6 +23,10 @@ const table = {
   minGainRatio: ratio({
     default: 0.1,
     description: "What a move must gain at least, as a share of what the pod's channels cost now.",
+  }),
+  minWorkflowGainRatio: ratio({
+    default: 0.005,
+    description: "And the same as a share of what all channels of its workflow cost now.",
   }),
   minGain: number({
     default: 1_000,
@@ -72,7 +76,12 @@ const table = {
   allowSingleReplicas: flag({
     default: false,
     description:
-      "Move the only replica of a workload too: nobody serves in its place until its successor is ready.",
+      "Move the only replica of a workload too: nobody serves in its place until its successor is ready. Mode paper always does.",
+  }),
+  countOwnUse: flag({
+    default: false,
+    description:
+      "Mode paper: what a pod uses counts as available on its own node. Without it a pod that uses much goes to and fro between equal nodes, as by the paper's rule.",
   }),
   maxUnreadyRatio: ratio({
     default: 0.1,

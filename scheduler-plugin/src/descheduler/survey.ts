@@ -80,6 +80,8 @@ export interface SkippedPod {
 export interface Survey {
   readonly model: SchedulingModel;
   readonly workflows: readonly WorkflowToImprove[];
+  /** By workflow, pods on nodes that its graph doesn't show yet. */
+  readonly assumed: ReadonlyMap<string, readonly AssumedPod[]>;
   /** By uid, those that may be moved. */
   readonly pods: ReadonlyMap<string, SurveyedPod>;
   /** Pods of workflows that may not. */
@@ -110,6 +112,7 @@ class Surveyor {
   readonly #model: SchedulingModel;
   readonly #skipped: SkippedPod[] = [];
   readonly #pods = new Map<string, SurveyedPod>();
+  readonly #assumed = new Map<string, readonly AssumedPod[]>();
 
   constructor(input: SurveyInput) {
     this.#input = input;
@@ -136,6 +139,7 @@ class Surveyor {
     return {
       model: this.#model,
       workflows,
+      assumed: this.#assumed,
       pods: this.#pods,
       skipped: this.#skipped,
       health: this.#health(),
@@ -189,12 +193,14 @@ class Surveyor {
     const pods = all.filter((pod) => this.#mayMove(key, pod));
     if (pods.length === 0) return null;
     for (const pod of pods) this.#pods.set(pod.movable.uid, pod);
+    const assumed = assumedOf(graph, all);
+    this.#assumed.set(key, assumed);
     const problem = planProblem({
       model: this.#model,
       pods: pods.map(({ object }) => replacementOf(object)),
       cluster,
       workflow: graph,
-      assumed: assumedOf(graph, all),
+      assumed,
       spread,
       workloadOf: ({ metadata: { name } }) =>
         pods.find((pod) => pod.identity.name === name)?.workload ?? null,

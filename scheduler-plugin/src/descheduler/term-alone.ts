@@ -1,4 +1,4 @@
-import { DEFAULT_SPREAD } from "@isochrone/placement";
+import { createStrategy, DEFAULT_SPREAD } from "@isochrone/placement";
 import type { SpreadLimits } from "@isochrone/placement";
 import { createRegistry } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
@@ -10,6 +10,7 @@ import { gatedTemplates } from "./gated-templates.ts";
 import type { MemoryKeeper } from "./memory-annotation.ts";
 import { createDeschedulerMetrics } from "./metrics.ts";
 import { MoveReports } from "./move-reports.ts";
+import type { Scoring } from "./paper-decision.ts";
 import type { DeschedulerReport } from "./report.ts";
 import type { DeschedulerConfig } from "./settings.ts";
 import type { ClusterLists } from "./survey.ts";
@@ -23,6 +24,8 @@ export interface DeschedulerAloneOptions {
   /** @default null */
   readonly keeper?: MemoryKeeper | null;
   readonly bytesPerRequest: number;
+  /** The extender's. @default that of an extender without settings */
+  readonly scoring?: Scoring;
   /** The planner's. @default DEFAULT_SPREAD */
   readonly spread?: SpreadLimits;
   readonly clock: Clock;
@@ -54,6 +57,10 @@ export function createDeschedulerTerm(options: DeschedulerAloneOptions): Desched
     plannerTrouble: () => null,
     keeper: options.keeper ?? null,
     spread: options.spread ?? DEFAULT_SPREAD,
+    scoring: options.scoring ?? {
+      strategy: createStrategy({ strategy: "resource-network" }),
+      usageHeadroom: false,
+    },
     reports,
     metrics: createDeschedulerMetrics(registry),
   });

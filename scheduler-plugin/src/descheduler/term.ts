@@ -4,17 +4,20 @@ import { channelLatency, judged, nextCoolDown, NO_MEMORY, NO_REGRET, regretOf } 
 import type {
   DescheduleDecision,
   DescheduleMemory,
+  DisruptionBudget,
   Halt,
   JudgedMove,
-  Move,
   RegretState,
 } from "@isochrone/placement";
 import type { Clock, Logger } from "@isochrone/runtime";
-import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import type { WorkflowGraph } from "@isochrone/topology";
 import { graphAgeSeconds } from "../domain/placer.ts";
 import type { GraphSource } from "../ports.ts";
 import { BackOff } from "./back-off.ts";
+import { CarryOut } from "./carry-out.ts";
+import type { Graphs } from "./carry-out.ts";
 import { Closing } from "./closing.ts";
+import { readBudgets } from "./disruption-budgets.ts";
 import { Evictor } from "./evictor.ts";
 import { KeptMemory } from "./kept-memory.ts";
 import { LeftNodes } from "./left-nodes.ts";
@@ -24,6 +27,7 @@ import { SKIP_REASONS } from "./metrics.ts";
 import { emptyReport, reportedHalt, reportedRow } from "./report.ts";
 import type { DeschedulerReport } from "./report.ts";
 import type { MoveReports } from "./move-reports.ts";
+import type { Scoring } from "./paper-decision.ts";
 import { moveRules, runDecision } from "./run-decision.ts";
 import type { DeschedulerConfig } from "./settings.ts";
 import { StartedMoves, type ReplacedMove } from "./started-moves.ts";
@@ -42,6 +46,8 @@ export interface TermOptions extends Pick<SurveyInput, "spread"> {
   /** null: what this leader has learnt ends with it. */
   readonly keeper: MemoryKeeper | null;
   readonly bytesPerRequest: number;
+  /** The extender's, by which mode `paper` decides. */
+  readonly scoring: Scoring;
   readonly maxCpuUse?: number | undefined;
   readonly reports: MoveReports;
   readonly metrics: DeschedulerMetrics;
@@ -57,11 +63,6 @@ const LEAST_RETURN_MS = 3_600_000;
 /** Before an eviction that was refused is tried again. */
 const BACK_OFF_MS = 60_000;
 
-interface Graphs {
-  readonly cluster: ClusterGraph;
-  readonly workflow: (namespace: string, name: string) => WorkflowGraph | null;
-}
-
 export class DeschedulerTerm {
   readonly #options: TermOptions;
   readonly #evictor: Evictor;
@@ -70,6 +71,7 @@ export class DeschedulerTerm {
   readonly #backOff = new BackOff(BACK_OFF_MS);
   readonly #left: LeftNodes;
   readonly #kept: KeptMemory | null;
+  readonly #carryOut: CarryOut;
   #memory: DescheduleMemory = NO_MEMORY;
   #regret: RegretState = NO_REGRET;
   #report: DeschedulerReport;
@@ -83,6 +85,13 @@ export class DeschedulerTerm {
     // Others evict nobody, or ask nothing of what was.
     this.#kept =
       config.mode === "evict" && keeper !== null ? new KeptMemory(keeper, config.rounds, logger) : null;
+    this.#carryOut = new CarryOut({
+      ...options,
+      evictor: this.#evictor,
+      moves: this.#moves,
+      backOff: this.#backOff,
+      left: this.#left,
+    });
     this.#report = emptyReport(config.mode);
   }
 
@@ -131,11 +140,13 @@ export class DeschedulerTerm {
       return this.#closed({ reason: "stale", detail: "there is no fresh cluster graph" }, nowMs);
     await this.#judge(graphs, nowMs);
     const found = this.#survey(lists, graphs, nowMs);
-    const decision = await runDecision(config.mode, {
+    const decision = await runDecision(config, {
       found,
       cluster: graphs.cluster,
       workflowGraph: graphs.workflow,
+      scoring: this.#options.scoring,
       memory: this.#memory,
+      disruptionBudgets: await this.#budgets(found),
       closed: this.#halt(nowMs),
       rules: moveRules(this.#options),
       nowMs,
@@ -143,7 +154,10 @@ export class DeschedulerTerm {
     });
     this.#memory = decision.memory;
     metrics.proposed.inc(decision.moves.length);
-    if (config.mode !== "dry-run") await this.#carryOut(decision.moves, found, graphs, nowMs, signal);
+    if (config.mode !== "dry-run") {
+      const over = await this.#carryOut.run(decision.moves, { found, graphs, nowMs }, signal);
+      this.#memory = { ...decision.memory, campaigns: without(decision.memory.campaigns, over) };
+    }
     const seconds = (clock.monotonic() - beganMs) / 1_000;
     metrics.runSeconds.observe(seconds);
     metrics.runs.inc({ outcome: decision.halt?.reason ?? "done" });
@@ -179,7 +193,13 @@ export class DeschedulerTerm {
       if (verdict === null) continue;
       this.#moves.measured(move);
       const before = this.#regret.stoppedUntilMs;
-      metrics.regret.set(regretOf([...this.#regret.judged, verdict].slice(-MAX_JUDGED)));
+      const all = [...this.#regret.judged, verdict].slice(-MAX_JUDGED);
+      metrics.regret.set(regretOf(all));
+      // The paper's descheduler learns nothing from its moves: what became of them is shown only.
+      if (config.mode === "paper") {
+        this.#regret = { ...NO_REGRET, judged: all };
+        continue;
+      }
       this.#regret = judged(
         this.#regret,
         verdict,
@@ -229,114 +249,35 @@ export class DeschedulerTerm {
     return trouble === null ? null : { reason: "planner", detail: trouble };
   }
 
+  /** The paper asks none beforehand. */
+  async #budgets(found: Survey): Promise<readonly DisruptionBudget[]> {
+    const { config, store, logger } = this.#options;
+    if (config.mode === "paper") return [];
+    const budgets = await readBudgets(store, found);
+    if (budgets === null)
+      logger.warnOnce("descheduler:budgets", "PodDisruptionBudgets can't be read before pods are moved");
+    return budgets ?? [];
+  }
+
   #survey(lists: ClusterLists, graphs: Graphs, nowMs: number): Survey {
     const { config, gates, spread } = this.#options;
+    // The paper relies on the scheduler for where replacements go, evicts only replicas too, and knows nothing of nodes that were left.
+    const isPaper = config.mode === "paper";
     return survey({
       lists,
       cluster: graphs.cluster,
       workflowGraph: graphs.workflow,
-      isGated: gates(lists),
+      isGated: isPaper ? () => true : gates(lists),
       inFlight: this.#moves.owners,
       backingOff: this.#backOff.current(nowMs),
       begun: new Set(
         [...this.#memory.campaigns.values()].flatMap(({ moves }) => moves.map(({ uid }) => uid)),
       ),
-      // Seed 000's rule knows nothing of it.
-      left: config.mode === "paper" ? new Map() : this.#left.current(nowMs),
-      rules: config,
+      left: isPaper ? new Map() : this.#left.current(nowMs),
+      rules: isPaper ? { ...config, allowSingleReplicas: true } : config,
       spread,
       nowMs,
     });
-  }
-
-  async #carryOut(
-    moves: readonly Move[],
-    found: Survey,
-    graphs: Graphs,
-    nowMs: number,
-    signal: AbortSignal,
-  ): Promise<void> {
-    for (let index = 0; index < moves.length;) {
-      if (signal.aborted) return;
-      const size = moves[index]!.together.length + 1;
-      await this.#carryOutGroup(moves.slice(index, index + size), found, graphs, nowMs);
-      index += size;
-    }
-    this.#options.metrics.inFlight.set(this.#moves.waiting.length);
-  }
-
-  /** All or none, as far as budgets can be asked before; after a refusal the rest stays. */
-  async #carryOutGroup(moves: readonly Move[], found: Survey, graphs: Graphs, nowMs: number): Promise<void> {
-    if (moves.length > 1) {
-      const objects = moves.map(({ pod }) => found.pods.get(pod.uid)!.object);
-      const refusal = await this.#evictor.refusalOf(objects);
-      if (refusal !== null) return moves.forEach((move) => this.#refused(move, found, "pdb", refusal, nowMs));
-    }
-    for (const move of moves) if (!(await this.#move(move, found, graphs, nowMs))) return;
-  }
-
-  async #move(move: Move, found: Survey, { cluster, workflow }: Graphs, nowMs: number): Promise<boolean> {
-    const { config, bytesPerRequest, reports, metrics } = this.#options;
-    const { object, identity, workload } = found.pods.get(move.pod.uid)!;
-    const { namespace, name, uid } = move.pod;
-    const { from, to } = move;
-    const deadlineMs = nowMs + config.moveDeadlineMs;
-    const result = await this.#evictor.evict({
-      namespace,
-      pod: name,
-      uid,
-      from,
-      to,
-      nowMs,
-      deadlineMs,
-      coolDownMs: config.coolDownMs,
-    });
-    if (!result.evicted) {
-      this.#refused(move, found, result.reason, result.detail, nowMs);
-      return false;
-    }
-    const { owner, coolDownMs } = result;
-    const graph = workflow(namespace, identity.workflow)!;
-    const channels = (node: string) =>
-      channelLatency({ namespace, name, workload }, node, { cluster, workflow: graph }, bytesPerRequest);
-    const id = reports.evicted(object, move, workload, { cluster, workflow: graph }, nowMs);
-    metrics.evictions.inc();
-    this.#backOff.accepted(owner.uid);
-    this.#left.add({ owner: move.pod.owner, node: from, atMs: nowMs });
-    this.#moves.begin({
-      id,
-      owner,
-      namespace,
-      pod: name,
-      podUid: uid,
-      workflow: identity.workflow,
-      workload,
-      from,
-      to,
-      atMs: nowMs,
-      deadlineMs,
-      coolDownMs,
-      // Its replacement may be there already: those of before the eviction count.
-      siblings: found.uids,
-      before: channels(from),
-      expected: channels(to),
-    });
-    return true;
-  }
-
-  #refused(
-    { pod }: Move,
-    found: Survey,
-    reason: Parameters<MoveReports["refused"]>[1],
-    detail: string,
-    nowMs: number,
-  ): void {
-    const { object } = found.pods.get(pod.uid)!;
-    this.#options.metrics.failures.inc({ reason });
-    this.#options.reports.refused(object, reason, detail);
-    const owner = object.metadata.ownerReferences?.find(({ controller }) => controller === true);
-    // What merely changed may be right in the next run.
-    if (reason !== "changed" && owner !== undefined) this.#backOff.refused(owner.uid, nowMs);
   }
 
   /** null without a fresh one: what was measured long ago moves nobody. */
@@ -378,6 +319,7 @@ export class DeschedulerTerm {
         target: null,
         cost: null,
         gain: null,
+        groupSize: 1,
         rounds: 0,
         decision: reason,
         detail,
@@ -392,6 +334,10 @@ export class DeschedulerTerm {
       skipped: Object.fromEntries(skipped),
     };
   }
+}
+
+function without<V>(map: ReadonlyMap<string, V>, keys: ReadonlySet<string>): ReadonlyMap<string, V> {
+  return new Map([...map].filter(([key]) => !keys.has(key)));
 }
 
 function iso(ms: number): string {

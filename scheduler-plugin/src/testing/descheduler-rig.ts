@@ -2,15 +2,18 @@
 import { KINDS, PLACEMENT_GATE, PLANNER_LEASE } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
+import { createStrategy } from "@isochrone/placement";
 import { createRegistry, loadSettings } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Workload } from "@isochrone/topology";
 import { MemoryAnnotation } from "../descheduler/memory-annotation.ts";
+import { profileOf } from "../domain/strategy-profile.ts";
 import { deschedulerSettings } from "../descheduler/settings.ts";
 import type { ClusterLists } from "../descheduler/survey.ts";
 import { createDeschedulerTerm } from "../descheduler/term-alone.ts";
 import type { DeschedulerAlone } from "../descheduler/term-alone.ts";
+import { schedulerPluginSettings } from "../settings.ts";
 import { plannerSettings } from "../planner/settings.ts";
 import { spreadLimits } from "../planner/spread.ts";
 
@@ -51,6 +54,8 @@ export class DeschedulerRig {
   /** Between za and zb, and za and zc. */
   farMs = { zb: 50, zc: 5 };
   graphAgeMs = 0;
+  /** CPU that a pod of a workload uses, millicores; those that aren't named: nobody knows. */
+  useOf: Readonly<Record<string, number>> = {};
   /** Pods of web that the graph shows and the cluster doesn't. */
   ghosts: { readonly name: string; readonly node: string }[] = [];
   /** A workload that the graph shows at the far end of a channel. */
@@ -63,10 +68,11 @@ export class DeschedulerRig {
     settings: Readonly<Record<string, unknown>> = {},
     through?: (store: ClusterStore) => ClusterStore,
     planner: Readonly<Record<string, unknown>> = {},
+    scheduler: Readonly<Record<string, unknown>> = {},
   ) {
-    const loaded = loadSettings([deschedulerSettings, plannerSettings], {
+    const loaded = loadSettings([deschedulerSettings, plannerSettings, schedulerPluginSettings], {
       env: {},
-      overrides: { descheduler: { mode: "evict", rounds: 1, ...settings }, planner },
+      overrides: { descheduler: { mode: "evict", rounds: 1, ...settings }, planner, scheduler },
     });
     const { clock, logger } = this;
     this.#begin = () =>
@@ -78,6 +84,7 @@ export class DeschedulerRig {
         graphs: { cluster: () => this.#cluster(), workflow: () => this.#workflow() },
         keeper: new MemoryAnnotation(this.store, "isochrone"),
         bytesPerRequest: 0,
+        scoring: { strategy: createStrategy(profileOf(loaded.scheduler)), usageHeadroom: false },
         clock,
         logger,
         registry: this.#isFirst ? this.registry : createRegistry(),
@@ -174,7 +181,12 @@ export class DeschedulerRig {
       version: 1,
       observedAt,
       windowSeconds: 60,
-      nodes: names.map((name) => ({ ...NODE, name, zone: ZONES[name]! })),
+      nodes: names.map((name) => ({
+        ...NODE,
+        name,
+        zone: ZONES[name]!,
+        availableCpuMillicores: this.#availableOn(name),
+      })),
       links: names.flatMap((source) =>
         names
           .filter((target) => target !== source)
@@ -183,12 +195,21 @@ export class DeschedulerRig {
     });
   }
 
+  /** Allocatable less what pods use there, as a node's own measurement says it. */
+  #availableOn(node: string): number | null {
+    if (Object.keys(this.useOf).length === 0) return null;
+    const used = this.#lists.pods
+      .filter(({ spec }) => spec?.["nodeName"] === node)
+      .map(({ metadata }) => this.useOf[metadata.labels?.["app"] ?? ""] ?? 0);
+    return used.reduce((left, use) => left - use, NODE.allocatableCpuMillicores);
+  }
+
   #workflow(): WorkflowGraph {
     const workload = (name: string) => ({
       name,
       kind: "Deployment",
       namespace: "shop",
-      cpuMillicores: null,
+      cpuMillicores: this.useOf[name] ?? null,
       memoryBytes: null,
       pods: this.#lists.pods
         .filter(({ metadata }) => metadata.labels?.["app"] === name)

@@ -120,6 +120,8 @@ export class FollowedGraphs implements GraphSource {
 }
 
 export interface RunningDescheduler {
+  /** Of the extender, with the path in front of the verbs. */
+  readonly extenderUrl: string;
   readonly logger: MemoryLogger;
   report(): Promise<DeschedulerReport>;
   evictionDecisions(): Promise<Decision[]>;
@@ -128,7 +130,7 @@ export interface RunningDescheduler {
   stop(): Promise<void>;
 }
 
-/** With short times. Resolves when it listens. */
+/** With short times, and the planner, unless the mode is `paper`. Resolves when it listens. */
 export async function startDescheduler(
   kubeconfig: string,
   graphs: GraphSource,
@@ -168,7 +170,7 @@ export async function startDescheduler(
     ...surroundings,
     registry,
     store,
-    planner: config.planner,
+    ...(config.descheduler.mode === "paper" ? {} : { planner: config.planner }),
     descheduler: config.descheduler,
     ...(config.webhook.enabled ? { webhook: config.webhook } : {}),
     graphs,
@@ -180,6 +182,7 @@ export async function startDescheduler(
     (await get<{ decisions: Decision[] }>(`/api/v1/decisions?kind=${kind}&limit=1000`)).decisions;
   return {
     logger,
+    extenderUrl: url + config.scheduler.urlPrefix,
     report: () => get<DeschedulerReport>("/api/v1/descheduler"),
     evictionDecisions: () => decisions("eviction"),
     decisions,

@@ -1,5 +1,12 @@
 // A day of descheduling, and the same day with a new plan at each step, side by side.
-import { createObjective, plan, planProblem, replacementOf, SchedulingModel } from "@isochrone/placement";
+import {
+  createObjective,
+  createStrategy,
+  plan,
+  planProblem,
+  replacementOf,
+  SchedulingModel,
+} from "@isochrone/placement";
 import type { PlanProblem } from "@isochrone/placement";
 import { loadSettings, seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
@@ -63,6 +70,10 @@ export async function simulate(options: SimulationOptions): Promise<SimulatedDay
     lists: () => ({ ...NOTHING, ...lists }),
     graphs: world,
     bytesPerRequest: 0,
+    scoring: {
+      strategy: createStrategy({ strategy: "resource-network", mode: "raw" }),
+      usageHeadroom: false,
+    },
     clock,
     logger: new MemoryLogger({ clock }),
   });
@@ -78,7 +89,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulatedDay
     sums.idleCost += world.cost(begin);
     lists = await world.lists();
     await term.run();
-    await world.settle();
+    // Without a record kube-scheduler chooses, which asks the function that the descheduler has asked.
+    await world.settle(new Map(term.report.inFlight.map(({ name, to }) => [name, to])));
     sums.cost += world.cost();
     sums.oneZoneShare += oneZoneShare(day, world.pods) / steps;
     await clock.advance(stepMs);

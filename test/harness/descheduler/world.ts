@@ -132,14 +132,14 @@ export class World {
     return namespace === NAMESPACE && name === WORKFLOW ? (this.#graphs?.workflow ?? null) : null;
   }
 
-  /** Replaces pods that were evicted. */
-  async settle(): Promise<void> {
+  /** Replaces pods that were evicted. @param chosen by pod, where the scheduler puts its replacement if no record says where to */
+  async settle(chosen: ReadonlyMap<string, string> = new Map()): Promise<void> {
     const there = new Set((await this.store.list(KINDS.pod)).items.map(({ metadata }) => metadata.name));
     for (const gone of this.#pods.filter(({ name }) => !there.has(name))) {
       const { name } = this.#day.workloads[gone.workload]!;
       const owner = (await this.store.get({ ...KINDS.replicaSet, namespace: NAMESPACE, name: `${name}-1` }))!;
       const record = redeemableMove(owner, { ...KINDS.pod, metadata: { name: "new" } }, this.#clock.now());
-      const target = this.#day.nodes.findIndex((node) => node.name === record?.to);
+      const target = this.#day.nodes.findIndex((node) => node.name === (record?.to ?? chosen.get(gone.name)));
       this.#pods = this.#pods.filter((pod) => pod !== gone);
       const node = target >= 0 ? target : this.#emptiest();
       await this.#addPod(gone.workload, node, gone.line);

@@ -72,6 +72,7 @@ export const MATRIX: Readonly<Record<string, ChartValues>> = {
     monitoring: { monitors: true, rules: true, dashboards: true, labels: { release: "prometheus" } },
     networkPolicy: { metricsFrom: [{ namespaceSelector: {} }] },
   },
+  "the paper's descheduler, which needs no planner": { settings: { descheduler: { mode: "paper" } } },
   "a dry run of the descheduler": { settings: { descheduler: { mode: "dry-run" } } },
   gates: { settings: GATED, access: { mode: "none", openMetrics: false } },
 };

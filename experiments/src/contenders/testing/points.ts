@@ -96,6 +96,7 @@ export const DEPS: ContenderDeps = {
     descheduler: {
       intervalMs: 60_000,
       minGainRatio: 0.1,
+      minWorkflowGainRatio: 0.005,
       minGain: 1_000,
       rounds: 3,
       maxEvictions: 10,

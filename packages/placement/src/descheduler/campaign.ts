@@ -67,7 +67,7 @@ function pruned(workflow: WorkflowMoves, moves: readonly PodMove[]): Proposal | 
 
 function addsEnough(workflow: WorkflowMoves, { gain, moves }: Proposal, without: Proposal): boolean {
   const added = gain - without.gain;
-  return added >= workflow.margin(0, 1) && added >= (LEAST_SHARE * gain) / moves.length;
+  return added >= workflow.leastAdded && added >= (LEAST_SHARE * gain) / moves.length;
 }
 
 export function begunCampaign(moves: Streak["moves"]): Campaign {

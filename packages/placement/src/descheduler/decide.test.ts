@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DescheduleInput, MoveRules } from "./deschedule-input.ts";
+import type { DescheduleInput, DisruptionBudget, MoveRules } from "./deschedule-input.ts";
 import { decide, HEALTHY, moved, rowOf } from "./testing/decisions.ts";
 import { shop, TWO_ZONES } from "./testing/shop.ts";
 import type { ShopOptions } from "./testing/shop.ts";
@@ -18,7 +18,9 @@ describe("the descheduler", () => {
     const [move] = decision.moves;
     expect(move!.to).toMatch(/n[12]/);
     // One of two replicas has half of the channel, half of it with each db: (20 + 20) / 2 - (0 + 1) / 2, times 500.
-    expect(decide(shop(FAR), { pressureShare: 0 }).moves[0]!.gain).toBeCloseTo(500 * (20 - 0.5), 6);
+    expect(decide(shop(FAR), { pressureShare: 0 }).moves[0]!.worth).toMatchObject({
+      gain: expect.closeTo(500 * (20 - 0.5), 6),
+    });
     const other = decision.rows.find(({ decision }) => decision !== "move")!;
     expect(other).toMatchObject({ decision: "max_per_workload" });
     // In the next run the other one would be the last of zone zb.
@@ -120,12 +122,79 @@ describe("the descheduler", () => {
     const rules = { minGainRatio: 0.1, pressureShare: 0 };
     const together = decide(shop(options), rules);
     expect(moved(together).sort()).toEqual(["a-0 n3>n1", "b-0 n3>n1"]);
-    expect(together.moves[0]).toMatchObject({ gain: expect.closeTo(4_500), together: [expect.any(String)] });
+    expect(together.moves[0]).toMatchObject({
+      worth: { gain: expect.closeTo(4_500), pods: 2 },
+      together: [expect.any(String)],
+    });
+    // The group's figures are the group's: each of the two pays 350 x 20 to db, and 250 x 1 to the other workload's pod on n4.
+    for (const name of ["a-0", "b-0"])
+      expect(rowOf(together, name)).toMatchObject({
+        gain: expect.closeTo(4_500),
+        cost: expect.closeTo(2 * (7_000 + 250)),
+        groupSize: 2,
+      });
     expect(decide(shop(options), { ...rules, maxGroup: 1 }).moves).toEqual([]);
     // And not when the budget is left for only one of them.
     const half = decide(shop(options), { ...rules, maxEvictions: 1 });
     expect(half.moves).toEqual([]);
     expect(half.rows.map((row) => row.decision)).toEqual(["max_evictions", "max_evictions"]);
+  });
+
+  test("moves two together only if PodDisruptionBudgets let both go; one alone is the API server's to refuse", () => {
+    const options: ShopOptions = {
+      pods: { a: ["n3", "n4"], b: ["n3", "n4"], db: ["n1", "n1"] },
+      channels: [
+        ["a", "b", 1000],
+        ["a", "db", 700],
+        ["b", "db", 700],
+      ],
+      fixed: ["db", "a-1", "b-1"],
+    };
+    const rules = { minGainRatio: 0.1, pressureShare: 0 };
+    const allowing = (allowed: number): DisruptionBudget => ({
+      name: "shop/all",
+      allowed,
+      covers: () => true,
+    });
+    const decided = (allowed: number) =>
+      decide(shop(options), rules, { disruptionBudgets: [allowing(allowed)] });
+    expect(decided(2).moves).toHaveLength(2);
+    expect(decided(1).moves).toEqual([]);
+    expect(rowOf(decided(1), "a-0")).toMatchObject({
+      decision: "disruption_budget",
+      detail: "the PodDisruptionBudget shop/all allows 1 disruptions now",
+    });
+    const other = { ...allowing(0), covers: () => false };
+    expect(decide(shop(options), rules, { disruptionBudgets: [other] }).moves).toHaveLength(2);
+    expect(decide(shop(FAR), {}, { disruptionBudgets: [allowing(0)] }).moves).toHaveLength(1);
+  });
+
+  describe("asks of a move, beside what its pods' channels cost, that it gains", () => {
+    /** Beside web's channel there is one of 100 times the traffic, between pods that stay far apart. */
+    const heavy: ShopOptions = {
+      ...FAR,
+      pods: { ...FAR.pods, x: ["n1"], y: ["n3"] },
+      channels: [...FAR.channels, ["x", "y", 100_000]],
+      fixed: ["db", "x", "y"],
+    };
+    // Both channels cost 1,000 x 20 + 100,000 x 20 = 2,020,000; the move gains 500 x (20 - 0.5) = 9,750, 0.48 % of it.
+    test.each([
+      [0, "move"],
+      [0.0048, "move"],
+      [0.0049, "margin"],
+    ])("a share of what the workflow costs: %d", (minWorkflowGainRatio, what) => {
+      const decision = decide(shop(heavy), { minWorkflowGainRatio, pressureShare: 0 });
+      expect(rowOf(decision, "web-0")).toMatchObject({ decision: what });
+    });
+
+    // 250 bytes/s with each of n1 and n2, from where it is (errors e) and from n1, one of them itself (e, with n2): e x 250 x sqrt(3).
+    test.each([
+      [9_750 / (250 * Math.sqrt(3)) - 0.1, 1],
+      [9_750 / (250 * Math.sqrt(3)) + 0.1, 0],
+    ])("more than the links' errors of %d ms can make up", (errorMs, moves) => {
+      const measured = shop({ ...FAR, errorMs });
+      expect(decide(measured, { pressureShare: 0 }).moves).toHaveLength(moves);
+    });
   });
 
   test("leaves out nodes that the cluster as a whole refuses", () => {
@@ -208,7 +277,9 @@ describe("the descheduler", () => {
       const decision = decide(shop(BUSY));
       expect(moved(decision)).toEqual(["web-0 n1>n2"]);
       // 1,200 millicores of 4,000 too much: ten times that share of what the traffic would cost at the median; half of it goes a millisecond now.
-      expect(decision.moves[0]!.gain).toBeCloseTo((10 * 1000 * 20 * 1_200) / 4_000 - 500, -1);
+      expect(decision.moves[0]!.worth).toMatchObject({
+        gain: expect.closeTo((10 * 1000 * 20 * 1_200) / 4_000 - 500, -1),
+      });
       const next = decide(
         shop({
           ...BUSY,

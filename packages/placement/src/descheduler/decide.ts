@@ -1,19 +1,13 @@
 // The descheduler's decision: which pods are worth moving, and where to. Pure; the time, the graphs and the memory of the run before come
 // in as arguments. A run in which nothing may be moved still says what it would move, and counts for the rounds.
 import { Budgets } from "./budgets.ts";
-import type {
-  DescheduleDecision,
-  DescheduleInput,
-  DescheduleRow,
-  Halt,
-  Move,
-  StayReason,
-} from "./deschedule-input.ts";
+import type { DescheduleDecision, DescheduleInput, Halt, Move, StayReason } from "./deschedule-input.ts";
 import { afterRun, begunCampaign, isDone, isLarge, proposeCampaign, restOf } from "./campaign.ts";
 import { streakKey } from "./memory.ts";
 import type { Campaign, DescheduleMemory, Streak } from "./memory.ts";
 import { Replanning } from "./replanning.ts";
 import type { PodMove, Proposal } from "./proposal.ts";
+import { Rows } from "./rows.ts";
 import { WorkflowMoves } from "./workflow-moves.ts";
 
 export function decideMoves(input: DescheduleInput): DescheduleDecision {
@@ -59,6 +53,8 @@ const SEED_MS = 1_000;
 interface Candidate {
   readonly in: WorkflowMoves;
   readonly proposal: Proposal;
+  /** The larger move that it is a part of; null: it is none. */
+  readonly whole: Proposal | null;
   /** As things were before this run moved anything. */
   readonly isLarge: boolean;
   readonly key: string;
@@ -71,12 +67,12 @@ class Run {
   readonly #input: DescheduleInput;
   readonly #budgets: Budgets;
   readonly #moves: Move[] = [];
-  readonly #rows = new Map<string, DescheduleRow>();
+  readonly #rows = new Rows();
   readonly #campaigns = new Map<string, Campaign>();
 
   constructor(input: DescheduleInput) {
     this.#input = input;
-    this.#budgets = new Budgets(input.rules);
+    this.#budgets = new Budgets(input.rules, input.disruptionBudgets);
   }
 
   *decide(): Generator<undefined, DescheduleDecision> {
@@ -101,7 +97,7 @@ class Run {
       if (larger !== null) this.#consider(larger, halt, larger);
       this.#consider(candidate, halt, larger);
     }
-    return { halt, moves: this.#moves, rows: [...this.#rows.values()], memory };
+    return { halt, moves: this.#moves, rows: this.#rows.all, memory };
   }
 
   *#candidatesOf(workflow: WorkflowMoves): Generator<undefined, Candidate[]> {
@@ -110,7 +106,7 @@ class Run {
     for (const pod of pods.keys()) {
       const singles = workflow.blind === null ? workflow.singles(pod) : [];
       found.push(...singles.map((proposal) => this.#candidate(workflow, proposal)));
-      this.#show(workflow, pod, singles[0] ?? null);
+      this.#rows.show(workflow, pod, singles[0] ?? null);
       yield;
     }
     if (workflow.blind !== null) return found;
@@ -137,7 +133,7 @@ class Run {
     const groups: Proposal[] = [];
     for (const { pod } of first) {
       const group = workflow.group(pod);
-      if (group !== null) groups.push(group);
+      if (group !== null && workflow.pays(group)) groups.push(group);
       yield;
     }
     return groups;
@@ -149,7 +145,7 @@ class Run {
     if (maxGroup < 2 || this.#input.memory.campaigns.has(workflow.workflow.key)) return [];
     const replanning = new Replanning(workflow, rules, Math.round(nowMs / SEED_MS));
     const proposal = yield* proposeCampaign(workflow, replanning, maxGroup);
-    return proposal !== null && pays(workflow, proposal) ? [proposal] : [];
+    return proposal !== null && workflow.pays(proposal) ? [proposal] : [];
   }
 
   /** Goes on with a larger move that has begun, as long as finishing it gains. */
@@ -160,8 +156,8 @@ class Run {
     if (campaign === undefined || isDone(campaign, uids)) return;
     const rest = restOf(workflow, campaign, this.#resolver(workflow));
     const outcomes = rest === null ? [] : this.#advance(workflow, rest, { halt, runs: rules.rounds });
-    // Who waits for a budget, or for the cluster to be well, will have their turn.
-    const isIdle = outcomes.every((outcome) => outcome === "infeasible");
+    // Who waits for a run's own limits, or for the cluster to be well, will have their turn; others' budgets may stay as they are for ever.
+    const isIdle = outcomes.every((outcome) => outcome === "infeasible" || outcome === "disruption_budget");
     const next = afterRun(campaign, isIdle);
     if (next !== null) this.#campaigns.set(key, next);
   }
@@ -172,12 +168,11 @@ class Run {
    */
   #advance(
     workflow: WorkflowMoves,
-    { moves, gain, cost }: Proposal,
+    whole: Proposal,
     { halt, runs }: { readonly halt: Halt | null; readonly runs: number },
   ): Outcome[] {
-    const left = new Set(moves);
+    const left = new Set(whole.moves);
     const outcomes: Outcome[] = [];
-    const each = { gain: gain / moves.length, cost: cost / moves.length };
     while (left.size > 0) {
       const steps = [...left].map((one) => ({ move: one, step: workflow.judge([one]) }));
       const awaited = new Set(
@@ -189,9 +184,9 @@ class Run {
       const [next] = steps.sort((a, b) => rank(b) - rank(a) || gainedBy(b) - gainedBy(a));
       const { move, step } = next!;
       left.delete(move);
-      const proposal = { moves: [move], ...each };
-      const candidate = { in: workflow, proposal, isLarge: false, key: "", runs };
-      const detail = `part of a larger move of ${moves.length} pods`;
+      const proposal = { ...whole, moves: [move] };
+      const candidate = { in: workflow, proposal, whole, isLarge: false, key: "", runs };
+      const detail = `part of a larger move of ${whole.moves.length} pods`;
       if (halt !== null) outcomes.push(this.#stay(candidate, "halted", halt.detail));
       else if (step === null)
         outcomes.push(this.#stay(candidate, "infeasible", `${detail}; not in this run`));
@@ -210,7 +205,7 @@ class Run {
       const moves = streak.moves.map(resolve).filter((move) => move !== null);
       if (moves.length < streak.moves.length) continue;
       const proposal = this.#isLarge(workflow, moves) ? workflow.judgeTogether(moves) : workflow.judge(moves);
-      if (proposal !== null && pays(workflow, proposal)) found.push(proposal);
+      if (proposal !== null && workflow.pays(proposal)) found.push(proposal);
     }
     return found;
   }
@@ -234,7 +229,14 @@ class Run {
   #candidate(workflow: WorkflowMoves, proposal: Proposal): Candidate {
     const key = streakKey(movesOf(workflow, proposal));
     const runs = (this.#input.memory.streaks.get(key)?.runs ?? 0) + 1;
-    return { in: workflow, proposal, isLarge: this.#isLarge(workflow, proposal.moves), key, runs };
+    return {
+      in: workflow,
+      proposal,
+      whole: null,
+      isLarge: this.#isLarge(workflow, proposal.moves),
+      key,
+      runs,
+    };
   }
 
   /** By workflow, the larger move that gains most. */
@@ -254,7 +256,7 @@ class Run {
     const { rules } = this.#input;
     const { key } = workflow.workflow;
     // What a larger move has half done looks worth undoing.
-    if (this.#campaigns.has(key) || proposal.moves.some(({ pod }) => this.#isMoved(workflow, pod)))
+    if (this.#campaigns.has(key) || proposal.moves.some(({ pod }) => this.#rows.isMoved(workflow, pod)))
       return null;
     if (runs < rules.rounds)
       return this.#stay(candidate, "rounds", `it paid in ${runs} of ${rules.rounds} runs in a row`);
@@ -269,6 +271,8 @@ class Run {
         );
       return this.#accepted(candidate, "");
     }
+    const blocker = this.#budgets.blockerOf(proposal.moves.map(({ pod }) => workflow.workflow.pods[pod]!));
+    if (blocker !== null) return this.#stay(candidate, blocker.reason, blocker.detail);
     this.#campaigns.set(key, begunCampaign(movesOf(workflow, proposal)));
     this.#advance(workflow, proposal, { halt, runs });
     return null;
@@ -276,49 +280,50 @@ class Run {
 
   /** Makes the moves if budgets, earlier moves and the cluster allow. @param detail of a part of a larger move, which need not gain by itself */
   #accepted(candidate: Candidate, detail: string): Outcome {
-    const { in: workflow, runs } = candidate;
+    const { in: workflow } = candidate;
     const pods = candidate.proposal.moves.map(({ pod }) => ({
       pod: workflow.workflow.pods[pod]!,
       node: workflow.workflow.problem.nodes[workflow.nodeOf(pod)]!.name,
     }));
-    const spent = this.#budgets.refusalOf(pods);
+    const isPart = candidate.whole !== null;
+    const spent = this.#budgets.refusalOf(pods, isPart || pods.length > 1);
     if (spent !== null) return this.#stay(candidate, spent.reason, spent.detail);
-    const isPart = detail !== "";
     // Moves that were decided before may have made it better, worse or impossible.
     const proposal = isPart ? candidate.proposal : workflow.judge(candidate.proposal.moves);
     if (proposal === null)
       return this.#stay(candidate, "infeasible", "an earlier move of this run is in its way");
-    if (!isPart && !pays(workflow, proposal))
+    if (!isPart && !workflow.pays(proposal))
       return this.#stay(candidate, "margin", "after earlier moves of this run it gains too little");
     const refused = this.#refusedByCluster(workflow, proposal);
     if (refused !== null) return this.#stay(candidate, "infeasible", refused);
     this.#budgets.spend(pods);
-    this.#accept(workflow, proposal, runs, detail);
+    this.#accept(candidate, proposal, detail);
     return "move";
   }
 
-  #accept(workflow: WorkflowMoves, proposal: Proposal, runs: number, part: string): void {
+  #accept({ in: workflow, whole, runs }: Candidate, proposal: Proposal, part: string): void {
     const { key, pods, problem } = workflow.workflow;
-    const names = proposal.moves.map(({ pod }) => pods[pod]!.name);
-    for (const { pod, node } of proposal.moves) {
+    const { moves } = proposal;
+    const { gain, cost, moves: all } = whole ?? proposal;
+    const names = moves.map(({ pod }) => pods[pod]!.name);
+    for (const { pod, node } of moves) {
       const moved = pods[pod]!;
-      const from = problem.nodes[workflow.nodeOf(pod)]!.name;
       const to = problem.nodes[node]!.name;
       const together = names.filter((name) => name !== moved.name);
-      const { gain, cost } = proposal;
-      this.#moves.push({ workflow: key, pod: moved, from, to, gain, cost, together });
-      const detail = together.length === 0 ? part : `together with ${together.join(", ")}`;
-      this.#rows.set(moved.uid, {
-        ...this.#rows.get(moved.uid)!,
+      this.#moves.push({
+        workflow: key,
+        pod: moved,
+        from: problem.nodes[workflow.nodeOf(pod)]!.name,
         to,
-        gain: proposal.gain / proposal.moves.length,
-        rounds: runs,
-        decision: "move",
-        detail,
+        together,
+        isPart: whole !== null,
+        worth: { kind: "cost", gain, cost, pods: all.length },
       });
+      const detail = together.length === 0 ? part : `together with ${together.join(", ")}`;
+      this.#rows.move(workflow, [{ pod, node }], whole ?? proposal, runs, detail);
       this.#input.cluster?.moved(moved, to);
     }
-    workflow.commit(proposal.moves);
+    workflow.commit(moves);
   }
 
   #refusedByCluster(workflow: WorkflowMoves, { moves }: Proposal): string | null {
@@ -330,47 +335,14 @@ class Run {
     return null;
   }
 
-  #isMoved(workflow: WorkflowMoves, pod: number): boolean {
-    return this.#rows.get(workflow.workflow.pods[pod]!.uid)?.decision === "move";
-  }
-
-  /** A pod's line as long as no move of it was considered. */
-  #show(workflow: WorkflowMoves, pod: number, single: Proposal | null): void {
-    const { key, pods, problem } = workflow.workflow;
-    const { uid, namespace, name } = pods[pod]!;
-    const best = workflow.blind === null ? (single ?? workflow.best(pod)) : null;
-    const gains = best !== null && best.gain > 0;
-    this.#rows.set(uid, {
-      workflow: key,
-      namespace,
-      pod: name,
-      from: problem.nodes[workflow.nodeOf(pod)]!.name,
-      to: gains ? problem.nodes[best.moves[0]!.node]!.name : null,
-      cost: workflow.costOf(pod),
-      gain: gains ? best.gain : 0,
-      rounds: 0,
-      decision: gains ? "margin" : "no_gain",
-      detail: workflow.blind ?? (best === null ? "no other node admits it" : ""),
-    });
-  }
-
-  /** Each pod's line is about its best move: the first that was considered. */
-  #stay({ in: workflow, proposal, runs }: Candidate, decision: StayReason, detail: string): StayReason {
-    const { pods, problem } = workflow.workflow;
-    for (const { pod, node } of proposal.moves) {
-      const { uid } = pods[pod]!;
-      const row = this.#rows.get(uid)!;
-      if (row.rounds > 0) continue;
-      const to = problem.nodes[node]!.name;
-      const gain = proposal.gain / proposal.moves.length;
-      this.#rows.set(uid, { ...row, to, gain, rounds: runs, decision, detail });
-    }
+  #stay(
+    { in: workflow, proposal, whole, runs }: Candidate,
+    decision: StayReason,
+    detail: string,
+  ): StayReason {
+    this.#rows.stay(workflow, proposal.moves, whole ?? proposal, runs, decision, detail);
     return decision;
   }
-}
-
-function pays(workflow: WorkflowMoves, { gain, cost, moves }: Proposal): boolean {
-  return gain >= workflow.margin(cost, moves.length);
 }
 
 function perMove({ proposal }: Candidate): number {

@@ -2,11 +2,14 @@ import type { SpreadLimits } from "../feasibility/spread-limits.ts";
 import type { PlanProblem } from "../planner/plan-problem.ts";
 import type { PlanSettings } from "../planner/plan-settings.ts";
 import type { DescheduleMemory } from "./memory.ts";
+import type { PaperMove } from "./paper-moves.ts";
 
 /** When moving a pod is worth it, and how much may be moved. */
 export interface MoveRules extends PlanSettings, Pick<SpreadLimits, "minNodes" | "minZones"> {
   /** What a move must gain at least, as a share of what the pod's channels cost now. */
   readonly minGainRatio: number;
+  /** The same as a share of what all channels of the pod's workflow cost now. */
+  readonly minWorkflowGainRatio: number;
   /** And at least so much, bytes per second x milliseconds. */
   readonly minGain: number;
   /** In so many runs in a row the same move must have paid. */
@@ -40,6 +43,14 @@ export interface WorkflowToImprove {
   readonly pods: readonly MovablePod[];
 }
 
+/** How many pods may be evicted now of those that it covers. The API server holds to it in any case. */
+export interface DisruptionBudget {
+  /** namespace/name */
+  readonly name: string;
+  readonly allowed: number;
+  covers(pod: MovablePod): boolean;
+}
+
 /** What is asked of the whole cluster: problems know their own workflow's pods only. */
 export interface ClusterCheck {
   /** Why the pod's replacement couldn't run there after the moves so far; null when it could. */
@@ -64,6 +75,8 @@ export interface DescheduleInput {
   /** Of all pods that are there, whether or not they may be moved: those of a larger move that aren't have been moved. */
   readonly uids?: ReadonlySet<string>;
   readonly cluster?: ClusterCheck;
+  /** Asked before moves of several pods: half of one is no use. @default none */
+  readonly disruptionBudgets?: readonly DisruptionBudget[];
   /** Why nothing may be moved now, whatever it would gain; null: it may. */
   readonly closed?: Halt | null;
 }
@@ -86,6 +99,7 @@ export const STAY_REASONS = [
   "max_per_node",
   "max_per_namespace",
   "max_per_workload",
+  "disruption_budget",
   "halted",
 ] as const;
 export type StayReason = (typeof STAY_REASONS)[number];
@@ -95,13 +109,25 @@ export interface Move {
   readonly pod: MovablePod;
   readonly from: string;
   readonly to: string;
-  /** Of all moves of its group together, bytes per second x milliseconds. */
-  readonly gain: number;
-  /** What the channels of the group's pods cost before. */
-  readonly cost: number;
-  /** Names of the pods that are moved with it. */
+  /** Names of the pods that are moved with it, all or none. */
   readonly together: readonly string[];
+  /** Whether it is a part of a larger move, which takes several runs. */
+  readonly isPart: boolean;
+  readonly worth: MoveWorth;
 }
+
+/** Why a pod is moved. `cost`: by the planner's cost. `score`: by the scheduler's function, as the paper has it. */
+export type MoveWorth =
+  | {
+      readonly kind: "cost";
+      /** Of all pods of its group, or of its larger move, together; bytes per second x milliseconds. */
+      readonly gain: number;
+      /** What their channels cost before. */
+      readonly cost: number;
+      /** How many they are. */
+      readonly pods: number;
+    }
+  | { readonly kind: "score"; readonly strategy: string; readonly mode: string; readonly move: PaperMove };
 
 /** A line of what a run would do. */
 export interface DescheduleRow {
@@ -111,9 +137,11 @@ export interface DescheduleRow {
   readonly from: string;
   /** The best node that it may go to; null when there is none better. */
   readonly to: string | null;
-  /** What its channels cost, bytes per second x milliseconds. */
-  readonly cost: number;
-  readonly gain: number;
+  /** What its channels cost, bytes per second x milliseconds; null where scores decide. */
+  readonly cost: number | null;
+  readonly gain: number | null;
+  /** Pods that only together gain that; cost and gain are those of all of them. 1: it alone. */
+  readonly groupSize: number;
   /** In how many runs in a row it paid. */
   readonly rounds: number;
   readonly decision: "move" | StayReason;

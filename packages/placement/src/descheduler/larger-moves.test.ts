@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { decideInSteps, decideMoves } from "./decide.ts";
-import type { DescheduleDecision } from "./deschedule-input.ts";
+import type { DescheduleDecision, DisruptionBudget } from "./deschedule-input.ts";
 import { decide, inputOf, moved, rowOf } from "./testing/decisions.ts";
 import { shop } from "./testing/shop.ts";
 import type { Shop, ShopOptions } from "./testing/shop.ts";
@@ -71,6 +71,62 @@ describe("a larger move", () => {
     );
     return shop({ ...options, pods });
   };
+
+  describe("and PodDisruptionBudgets", () => {
+    const budget = (allowed: number, tiers: RegExp): DisruptionBudget => ({
+      name: `shop/${tiers.source}`,
+      allowed,
+      covers: ({ name }) => tiers.test(name),
+    });
+    const begun = (...disruptionBudgets: readonly DisruptionBudget[]): DescheduleDecision =>
+      decide(shop(options), rules, { disruptionBudgets });
+
+    test("is not begun while one of its pods couldn't go", () => {
+      const decision = begun(budget(0, /^t5/));
+      expect(decision.moves).toEqual([]);
+      expect(decision.memory.campaigns.size).toBe(0);
+      expect(rowOf(decision, "t0-1")).toMatchObject({
+        decision: "disruption_budget",
+        groupSize: 6,
+        detail: "the PodDisruptionBudget shop/^t5 allows 0 disruptions now",
+      });
+      // It has gone on paying meanwhile.
+      expect(decide(shop(options), { ...rules, rounds: 2 }, { memory: decision.memory }).moves).toHaveLength(
+        6,
+      );
+    });
+
+    test("takes as many pods of a budget in a run as it allows, the others later", () => {
+      const decision = begun(budget(1, /^t[0-3]/));
+      expect(decision.moves).toHaveLength(3);
+      expect(decision.rows.filter((row) => row.decision === "disruption_budget")).toHaveLength(3);
+      expect(decision.memory.campaigns.get("shop/flow")!.moves).toHaveLength(6);
+    });
+
+    test("is over when they let none of its pods go for some runs", () => {
+      let last = first;
+      for (let run = 0; run < 5; run++) {
+        expect(last.memory.campaigns.size).toBe(1);
+        const disruptionBudgets = [budget(0, /./)];
+        last = decide(after(first), rules, { memory: last.memory, disruptionBudgets });
+        expect(last.moves.filter(({ isPart }) => isPart)).toEqual([]);
+      }
+      expect(last.memory.campaigns.size).toBe(0);
+    });
+  });
+
+  test("shows what all of it gains, not a pod's share", () => {
+    // Of each of the 15 channels of 1,000 bytes/s a quarter goes between the pods in za and zb, 60 ms apart, one way and one the other.
+    const cost = 15 * 250 * (60 + 60);
+    for (const { pod, isPart, worth } of first.moves) {
+      expect(isPart).toBe(true);
+      expect(worth).toMatchObject({ cost: expect.closeTo(cost), pods: 6 });
+      const { gain } = worth as Extract<typeof worth, { kind: "cost" }>;
+      // 5 ms in place of 60, whichever of the nodes of zc they share.
+      expect(gain).toBeCloseTo(15 * 250 * 2 * 55);
+      expect(rowOf(first, pod.name)).toMatchObject({ gain, cost: expect.closeTo(cost), groupSize: 6 });
+    }
+  });
 
   test("goes on in the next run without waiting for rounds, and ends", () => {
     const second = decide(after(first), { ...rules, rounds: 5 }, { memory: first.memory });

@@ -1,23 +1,26 @@
 import { expect, test } from "vitest";
 import { createStrategy } from "../profile.ts";
 import { handWorked } from "../testing/problems.ts";
-import { paperMoves } from "./paper-moves.ts";
+import { paperMove } from "./paper-moves.ts";
 
 const strategy = createStrategy({ strategy: "resource-network", mode: "raw" });
 
-test("evicts a pod for which any node has a higher score, one per Deployment and run", () => {
+test("evicts a pod for which any node has a higher score than its own", () => {
   const problem = handWorked();
   const { names, raw } = strategy.score(problem);
   const best = names[raw.indexOf(Math.max(...raw))]!;
-  const worse = names.find((name) => name !== best)!;
-  const pod = (uid: string, owner: string, node: string) => ({ uid, owner, node, problem });
-  const moves = paperMoves(
-    [pod("1", "p", best), pod("2", "p", worse), pod("3", "p", worse), pod("4", "q", worse)],
-    strategy,
-  );
-  expect(moves.map(({ uid, from, to }) => [uid, from, to])).toEqual([
-    ["2", worse, best],
-    ["4", worse, best],
-  ]);
-  expect(moves[0]!.best).toBeGreaterThan(moves[0]!.score);
+  expect(paperMove(problem, best, strategy)).toBeNull();
+  for (const node of names.filter((name) => name !== best)) {
+    const move = paperMove(problem, node, strategy)!;
+    expect([move.from.node, move.to.node]).toEqual([node, best]);
+    expect(move.to.raw).toBeGreaterThan(move.from.raw);
+  }
+});
+
+test("leaves alone a pod whose node can't be scored", () => {
+  const problem = handWorked();
+  const strange = { ...problem, candidates: [...problem.candidates, "stranger"] };
+  expect(paperMove(strange, "stranger", strategy)).toBeNull();
+  const blind = { ...problem, cluster: { graph: null, reason: "none was read" } as const };
+  for (const node of problem.candidates) expect(paperMove(blind, node, strategy)).toBeNull();
 });

@@ -1,40 +1,41 @@
-// The custom descheduler of [1], section 3.4, as it is written: a pod for which some node has a higher score than its own is evicted, at
-// most one of a Deployment's replicas per run. To compare with.
+// The custom descheduler of [1], section 3.4: "If there is at least one node with a higher score than that of the node where the Pod is
+// currently executed, the descheduler evicts the Pod." The score is that of the scheduler's own function.
 // [1] Orchestrating DAG workflows on the Cloud-to-Edge continuum.
-import type { Strategy } from "../strategy.ts";
 import type { PlacementProblem } from "../problem.ts";
+import type { ScoreTable } from "../score-table.ts";
+import type { Strategy } from "../strategy.ts";
 
-export interface PaperPod {
-  readonly uid: string;
-  readonly owner: string;
+/** A node as the scheduler's function sees it. */
+export interface NodeScore {
   readonly node: string;
-  /** Its candidates: all nodes that would admit it, its own among them. */
-  readonly problem: PlacementProblem;
+  /** 0 to 100, as for a pod that waits. */
+  readonly score: number;
+  /** In the strategy's own unit. */
+  readonly raw: number;
 }
 
 export interface PaperMove {
-  readonly uid: string;
-  readonly from: string;
-  /** What has the highest score now. The paper leaves the choice to the scheduler, which asks the same function. */
-  readonly to: string;
-  /** Both in the strategy's own unit. */
-  readonly score: number;
-  readonly best: number;
+  readonly from: NodeScore;
+  /** What has the highest score now. Where the pod goes is left to the scheduler, which asks the same function. */
+  readonly to: NodeScore;
 }
 
-/** @param strategy Algorithm 1, raw */
-export function paperMoves(pods: readonly PaperPod[], strategy: Strategy): PaperMove[] {
-  const moves: PaperMove[] = [];
-  const owners = new Set<string>();
-  for (const { uid, owner, node, problem } of pods) {
-    if (owners.has(owner)) continue;
-    const { names, raw } = strategy.score(problem);
-    const score = raw[names.indexOf(node)] ?? Number.NaN;
-    let to = -1;
-    for (const row of names.keys()) if (raw[row]! > (to < 0 ? score : raw[to]!)) to = row;
-    if (to < 0) continue;
-    owners.add(owner);
-    moves.push({ uid, from: node, to: names[to]!, score, best: raw[to]! });
-  }
-  return moves;
+/**
+ * Whether the paper's descheduler evicts the pod, which runs on `node`; null: it stays. A node that can't be scored is neither left nor sought.
+ *
+ * @param problem its candidates: all nodes that would admit the pod, its own among them
+ * @param strategy the scheduler's
+ */
+export function paperMove(problem: PlacementProblem, node: string, strategy: Strategy): PaperMove | null {
+  const table = strategy.score(problem);
+  const own = table.names.indexOf(node);
+  if (own < 0 || Number.isNaN(table.raw[own]!)) return null;
+  let best = own;
+  for (const row of table.names.keys())
+    if (!Number.isNaN(table.raw[row]!) && table.score[row]! > table.score[best]!) best = row;
+  return best === own ? null : { from: scoreAt(table, own), to: scoreAt(table, best) };
+}
+
+function scoreAt({ names, score, raw }: ScoreTable, row: number): NodeScore {
+  return { node: names[row]!, score: score[row]!, raw: raw[row]! };
 }

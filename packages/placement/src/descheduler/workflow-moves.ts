@@ -4,6 +4,7 @@ import { costModel } from "../planner/objective.ts";
 import { planSettings } from "../planner/plan-settings.ts";
 import { PlanState } from "../planner/plan-state.ts";
 import type { MoveRules, WorkflowToImprove } from "./deschedule-input.ts";
+import { gainErrorOf, LeastGain } from "./least-gain.ts";
 import { gainOf } from "./proposal.ts";
 import type { PodMove, Proposal } from "./proposal.ts";
 import { keepsSpan } from "./span.ts";
@@ -30,6 +31,7 @@ export class WorkflowMoves {
   /** Why nothing can be said about gains; null when it can. Declared priorities stand in for traffic when pods are placed, never to move them. */
   readonly blind: string | null;
   readonly #rules: MoveRules;
+  readonly #leastGain: LeastGain;
   readonly #state: PlanState;
   /** Nodes that pods of this run leave: what they hold there is theirs until they are gone. */
   readonly #vacated = new Set<number>();
@@ -42,6 +44,7 @@ export class WorkflowMoves {
     this.workflow = workflow;
     this.#rules = rules;
     const { problem } = workflow;
+    this.#leastGain = new LeastGain(problem, rules);
     this.#all = [...problem.nodes.keys()];
     const model = costModel(problem, planSettings(rules));
     this.blind = !model.field.known
@@ -69,12 +72,18 @@ export class WorkflowMoves {
 
   /** Moves of one pod that pay, the best targets first. */
   singles(pod: number): Proposal[] {
-    return this.#targets(pod, this.margin(this.costOf(pod), 1), TARGETS_PER_POD, this.#all);
+    const least = this.#leastGain.of(this.costOf(pod), 1);
+    return this.#targets(pod, least, TARGETS_PER_POD, this.#all).filter((proposal) => this.pays(proposal));
   }
 
-  /** What a proposal must gain. */
-  margin(cost: number, moves: number): number {
-    return Math.max(this.#rules.minGain * moves, this.#rules.minGainRatio * cost, Number.MIN_VALUE);
+  /** Whether it gains enough, and more than what links are measured with could make up. */
+  pays({ gain, cost, moves }: Proposal): boolean {
+    return gain >= this.#leastGain.of(cost, moves.length) && gain >= gainErrorOf(this.#state, moves);
+  }
+
+  /** What a move must add to a larger one. */
+  get leastAdded(): number {
+    return this.#leastGain.added;
   }
 
   /** What these moves would gain as things are; null when they can't be made, or not all. */
@@ -224,7 +233,7 @@ export class WorkflowMoves {
       moves.push({ pod: next.pod, node: next.node });
       undo.unshift({ pod: next.pod, node: state.assignment[next.pod]! });
       state.move(next.pod, next.node);
-      const pays = gain >= this.margin(cost, moves.length);
+      const pays = gain >= this.#leastGain.of(cost, moves.length);
       if (pays && (best === null || gain > best.gain)) best = { moves: [...moves], gain, cost };
     }
     for (const back of undo) state.move(back.pod, back.node);

@@ -86,6 +86,13 @@ export class CostField {
     return this.#counted(Number.isNaN(ms) ? this.#cluster.costMsById(b, a) : ms);
   }
 
+  /** By how much the cost of the two may be wrong; 0 where that isn't known, and for one and the same. */
+  errorMs(from: number, to: number): number {
+    const a = this.#ids[from]!;
+    const b = this.#ids[to]!;
+    return from === to || a < 0 || b < 0 ? 0 : (this.#cluster.errorMsById(a, b) ?? 0);
+  }
+
   /** By node: what an exchange costs that is started there and answered at `location`. Read only, good until the next look-up. */
   to(location: number): Float64Array {
     return this.#columns(location).to;

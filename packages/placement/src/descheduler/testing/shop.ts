@@ -14,6 +14,7 @@ export const RULES: MoveRules = {
   minNodes: 2,
   minZones: 2,
   minGainRatio: 0.2,
+  minWorkflowGainRatio: 0,
   minGain: 0,
   rounds: 1,
   maxEvictions: 100,
@@ -36,6 +37,8 @@ export interface ShopOptions {
   readonly channels: readonly (readonly [string, string, number])[];
   /** Milliseconds. @default 1 within a zone, 20 between */
   readonly costMs?: (a: string, b: string) => number;
+  /** By how much each cost may be wrong, milliseconds. @default nobody knows */
+  readonly errorMs?: number;
   /** Workloads whose pods may not be moved, or such pods. */
   readonly fixed?: readonly string[];
   /** Of a pod's spec. */
@@ -64,11 +67,12 @@ export function shop(options: ShopOptions): Shop {
     options.usedOf === undefined ? null : 8_000 - (options.usedOf[name] ?? 0);
   const byZone = (a: string, b: string): number => (nodes[a] === nodes[b] ? 1 : 20);
   const costMs = options.costMs ?? byZone;
+  const errors = options.errorMs === undefined ? {} : { errorMs: options.errorMs };
   const cluster = new ClusterGraph({
     ...SNAPSHOT,
     windowSeconds: 30,
     nodes: names.map((name) => node(name, availableOn(name), null, { zone: nodes[name]! })),
-    links: names.flatMap((a) => names.filter((b) => b !== a).map((b) => link(a, b, costMs(a, b)))),
+    links: names.flatMap((a) => names.filter((b) => b !== a).map((b) => link(a, b, costMs(a, b), errors))),
   });
   const graph = new WorkflowGraph({
     ...SNAPSHOT,

@@ -1,0 +1,138 @@
+// Carries the moves of a run out, in their order: evictions, what is noted about them, and what is left when one is refused.
+import { channelLatency } from "@isochrone/placement";
+import type { Move } from "@isochrone/placement";
+import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import type { BackOff } from "./back-off.ts";
+import type { Evictor } from "./evictor.ts";
+import type { LeftNodes } from "./left-nodes.ts";
+import type { DeschedulerMetrics, FailureReason } from "./metrics.ts";
+import type { MoveReports } from "./move-reports.ts";
+import type { DeschedulerConfig } from "./settings.ts";
+import type { StartedMoves } from "./started-moves.ts";
+import type { Survey } from "./survey.ts";
+
+export interface Graphs {
+  readonly cluster: ClusterGraph;
+  readonly workflow: (namespace: string, name: string) => WorkflowGraph | null;
+}
+
+export interface CarryOutOptions {
+  readonly config: DeschedulerConfig;
+  readonly bytesPerRequest: number;
+  readonly evictor: Evictor;
+  readonly moves: StartedMoves;
+  readonly backOff: BackOff;
+  readonly left: LeftNodes;
+  readonly reports: MoveReports;
+  readonly metrics: DeschedulerMetrics;
+}
+
+/** What a run stands on. */
+interface Ground {
+  readonly found: Survey;
+  readonly graphs: Graphs;
+  readonly nowMs: number;
+}
+
+export class CarryOut {
+  readonly #options: CarryOutOptions;
+
+  constructor(options: CarryOutOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * A group is carried out until one of its pods is refused, and so is what this run has of a larger move.
+   *
+   * @returns workflows whose larger move is over: one of its pods was refused
+   */
+  async run(moves: readonly Move[], ground: Ground, signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const over = new Set<string>();
+    const stopped = new Set<string>();
+    for (let index = 0; index < moves.length;) {
+      if (signal.aborted) break;
+      const { workflow, isPart, together } = moves[index]!;
+      const group = moves.slice(index, index + together.length + 1);
+      index += group.length;
+      if (isPart && stopped.has(workflow)) continue;
+      const failure = await this.#group(group, ground);
+      if (failure === null || !isPart) continue;
+      stopped.add(workflow);
+      // What merely changed may be right in the next run.
+      if (failure !== "changed") over.add(workflow);
+    }
+    this.#options.metrics.inFlight.set(this.#options.moves.waiting.length);
+    return over;
+  }
+
+  /** @returns why one of them stays; null: all are moved */
+  async #group(moves: readonly Move[], ground: Ground): Promise<FailureReason | null> {
+    for (const move of moves) {
+      const failure = await this.#move(move, ground);
+      if (failure !== null) return failure;
+    }
+    return null;
+  }
+
+  async #move(
+    move: Move,
+    { found, graphs: { cluster, workflow }, nowMs }: Ground,
+  ): Promise<FailureReason | null> {
+    const { config, bytesPerRequest, evictor, reports, metrics } = this.#options;
+    const { object, identity, workload } = found.pods.get(move.pod.uid)!;
+    const { namespace, name, uid } = move.pod;
+    const { from, to } = move;
+    const deadlineMs = nowMs + config.moveDeadlineMs;
+    const result = await evictor.evict({
+      namespace,
+      pod: name,
+      uid,
+      from,
+      // The paper's descheduler relies on the scheduler for where the replacement goes.
+      to: move.worth.kind === "score" ? null : to,
+      nowMs,
+      deadlineMs,
+      coolDownMs: config.coolDownMs,
+    });
+    if (!result.evicted) {
+      this.#refused(move, found, result.reason, result.detail, nowMs);
+      return result.reason;
+    }
+    const { owner, coolDownMs } = result;
+    const graph = workflow(namespace, identity.workflow)!;
+    const channels = (node: string) =>
+      channelLatency({ namespace, name, workload }, node, { cluster, workflow: graph }, bytesPerRequest);
+    const id = reports.evicted(object, move, workload, { cluster, workflow: graph }, nowMs);
+    metrics.evictions.inc();
+    this.#options.backOff.accepted(owner.uid);
+    this.#options.left.add({ owner: move.pod.owner, node: from, atMs: nowMs });
+    this.#options.moves.begin({
+      id,
+      owner,
+      namespace,
+      pod: name,
+      podUid: uid,
+      workflow: identity.workflow,
+      workload,
+      from,
+      to,
+      atMs: nowMs,
+      deadlineMs,
+      coolDownMs,
+      // Its replacement may be there already: those of before the eviction count.
+      siblings: found.uids,
+      before: channels(from),
+      expected: channels(to),
+    });
+    return null;
+  }
+
+  #refused({ pod }: Move, found: Survey, reason: FailureReason, detail: string, nowMs: number): void {
+    const { object } = found.pods.get(pod.uid)!;
+    this.#options.metrics.failures.inc({ reason });
+    this.#options.reports.refused(object, reason, detail);
+    const owner = object.metadata.ownerReferences?.find(({ controller }) => controller === true);
+    // What merely changed may be right in the next run.
+    if (reason !== "changed" && owner !== undefined) this.#options.backOff.refused(owner.uid, nowMs);
+  }
+}

@@ -1,0 +1,32 @@
+import { keyOf } from "@isochrone/kubernetes";
+import { replacementOf } from "@isochrone/placement";
+import type { ClusterCheck, SchedulingModel } from "@isochrone/placement";
+import type { Survey } from "./survey.ts";
+
+/** The cluster as kube-scheduler's filters see it. A pod that is moved holds its old place too, until it is gone. */
+export class ModelCheck implements ClusterCheck {
+  readonly #model: SchedulingModel;
+  readonly #pods: Survey["pods"];
+
+  constructor({ model, pods }: Survey) {
+    this.#model = model;
+    this.#pods = pods;
+  }
+
+  verdict(...[{ uid }, node]: Parameters<ClusterCheck["verdict"]>): string | null {
+    const { object } = this.#pods.get(uid)!;
+    const putBack = this.#model.without([keyOf(object)]);
+    try {
+      const rejection = this.#model.verdict(replacementOf(object), node);
+      return rejection === null ? null : `${rejection.plugin}: ${rejection.message}`;
+    } finally {
+      putBack();
+    }
+  }
+
+  moved(...[{ uid }, node]: Parameters<ClusterCheck["moved"]>): void {
+    const { object } = this.#pods.get(uid)!;
+    const metadata = { ...object.metadata, name: `${object.metadata.name}.moved` };
+    this.#model.place({ ...replacementOf(object), metadata }, node);
+  }
+}

@@ -1,0 +1,22 @@
+import { setImmediate } from "node:timers/promises";
+import type { Clock } from "@isochrone/runtime";
+
+/** kube-scheduler asks this process too: after so long others have their turn, milliseconds. */
+const SLICE_MS = 10;
+
+/** To be awaited between two steps of long work. */
+export class Turns {
+  readonly #clock: Pick<Clock, "monotonic">;
+  #beganMs: number;
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+    this.#beganMs = clock.monotonic();
+  }
+
+  async next(): Promise<void> {
+    if (this.#clock.monotonic() - this.#beganMs < SLICE_MS) return;
+    await setImmediate();
+    this.#beganMs = this.#clock.monotonic();
+  }
+}
