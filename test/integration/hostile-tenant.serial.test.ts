@@ -62,7 +62,7 @@ describe.runIf(missing.length === 0)("a tenant that may do everything in its own
       expect(observer.faults).toEqual([]);
       expect(observer.pictures.flatMap((picture) => changesOf(before, picture))).toEqual([]);
     },
-    90_000,
+    240_000,
   );
 
   test("says what it likes of its own pods, in its own graph alone", async () => {

@@ -39,6 +39,8 @@ describe("a source", () => {
     ["a: b: c", "x.yaml:1:4: must be YAML or JSON: Nested mappings are not allowed"],
     ["{", "x.yaml:1:2: must be YAML or JSON"],
     ["a: 1\nb: 2\na: 3\n", 'x.yaml:3:1: "a" must not be there twice'],
+    ["a: 1\nb: [1e999]\n", "x.yaml:2:5: numbers must be finite, got 1e999"],
+    ['{"a": [1e999]}', "numbers must be finite, got Infinity"],
     ["a: 1\n---\nb: 2\n", "multiple documents"],
     ["a: *b\n", "x.yaml:1:4: *b must name an anchor that comes before it"],
     ["a: &a\n  b: *a\n", "x.yaml:2:6: *a must not be a part of itself"],

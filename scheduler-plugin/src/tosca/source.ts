@@ -68,10 +68,21 @@ function checkJson(root: unknown, file: string): void {
   let level: unknown[] = [root];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > LIMITS.nesting) throw nestedTooDeep({ file, line: null, column: null });
+    const endless = level.find(isEndless);
+    if (endless !== undefined)
+      throw new ToscaError("malformed", { file, line: null, column: null }, finiteRule(endless));
     level = level.flatMap((value) =>
       typeof value === "object" && value !== null ? Object.values(value) : [],
     );
   }
+}
+
+function isEndless(value: unknown): value is number {
+  return typeof value === "number" && !Number.isFinite(value);
+}
+
+function finiteRule(got: unknown): string {
+  return `numbers must be finite, got ${String(got)}`;
 }
 
 /** Only of files for which YAML's parser doesn't take long. */
@@ -152,7 +163,9 @@ class Values {
   #plain(node: unknown): unknown {
     if (isSeq(node)) return node.items.map((item) => this.of(item));
     if (isMap(node)) return this.#map(node);
-    return isScalar(node) ? node.value : null;
+    if (!isScalar(node)) return null;
+    if (isEndless(node.value)) throw this.#error("malformed", finiteRule(node.source ?? node.value), node);
+    return node.value;
   }
 
   #map(node: { readonly items: readonly { readonly key: unknown; readonly value: unknown }[] }): object {

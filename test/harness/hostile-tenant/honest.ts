@@ -17,10 +17,10 @@ const RTT_MS: Readonly<Record<string, number>> = {
   "node-1 node-2": 10,
 };
 
+/** By node, since a node's collector is one source with one sequence: who reports, and of whose requests to db. */
 const TRAFFIC = [
-  [NODES[1], "source", "web"],
-  [NODES[2], "destination", "api"],
-  [NODES[2], "destination", "worker"],
+  [NODES[1]!, "source", ["web"]],
+  [NODES[2]!, "destination", ["api", "worker"]],
 ] as const;
 
 interface Publisher {
@@ -64,9 +64,9 @@ export class HonestSpeakers {
     });
     const beganMs = Date.now();
     // Each is told of by the sidecar of an end that has a pod on the node: `api` has none yet.
-    const traffic = TRAFFIC.map(async ([node, reporter, source]) => {
+    const traffic = TRAFFIC.map(async ([node, reporter, sources]) => {
       const publisher = await open("collector", node);
-      const metrics = (): Metric[] => sentBytes(reporter, source, beganMs, Date.now());
+      const metrics = (): Metric[] => sentBytes(reporter, sources, beganMs, Date.now());
       return { publisher, say: () => offer(publisher, TOPICS.traffic, node, metrics()) };
     });
     return new HonestSpeakers(await Promise.all([...probes, ...traffic]));
@@ -91,15 +91,7 @@ function offer(publisher: BufferedPublisher, topic: string, node: string, metric
 }
 
 /** As a sidecar counts them that is beside one of the ends. */
-function sentBytes(reporter: string, source: string, startMs: number, timeMs: number): Metric[] {
-  const attributes = {
-    reporter,
-    source_workload: source,
-    source_workload_namespace: VICTIM,
-    destination_workload: "db",
-    destination_workload_namespace: VICTIM,
-    request_protocol: "tcp",
-  };
+function sentBytes(reporter: string, sources: readonly string[], startMs: number, timeMs: number): Metric[] {
   const value = Math.round(((timeMs - startMs) / 1_000) * BYTES_PER_SECOND);
   return [
     {
@@ -107,7 +99,19 @@ function sentBytes(reporter: string, source: string, startMs: number, timeMs: nu
       name: "istio_tcp_sent_bytes_total",
       temporality: "cumulative",
       monotonic: true,
-      points: [{ attributes, startMs, timeMs, value }],
+      points: sources.map((source) => ({
+        attributes: {
+          reporter,
+          source_workload: source,
+          source_workload_namespace: VICTIM,
+          destination_workload: "db",
+          destination_workload_namespace: VICTIM,
+          request_protocol: "tcp",
+        },
+        startMs,
+        timeMs,
+        value,
+      })),
     },
   ];
 }

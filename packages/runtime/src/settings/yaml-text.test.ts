@@ -59,6 +59,15 @@ test("many keys take a time that grows with their number alone", () => {
   );
 });
 
+test.each([
+  ["a: 1\nb: [1e999]\n", 'line 2: must be YAML or JSON: numbers must be finite, got "1e999"'],
+  ["a: -.inf\n", 'line 1: must be YAML or JSON: numbers must be finite, got "-.inf"'],
+  ["- .nan\n", 'line 1: must be YAML or JSON: numbers must be finite, got ".nan"'],
+])("a number that isn't finite is named with its line: %j", (text, message) => {
+  expect(() => yamlDocuments(text)).toThrow(message);
+  expect(yamlValue("Infinity: .infinite\n")).toEqual({ Infinity: ".infinite" });
+});
+
 test("aliases that multiply are refused", () => {
   const bomb = Array.from({ length: 12 }, (_, i) =>
     i === 0 ? "a0: &a0 [x, x]" : `a${i}: &a${i} [${`*a${i - 1}, `.repeat(9)}]`,

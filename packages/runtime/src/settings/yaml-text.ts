@@ -114,11 +114,8 @@ export function yamlDocuments(text: string, limits: YamlLimits = YAML_LIMITS): Y
   return documents.map((document: Document.Parsed, index) => {
     const [error] = document.errors;
     if (error !== undefined) throw new TextError(malformed(lines, error.pos[0], error.message, index));
-    const twice = repeatedKey(document);
-    if (twice !== null)
-      throw new TextError(
-        malformed(lines, twice.at, `Map keys must be unique, got ${twice.key} twice`, index),
-      );
+    const mistake = firstMistake(document);
+    if (mistake !== null) throw new TextError(malformed(lines, mistake.at, mistake.message, index));
     return { document, lines, json: () => jsonOf(document, index) };
   });
 }
@@ -178,20 +175,27 @@ function malformed(lines: LineCounter, offset: number, message: string, index: n
   return { kind: "malformed", line, column, document: index + 1, message: `must be YAML or JSON: ${first}` };
 }
 
-function repeatedKey(document: Document.Parsed): { key: string; at: number } | null {
-  let found: { key: string; at: number } | null = null;
+/** What the parser takes and nobody can mean: a key that comes twice, and a number that isn't finite. */
+function firstMistake(document: Document.Parsed): { message: string; at: number } | null {
+  let found: { message: string; at: number } | null = null;
   visit(document, {
     Map(_, map) {
       const keys = new Set<unknown>();
       for (const { key } of map.items) {
         if (!isScalar(key)) continue;
         if (keys.has(key.value)) {
-          found = { key: shortened(key.value), at: key.range?.[0] ?? 0 };
+          const message = `Map keys must be unique, got ${shortened(key.value)} twice`;
+          found = { message, at: key.range?.[0] ?? 0 };
           return visit.BREAK;
         }
         keys.add(key.value);
       }
       return undefined;
+    },
+    Scalar(_, { value, source, range }) {
+      if (typeof value !== "number" || Number.isFinite(value)) return undefined;
+      found = { message: `numbers must be finite, got ${shortened(source ?? value)}`, at: range?.[0] ?? 0 };
+      return visit.BREAK;
     },
   });
   return found;
