@@ -3,7 +3,7 @@ export { ColumnPool } from "./columns.ts";
 export { DEFAULT_MIN_SPREAD } from "./combine.ts";
 export { channelLatency } from "./descheduler/channel-latency.ts";
 export type { ChannelLatency, MeasuredPod } from "./descheduler/channel-latency.ts";
-export { decideInSteps, decideMoves } from "./descheduler/decide.ts";
+export { decideInSteps, decideMoves, tooManyUnready } from "./descheduler/decide.ts";
 export { HALT_REASONS, STAY_REASONS } from "./descheduler/deschedule-input.ts";
 export type {
   ClusterCheck,

@@ -16,6 +16,7 @@ export const SKIP_REASONS = [
   ...STAY_REASONS,
   "unsupported",
   "unsettled",
+  "unready",
   "backoff",
 ] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];

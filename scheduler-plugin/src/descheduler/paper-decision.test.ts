@@ -130,6 +130,7 @@ async function decided(of: Case, countOwnUse: boolean): Promise<string[]> {
     begun: new Set(),
     left: new Map(),
     rules: { minPodAgeMs: 0, allowLocalStorage: false, allowStatefulSets: false, allowSingleReplicas: true },
+    maxUnreadyRatio: 1,
     spread: DEFAULT_SPREAD,
     nowMs: NOW,
   });

@@ -85,7 +85,8 @@ const table = {
   }),
   maxUnreadyRatio: ratio({
     default: 0.1,
-    description: "Nothing is moved while more than this share of all pods, or of all nodes, isn't ready.",
+    description:
+      "Nothing is moved while more than this share of all nodes isn't ready, or of all pods without those of the namespace with the most such pods; and nothing in a namespace while it is so of its own pods.",
   }),
   windows: list({
     default: [],

@@ -23,6 +23,8 @@ import { identifyPod } from "../domain/pod.ts";
 import type { PodIdentity } from "../domain/pod.ts";
 import { withoutLeftNodes } from "./left-nodes.ts";
 import type { SkipReason } from "./metrics.ts";
+import { readinessOf } from "./readiness.ts";
+import type { Readiness } from "./readiness.ts";
 
 export interface ClusterLists {
   readonly pods: readonly KubernetesObject[];
@@ -53,6 +55,8 @@ export interface SurveyInput {
   /** By workload, nodes that it left a while ago: none of its pods goes back yet. */
   readonly left: ReadonlyMap<string, ReadonlySet<string>>;
   readonly rules: ExclusionRules;
+  /** Nothing is moved where more than this share of pods isn't ready. */
+  readonly maxUnreadyRatio: number;
   /** The planner's: it places the replacements. */
   readonly spread: SpreadLimits;
   readonly nowMs: number;
@@ -91,9 +95,6 @@ export interface Survey {
   readonly uids: ReadonlySet<string>;
 }
 
-/** A pod that isn't ready sooner is starting, not failing. */
-const STARTING_MS = 60_000;
-
 export function survey(input: SurveyInput): Survey {
   return new Surveyor(input).survey();
 }
@@ -110,6 +111,7 @@ class Surveyor {
   /** By namespace/name, of pods that are on one. */
   readonly #nodeByPod = new Map<string, string>();
   readonly #model: SchedulingModel;
+  readonly #readiness: Readiness;
   readonly #skipped: SkippedPod[] = [];
   readonly #pods = new Map<string, SurveyedPod>();
   readonly #assumed = new Map<string, readonly AssumedPod[]>();
@@ -125,6 +127,7 @@ class Surveyor {
     this.#volumes = new Map(lists.persistentVolumes.map((object) => [object.metadata.name, object]));
     this.#live = lists.pods.filter((pod) => !isFinished(pod));
     this.#model = SchedulingModel.of({ ...lists, pods: this.#live });
+    this.#readiness = readinessOf(this.#live, input.maxUnreadyRatio, input.nowMs);
     for (const pod of this.#live) {
       const owner = moveOwnerOf(pod);
       const node = nodeOf(pod);
@@ -186,10 +189,9 @@ class Surveyor {
     const [{ identity }] = all as [SurveyedPod];
     const graph = this.#input.workflowGraph(identity.namespace, identity.workflow)!;
     const unsettled = unsettledBy(graph, (name) => this.#nodeByPod.get(`${identity.namespace}/${name}`));
-    if (unsettled !== null) {
-      for (const pod of all) this.#skip(key, pod, "unsettled", unsettled);
-      return null;
-    }
+    if (unsettled !== null) return this.#skipAll(key, all, "unsettled", unsettled);
+    const trouble = this.#readiness.troubled.get(identity.namespace);
+    if (trouble !== undefined) return this.#skipAll(key, all, "unready", trouble);
     const pods = all.filter((pod) => this.#mayMove(key, pod));
     if (pods.length === 0) return null;
     for (const pod of pods) this.#pods.set(pod.movable.uid, pod);
@@ -242,6 +244,11 @@ class Surveyor {
     return this.#deployments.get(`${controller.metadata.namespace ?? "default"}/${above.name}`) ?? null;
   }
 
+  #skipAll(key: string, pods: readonly SurveyedPod[], reason: SkipReason, detail: string): null {
+    for (const pod of pods) this.#skip(key, pod, reason, detail);
+    return null;
+  }
+
   #skip(workflow: string, { identity, node }: SurveyedPod, reason: SkipReason, detail: string): false {
     const { namespace, name: pod } = identity;
     this.#skipped.push({ workflow, namespace, pod, node, reason, detail });
@@ -249,17 +256,10 @@ class Surveyor {
   }
 
   #health(): ClusterHealth {
-    const { lists, nowMs } = this.#input;
-    const pods = this.#live.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-    const isUnready = (pod: KubernetesObject): boolean =>
-      !hasCondition(pod, "Ready") &&
-      !(nowMs - Date.parse(pod.metadata.creationTimestamp ?? "") < STARTING_MS);
-    return {
-      pods: pods.length,
-      unreadyPods: pods.filter(isUnready).length,
-      nodes: lists.nodes.length,
-      unreadyNodes: lists.nodes.filter((node) => !hasCondition(node, "Ready")).length,
-    };
+    const { nodes } = this.#input.lists;
+    const { pods, unreadyPods } = this.#readiness;
+    const unreadyNodes = nodes.filter((node) => !hasCondition(node, "Ready")).length;
+    return { pods, unreadyPods, nodes: nodes.length, unreadyNodes };
   }
 }
 

@@ -275,6 +275,7 @@ export class DeschedulerTerm {
       ),
       left: isPaper ? new Map() : this.#left.current(nowMs),
       rules: isPaper ? { ...config, allowSingleReplicas: true } : config,
+      maxUnreadyRatio: config.maxUnreadyRatio,
       spread,
       nowMs,
     });

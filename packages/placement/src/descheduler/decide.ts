@@ -26,6 +26,11 @@ export function decideInSteps(input: DescheduleInput): Generator<undefined, Desc
 /** Pods of these may be restarting anyway: a share of very few pods says nothing. */
 const FEW_UNREADY = 1;
 
+/** Whether nothing is to be moved among them. */
+export function tooManyUnready(unready: number, all: number, maxRatio: number): boolean {
+  return unready > FEW_UNREADY && unready > all * maxRatio;
+}
+
 /** Why nothing is to be moved, by the state of the cluster; null when it is well. */
 export function haltOf({ health, rules, closed }: DescheduleInput): Halt | null {
   if (closed !== undefined && closed !== null) return closed;
@@ -34,7 +39,7 @@ export function haltOf({ health, rules, closed }: DescheduleInput): Halt | null 
     ["pods", unreadyPods, pods],
     ["nodes", unreadyNodes, nodes],
   ] as const) {
-    if (unready > FEW_UNREADY && unready > all * rules.maxUnreadyRatio)
+    if (tooManyUnready(unready, all, rules.maxUnreadyRatio))
       return { reason: "unready", detail: `${unready} of ${all} ${what} aren't ready` };
   }
   return null;

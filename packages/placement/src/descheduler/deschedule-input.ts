@@ -59,6 +59,7 @@ export interface ClusterCheck {
   moved(pod: MovablePod, node: string): void;
 }
 
+/** What is asked before anything is moved. No one namespace may stop the moves of all others by its own pods: callers see to it. */
 export interface ClusterHealth {
   readonly pods: number;
   readonly unreadyPods: number;
