@@ -1,6 +1,6 @@
 import { PlacementError } from "@isochrone/placement";
 import { readTextFile } from "@isochrone/runtime";
-import { CommandError } from "../errors.ts";
+import { CommandError, usageError } from "../errors.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
 import { table } from "../output/table.ts";
@@ -40,8 +40,9 @@ function scored(options: ScoreDumpOptions): DumpScores {
   try {
     return scoreDump(options);
   } catch (error) {
-    if (error instanceof DumpError || error instanceof PlacementError)
-      throw new CommandError(error.message, { cause: error });
+    if (error instanceof DumpError) throw new CommandError(error.message, { cause: error });
+    // What it complains of are --strategy, --mode, --set and --channel-priorities.
+    if (error instanceof PlacementError) throw usageError(error.message, { cause: error });
     throw error;
   }
 }
@@ -50,9 +51,7 @@ function readText(option: string, file: string): string {
   try {
     return readTextFile(file, DUMP_BYTES);
   } catch (error) {
-    throw new CommandError(`${option} must be a readable file: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw usageError(`${option} must be a readable file: ${(error as Error).message}`, { cause: error });
   }
 }
 
