@@ -165,6 +165,7 @@ const TOGETHER: readonly (readonly string[])[] = [
   ["score", "--pod", "s/p"],
   ["score", "--cluster", "DUMP", "--pod", "nowhere.yaml"],
   ["score", "--cluster", "DUMP", "--pod", "s/p", "--strategy", "network-overhead", "--mode", "raw"],
+  ["score", "--cluster", "DUMP", "--pod", "s/p", "--graph", "WHATEVER", "--prefix", ""],
   ["plan"],
   ["plan", "Shop"],
   ["plan", "shop", "--ca-file", "WHATEVER"],

@@ -25,6 +25,14 @@ export function addScore(program: Command, print: Print): void {
       readableFile,
     )
     .requiredOption("--pod <file or namespace/name>", "a pod's manifest, or the name of a pod in the dump")
+    .addOption(
+      new Option(
+        "--graph <file>",
+        "what `graph -o json` printed: its figures in place of the dump's annotations, for scores equal to those of a running extender",
+      )
+        .argParser(readableFile)
+        .conflicts("prefix"),
+    )
     .option(
       "--strategy <name>",
       "resource-network, communication-affinity, network-overhead, or several: NAME[/MODE][=WEIGHT],...",
@@ -50,6 +58,8 @@ export function addScore(program: Command, print: Print): void {
     commandOf(program, "score"),
     "kubectl get nodes,pods,deployments,replicasets -A -o yaml > dump.yaml",
     "% score --cluster dump.yaml --pod default/cart-7c9f -o json",
+    "% graph -o json > graph.json",
+    "% score --cluster dump.yaml --graph graph.json --pod default/cart-7c9f",
   );
 }
 

@@ -1,0 +1,96 @@
+// The question that a dump asks of a strategy, by the annotations of its objects or by graphs that were recorded beside it.
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { PlacementProblem } from "@isochrone/placement";
+import { recordedProblem } from "@isochrone/scheduler-plugin/recorded";
+import { DEFAULT_ANNOTATION_PREFIXES } from "@isochrone/topology";
+import type { ClusterGraph } from "@isochrone/topology";
+import { observedTimes } from "./annotations.ts";
+import { dumpCluster } from "./dump-cluster.ts";
+import { requestsOf, WorkloadIndex } from "./dump-pods.ts";
+import { dumpWorkflow } from "./dump-workflow.ts";
+import { apiObject } from "./feasibility.ts";
+import { lackingAnnotations } from "./gaps.ts";
+import type { DumpObject } from "./read-objects.ts";
+import type { RecordedGraphs } from "./recorded-graphs.ts";
+
+/** What figures are of: graphs of these versions, or annotations that were written between these times. */
+export interface ScoreInputs {
+  /** null: annotations, which have none. */
+  readonly clusterVersion: number | null;
+  readonly workflowVersion: number | null;
+  /** RFC 3339; null where nothing says. */
+  readonly observedFrom: string | null;
+  readonly observedTo: string | null;
+}
+
+export interface Question {
+  readonly problem: PlacementProblem;
+  readonly cluster: ClusterGraph;
+  readonly inputs: ScoreInputs;
+  /** What the scores, of these parts, would have gone by, and wasn't there. */
+  readonly lacking: (parts: readonly string[]) => readonly string[];
+}
+
+/** Throws DumpError. @param prefix of the annotations; undefined: the usual ones */
+export function byAnnotations(
+  objects: readonly DumpObject[],
+  pod: DumpObject,
+  prefix: string | undefined,
+  /** The plugin that it follows reads NetworkTopology alone, and looks at no pod's phase. */
+  asUpstream: boolean,
+): Question {
+  const prefixes = prefix === undefined ? DEFAULT_ANNOTATION_PREFIXES : [prefix];
+  const cluster = dumpCluster(objects, prefixes, asUpstream);
+  const index = new WorkloadIndex(objects);
+  const workflow = dumpWorkflow(objects, pod, index, prefixes, asUpstream);
+  const { name: workload, kind: workloadKind } = index.workloadOf(pod);
+  const { namespace, name } = pod;
+  const problem: PlacementProblem = {
+    pod: { namespace, name, workload, requests: requestsOf(pod) },
+    candidates: cluster.nodes.map((node) => node.name),
+    cluster: { graph: cluster, ageSeconds: null },
+    workflow: { graph: workflow, ageSeconds: null },
+  };
+  const times = observedTimes(objects, prefixes);
+  return {
+    problem,
+    cluster,
+    inputs: {
+      clusterVersion: null,
+      workflowVersion: null,
+      observedFrom: times[0] ?? null,
+      observedTo: times.at(-1) ?? null,
+    },
+    lacking: (parts) => (asUpstream ? [] : lackingAnnotations({ problem, cluster, workloadKind, parts })),
+  };
+}
+
+/** As a running extender is asked when it has these graphs and the cluster's pods are as in the dump. */
+export function byGraphs(
+  objects: readonly DumpObject[],
+  pod: DumpObject,
+  { cluster, workflows }: RecordedGraphs,
+): Question {
+  const kubernetesObject = (object: DumpObject): KubernetesObject => apiObject(object) as KubernetesObject;
+  const nodes = objects.filter(({ kind }) => kind === "Node").map(({ name }) => name);
+  const problem = recordedProblem(kubernetesObject(pod), nodes, {
+    cluster,
+    workflows,
+    pods: objects.filter(({ kind }) => kind === "Pod").map(kubernetesObject),
+  });
+  const strangers = nodes.filter((name) => cluster.idOf(name) < 0);
+  return {
+    problem,
+    cluster,
+    inputs: {
+      clusterVersion: cluster.version,
+      workflowVersion: problem.workflow.graph?.version ?? null,
+      observedFrom: cluster.observedAt,
+      observedTo: cluster.observedAt,
+    },
+    lacking: () =>
+      strangers.length === 0
+        ? []
+        : [`The cluster graph knows nothing of nodes of the dump: ${strangers.join(", ")}.`],
+  };
+}
