@@ -171,6 +171,12 @@ function addLab(program: Command, print: Print): void {
     .addOption(lab())
     .addOption(output())
     .action(async (options) => (await import("./commands/lab.ts")).labRecordCommand(options, print));
+  group
+    .command("objects")
+    .description("print the objects of the embedded cluster, as kubectl does with another one's")
+    .addOption(lab())
+    .addOption(output())
+    .action(async (options) => (await import("./commands/lab.ts")).labObjectsCommand(options, print));
   examples(
     commandOf(program, "lab", "link"),
     "% lab link west-a-1 east-a-1 --delay 80ms",
@@ -178,6 +184,7 @@ function addLab(program: Command, print: Print): void {
   );
   examples(commandOf(program, "lab", "matrix"), "% lab matrix -o json");
   examples(commandOf(program, "lab", "record"), "% lab record --last 1m");
+  examples(commandOf(program, "lab", "objects"), "% lab objects -o json > dump.json");
 }
 
 function addGates(program: Command, print: Print): void {

@@ -64,7 +64,14 @@ describe("isochrone score says", () => {
   });
 
   test("how to get what nodes have available and what the network costs", () => {
-    const bare = [node("n1"), node("n2"), deployment("p", FULL), deployment("q"), pod("p", "n1"), pod("q", "n2")];
+    const bare = [
+      node("n1"),
+      node("n2"),
+      deployment("p", FULL),
+      deployment("q"),
+      pod("p", "n1"),
+      pod("q", "n2"),
+    ];
     expect(said(bare)).toContain(
       "No node of the dump says what it has available (available-cpu, -memory), nor what the network costs (network-cost-<node>, network-coordinate): the aggregator annotates nodes where annotations.nodes is on.",
     );
@@ -126,14 +133,26 @@ describe("an error names the object, not its place in a list", () => {
   };
   const broken = { "isochrone.dev/traffic-q": "much" };
   const group = { kind: "AppGroup", metadata: { name: "g", namespace: "s" } };
-  const workload = (name: string, rest: object = {}): object => ({ workload: { name, selector: name }, ...rest });
+  const workload = (name: string, rest: object = {}): object => ({
+    workload: { name, selector: name },
+    ...rest,
+  });
   const limit = { dependencies: [workload("q", { maxNetworkCost: -1 })] };
 
   test.each([
     [deployment("x", broken), "Deployment s/x: metadata.annotations.isochrone.dev/traffic-q must be"],
-    [node("x", { "isochrone.dev/available-cpu": "?" }), "Node x: metadata.annotations.isochrone.dev/available-cpu must be"],
-    [deployment("x", { "isochrone.dev/dependencies": "7" }), "Deployment s/x: metadata.annotations.isochrone.dev/dependencies must be"],
-    [{ ...group, spec: { workloads: [workload("p", limit)] } }, "AppGroup s/g: spec.workloads.0.dependencies.0.maxNetworkCost must be"],
+    [
+      node("x", { "isochrone.dev/available-cpu": "?" }),
+      "Node x: metadata.annotations.isochrone.dev/available-cpu must be",
+    ],
+    [
+      deployment("x", { "isochrone.dev/dependencies": "7" }),
+      "Deployment s/x: metadata.annotations.isochrone.dev/dependencies must be",
+    ],
+    [
+      { ...group, spec: { workloads: [workload("p", limit)] } },
+      "AppGroup s/g: spec.workloads.0.dependencies.0.maxNetworkCost must be",
+    ],
     [node("n1"), "Node n1: metadata.name must be unique among the nodes"],
     // What has no name yet can only be named by its place.
     [{ kind: "Pod", metadata: {} }, "items.6.metadata.name must be text"],
