@@ -154,14 +154,14 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
   app.get("/lab/v1/workflow", () => needCluster(cluster).endToEnd());
   app.get("/lab/v1/processes", () => needCluster(cluster).processes());
   app.get(OBJECTS_PATH, () => {
-    const { objects } = needCluster(cluster);
-    if (objects === undefined)
+    const report = needCluster(cluster);
+    if (report.objects === undefined)
       throw new HttpError(
         404,
         "has_api_server",
         "the cluster has an API server of its own: ask that, by kubectl",
       );
-    return objects();
+    return report.objects();
   });
 
   // What Prometheus' http_sd_configs takes.
