@@ -43,6 +43,8 @@ const BUS = { partitions: 4, retentionRecords: 64, retentionBytes: 512 * 1024 };
 const STOP_DEADLINE_MS = 15_000;
 const EXTENDER_WEIGHT = 5;
 const RECEIVERS_REPORT_MS = 30_000;
+/** A new pod takes a second, and a minute on a machine that has other things to do. */
+const READY_WITHIN_MS = 120_000;
 
 export class Embedded {
   readonly urls: EmbeddedUrls;
@@ -121,7 +123,7 @@ export class Embedded {
   /** Has the scheduler ask the extender from now on, and places every pod of the workflow anew. */
   async placeByScore(signal: AbortSignal): Promise<readonly Move[]> {
     this.cluster.setExtender(extenderOf(this.urls));
-    return this.cluster.rePlace({ signal });
+    return this.cluster.rePlace({ signal, podTimeoutMs: READY_WITHIN_MS });
   }
 
   async stop(): Promise<void> {

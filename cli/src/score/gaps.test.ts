@@ -119,6 +119,7 @@ describe("isochrone score says", () => {
       observedTo: "2026-11-21T19:04:10.000Z",
     });
     expect(score(WHOLE).inputs.observedFrom).toBeNull();
+    expect(said(WHOLE)).toContain("The cluster graph was read from the cluster's objects, of unknown age.");
   });
 });
 
