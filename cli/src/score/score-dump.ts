@@ -3,6 +3,7 @@ import type { PlacementProblem } from "@isochrone/placement";
 import { DEFAULT_ANNOTATION_PREFIXES } from "@isochrone/topology";
 import type { Candidate } from "@isochrone/topology";
 
+import { appGroupRemarks } from "./dump-app-groups.ts";
 import { dumpCluster } from "./dump-cluster.ts";
 import { requestsOf, WorkloadIndex } from "./dump-pods.ts";
 import { dumpWorkflow } from "./dump-workflow.ts";
@@ -10,6 +11,7 @@ import { DumpError } from "./errors.ts";
 import { judgeNodes } from "./feasibility.ts";
 import { readObjects } from "./read-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
+import { upstreamWorkflow } from "./upstream-workflow.ts";
 
 export interface ScoreDumpOptions {
   /** YAML or JSON: objects, lists, several documents. */
@@ -62,18 +64,19 @@ export function scoreDump(options: ScoreDumpOptions): DumpScores {
       "must hold at least one Node, got none",
     );
   }
-  const index = new WorkloadIndex(objects);
-  const workflow = dumpWorkflow(objects, pod, index, prefixes, asUpstream);
+  const all = withPod(objects, pod);
+  const index = new WorkloadIndex(all);
+  const { workload, workflow } = asUpstream
+    ? upstreamWorkflow(all, pod, index)
+    : {
+        workload: index.workloadOf(pod).name,
+        workflow: { graph: dumpWorkflow(all, pod, index, prefixes), ageSeconds: null },
+      };
   const problem: PlacementProblem = {
-    pod: {
-      namespace: pod.namespace,
-      name: pod.name,
-      workload: index.workloadOf(pod).name,
-      requests: requestsOf(pod),
-    },
+    pod: { namespace: pod.namespace, name: pod.name, workload, requests: requestsOf(pod) },
     candidates: cluster.nodes.map(({ name }) => name),
     cluster: { graph: cluster, ageSeconds: null },
-    workflow: { graph: workflow, ageSeconds: null },
+    workflow,
   };
   const judged = judgeNodes(objects, pod, cluster);
   const infeasible = new Map([...rejectedNodes(strategy, problem), ...judged.infeasible]);
@@ -84,12 +87,24 @@ export function scoreDump(options: ScoreDumpOptions): DumpScores {
     strategy: table.strategy,
     mode: table.mode,
     nodes: allCandidates(table),
-    explanation: [...table.explanation.sentences, ...judged.unjudged.map(unjudgedRemark)],
+    explanation: [
+      ...table.explanation.sentences,
+      ...appGroupRemarks(all, pod, index),
+      ...judged.unjudged.map(unjudgedRemark),
+    ],
   };
 }
 
 function unjudgedRemark(use: string): string {
   return `nodes may be shown as feasible that are not: ${use}`;
+}
+
+/** The pod in the place of the one that the dump has of its name. */
+function withPod(objects: readonly DumpObject[], pod: DumpObject): DumpObject[] {
+  const { namespace, name } = pod;
+  const isIt = (other: DumpObject): boolean =>
+    other.kind === "Pod" && other.namespace === namespace && other.name === name;
+  return [...objects.filter((object) => !isIt(object)), pod];
 }
 
 function findPod(objects: readonly DumpObject[], options: ScoreDumpOptions, file: string): DumpObject {
