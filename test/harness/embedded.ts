@@ -7,6 +7,9 @@ import type { ClusterGraphSnapshot, DecisionList, WorkflowGraphSnapshot } from "
 
 const command = join(import.meta.dirname, "../../cli/bin/isochrone.mjs");
 
+/** Some seconds; a busy machine may take minutes. */
+const START_WITHIN_MS = 240_000;
+
 /** A line of `isochrone up -o json`. */
 export interface UpEvent {
   readonly event: string;
@@ -50,8 +53,13 @@ export class EmbeddedSystem {
       stdio: ["ignore", "pipe", "pipe"],
     });
     const system = new EmbeddedSystem(child);
-    await system.event("started", 60_000);
-    return system;
+    try {
+      await system.event("started", START_WITHIN_MS);
+      return system;
+    } catch (error) {
+      await system.stop();
+      throw error;
+    }
   }
 
   /** The first line of that name, waiting for it if need be. */

@@ -1,5 +1,6 @@
 // The embedded cluster: emulated network, cluster stand-in, and all services, started in order and stopped in reverse.
 import { createMemoryBus } from "@isochrone/bus/memory";
+import { KINDS, type ClusterStore } from "@isochrone/kubernetes";
 import {
   createLabControl,
   EmulatedNetwork,
@@ -210,7 +211,7 @@ function measuring(
 }
 
 function labControl(
-  { options, logger, pages }: Surroundings,
+  { options, store, isReal, logger, pages }: Surroundings,
   network: EmulatedNetwork,
   cluster: Deferred<LabCluster>,
   port: number,
@@ -219,6 +220,7 @@ function labControl(
     receiverCounts: async () => ({ channels: await cluster.value().receiverCounts() }),
     endToEnd: () => cluster.value().endToEnd({ lastMs: RECEIVERS_REPORT_MS }),
     processes: () => ({ relayPid: network.relayPid, pids: [...cluster.value().processes().values()] }),
+    ...(isReal ? {} : { objects: () => objectsOf(store) }),
   };
   const { allowedHosts, env } = options;
   return deferred(
@@ -246,6 +248,24 @@ function labControl(
       await control.stop();
     },
   );
+}
+
+/** What a dump has of a cluster; the stand-in has nothing else. */
+const DUMPED = [
+  KINDS.node,
+  KINDS.deployment,
+  KINDS.replicaSet,
+  KINDS.pod,
+  KINDS.service,
+  KINDS.appGroup,
+] as const;
+
+/** As `kubectl get -A -o json` prints them. */
+async function objectsOf(store: ClusterStore): Promise<object> {
+  const lists = await Promise.all(
+    DUMPED.map(async (kind) => (await store.list(kind)).items.map((object) => ({ ...kind, ...object }))),
+  );
+  return { apiVersion: "v1", kind: "List", items: lists.flat() };
 }
 
 async function chooseUrls(port: number): Promise<EmbeddedUrls> {

@@ -16,7 +16,8 @@ const STRATEGIES: readonly (readonly [string, string, (dump: RandomDump) => Map<
 ];
 
 describe.each(STRATEGIES)("%s/%s of random dumps", (strategy, mode, oracle) => {
-  test(`is what a second implementation gives, in ${CASES} cases`, () => {
+  // A second or two, on a machine that has nothing else to do.
+  test(`is what a second implementation gives, in ${CASES} cases`, { timeout: 180_000 }, () => {
     const seen = { withCoordinates: 0, toldApart: 0, rejecting: 0 };
     for (let seed = 1; seed <= CASES; seed++) {
       const dump = randomDump(seeded(seed));

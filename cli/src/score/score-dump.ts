@@ -1,17 +1,14 @@
 import { allCandidates, createStrategy, rejectedNodes } from "@isochrone/placement";
-import type { PlacementProblem } from "@isochrone/placement";
-import { DEFAULT_ANNOTATION_PREFIXES } from "@isochrone/topology";
 import type { Candidate } from "@isochrone/topology";
 
-import { appGroupRemarks } from "./dump-app-groups.ts";
-import { dumpCluster } from "./dump-cluster.ts";
-import { requestsOf, WorkloadIndex } from "./dump-pods.ts";
-import { dumpWorkflow } from "./dump-workflow.ts";
 import { DumpError } from "./errors.ts";
 import { judgeNodes } from "./feasibility.ts";
+import { lackingNodes } from "./gaps.ts";
+import { byAnnotations, byGraphs } from "./question.ts";
+import type { ScoreInputs } from "./question.ts";
+import { readGraphs } from "./recorded-graphs.ts";
 import { readObjects } from "./read-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
-import { upstreamWorkflow } from "./upstream-workflow.ts";
 
 export interface ScoreDumpOptions {
   /** YAML or JSON: objects, lists, several documents. */
@@ -31,6 +28,10 @@ export interface ScoreDumpOptions {
   readonly settings?: Readonly<Record<string, number>>;
   /** Relationship types of communication-affinity beside its own. */
   readonly channelPriorities?: string;
+  /** What `isochrone graph -o json` printed: its figures count, and no annotation is read. @default the annotations */
+  readonly graphText?: string;
+  /** For messages. @default "graph" */
+  readonly graphFile?: string;
   /** Prefix of the annotations' names; "" for the bare names. @default isochrone.dev/, and the bare names where that is missing */
   readonly annotationPrefix?: string;
 }
@@ -41,6 +42,8 @@ export interface DumpScores {
   readonly namespace: string;
   readonly strategy: string;
   readonly mode: string;
+  /** Two answers are comparable where these are the same; `isochrone explain` says them of a decision. */
+  readonly inputs: ScoreInputs;
   /** Every node of the dump, in its order. */
   readonly nodes: readonly Candidate[];
   readonly explanation: readonly string[];
@@ -52,32 +55,18 @@ export function scoreDump(options: ScoreDumpOptions): DumpScores {
   const file = options.dumpFile ?? "dump";
   const objects = readObjects(options.dumpText, file);
   const pod = findPod(objects, options, file);
-  const prefixes =
-    options.annotationPrefix === undefined ? DEFAULT_ANNOTATION_PREFIXES : [options.annotationPrefix];
-  // The plugin that it follows reads NetworkTopology alone, and looks at no pod's phase.
-  const asUpstream = strategy.mode === "upstream";
-  const cluster = dumpCluster(objects, prefixes, asUpstream);
-  if (cluster.nodes.length === 0) {
+  const question =
+    options.graphText === undefined
+      ? byAnnotations(objects, pod, options.annotationPrefix, strategy.mode === "upstream")
+      : byGraphs(objects, pod, readGraphs(options.graphText, options.graphFile ?? "graph"));
+  const { problem, cluster, inputs } = question;
+  if (problem.candidates.length === 0) {
     throw new DumpError(
       "no_nodes",
       { file, document: null, line: null },
       "must hold at least one Node, got none",
     );
   }
-  const all = withPod(objects, pod);
-  const index = new WorkloadIndex(all);
-  const { workload, workflow } = asUpstream
-    ? upstreamWorkflow(all, pod, index)
-    : {
-        workload: index.workloadOf(pod).name,
-        workflow: { graph: dumpWorkflow(all, pod, index, prefixes), ageSeconds: null },
-      };
-  const problem: PlacementProblem = {
-    pod: { namespace: pod.namespace, name: pod.name, workload, requests: requestsOf(pod) },
-    candidates: cluster.nodes.map(({ name }) => name),
-    cluster: { graph: cluster, ageSeconds: null },
-    workflow,
-  };
   const judged = judgeNodes(objects, pod, cluster);
   const infeasible = new Map([...rejectedNodes(strategy, problem), ...judged.infeasible]);
   const table = strategy.score({ ...problem, infeasible });
@@ -86,10 +75,12 @@ export function scoreDump(options: ScoreDumpOptions): DumpScores {
     namespace: pod.namespace,
     strategy: table.strategy,
     mode: table.mode,
+    inputs,
     nodes: allCandidates(table),
     explanation: [
       ...table.explanation.sentences,
-      ...appGroupRemarks(all, pod, index),
+      ...lackingNodes(question),
+      ...question.lacking(Object.keys(table.parts)),
       ...judged.unjudged.map(unjudgedRemark),
     ],
   };
@@ -97,14 +88,6 @@ export function scoreDump(options: ScoreDumpOptions): DumpScores {
 
 function unjudgedRemark(use: string): string {
   return `nodes may be shown as feasible that are not: ${use}`;
-}
-
-/** The pod in the place of the one that the dump has of its name. */
-function withPod(objects: readonly DumpObject[], pod: DumpObject): DumpObject[] {
-  const { namespace, name } = pod;
-  const isIt = (other: DumpObject): boolean =>
-    other.kind === "Pod" && other.namespace === namespace && other.name === name;
-  return [...objects.filter((object) => !isIt(object)), pod];
 }
 
 function findPod(objects: readonly DumpObject[], options: ScoreDumpOptions, file: string): DumpObject {

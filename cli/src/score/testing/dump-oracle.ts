@@ -126,6 +126,8 @@ class World {
   readonly nodes: readonly PlainObject[];
   readonly deployments: readonly PlainObject[];
   readonly #objects: readonly PlainObject[];
+  readonly #workloads = new Map<PlainObject, string>();
+  #declared: ReturnType<World["declaredNow"]> | null = null;
 
   constructor({ objects, pod }: RandomDump) {
     this.pod = pod;
@@ -140,6 +142,12 @@ class World {
 
   /** Of `namespace/name`. Bare pods of a selector are one, unless those of two AppGroups carry it. */
   workloadOf(pod: PlainObject): string {
+    let workload = this.#workloads.get(pod);
+    if (workload === undefined) this.#workloads.set(pod, (workload = this.#workloadOf(pod)));
+    return workload;
+  }
+
+  #workloadOf(pod: PlainObject): string {
     const { namespace, ownerReferences, name } = pod.metadata;
     if (ownerReferences !== undefined)
       return `${namespace}/${ownerReferences[0]!.name.slice(0, -"-5d4f".length)}`;
@@ -184,7 +192,11 @@ class World {
   }
 
   /** By source and target: what objects of the pod's namespace declare of its own workloads; of a pair the last word, annotations last. */
-  declared(): Map<string, { source: string; target: string; limit: number | null; priority: number }> {
+  declared(): ReturnType<World["declaredNow"]> {
+    return (this.#declared ??= this.declaredNow());
+  }
+
+  declaredNow(): Map<string, { source: string; target: string; limit: number | null; priority: number }> {
     const { namespace } = this.pod.metadata;
     const found = new Map<
       string,
