@@ -5,6 +5,7 @@ import { recordedProblem } from "@isochrone/scheduler-plugin/recorded";
 import { DEFAULT_ANNOTATION_PREFIXES } from "@isochrone/topology";
 import type { ClusterGraph } from "@isochrone/topology";
 import { observedTimes } from "./annotations.ts";
+import { appGroupRemarks } from "./dump-app-groups.ts";
 import { dumpCluster } from "./dump-cluster.ts";
 import { requestsOf, WorkloadIndex } from "./dump-pods.ts";
 import { dumpWorkflow } from "./dump-workflow.ts";
@@ -12,6 +13,7 @@ import { apiObject } from "./feasibility.ts";
 import { lackingAnnotations } from "./gaps.ts";
 import type { DumpObject } from "./read-objects.ts";
 import type { RecordedGraphs } from "./recorded-graphs.ts";
+import { upstreamWorkflow } from "./upstream-workflow.ts";
 
 /** What figures are of: graphs of these versions, or annotations that were written between these times. */
 export interface ScoreInputs {
@@ -36,20 +38,25 @@ export function byAnnotations(
   objects: readonly DumpObject[],
   pod: DumpObject,
   prefix: string | undefined,
-  /** The plugin that it follows reads NetworkTopology alone, and looks at no pod's phase. */
+  /** The plugin that it follows reads NetworkTopology and AppGroups alone, and looks at no pod's phase. */
   asUpstream: boolean,
 ): Question {
   const prefixes = prefix === undefined ? DEFAULT_ANNOTATION_PREFIXES : [prefix];
   const cluster = dumpCluster(objects, prefixes, asUpstream);
-  const index = new WorkloadIndex(objects);
-  const workflow = dumpWorkflow(objects, pod, index, prefixes, asUpstream);
-  const { name: workload, kind: workloadKind } = index.workloadOf(pod);
-  const { namespace, name } = pod;
+  const all = withPod(objects, pod);
+  const index = new WorkloadIndex(all);
+  const { name, kind: workloadKind } = index.workloadOf(pod);
+  const { workload, workflow } = asUpstream
+    ? upstreamWorkflow(all, pod, index)
+    : {
+        workload: name,
+        workflow: { graph: dumpWorkflow(all, pod, index, prefixes), ageSeconds: null },
+      };
   const problem: PlacementProblem = {
-    pod: { namespace, name, workload, requests: requestsOf(pod) },
+    pod: { namespace: pod.namespace, name: pod.name, workload, requests: requestsOf(pod) },
     candidates: cluster.nodes.map((node) => node.name),
     cluster: { graph: cluster, ageSeconds: null },
-    workflow: { graph: workflow, ageSeconds: null },
+    workflow,
   };
   const times = observedTimes(objects, prefixes);
   return {
@@ -61,8 +68,19 @@ export function byAnnotations(
       observedFrom: times[0] ?? null,
       observedTo: times.at(-1) ?? null,
     },
-    lacking: (parts) => (asUpstream ? [] : lackingAnnotations({ problem, cluster, workloadKind, parts })),
+    lacking: (parts) => [
+      ...appGroupRemarks(all, pod, index),
+      ...(asUpstream ? [] : lackingAnnotations({ problem, cluster, workloadKind, parts })),
+    ],
   };
+}
+
+/** The pod in the place of the one that the dump has of its name. */
+function withPod(objects: readonly DumpObject[], pod: DumpObject): DumpObject[] {
+  const { namespace, name } = pod;
+  const isIt = (other: DumpObject): boolean =>
+    other.kind === "Pod" && other.namespace === namespace && other.name === name;
+  return [...objects.filter((object) => !isIt(object)), pod];
 }
 
 /** As a running extender is asked when it has these graphs and the cluster's pods are as in the dump. */
@@ -78,6 +96,7 @@ export function byGraphs(
     workflows,
     pods: objects.filter(({ kind }) => kind === "Pod").map(kubernetesObject),
   });
+  const all = withPod(objects, pod);
   const strangers = nodes.filter((name) => cluster.idOf(name) < 0);
   return {
     problem,
@@ -88,9 +107,11 @@ export function byGraphs(
       observedFrom: cluster.observedAt,
       observedTo: cluster.observedAt,
     },
-    lacking: () =>
-      strangers.length === 0
+    lacking: () => [
+      ...appGroupRemarks(all, pod, new WorkloadIndex(all)),
+      ...(strangers.length === 0
         ? []
-        : [`The cluster graph knows nothing of nodes of the dump: ${strangers.join(", ")}.`],
+        : [`The cluster graph knows nothing of nodes of the dump: ${strangers.join(", ")}.`]),
+    ],
   };
 }
