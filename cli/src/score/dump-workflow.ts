@@ -7,11 +7,12 @@ import { appGroupChannels, isGenerated } from "./dump-app-groups.ts";
 import { declaredNeeds } from "./dump-dependencies.ts";
 import { isLive, nodeOf, WORKLOAD_KINDS } from "./dump-pods.ts";
 import type { WorkloadIndex } from "./dump-pods.ts";
+import { PairTraffic } from "./pair-traffic.ts";
 import type { DumpObject } from "./read-objects.ts";
 
 /**
  * `pod` is the one to be scored, among `objects`. A `traffic-b` of workload a is what the pair exchanges, in both directions together;
- * where both ends state it, the larger amount counts, once.
+ * where both ends state it, the larger amount counts, once, on the channel of the end that starts the exchange.
  */
 export function dumpWorkflow(
   objects: readonly DumpObject[],
@@ -23,11 +24,12 @@ export function dumpWorkflow(
   const own = objects.filter((object) => object.namespace === namespace);
   const workloads = new Map<string, Workload>();
   const channels = new Map<string, Channel>();
+  const traffic = new PairTraffic();
   for (const object of own)
-    if (WORKLOAD_KINDS.has(object.kind)) addWorkload(object, object.name, prefixes, workloads, channels);
+    if (WORKLOAD_KINDS.has(object.kind)) addWorkload(object, object.name, prefixes, workloads, traffic);
   for (const each of own)
     if (each.kind === "Pod" && (each === pod || isLive(each)))
-      addPod(each, index, prefixes, workloads, channels);
+      addPod(each, index, prefixes, workloads, traffic);
   for (const group of own) {
     if (group.kind !== "AppGroup" || isGenerated(group)) continue;
     for (const { source, target, demands } of appGroupChannels(group, index)) {
@@ -38,6 +40,11 @@ export function dumpWorkflow(
   const callers = own.filter(({ kind }) => WORKLOAD_KINDS.has(kind) && kind !== "ReplicaSet");
   for (const { source, target, demands } of callers.flatMap((object) => declaredNeeds(object, prefixes)))
     declare(channels, source, target, demands);
+  // Who starts an exchange is known by its declaration, too.
+  for (const each of traffic.channels((source, target) => channels.has(keyOf(source, target)))) {
+    const { source, target, bytesPerSecond } = each;
+    channels.set(keyOf(source, target), { ...channelOf(channels, source, target), bytesPerSecond });
+  }
   addFarEnds(objects, index, workloads, [...channels.values()]);
   return new WorkflowGraph({
     version: 0,
@@ -76,7 +83,7 @@ function addWorkload(
   name: string,
   prefixes: readonly string[],
   workloads: Map<string, Workload>,
-  channels: Map<string, Channel>,
+  traffic: PairTraffic,
 ): void {
   const annotations = workloadAnnotations(object, prefixes);
   const before = workloads.get(name);
@@ -90,8 +97,7 @@ function addWorkload(
   });
   // A Deployment's annotations are copied to its ReplicaSets: what they repeat is not said twice.
   if (object.kind === "ReplicaSet") return;
-  for (const peer of annotations.traffic)
-    addTraffic(channels, name, nameIn(object.namespace, peer), peer.bytesPerSecond);
+  for (const peer of annotations.traffic) traffic.state(name, nameIn(object.namespace, peer), peer);
 }
 
 /** A workload of another namespace is called namespace/name, as in the graph API. */
@@ -99,30 +105,15 @@ function nameIn(own: string, { namespace, name }: ReadTraffic | DeclaredWorkload
   return namespace === null || namespace === own ? name : `${namespace}/${name}`;
 }
 
-/** The first statement on a pair makes the channel; a later one, of either end, can only raise its amount. */
-function addTraffic(
-  channels: Map<string, Channel>,
-  workload: string,
-  peer: string,
-  bytesPerSecond: number,
-): void {
-  const reverse = channels.get(keyOf(peer, workload));
-  const turned = reverse !== undefined && reverse.bytesPerSecond !== null;
-  const [source, target] = turned ? [peer, workload] : [workload, peer];
-  const channel = channelOf(channels, source, target);
-  const most = Math.max(bytesPerSecond, channel.bytesPerSecond ?? 0);
-  channels.set(keyOf(source, target), { ...channel, bytesPerSecond: most });
-}
-
 function addPod(
   pod: DumpObject,
   index: WorkloadIndex,
   prefixes: readonly string[],
   workloads: Map<string, Workload>,
-  channels: Map<string, Channel>,
+  traffic: PairTraffic,
 ): void {
   const { name, kind } = index.workloadOf(pod);
-  if (kind === "Pod") addWorkload(pod, name, prefixes, workloads, channels);
+  if (kind === "Pod") addWorkload(pod, name, prefixes, workloads, traffic);
   const workload = workloads.get(name) ?? { ...NOTHING_KNOWN, name, kind, namespace: pod.namespace };
   workloads.set(name, { ...workload, pods: [...workload.pods, { name: pod.name, node: nodeOf(pod) }] });
 }
