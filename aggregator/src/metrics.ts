@@ -141,7 +141,7 @@ function labelled(
 function registerRefusedDeclarations(registry: Registry, { refusedDeclarations }: MetricSources): void {
   const metric = new Gauge({
     name: "isochrone_aggregator_declarations_refused",
-    help: "Declared channels that are left out now, for what they name or because there are too many; what isn't read counts as one.",
+    help: "Declared channels that are left out now, for what they name or because there are too many; what isn't read counts as one. `unmatched` counts AppGroups' selectors that no pod and no pod template carries.",
     labelNames: ["reason"],
     registers: [registry],
     collect(): void {

@@ -1,5 +1,6 @@
 // What reads objects of others, for fuzzers and benchmarks.
 export {
+  appGroupText,
   channelsOfAnnotation,
   channelsOfAppGroup,
   DEPENDENCIES_ANNOTATION,

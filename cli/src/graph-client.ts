@@ -1,6 +1,6 @@
 import { authorizedFetch, systemClock } from "@isochrone/runtime";
 import { GraphClient } from "@isochrone/topology/client";
-import { CommandError } from "./errors.ts";
+import { usageError } from "./errors.ts";
 
 /** Options of commands that read the graph API. */
 export interface GraphServerOptions {
@@ -14,7 +14,7 @@ const TIMEOUT_MS = 10_000;
 /** Throws CommandError for a certificate file that has no use. */
 export function graphClientOf({ server, tokenFile, caFile }: GraphServerOptions): GraphClient {
   if (caFile !== undefined && !server.startsWith("https:"))
-    throw new CommandError(`--ca-file needs an https address in --server, got ${server}`, { exitCode: 2 });
+    throw usageError(`--ca-file needs an https address in --server, got ${server}`);
   const files = { tokenFile: tokenFile ?? null, caFile: caFile ?? null };
   const fetch = authorizedFetch({ ...files, clock: systemClock });
   return new GraphClient({ baseUrl: server, timeoutMs: TIMEOUT_MS, fetch });

@@ -1,21 +1,17 @@
 import { reasonOf } from "@isochrone/runtime";
 import { CommanderError } from "commander";
 import { createProgram } from "./program.ts";
-import { CommandError } from "./errors.ts";
+import { exitCodeOf } from "./errors.ts";
 import { terminal } from "./output/terminal.ts";
-
-/** As docs/cli.md lists them. */
-const WRONG_USAGE = 2;
 
 try {
   // Called as a plugin of kubectl, help must say what people type.
   await createProgram(terminal.print, process.env["ISOCHRONE_COMMAND_NAME"]).parseAsync(process.argv);
 } catch (error) {
   // Commander has said what was wrong, or printed the help that was asked for.
-  if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : WRONG_USAGE);
-  terminal.note(`isochrone: ${describe(error)}`);
+  if (!(error instanceof CommanderError)) terminal.note(`isochrone: ${describe(error)}`);
   // At once: a part that failed to stop must not keep a command alive that has already said why it ends.
-  process.exit(error instanceof CommandError ? error.exitCode : 1);
+  process.exit(exitCodeOf(error));
 }
 
 /** One line for people; the causes say what stood in the way. A stack is for bugs, on request. */

@@ -1,5 +1,6 @@
 // What the command line's options mean: text in, checked value out. Errors name the option, the rule and the value.
 import { InvalidArgumentError } from "commander";
+import { accessSync, constants, statSync } from "node:fs";
 
 const DURATION_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
 
@@ -124,4 +125,73 @@ export function hostNames(text: string, before: readonly string[] = []): readonl
   if (!/^(?:[\w.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i.test(text))
     throw new InvalidArgumentError(`must be a host name or name:port, got ${JSON.stringify(text)}`);
   return [...before, text];
+}
+
+/** RFC 1123 label: names of namespaces and Services. */
+export function dnsLabel(text: string): string {
+  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text))
+    throw new InvalidArgumentError(
+      `must be at most 63 small letters, digits and dashes, got ${JSON.stringify(text)}`,
+    );
+  return text;
+}
+
+/** RFC 1123 subdomain: names of pods and of most other objects. */
+export function objectName(text: string): string {
+  const parts = text.split(".");
+  if (text.length > 253 || !parts.every((part) => /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(part)))
+    throw new InvalidArgumentError(
+      `must be at most 253 small letters, digits, dashes and dots, got ${JSON.stringify(text)}`,
+    );
+  return text;
+}
+
+/** As {@link objectName}, several in a row. */
+export function objectNames(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, objectName(text)];
+}
+
+/** `namespace/name` */
+export function namespacedName(text: string): readonly [namespace: string, name: string] {
+  const [namespace, name, ...rest] = text.split("/");
+  if (!namespace || !name || rest.length > 0)
+    throw new InvalidArgumentError(`must be namespace/name, got ${JSON.stringify(text)}`);
+  return [namespace, name];
+}
+
+/** What annotations' names begin with: nothing, or a DNS name and a slash. */
+export function annotationPrefix(text: string): string {
+  if (!/^([a-z0-9]([a-z0-9.-]*[a-z0-9])?\/)?$/.test(text))
+    throw new InvalidArgumentError(
+      `must be empty, or a DNS name and a slash, as isochrone.dev/, got ${JSON.stringify(text)}`,
+    );
+  return text;
+}
+
+/** A path that a file can be read from, or what a shell puts there for `<(command)`. */
+export function readableFile(text: string): string {
+  return readable(text, "file");
+}
+
+/** As {@link readableFile}, said several times. */
+export function readableFiles(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, readableFile(text)];
+}
+
+export function readableFolder(text: string): string {
+  return readable(text, "folder");
+}
+
+function readable(text: string, what: "file" | "folder"): string {
+  const refused = (reason: string): InvalidArgumentError =>
+    new InvalidArgumentError(`must be a readable ${what}, got ${JSON.stringify(text)}: ${reason}`);
+  let isFolder: boolean;
+  try {
+    accessSync(text, constants.R_OK);
+    isFolder = statSync(text).isDirectory();
+  } catch (error) {
+    throw refused((error as NodeJS.ErrnoException).code ?? String(error));
+  }
+  if (isFolder !== (what === "folder")) throw refused(isFolder ? "it is a folder" : "it is none");
+  return text;
 }

@@ -1,7 +1,18 @@
 // Commands that the chart's hooks run. People may, too.
 import type { Command } from "commander";
-import { context, kubeconfig, output } from "./program-options.ts";
+import { annotationPrefix, objectName, readableFolder } from "./options.ts";
+import { context, kubeconfig, output, systemNamespace } from "./program-options.ts";
 import type { Print } from "./program-options.ts";
+
+const SECRETS: readonly string[] = [
+  "isochrone-probe-keys",
+  "isochrone-record-keys",
+  "isochrone-aggregator-certificates",
+  "isochrone-scheduler-plugin-certificates",
+  "isochrone-scheduler-plugin-kube-scheduler",
+  "isochrone-scheduler-plugin-decisions",
+];
+const CONFIG_MAPS: readonly string[] = ["isochrone-aggregator-ca", "isochrone-scheduler-plugin-ca"];
 
 export function addChart(program: Command, print: Print): void {
   program
@@ -9,7 +20,7 @@ export function addChart(program: Command, print: Print): void {
     .description("the definitions of AppGroup and NetworkTopology")
     .command("apply")
     .description("apply the definitions in a folder, unless one would take away what is allowed now")
-    .argument("<folder>", "with YAML files, such as the chart's crds")
+    .argument("<folder>", "with YAML files, such as the chart's crds", readableFolder)
     .option("--dry-run", "ask the API server, change nothing")
     .addOption(kubeconfig())
     .addOption(context())
@@ -22,22 +33,19 @@ export function addChart(program: Command, print: Print): void {
     .description(
       "delete what the services made by themselves, after an uninstallation: Secrets, ConfigMaps, Leases, annotations of nodes",
     )
-    .option("--system-namespace <name>", "where Isochrone was installed", "isochrone")
-    .option("--secret <name...>", "Secrets that the services made", [
-      "isochrone-probe-keys",
-      "isochrone-record-keys",
-      "isochrone-aggregator-certificates",
-      "isochrone-scheduler-plugin-certificates",
-      "isochrone-scheduler-plugin-kube-scheduler",
-      "isochrone-scheduler-plugin-decisions",
-    ])
-    .option("--config-map <name...>", "ConfigMaps that they made", [
-      "isochrone-aggregator-ca",
-      "isochrone-scheduler-plugin-ca",
-    ])
-    .option("--prefix <prefix>", "of annotations", "isochrone.dev/")
+    .addOption(systemNamespace("where Isochrone was installed"))
+    .option("--secret <name...>", "Secrets that the services made", namesInPlaceOf(SECRETS), SECRETS)
+    .option("--config-map <name...>", "ConfigMaps that they made", namesInPlaceOf(CONFIG_MAPS), CONFIG_MAPS)
+    .option("--prefix <prefix>", "of annotations", annotationPrefix, "isochrone.dev/")
     .addOption(kubeconfig())
     .addOption(context())
     .addOption(output())
     .action(async (options) => (await import("./commands/clean-up.ts")).cleanUpCommand(options, print));
+}
+
+/** Names that are said replace the default ones, which Commander gives as those said before. */
+function namesInPlaceOf(
+  defaults: readonly string[],
+): (text: string, before: readonly string[]) => readonly string[] {
+  return (text, before) => [...(before === defaults ? [] : before), objectName(text)];
 }

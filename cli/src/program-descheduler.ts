@@ -1,8 +1,8 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 import type { DeschedulerOptions } from "./commands/descheduler.ts";
-import { httpUrl } from "./options.ts";
-import { examples } from "./program-options.ts";
+import { httpUrl, readableFile } from "./options.ts";
+import { examples, namespace } from "./program-options.ts";
 
 const DEFAULT_SCHEDULER = "http://127.0.0.1:8081";
 
@@ -23,9 +23,13 @@ export function addDescheduler(
         .default(DEFAULT_SCHEDULER)
         .env("ISOCHRONE_SCHEDULER"),
     )
-    .option("-n, --namespace <name>", "only pods of this namespace (default: all)")
-    .option("--cert-file <file>", "certificate (PEM) to show, where the scheduler-plugin wants one")
-    .option("--key-file <file>", "its key (PEM)");
+    .addOption(namespace("only pods of this namespace (default: all)"))
+    .option(
+      "--cert-file <file>",
+      "certificate (PEM) to show, where the scheduler-plugin wants one",
+      readableFile,
+    )
+    .option("--key-file <file>", "its key (PEM)", readableFile);
   examples(
     command,
     "% descheduler --server https://127.0.0.1:8081 --ca-file ca.pem --cert-file tls.crt --key-file tls.key",

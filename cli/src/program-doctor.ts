@@ -4,8 +4,16 @@ import type { Command } from "commander";
 import { SHELLS } from "./completion/scripts.ts";
 import type { Shell } from "./completion/scripts.ts";
 import { GROUPS } from "./doctor/finding.ts";
-import { httpUrl, listed } from "./options.ts";
-import { caFile, context, examples, kubeconfig, output, tokenFile } from "./program-options.ts";
+import { dnsLabel, httpUrl, listed, readableFile, readableFolder } from "./options.ts";
+import {
+  caFile,
+  context,
+  examples,
+  kubeconfig,
+  output,
+  systemNamespace,
+  tokenFile,
+} from "./program-options.ts";
 import type { Print } from "./program-options.ts";
 
 export function addDoctor(program: Command, print: Print): void {
@@ -28,7 +36,11 @@ export function addDoctor(program: Command, print: Print): void {
     .addOption(kubeconfig())
     .addOption(context())
     .option("--kafka <host:port,...>", "brokers, where Kafka is the bus", listed)
-    .option("--settings <file>", "a service's settings, whose section bus says how Kafka is reached")
+    .option(
+      "--settings <file>",
+      "a service's settings, whose section bus says how Kafka is reached",
+      readableFile,
+    )
     .addOption(
       new Option("--collector <url>", "a collector's /metrics, for what its targets answer").argParser(
         httpUrl,
@@ -41,9 +53,18 @@ export function addDoctor(program: Command, print: Print): void {
       ).argParser(httpUrl),
     )
     .option("--as <user>", "look at this user's rights alone, e.g. system:serviceaccount:NAMESPACE:NAME")
-    .option("--system-namespace <name>", "where Isochrone is installed", "isochrone")
-    .option("--release <name>", "name of the Helm release, which service accounts begin with", "isochrone")
-    .option("--chart <folder>", "the chart, with its rights and definitions (default: this repository's)")
+    .addOption(systemNamespace("where Isochrone is installed"))
+    .option(
+      "--release <name>",
+      "name of the Helm release, which service accounts begin with",
+      dnsLabel,
+      "isochrone",
+    )
+    .option(
+      "--chart <folder>",
+      "the chart, with its rights and definitions (default: this repository's)",
+      readableFolder,
+    )
     .addOption(output());
   examples(
     command,

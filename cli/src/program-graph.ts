@@ -1,12 +1,13 @@
 // Commands that read the graph API.
 import type { Command } from "commander";
-import { durationMs, wholeNumber } from "./options.ts";
+import { dnsLabel, durationMs, namespacedName, objectName, readableFile, wholeNumber } from "./options.ts";
 import {
   caFile,
   commandOf,
   context,
   examples,
   kubeconfig,
+  namespace,
   output,
   server,
   tokenFile,
@@ -21,15 +22,15 @@ export function addGraph(program: Command, print: Print): void {
     .addOption(server())
     .addOption(tokenFile())
     .addOption(caFile())
-    .option("--workflow <namespace/name>", "only this workflow")
+    .option("--workflow <namespace/name>", "only this workflow", namespacedName)
     .addOption(output("dot"))
     .addOption(watch())
     .action(async (options) => (await import("./commands/graph.ts")).graphCommand(options, print));
   program
     .command("explain")
     .description("say why a pod is where it is")
-    .argument("<pod>", "name of the pod, or of its workload")
-    .option("-n, --namespace <name>", "its namespace", "default")
+    .argument("<pod>", "name of the pod, or of its workload", objectName)
+    .addOption(namespace("its namespace").default("default"))
     .addOption(kubeconfig("also ask this cluster about the pod: where it is, or why it is pending"))
     .addOption(context())
     .addOption(server())
@@ -61,13 +62,17 @@ export function addPlan(program: Command, print: Print): void {
     .description(
       "print what the workflows of a namespace cost, what the best plans would, and the moves between",
     )
-    .argument("<namespace>", "whose workflows")
+    .argument("<namespace>", "whose workflows", dnsLabel)
     .option("--workflow <name>", "only this one")
     .addOption(kubeconfig())
     .addOption(context())
     .option("--time <duration>", "time for each workflow's search", durationMs, 2_000)
     .option("--seed <number>", "seed of the search", wholeNumber(0, 2 ** 31), 1)
-    .option("--settings <file>", "the scheduler-plugin's settings: limits and costs are those of its planner")
+    .option(
+      "--settings <file>",
+      "the scheduler-plugin's settings: limits and costs are those of its planner",
+      readableFile,
+    )
     .addOption(server())
     .addOption(tokenFile())
     .addOption(caFile())

@@ -2,8 +2,17 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 import { terminal } from "./output/terminal.ts";
-import { assignments, durationMs, namedValue, ratio, wholeNumber } from "./options.ts";
-import { commandOf, context, examples, kubeconfig, output } from "./program-options.ts";
+import {
+  annotationPrefix,
+  assignments,
+  durationMs,
+  namedValue,
+  ratio,
+  readableFile,
+  readableFiles,
+  wholeNumber,
+} from "./options.ts";
+import { commandOf, context, examples, kubeconfig, namespace, output } from "./program-options.ts";
 import type { Print } from "./program-options.ts";
 
 export function addScore(program: Command, print: Print): void {
@@ -13,8 +22,17 @@ export function addScore(program: Command, print: Print): void {
     .requiredOption(
       "--cluster <file>",
       "a Kubernetes List or several documents, YAML or JSON: nodes, pods, deployments, ...",
+      readableFile,
     )
     .requiredOption("--pod <file or namespace/name>", "a pod's manifest, or the name of a pod in the dump")
+    .addOption(
+      new Option(
+        "--graph <file>",
+        "what `graph -o json` printed: its figures in place of the dump's annotations, for scores equal to those of a running extender",
+      )
+        .argParser(readableFile)
+        .conflicts("prefix"),
+    )
     .option(
       "--strategy <name>",
       "resource-network, communication-affinity, network-overhead, or several: NAME[/MODE][=WEIGHT],...",
@@ -32,6 +50,7 @@ export function addScore(program: Command, print: Print): void {
     .option(
       "--prefix <prefix>",
       'prefix of the annotations; "" for bare names only (default: isochrone.dev/, and bare names where that is missing)',
+      annotationPrefix,
     )
     .addOption(output())
     .action(async (options) => (await import("./commands/score.ts")).scoreCommand(options, print));
@@ -39,6 +58,8 @@ export function addScore(program: Command, print: Print): void {
     commandOf(program, "score"),
     "kubectl get nodes,pods,deployments,replicasets -A -o yaml > dump.yaml",
     "% score --cluster dump.yaml --pod default/cart-7c9f -o json",
+    "% graph -o json > graph.json",
+    "% score --cluster dump.yaml --graph graph.json --pod default/cart-7c9f",
   );
 }
 
@@ -51,12 +72,14 @@ Order of pods:
 
 export function addSchedulerConfig(program: Command, print: Print): void {
   const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+  const fileOrInput = (text: string): string => (text === "-" ? text : readableFile(text));
   program
     .command("scheduler-config")
     .description("merge the extender into kube-scheduler's configuration, and print it")
     .argument(
       "[file]",
       "a KubeSchedulerConfiguration, or - for standard input (default: kube-scheduler's defaults)",
+      fileOrInput,
     )
     .option("--url <url>", "where kube-scheduler reaches the extender, with the path in front of the verbs")
     .option("--service <namespace/name[:port]>", "instead of --url: the service whose ClusterIP is taken")
@@ -70,7 +93,7 @@ export function addSchedulerConfig(program: Command, print: Print): void {
     .option(
       "--ca <file>",
       "PEM of the authority of that certificate; may be said several times (default with --service: what the cluster publishes of it)",
-      several,
+      readableFiles,
     )
     .option(
       "--client-certificate <path>",
@@ -123,7 +146,7 @@ export function addAppGroup(program: Command, print: Print): void {
   group
     .command("order")
     .description("print the order in which an AppGroup's workloads are scheduled, offline")
-    .argument("<file>", "YAML or JSON with the AppGroup")
+    .argument("<file>", "YAML or JSON with the AppGroup", readableFile)
     .option(
       "--algorithm <name>",
       "KahnSort, TarjanSort, ReverseKahn, ReverseTarjan, AlternateKahn or AlternateTarjan (default: the spec's own)",
@@ -145,7 +168,7 @@ export function addTosca(program: Command, print: Print): void {
   program
     .command("tosca")
     .description("read a TOSCA service template, or a Clout of the Puccini compiler, as a workflow")
-    .argument("<file>", "YAML or JSON; what it imports must be files of this machine")
+    .argument("<file>", "YAML or JSON; what it imports must be files of this machine", readableFile)
     .option("--graph", "print its workflow graph")
     .option("--appgroup", "print its AppGroup; with --apply: apply that alone")
     .option("--manifests", "print its Deployments and Services; with --apply: apply these alone")
@@ -154,7 +177,7 @@ export function addTosca(program: Command, print: Print): void {
     .option("--force-conflicts", "with --apply: take over fields that others have set")
     .addOption(kubeconfig("the cluster of --apply (default: $KUBECONFIG, ~/.kube/config)"))
     .addOption(context())
-    .option("-n, --namespace <name>", "of services that name none (default: default)")
+    .addOption(namespace("of services that name none (default: default)"))
     .option("--name <name>", "of the workflow (default: the template's name, else the file's)")
     .option("--input <name=value>", "an input of the template; may be said several times", namedValue)
     .option("--algorithm <name>", "topologySortingAlgorithm of the AppGroup (default: ReverseKahn)")
@@ -185,6 +208,7 @@ export function addBench(program: Command, print: Print): void {
     .requiredOption(
       "--matrix <file>",
       "round-trip times in ms, n x n, whitespace-separated; 0 or less: not measured",
+      readableFile,
     )
     .option("--peers <number>", "random peers of each node", wholeNumber(1, 10_000), 10)
     .option(

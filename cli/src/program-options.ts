@@ -1,7 +1,7 @@
 // Options that several commands have, and the examples of their help.
 import { Option } from "commander";
 import type { Command } from "commander";
-import { durationMs, httpUrl } from "./options.ts";
+import { dnsLabel, durationMs, httpUrl, readableFile } from "./options.ts";
 import { FORMATS } from "./output/format.ts";
 
 export type Print = (text: string) => void;
@@ -26,9 +26,13 @@ export const server = (): Option =>
     .default(DEFAULT_SERVER)
     .env("ISOCHRONE_SERVER");
 export const tokenFile = (): Option =>
-  new Option("--token-file <file>", "bearer token for the graph API").env("ISOCHRONE_TOKEN_FILE");
+  new Option("--token-file <file>", "bearer token for the graph API")
+    .argParser(readableFile)
+    .env("ISOCHRONE_TOKEN_FILE");
 export const caFile = (): Option =>
-  new Option("--ca-file <file>", "authorities (PEM) of the graph API's certificate").env("ISOCHRONE_CA_FILE");
+  new Option("--ca-file <file>", "authorities (PEM) of the graph API's certificate")
+    .argParser(readableFile)
+    .env("ISOCHRONE_CA_FILE");
 export const lab = (): Option =>
   new Option("--lab <url>", "where the emulator's controls are")
     .argParser(httpUrl)
@@ -36,9 +40,14 @@ export const lab = (): Option =>
     .env("ISOCHRONE_LAB");
 export const kubeconfig = (
   description = "the cluster (default: $KUBECONFIG, the pod's own, ~/.kube/config)",
-): Option => new Option("--kubeconfig <file>", description);
+): Option => new Option("--kubeconfig <file>", description).argParser(readableFile);
 export const context = (): Option =>
   new Option("--context <name>", "context of the kubeconfig (default: its current one)");
+
+export const namespace = (description: string): Option =>
+  new Option("-n, --namespace <name>", description).argParser(dnsLabel);
+export const systemNamespace = (description: string): Option =>
+  new Option("--system-namespace <name>", description).argParser(dnsLabel).default("isochrone");
 
 /** Lines of the help, each an example; `%` stands for the command's name, which is another one as a plugin of kubectl. */
 export function examples(command: Command, ...lines: readonly string[]): Command {

@@ -15,7 +15,9 @@ import {
   examples,
   kubeconfig,
   lab,
+  namespace,
   output,
+  systemNamespace,
   tokenFile,
   watch,
 } from "./program-options.ts";
@@ -25,8 +27,10 @@ import {
   durationFrom,
   durationMs,
   hostNames,
+  objectNames,
   positiveNumber,
   ratio,
+  readableFile,
   wholeNumber,
 } from "./options.ts";
 
@@ -95,13 +99,20 @@ function addUp(program: Command, print: Print): void {
     .option(
       "--matrix <file>",
       "round-trip times in ms, n x n, whitespace-separated, instead of the built-in excerpt",
+      readableFile,
     )
-    .option("--manifest <file>", "Deployments of the workflow, instead of the sample of 17 services")
+    .option(
+      "--manifest <file>",
+      "Deployments of the workflow, instead of the sample of 17 services",
+      readableFile,
+    )
     .addOption(
       new Option(
         "--kubeconfig <file>",
         "a cluster whose nodes KWOK simulates: its API server, controllers and scheduler act, the emulated network and the pods' processes are here",
-      ).conflicts(["nodes", "placement"]),
+      )
+        .argParser(readableFile)
+        .conflicts(["nodes", "placement"]),
     )
     .option("--rate <number>", "requests per second to the workflow's entry", positiveNumber(10_000), 5)
     .option("--window <duration>", "window of the graphs", durationFrom(1_000, 3_600_000), 30_000)
@@ -160,6 +171,12 @@ function addLab(program: Command, print: Print): void {
     .addOption(lab())
     .addOption(output())
     .action(async (options) => (await import("./commands/lab.ts")).labRecordCommand(options, print));
+  group
+    .command("objects")
+    .description("print the objects of the embedded cluster, as kubectl does with another one's")
+    .addOption(lab())
+    .addOption(output())
+    .action(async (options) => (await import("./commands/lab.ts")).labObjectsCommand(options, print));
   examples(
     commandOf(program, "lab", "link"),
     "% lab link west-a-1 east-a-1 --delay 80ms",
@@ -167,18 +184,17 @@ function addLab(program: Command, print: Print): void {
   );
   examples(commandOf(program, "lab", "matrix"), "% lab matrix -o json");
   examples(commandOf(program, "lab", "record"), "% lab record --last 1m");
+  examples(commandOf(program, "lab", "objects"), "% lab objects -o json > dump.json");
 }
 
 function addGates(program: Command, print: Print): void {
   const group = program
     .command("gates")
     .description("scheduling gates by which pods wait until Isochrone has planned them");
-  const namespace = (): Option =>
-    new Option("-n, --namespace <name>", "only of this namespace (default: all)");
   group
     .command("list")
     .description("print the pods that wait")
-    .addOption(namespace())
+    .addOption(namespace("only of this namespace (default: all)"))
     .addOption(kubeconfig())
     .addOption(context())
     .addOption(output())
@@ -188,12 +204,12 @@ function addGates(program: Command, print: Print): void {
     .description(
       "open Isochrone's gate of pods, so that kube-scheduler places them as it likes; gates of others stay",
     )
-    .argument("[pods...]", "names of pods in the namespace (default: default)")
+    .argument("[pods...]", "names of pods in the namespace (default: default)", objectNames, [])
     .option("--all", "of all pods")
     .option("--dry-run", "change nothing, and print what would be done")
     .option("--remove-webhook", "with --all, before an uninstallation: let no new pod get the gate")
-    .option("--system-namespace <name>", "where Isochrone is installed, for --remove-webhook", "isochrone")
-    .addOption(namespace())
+    .addOption(systemNamespace("where Isochrone is installed, for --remove-webhook"))
+    .addOption(namespace("only of this namespace (default: all)"))
     .addOption(kubeconfig())
     .addOption(context())
     .addOption(output())

@@ -1,6 +1,6 @@
 // Settings of a service, as a command is told of them: from its file, and the environment.
 import { readTextFile, reasonOf, SettingsError, yamlValue } from "@isochrone/runtime";
-import { CommandError } from "./errors.ts";
+import { usageError } from "./errors.ts";
 
 export type SettingsSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
@@ -22,7 +22,7 @@ export function fromSettingsFile<T>(
       error instanceof SettingsError
         ? `the settings of ${of} are wrong`
         : `--settings must be a readable YAML or JSON file, got ${path}`;
-    throw new CommandError(`${rule}: ${reasonOf(error)}`, { cause: error, exitCode: 2 });
+    throw usageError(`${rule}: ${reasonOf(error)}`, { cause: error });
   }
 }
 

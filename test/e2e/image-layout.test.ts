@@ -137,8 +137,11 @@ describe("an image", () => {
       const { stdout } = await promisify(execFile)(process.execPath, [main, ...words, "--help"], { env: {} });
       expect(stdout).toContain(`isochrone ${words.join(" ")}`);
     }
-    const ran = promisify(execFile)(process.execPath, [main, "crds", "apply", "/nowhere"], { env: {} });
-    await expect(ran).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining("can't be read") });
+    const ran = promisify(execFile)(process.execPath, [main, "crds", "apply", folder], { env: {} });
+    await expect(ran).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("must hold a definition"),
+    });
   });
 
   test("of the probe holds no client of Kubernetes, and one of Kafka", () => {

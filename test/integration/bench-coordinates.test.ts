@@ -66,7 +66,7 @@ describe("isochrone bench coordinates", () => {
   });
 
   it.each([
-    ["a file that isn't there", ["--matrix", "nowhere.txt"], ["nowhere.txt"], 1],
+    ["a file that isn't there", ["--matrix", "nowhere.txt"], ["nowhere.txt"], 2],
     ["a word", ["--matrix", file("word.txt", "0 1\nfar 0\n")], ["word.txt", "line 2", "far"], 1],
     ["a ragged row", ["--matrix", file("ragged.txt", "0 1\n1\n")], ["ragged.txt", "line 2"], 1],
     ["an empty file", ["--matrix", file("empty.txt", "\n")], ["empty.txt"], 1],

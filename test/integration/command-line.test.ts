@@ -89,7 +89,11 @@ describe("isochrone score", () => {
   });
 
   it.each<[string, string[], string[]]>([
-    ["a file that isn't there", ["--cluster", "nowhere.yaml", "--pod", "a"], ["--cluster", "nowhere.yaml"]],
+    [
+      "a pod's file that isn't there",
+      ["--cluster", file("dump1.yaml", DUMP), "--pod", "nowhere.yaml"],
+      ["--pod"],
+    ],
     [
       "a dump that is no YAML",
       ["--cluster", file("bad.yaml", "items: [\n  {"), "--pod", "a"],
@@ -131,10 +135,13 @@ describe("isochrone score", () => {
 });
 
 describe("isochrone", () => {
-  it("refuses options out of range, naming them", () => {
-    const { status, stderr } = isochrone(["up", "--nodes", "99"]);
-    expect(status).not.toBe(0);
-    expect(stderr).toContain("99");
+  it.each([
+    [["up", "--nodes", "99"], "99"],
+    [["score", "--cluster", "nowhere.yaml", "--pod", "a"], "nowhere.yaml"],
+  ])("refuses %j as wrong usage, naming the value", (args, value) => {
+    const { status, stderr } = isochrone(args);
+    expect(status).toBe(2);
+    expect(stderr).toContain(value);
   });
 
   it("reports every mistake of a configuration at once, each with setting, rule and value", () => {

@@ -100,7 +100,7 @@ describe.runIf(support.supported)("gates are opened", { timeout: 120_000 }, () =
     });
     expect(await ground.gates(["open", "c", "-n", "by-hand"], reader)).toMatchObject({ code: 0 });
     expect(await ground.gates(["list"], "/no/such/file")).toMatchObject({
-      code: 1,
+      code: 2,
       stderr: expect.stringContaining("/no/such/file"),
     });
   });

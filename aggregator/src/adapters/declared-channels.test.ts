@@ -1,11 +1,19 @@
 // What AppGroups and annotations of any shape come to: channels that can be read, and one word on what can't.
-import type { KubernetesObject } from "@isochrone/kubernetes";
+import { CHANNELS_ANNOTATION, type KubernetesObject } from "@isochrone/kubernetes";
+import {
+  AppGroupMembers,
+  unmatchedSelectors,
+  type AppGroupMember,
+  type ChannelDeclaration,
+} from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import {
+  appGroupText,
   channelsOfAnnotation,
   channelsOfAppGroup,
   DEPENDENCIES_ANNOTATION,
   MAX_CHANNELS_PER_OBJECT,
+  type OnRefused,
 } from "./declared-channels.ts";
 
 const COUNT = 10_000;
@@ -24,11 +32,121 @@ const entry = (name: string, ...on: string[]): object => ({
   dependencies: on.map((target) => ({ workload: { kind: "Deployment", name: target }, maxNetworkCost: 15 })),
 });
 
+const NOBODY = new AppGroupMembers({ members: [], groups: [], workloads: [] });
+
+function declaredBy(spec: unknown, onRefused: OnRefused, members = NOBODY): ChannelDeclaration[] {
+  return channelsOfAppGroup(appGroupText(appGroup(spec), onRefused), members, onRefused);
+}
+
 function read(spec: unknown): { channels: string[]; rules: Set<string> } {
   const rules = new Set<string>();
-  const channels = channelsOfAppGroup(appGroup(spec), (_reason, rule) => rules.add(rule));
+  const channels = declaredBy(spec, (_reason, rule) => rules.add(rule));
   return { channels: channels.map(({ source, target }) => `${source.name} -> ${target.name}`), rules };
 }
+
+describe("selectors", () => {
+  const carrier = (
+    workload: string,
+    selector: string,
+    more: Partial<AppGroupMember> = {},
+  ): AppGroupMember => ({
+    namespace: "shop",
+    group: "a1",
+    selector,
+    workload,
+    isBare: false,
+    ...more,
+  });
+  const depends = (from: object, to: object): object => ({
+    workloads: [{ workload: { kind: "Deployment", ...from }, dependencies: [{ workload: to }] }],
+  });
+  const all = (members: AppGroupMember[], taken: string[] = []): AppGroupMembers =>
+    new AppGroupMembers({
+      members,
+      groups: [{ namespace: "shop", name: "a1" }],
+      workloads: [...members, ...taken.map((workload) => ({ namespace: "shop", workload, isBare: false }))]
+        .filter(({ isBare }) => !isBare)
+        .map(({ namespace, workload: name }) => ({ namespace, name })),
+    });
+  const names = (spec: unknown, members: AppGroupMembers): string[] =>
+    declaredBy(spec, () => expect.unreachable(), members).map(
+      ({ source, target }) => `${source.namespace}/${source.name} -> ${target.namespace}/${target.name}`,
+    );
+  const spec = depends({ name: "p1-deployment", selector: "p1" }, { name: "p2-deployment", selector: "p2" });
+
+  test("mean the workloads whose pods carry them, whatever they are called", () => {
+    const members = all([carrier("rel-web", "p1"), carrier("rel-db", "p2"), carrier("p2-deployment", "p3")]);
+    expect(names(spec, members)).toEqual(["shop/rel-web -> shop/rel-db"]);
+  });
+
+  test("mean each of several workloads that carry them, and none of another AppGroup or namespace", () => {
+    const members = all([
+      carrier("web-v1", "p1"),
+      carrier("web-v2", "p1"),
+      carrier("rel-db", "p2"),
+      carrier("other", "p2", { group: "a2" }),
+      carrier("foreign", "p2", { namespace: "evil" }),
+    ]);
+    expect(names(spec, members)).toEqual(["shop/web-v1 -> shop/rel-db", "shop/web-v2 -> shop/rel-db"]);
+  });
+
+  test("mean pods of a namespace that the AppGroup names, unless they are beside an AppGroup of its name", () => {
+    const there = carrier("db", "p2", { namespace: "pay" });
+    const named = depends({ selector: "p1" }, { namespace: "pay", selector: "p2" });
+    expect(names(named, all([carrier("rel-web", "p1"), there]))).toEqual(["shop/rel-web -> pay/db"]);
+    const groups = [{ namespace: "pay", name: "a1" }];
+    const beside = new AppGroupMembers({ members: [carrier("rel-web", "p1"), there], groups, workloads: [] });
+    expect(names(named, beside)).toEqual(["shop/rel-web -> shop/p2"]);
+  });
+
+  test("of bare pods make them one workload of that name, unless the name means something else", () => {
+    const bare = [1, 2].map((at) => carrier(`db-${at}`, "p2", { isBare: true }));
+    expect(names(spec, all([carrier("rel-web", "p1"), ...bare]))).toEqual(["shop/rel-web -> shop/p2"]);
+    const each = ["shop/rel-web -> shop/db-1", "shop/rel-web -> shop/db-2"];
+    expect(names(spec, all([carrier("rel-web", "p1"), ...bare], ["p2"]))).toEqual(each);
+    const ofAnother = carrier("x", "p2", { group: "a2", isBare: true });
+    expect(names(spec, all([carrier("rel-web", "p1"), ...bare, ofAnother]))).toEqual(each);
+  });
+
+  test("that nothing carries stand for a workload yet to come, never for another one that is called like them", () => {
+    expect(names(spec, NOBODY)).toEqual(["shop/p1 -> shop/p2"]);
+    expect(names(spec, all([carrier("rel-web", "p1")], ["p2"]))).toEqual([]);
+    const text = appGroupText(appGroup(spec), () => undefined);
+    expect(unmatchedSelectors(text, all([carrier("rel-web", "p1")], ["p2"]))).toEqual(["p2"]);
+    expect(unmatchedSelectors(text, NOBODY)).toEqual(["p1", "p2"]);
+  });
+
+  test("that 1,000 workloads each carry come to no more channels than one object may declare", () => {
+    const members = ["p1", "p2"].flatMap((selector) =>
+      Array.from({ length: 1_000 }, (_, at) => carrier(`${selector}-${at}`, selector)),
+    );
+    const rules: string[] = [];
+    expect(declaredBy(spec, (_, rule) => rules.push(rule), all(members))).toHaveLength(
+      MAX_CHANNELS_PER_OBJECT,
+    );
+    expect(rules).toEqual(["an object may declare at most 2000 channels, got 1000000"]);
+  });
+
+  test("are what the annotation's names lead to", () => {
+    const object = appGroup(spec);
+    object.metadata.annotations = {
+      [CHANNELS_ANNOTATION]: JSON.stringify([
+        { source: "p1-deployment", target: "p2-deployment", type: "HTTPRoute" },
+        { source: "p2-deployment", target: "p2-deployment", priority: 3 },
+      ]),
+    };
+    const members = all([carrier("rel-web", "p1"), carrier("rel-db", "p2")]);
+    const entries = [
+      ...(spec as { workloads: object[] }).workloads,
+      { workload: { name: "p2-deployment", selector: "p2" } },
+    ];
+    const text = appGroupText({ ...object, spec: { workloads: entries } }, () => undefined);
+    expect(channelsOfAppGroup(text, members, () => undefined)).toMatchObject([
+      { source: { name: "rel-web" }, target: { name: "rel-db" }, relationshipType: "HTTPRoute" },
+      { source: { name: "rel-db" }, target: { name: "rel-db" }, priority: 3 },
+    ]);
+  });
+});
 
 describe("a hostile AppGroup", () => {
   test("of 10,000 workloads in a circle has as many channels as one object may declare, and is told so once", () => {
@@ -66,7 +184,7 @@ describe("a hostile AppGroup", () => {
       ],
     });
     expect(channels).toEqual(["b -> c"]);
-    expect([...rules]).toEqual(["each workload and dependency must have workload.name"]);
+    expect([...rules]).toEqual(["each workload and dependency must have workload.selector or workload.name"]);
   });
 
   test.each([
@@ -77,9 +195,7 @@ describe("a hostile AppGroup", () => {
   ])("whose limits are %j has those that make sense", (needs, maxNetworkCost, minBandwidthBitsPerSecond) => {
     const dependency = { workload: { name: "b" }, ...needs };
     const spec = { workloads: [{ workload: { name: "a" }, dependencies: [dependency] }] };
-    expect(channelsOfAppGroup(appGroup(spec), () => undefined)).toMatchObject([
-      { maxNetworkCost, minBandwidthBitsPerSecond },
-    ]);
+    expect(declaredBy(spec, () => undefined)).toMatchObject([{ maxNetworkCost, minBandwidthBitsPerSecond }]);
   });
 });
 

@@ -2,7 +2,6 @@
 import {
   CHANNELS_ANNOTATION,
   looseFields,
-  looseList,
   MAX_CHANNELS_CHARACTERS,
   NO_NETWORK_LIMIT,
   amountOrNull,
@@ -15,9 +14,14 @@ import {
 import {
   boundedDemands,
   isWorkloadName,
+  readAppGroup,
+  type AppGroupMembers,
+  type AppGroupText,
   type ChannelDeclaration,
+  type ChannelDemands,
   type DeclarationRefusal,
   type DeclaredWorkload,
+  type WorkloadReference,
 } from "@isochrone/topology";
 
 /**
@@ -54,55 +58,68 @@ export function channelsOfAnnotation(object: KubernetesObject, onRefused: OnRefu
     return [];
   }
   const source = nameOf(object);
-  const reading = new Reading(source.namespace, onRefused);
-  reading.take(parsed, (entry) => {
+  const channels: ChannelDeclaration[] = [];
+  const limit = new ObjectLimit(onRefused);
+  limit.take(parsed, (entry) => {
     const fields = looseFields(entry);
-    const target = nameIn(fields, source.namespace);
-    if (target === null) onRefused("unreadable", `each entry of ${DEPENDENCIES_ANNOTATION} must have a name`);
-    else reading.add(source, target, fields);
+    const { name, namespace } = fields;
+    if (typeof name !== "string" || name === "")
+      return onRefused("unreadable", `each entry of ${DEPENDENCIES_ANNOTATION} must have a name`);
+    const own = typeof namespace !== "string" || namespace === "";
+    const target = { namespace: own ? source.namespace : namespace, name };
+    if ([source, target].every((each) => isNamedWell(each, onRefused)))
+      channels.push({ declaredIn: source.namespace, source, target, ...demandsOf(fields, null) });
   });
-  return reading.finish();
+  limit.tell();
+  return channels;
 }
 
-/**
- * Channels that an AppGroup (KEP-260) declares; dependencies go from the workload that lists them to the listed one. Their types and
- * priorities are in an annotation, and so are channels of a workload to itself, on which nothing can depend.
- */
-export function channelsOfAppGroup(object: KubernetesObject, onRefused: OnRefused): ChannelDeclaration[] {
-  const { namespace } = nameOf(object);
-  const reading = new Reading(namespace, onRefused);
-  const unreadable = (): void =>
-    onRefused("unreadable", "each workload and dependency must have workload.name");
-  for (const entry of looseList(object.spec?.["workloads"])) {
-    const source = nameIn(looseFields(entry["workload"]), namespace);
-    if (source === null) {
-      unreadable();
+/** What an AppGroup (KEP-260) declares; types and priorities of its dependencies are in an annotation. */
+export function appGroupText(object: KubernetesObject, onRefused: OnRefused): AppGroupText<AnnotatedChannel> {
+  const text = readAppGroup(nameOf(object), object.spec, annotatedChannels(object, onRefused));
+  if (text.unreadable > 0)
+    onRefused(
+      "unreadable",
+      "each workload and dependency must have workload.selector or workload.name",
+      text.unreadable,
+    );
+  return text;
+}
+
+/** The channels that it comes to among these pods. */
+export function channelsOfAppGroup(
+  text: AppGroupText<AnnotatedChannel>,
+  members: AppGroupMembers,
+  onRefused: OnRefused,
+): ChannelDeclaration[] {
+  const declaredIn = text.id.namespace;
+  const channels: ChannelDeclaration[] = [];
+  const limit = new ObjectLimit(onRefused);
+  const endsOf = (reference: WorkloadReference): readonly DeclaredWorkload[] => {
+    const { workloads } = members.refer(text, reference);
+    return reference.selector === null ? workloads.filter((each) => isNamedWell(each, onRefused)) : workloads;
+  };
+  for (const { source, target, fields, annotated } of text.dependencies) {
+    if (limit.isReached) {
+      limit.pass(1);
       continue;
     }
-    const { dependencies } = entry;
-    reading.take(Array.isArray(dependencies) ? dependencies : [], (dependency) => {
-      const fields = looseFields(dependency);
-      const target = nameIn(looseFields(fields["workload"]), namespace);
-      if (target === null) unreadable();
-      else reading.add(source, target, fields);
-    });
+    const demands = demandsOf(fields, annotated);
+    const targets = endsOf(target);
+    for (const from of endsOf(source))
+      limit.take(targets, (to) => channels.push({ declaredIn, source: from, target: to, ...demands }));
   }
-  const annotated = annotatedChannels(object, onRefused);
-  for (const each of annotated.values())
-    if (isToItself(each)) reading.take([each], () => reading.add(each.source, each.target, {}));
-  return reading.finish().map((each) => withAnnotated(each, annotated.get(channelKey(each))));
+  limit.tell();
+  return channels;
 }
 
-/** Collects as many channels as one object may declare, and tells once how many there were beyond. */
-class Reading {
-  readonly #declaredIn: string;
+/** Takes as much as one object may declare, and tells once how much there was beyond. */
+class ObjectLimit {
   readonly #onRefused: OnRefused;
-  readonly #channels: ChannelDeclaration[] = [];
   #taken = 0;
   #beyond = 0;
 
-  constructor(declaredIn: string, onRefused: OnRefused) {
-    this.#declaredIn = declaredIn;
+  constructor(onRefused: OnRefused) {
     this.#onRefused = onRefused;
   }
 
@@ -114,70 +131,53 @@ class Reading {
     this.#beyond += Math.max(0, entries.length - room);
   }
 
-  add(source: DeclaredWorkload, target: DeclaredWorkload, needs: LooseFields): void {
-    const wrong = [source, target].find((each) => !isWorkloadName(each));
-    if (wrong !== undefined) {
-      this.#onRefused(
-        "bad_name",
-        `namespaces and names of workloads must be as Kubernetes has them, got ${shown(wrong)}`,
-      );
-      return;
-    }
-    const { priority, maxNetworkCost, minBandwidth, type: relationshipType } = needs;
-    const minBandwidthBitsPerSecond = amountOrNull(minBandwidth, parseMemoryBytes);
-    const demands = boundedDemands({
-      priority,
-      maxNetworkCost,
-      minBandwidthBitsPerSecond,
-      relationshipType,
-    });
-    this.#channels.push({ declaredIn: this.#declaredIn, source, target, ...demands });
+  get isReached(): boolean {
+    return this.#taken >= MAX_CHANNELS_PER_OBJECT;
   }
 
-  finish(): ChannelDeclaration[] {
-    if (this.#beyond > 0) {
-      const rule = `an object may declare at most ${MAX_CHANNELS_PER_OBJECT} channels, got ${this.#taken + this.#beyond}`;
-      this.#onRefused("object_limit", rule, this.#beyond);
-    }
-    return this.#channels;
+  /** So many more, which nobody looks at. */
+  pass(entries: number): void {
+    this.#beyond += entries;
+  }
+
+  tell(): void {
+    if (this.#beyond === 0) return;
+    const rule = `an object may declare at most ${MAX_CHANNELS_PER_OBJECT} channels, got ${this.#taken + this.#beyond}`;
+    this.#onRefused("object_limit", rule, this.#beyond);
   }
 }
 
-/** By {@link channelKey}. */
-function annotatedChannels(
-  object: KubernetesObject,
-  onRefused: OnRefused,
-): ReadonlyMap<string, AnnotatedChannel> {
-  const text = object.metadata.annotations?.[CHANNELS_ANNOTATION];
-  if (text === undefined || isTooLong(CHANNELS_ANNOTATION, text, onRefused)) return new Map();
-  const annotated = parseChannels(text, nameOf(object).namespace);
-  if (annotated === null) onRefused("unreadable", `${CHANNELS_ANNOTATION} must be a JSON list`);
-  return new Map((annotated ?? []).map((each) => [channelKey(each), each]));
+function isNamedWell(workload: DeclaredWorkload, onRefused: OnRefused): boolean {
+  if (isWorkloadName(workload)) return true;
+  onRefused(
+    "bad_name",
+    `namespaces and names of workloads must be as Kubernetes has them, got ${shown(workload)}`,
+  );
+  return false;
 }
 
 /** The annotation adds to what the AppGroup says; a dependency that was taken out of it is none for being annotated still. */
-function withAnnotated(
-  channel: ChannelDeclaration,
-  annotated: AnnotatedChannel | undefined,
-): ChannelDeclaration {
-  if (annotated === undefined) return channel;
-  const { declaredIn, source, target, maxNetworkCost, minBandwidthBitsPerSecond } = channel;
+function demandsOf(fields: LooseFields, annotated: AnnotatedChannel | null): ChannelDemands {
+  const minBandwidthBitsPerSecond = amountOrNull(fields["minBandwidth"], parseMemoryBytes);
+  const { maxNetworkCost } = fields;
+  if (annotated === null)
+    return boundedDemands({
+      priority: fields["priority"],
+      maxNetworkCost,
+      minBandwidthBitsPerSecond,
+      relationshipType: fields["type"],
+    });
   const { priority, relationshipType } = annotated;
   const limit = maxNetworkCost === NO_NETWORK_LIMIT ? null : maxNetworkCost;
-  return {
-    declaredIn,
-    source,
-    target,
-    ...boundedDemands({ priority, maxNetworkCost: limit, minBandwidthBitsPerSecond, relationshipType }),
-  };
+  return boundedDemands({ priority, maxNetworkCost: limit, minBandwidthBitsPerSecond, relationshipType });
 }
 
-function isToItself({ source, target }: AnnotatedChannel): boolean {
-  return source.namespace === target.namespace && source.name === target.name;
-}
-
-function channelKey({ source, target }: Pick<AnnotatedChannel, "source" | "target">): string {
-  return `${source.namespace}/${source.name}\n${target.namespace}/${target.name}`;
+function annotatedChannels(object: KubernetesObject, onRefused: OnRefused): AnnotatedChannel[] {
+  const text = object.metadata.annotations?.[CHANNELS_ANNOTATION];
+  if (text === undefined || isTooLong(CHANNELS_ANNOTATION, text, onRefused)) return [];
+  const annotated = parseChannels(text, nameOf(object).namespace);
+  if (annotated === null) onRefused("unreadable", `${CHANNELS_ANNOTATION} must be a JSON list`);
+  return annotated ?? [];
 }
 
 /** Such a text isn't parsed at all. */
@@ -201,14 +201,6 @@ function parsedList(text: string): unknown[] | null {
 
 function nameOf({ metadata }: KubernetesObject): DeclaredWorkload {
   return { namespace: metadata.namespace ?? "default", name: metadata.name };
-}
-
-function nameIn({ name, namespace }: LooseFields, defaultNamespace: string): DeclaredWorkload | null {
-  if (typeof name !== "string" || name === "") return null;
-  return {
-    namespace: typeof namespace === "string" && namespace !== "" ? namespace : defaultNamespace,
-    name,
-  };
 }
 
 const MAX_SHOWN = 80;

@@ -1,9 +1,18 @@
 // What all objects together declare of channels, within bounds: the work and the memory that a namespace can cause by declaring.
-import { keyOf, type KubernetesObject, type ReportedEvent } from "@isochrone/kubernetes";
 import {
+  keyOf,
+  type AnnotatedChannel,
+  type KubernetesObject,
+  type ReportedEvent,
+} from "@isochrone/kubernetes";
+import {
+  AppGroupMembers,
   DECLARATION_REFUSALS,
   fairLimit,
   resolveDeclarations,
+  unmatchedSelectors,
+  unmatchedText,
+  type AppGroupText,
   type ChannelDeclaration,
   type DeclarationRefusal,
   type DeclarationRights,
@@ -11,10 +20,12 @@ import {
 } from "@isochrone/topology";
 import { isGenerated } from "../observed-appgroups/resource.ts";
 import {
+  appGroupText,
   channelsOfAnnotation,
   channelsOfAppGroup,
   declaredCharacters,
   DEPENDENCIES_ANNOTATION,
+  type OnRefused,
 } from "./declared-channels.ts";
 
 /** Channels that the objects of one namespace may declare: those of a thousand workloads with five callees each. */
@@ -26,12 +37,12 @@ export const MAX_CHANNELS_PER_CLUSTER = 50_000;
 /** Objects of one namespace that are named for what was left out of them; all are counted. */
 const MAX_NAMED_PER_NAMESPACE = 20;
 
-/** What is left out of one object's declarations, for the first reason that was met. */
+/** What is left out of one object's declarations, for the first reason that was met; what matches no pod is told apart from that. */
 export interface RefusedDeclarations {
   readonly reason: DeclarationRefusal;
   /** In words for whoever declared it. */
   readonly rule: string;
-  /** Channels that are left out, for whatever reason; an annotation that isn't read counts as one. */
+  /** Channels that are left out, for whatever reason; an annotation that isn't read counts as one. Of what matches no pod: selectors. */
   readonly channels: number;
 }
 
@@ -40,6 +51,8 @@ export type OnRefusedDeclarations = (object: KubernetesObject, refused: RefusedD
 
 /** What whoever declared it reads of it with kubectl. */
 export function refusedDeclarationEvent({ reason, rule, channels }: RefusedDeclarations): ReportedEvent {
+  if (reason === "unmatched")
+    return { type: "Warning", reason: "SelectorMatchesNothing", action: "ReadDeclarations", note: rule };
   const what = channels === 1 ? "1 declared channel is" : `${channels} declared channels are`;
   return {
     type: "Warning",
@@ -67,12 +80,16 @@ export class DeclaredObjects {
     return this.#refused;
   }
 
-  /** A declaration by an AppGroup and one by annotation of the same pair: the annotation, nearer to the workload, wins. */
+  /**
+   * A declaration by an AppGroup and one by annotation of the same pair: the annotation, nearer to the workload, wins.
+   * @param members null: pods or workloads aren't listed yet, and a selector that matches none of them says nothing
+   */
   read(
     appGroups: readonly KubernetesObject[],
     workloads: readonly KubernetesObject[],
+    members: AppGroupMembers | null = null,
   ): readonly DeclaredChannel[] {
-    const round = new Round(this.#kept);
+    const round = new Round(this.#kept, members);
     const declaring = [
       // A generated AppGroup says what was observed: taken for a declaration it would confirm itself for ever.
       ...appGroups.filter((object) => !isGenerated(object)),
@@ -107,16 +124,27 @@ export class DeclaredObjects {
     for (const objects of namespaces) {
       const faulty = objects.filter(({ refusals }) => refusals.size > 0);
       for (const { object, refusals } of faulty.slice(0, MAX_NAMED_PER_NAMESPACE)) {
-        const [[reason, { rule }]] = [...refusals] as [[DeclarationRefusal, Refusal]];
-        const channels = [...refusals.values()].reduce((sum, each) => sum + each.channels, 0);
-        const key = identity(object);
-        const text = `${reason}\n${rule}\n${channels}`;
-        told.set(key, text);
-        if (this.#told.get(key) !== text) this.#onRefused(object, { reason, rule, channels });
+        for (const refused of summaries(refusals)) {
+          const { reason, rule, channels } = refused;
+          const key = `${identity(object)}\n${reason === "unmatched" ? reason : ""}`;
+          const text = `${reason}\n${rule}\n${channels}`;
+          told.set(key, text);
+          if (this.#told.get(key) !== text) this.#onRefused(object, refused);
+        }
       }
     }
     this.#told = told;
   }
+}
+
+function summaries(refusals: ReadonlyMap<DeclarationRefusal, Refusal>): RefusedDeclarations[] {
+  const all = [...refusals].map(([reason, refusal]) => ({ reason, ...refusal }));
+  const [first, ...others] = all.filter(({ reason }) => reason !== "unmatched");
+  const channels = others.reduce((sum, each) => sum + each.channels, first?.channels ?? 0);
+  return [
+    ...(first === undefined ? [] : [{ ...first, channels }]),
+    ...all.filter(({ reason }) => reason === "unmatched"),
+  ];
 }
 
 interface Refusal {
@@ -130,7 +158,8 @@ type Refusals = Map<DeclarationRefusal, Refusal>;
 /** What was read of one object: the same as long as what it declares is. */
 interface Kept {
   readonly object: KubernetesObject;
-  readonly channels: readonly ChannelDeclaration[];
+  /** Of an AppGroup its text: which channels that is depends on the pods. */
+  readonly declared: AppGroupText<AnnotatedChannel> | readonly ChannelDeclaration[];
   readonly refusals: ReadonlyMap<DeclarationRefusal, Refusal>;
 }
 
@@ -142,13 +171,17 @@ interface Admitted {
   readonly refusals: Refusals;
 }
 
+const NOBODY = new AppGroupMembers({ members: [], groups: [], workloads: [] });
+
 /** One reading of all objects. What isn't read in it is forgotten. */
 class Round {
   readonly #before: ReadonlyMap<string, Kept>;
+  readonly #members: AppGroupMembers | null;
   readonly kept = new Map<string, Kept>();
 
-  constructor(before: ReadonlyMap<string, Kept>) {
+  constructor(before: ReadonlyMap<string, Kept>, members: AppGroupMembers | null) {
     this.#before = before;
+    this.#members = members;
   }
 
   /** The oldest objects of a namespace keep their place, whatever comes later. */
@@ -163,9 +196,9 @@ class Round {
         return { object, isGroup, channels: [], refusals };
       }
       charactersLeft -= characters;
-      const { channels, refusals } = this.#read(object);
+      const { channels, refusals } = this.#channelsOf(this.#read(object));
       const kept = channels.slice(0, channelsLeft);
-      const admitted: Admitted = { object, isGroup, channels: kept, refusals: new Map(refusals) };
+      const admitted: Admitted = { object, isGroup, channels: kept, refusals };
       if (kept.length < channels.length)
         add(admitted.refusals, "namespace_limit", namespaceRule(), channels.length - kept.length);
       // What declares nothing that can be read is work, too.
@@ -182,17 +215,26 @@ class Round {
     this.kept.set(key, kept);
     return kept;
   }
+
+  #channelsOf({ declared, refusals: known }: Kept): Pick<Admitted, "channels" | "refusals"> {
+    const refusals: Refusals = new Map(known);
+    if (!("id" in declared)) return { channels: declared, refusals };
+    const channels = channelsOfAppGroup(declared, this.#members ?? NOBODY, noting(refusals));
+    const unmatched = this.#members === null ? [] : unmatchedSelectors(declared, this.#members);
+    if (unmatched.length > 0)
+      add(refusals, "unmatched", unmatchedText(declared.id, unmatched), unmatched.length);
+    return { channels, refusals };
+  }
 }
 
 function readNow(object: KubernetesObject): Kept {
   const refusals: Refusals = new Map();
-  const onRefused = (reason: DeclarationRefusal, rule: string, channels = 1): void =>
-    add(refusals, reason, rule, channels);
-  const channels =
-    object.kind === "AppGroup"
-      ? channelsOfAppGroup(object, onRefused)
-      : channelsOfAnnotation(object, onRefused);
-  return { object, channels, refusals };
+  const read = object.kind === "AppGroup" ? appGroupText : channelsOfAnnotation;
+  return { object, declared: read(object, noting(refusals)), refusals };
+}
+
+function noting(refusals: Refusals): OnRefused {
+  return (reason, rule, channels = 1) => add(refusals, reason, rule, channels);
 }
 
 /** A Deployment changes with each of its pods, and its annotation stays. */

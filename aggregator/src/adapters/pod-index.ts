@@ -88,8 +88,13 @@ function isSame(a: PodState | null, b: PodState | null): boolean {
     a.workload?.kind === b.workload?.kind &&
     a.workload?.name === b.workload?.name &&
     a.workflow.name === b.workflow.name &&
+    isSamePlace(a.appGroup, b.appGroup) &&
     a.isMeshProxy === b.isMeshProxy &&
     a.ingressLimitBitsPerSecond === b.ingressLimitBitsPerSecond &&
     a.egressLimitBitsPerSecond === b.egressLimitBitsPerSecond
   );
+}
+
+function isSamePlace(a: PodState["appGroup"], b: PodState["appGroup"]): boolean {
+  return a?.group === b?.group && a?.selector === b?.selector;
 }

@@ -42,16 +42,30 @@ const OBJECTS = [
     REPLICA_SETS.map((set) => owned(podObject(NAMESPACE, name, "a"), owners("ReplicaSet", set))),
   ),
   deploymentObject(NAMESPACE, "web", "checkout", { "isochrone.dev/dependencies": '[{"name": "api"}]' }),
+  {
+    ...KINDS.appGroup,
+    metadata: { namespace: NAMESPACE, name: "group" },
+    spec: { workloads: [{ workload: { selector: "s1" }, dependencies: [{ workload: { selector: "s2" } }] }] },
+  },
 ];
+const inGroup = (selector: string | null): Record<string, string | null> => ({
+  "appgroup.diktyo.x-k8s.io": "group",
+  "appgroup.diktyo.x-k8s.io.workload": selector,
+});
 const REFS = [
   ...["a", "b"].map((name) => named("node", name)),
   ...REPLICA_SETS.map((name) => named("replicaSet", name)),
   ...PODS.map((name) => named("pod", name)),
   named("deployment", "web"),
+  { ...KINDS.appGroup, namespace: NAMESPACE, name: "group" },
 ];
 const PATCHES = [
   ["pod", { metadata: { labels: { "isochrone.dev/workflow": "checkout" } } }],
   ["pod", { metadata: { labels: { "isochrone.dev/workflow": null } } }],
+  ["pod", { metadata: { labels: inGroup("s1") } }],
+  ["pod", { metadata: { labels: inGroup("s2") } }],
+  ["pod", { metadata: { labels: inGroup(null) } }],
+  ["deployment", { spec: { template: { metadata: { labels: inGroup("s1") } } } }],
   ["pod", { metadata: { annotations: { "kubernetes.io/ingress-bandwidth": "10M" } } }],
   ["pod", { metadata: { annotations: { "kubernetes.io/ingress-bandwidth": null } } }],
   ["pod", { metadata: { ownerReferences: owners("ReplicaSet", "api-1") } }],
@@ -79,6 +93,7 @@ describe("StoreClusterWatch", () => {
     const random = seededRandom(7);
     const pick = <T>(from: readonly T[]): T => from[Math.floor(random.next() * from.length)]!;
     const seen = new Set<string>();
+    const sources = new Set<string>();
     for (let run = 0; run < RUNS; run += 1) {
       const clock = new ManualClock();
       const store = createMemoryStore({ clock });
@@ -95,9 +110,15 @@ describe("StoreClusterWatch", () => {
       await clock.advance(1);
       expect(sorted(following.current())).toEqual(sorted(fresh.current()));
       for (const { workload } of fresh.current().pods) seen.add(workload?.name ?? "none");
+      for (const { source, target } of fresh.current().declared)
+        sources.add(`${source.name} -> ${target.name}`);
       await Promise.all([following.stop(), fresh.stop()]);
     }
     expect([...seen].sort()).toEqual(["api", "api-1", "none", "other", "web", "web-1"]);
+    // Of the annotation, of the AppGroup while nothing carries a selector, and by those that do.
+    expect([...sources]).toEqual(
+      expect.arrayContaining(["web -> api", "s1 -> s2", "api -> s2", "web -> api-1"]),
+    );
   });
 });
 

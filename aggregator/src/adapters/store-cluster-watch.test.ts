@@ -1,9 +1,11 @@
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
-import { KINDS } from "@isochrone/kubernetes";
+import { KINDS, StoreError } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Tables } from "../domain/tables.ts";
+import { buildWorkflows } from "../domain/workflows.ts";
 import { deploymentObject, fill, nodeObject, podObject } from "../testing/cluster.ts";
 import { StoreClusterWatch } from "./store-cluster-watch.ts";
 
@@ -200,6 +202,104 @@ describe("StoreClusterWatch", () => {
       channel("api", { maxNetworkCost: 30, relationshipType: "Own" }),
       channel("web", { priority: 1 }),
     ]);
+  });
+
+  describe("an AppGroup that names its workloads by selectors", () => {
+    const reference = (selector: string): object => ({
+      kind: "Deployment",
+      name: `${selector}-deployment`,
+      selector,
+    });
+    const group = appGroup([
+      { workload: reference("p1"), dependencies: [{ workload: reference("p2"), maxNetworkCost: 30 }] },
+      { workload: reference("p2") },
+    ]);
+    const labels = (selector: string): Record<string, string> => ({
+      "appgroup.diktyo.x-k8s.io": "group",
+      "appgroup.diktyo.x-k8s.io.workload": selector,
+    });
+    const release = (name: string, selector: string): KubernetesObject => {
+      const object = deploymentObject("shop", name, "group");
+      const template = { metadata: { labels: labels(selector) }, spec: { containers: [] } };
+      return { ...object, spec: { ...object.spec, template } };
+    };
+    const declared = (): string[] =>
+      watch.current().declared.map(({ source, target }) => `${source.name} -> ${target.name}`);
+    const refused = (): unknown[] =>
+      logger.lines.map(({ fields }) => [fields["subject"], fields["reason"], fields["channels"]]);
+
+    test("means those whose pods carry them, whatever a Helm release calls them", async () => {
+      await started([group, release("rel-web", "p1"), release("rel-db", "p2")]);
+      expect(declared()).toEqual(["rel-web -> rel-db"]);
+      expect(refused()).toEqual([]);
+      expect(watch.refusedDeclarations().get("unmatched")).toBe(0);
+    });
+
+    test("means pods of any controller, known by their own labels, as they come and go", async () => {
+      await started([group, release("rel-web", "p1")]);
+      expect(declared()).toEqual(["rel-web -> p2"]);
+      expect(refused()).toEqual([["AppGroup shop/group", "unmatched", 1]]);
+      const ofSet = podObject("shop", "rollout-x", "a", { labels: labels("p2") });
+      ofSet.metadata.ownerReferences = [
+        { apiVersion: "argoproj.io/v1alpha1", kind: "Rollout", name: "rel-db", uid: "1", controller: true },
+      ];
+      await store.create(ofSet);
+      await clock.advance(10);
+      expect(declared()).toEqual(["rel-web -> rel-db"]);
+      expect(watch.refusedDeclarations().get("unmatched")).toBe(0);
+      await store.delete({ ...KINDS.pod, namespace: "shop", name: "rollout-x" }, { gracePeriodSeconds: 0 });
+      await clock.advance(10);
+      expect(declared()).toEqual(["rel-web -> p2"]);
+      expect(watch.refusedDeclarations().get("unmatched")).toBe(1);
+    });
+
+    test("makes one workload of bare pods that carry the same", async () => {
+      const bare = ["a", "b"].map((node) => podObject("shop", `db-${node}`, node, { labels: labels("p2") }));
+      await started([group, release("rel-web", "p1"), ...bare]);
+      const state = watch.current();
+      expect(declared()).toEqual(["rel-web -> p2"]);
+      const tables = new Tables(
+        { windowMs: 30_000, paneMs: 2_000, panes: 15, fastPanes: 3 },
+        { maxLinks: 10, maxChannels: 10, maxPods: 10 },
+      );
+      const [graph] = buildWorkflows(tables, state, { version: 1, nowMs: 0 }, "full");
+      expect(graph).toMatchObject({ namespace: "shop", name: "group" });
+      expect(
+        graph!.workloads.map(({ name, kind, pods }) => [name, kind, pods.map((pod) => pod.name)]),
+      ).toEqual([
+        ["p2", "Pod", ["db-a", "db-b"]],
+        ["rel-web", "Deployment", []],
+      ]);
+      expect(graph!.channels).toMatchObject([{ source: "rel-web", target: "p2", maxNetworkCost: 30 }]);
+    });
+
+    test("says nothing of selectors before all pods and workloads are listed", async () => {
+      const failing = createMemoryStore({ clock });
+      await fill(failing, [group, release("rel-web", "p1"), release("rel-db", "p2")]);
+      let isAway = true;
+      await watch.stop();
+      const list: ClusterStore["list"] = async (kind, options) => {
+        if (isAway && kind.kind === "Deployment") throw new StoreError("unavailable", "away");
+        return await failing.list(kind, options);
+      };
+      const away = new Proxy(failing, {
+        get(target, key) {
+          const value: unknown = key === "list" ? list : Reflect.get(target, key);
+          return typeof value === "function" ? (value.bind(target) as unknown) : value;
+        },
+      });
+      watch = new StoreClusterWatch({ store: away, clock, random: seededRandom(1), logger });
+      await watch.start();
+      await clock.advance(1_000);
+      watch.current();
+      const ours = (): unknown[] => refused().filter((line) => (line as unknown[])[1] === "unmatched");
+      expect(watch.pending()).toEqual(["Deployment"]);
+      expect(ours()).toEqual([]);
+      isAway = false;
+      await clock.advance(120_000);
+      expect(declared()).toEqual(["rel-web -> rel-db"]);
+      expect(ours()).toEqual([]);
+    });
   });
 
   test("an annotation that can't be read is named once and stops nothing", async () => {

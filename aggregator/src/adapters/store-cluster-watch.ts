@@ -15,7 +15,13 @@ import {
   type KubernetesObject,
 } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
-import { OWN_NAMESPACE_ONLY, type DeclarationRefusal, type DeclarationRights } from "@isochrone/topology";
+import {
+  appGroupLabels,
+  OWN_NAMESPACE_ONLY,
+  type AppGroupMembers,
+  type DeclarationRefusal,
+  type DeclarationRights,
+} from "@isochrone/topology";
 import { declaredBandwidth, trimmedWithAdvertisement } from "../bandwidth-resource/node-status.ts";
 import {
   EMPTY_CLUSTER,
@@ -27,6 +33,7 @@ import {
   type WorkloadState,
 } from "../domain/cluster-state.ts";
 import type { ClusterWatch } from "../ports.ts";
+import { AppGroupIndex } from "./app-group-index.ts";
 import { DeclaredObjects, type OnRefusedDeclarations } from "./declared-objects.ts";
 import { trimmedDestinationRule } from "./istio-routing.ts";
 import { NodeIndex } from "./node-index.ts";
@@ -72,6 +79,13 @@ export interface StoreClusterWatchOptions {
   readonly onRefusedDeclarations?: OnRefusedDeclarations;
 }
 
+interface DeclarationsRead {
+  readonly declared: ClusterState["declared"];
+  readonly members: AppGroupMembers;
+  /** Whether all pods and workloads were listed. */
+  readonly isComplete: boolean;
+}
+
 /** Follows a ClusterStore by informers, and reads anew only those of its objects that changed. */
 export class StoreClusterWatch implements ClusterWatch {
   readonly #options: StoreClusterWatchOptions;
@@ -81,7 +95,9 @@ export class StoreClusterWatch implements ClusterWatch {
   readonly #nodes = new NodeIndex((node) => this.#nodeState(node));
   readonly #podIndex = new PodIndex((pod) => this.#podState(pod));
   readonly #declared: DeclaredObjects;
-  #workloads: Pick<ClusterState, "workloads" | "declared" | "routing"> | null = null;
+  readonly #appGroups = new AppGroupIndex();
+  #workloads: Pick<ClusterState, "workloads" | "routing"> | null = null;
+  #declarations: DeclarationsRead | null = null;
   readonly #podListeners: ((change: InformerChange) => void)[] = [];
   #pods: readonly KubernetesObject[] | null = null;
 
@@ -116,9 +132,29 @@ export class StoreClusterWatch implements ClusterWatch {
     this.#workloads ??= this.#readWorkloads();
     const { workloads } = this.#workloads;
     const before = this.#state;
-    if (before.nodes !== nodes.nodes || before.pods !== pods || before.workloads !== workloads)
-      this.#state = { ...nodes, ...this.#workloads, pods };
+    const isComplete = this.pending().length === 0;
+    const isOfPods = before.pods === pods && before.workloads === workloads;
+    const isDeclared = isOfPods && this.#declarations?.isComplete === isComplete;
+    if (isDeclared && before.nodes === nodes.nodes) return this.#state;
+    const { declared, members } = this.#declaredBy(pods, workloads, isComplete);
+    this.#state = { ...nodes, ...this.#workloads, pods, declared, members };
     return this.#state;
+  }
+
+  /** Which channels an AppGroup declares depends on which pods carry its labels. */
+  #declaredBy(
+    pods: ClusterState["pods"],
+    workloads: ClusterState["workloads"],
+    isComplete: boolean,
+  ): DeclarationsRead {
+    const appGroups = this.#items("appGroup");
+    const groups = appGroups.map(({ metadata: { namespace = "default", name } }) => ({ namespace, name }));
+    const members = this.#appGroups.of(pods, workloads, groups);
+    const read = this.#declarations;
+    if (read !== null && read.members === members && read.isComplete === isComplete) return read;
+    const declared = this.#declared.read(appGroups, this.workloadObjects(), isComplete ? members : null);
+    this.#declarations = { declared, members, isComplete };
+    return this.#declarations;
   }
 
   nodes(): ClusterNodes {
@@ -193,6 +229,7 @@ export class StoreClusterWatch implements ClusterWatch {
         return;
       default:
         this.#workloads = null;
+        this.#declarations = null;
     }
   }
 
@@ -200,11 +237,10 @@ export class StoreClusterWatch implements ClusterWatch {
     return this.#informers.get(kind)?.items() ?? [];
   }
 
-  #readWorkloads(): Pick<ClusterState, "workloads" | "declared" | "routing"> {
+  #readWorkloads(): Pick<ClusterState, "workloads" | "routing"> {
     const objects = this.workloadObjects();
     return {
       workloads: objects.map(workloadState),
-      declared: this.#declared.read(this.#items("appGroup"), objects),
       routing: routingOfWorkloads(this.#items("service"), objects, this.#items("destinationRule")),
     };
   }
@@ -230,6 +266,7 @@ export class StoreClusterWatch implements ClusterWatch {
       node: view.node,
       workload: kind === "Pod" ? null : { kind, name },
       workflow: workflow(view.labels, view.namespace),
+      ...placeOf(view.labels),
       ...(ingress === null ? {} : { ingressLimitBitsPerSecond: ingress }),
       ...(egress === null ? {} : { egressLimitBitsPerSecond: egress }),
       ...(MESH_PROXY_LABELS.some((label) => view.labels[label] !== undefined) ? { isMeshProxy: true } : {}),
@@ -243,7 +280,14 @@ function workloadState(object: KubernetesObject): WorkloadState {
     | { metadata?: { labels?: Record<string, string> } }
     | undefined;
   const labels = { ...object.metadata.labels, ...template?.metadata?.labels };
-  return { namespace, name: object.metadata.name, kind: object.kind, workflow: workflow(labels, namespace) };
+  const { name } = object.metadata;
+  const place = placeOf(template?.metadata?.labels);
+  return { namespace, name, kind: object.kind, workflow: workflow(labels, namespace), ...place };
+}
+
+function placeOf(labels: Readonly<Record<string, string>> | undefined): Pick<PodState, "appGroup"> {
+  const appGroup = appGroupLabels(labels);
+  return appGroup === null ? {} : { appGroup };
 }
 
 function workflow(labels: Readonly<Record<string, string>>, namespace: string): NamespacedName {

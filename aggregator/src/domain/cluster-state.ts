@@ -1,4 +1,4 @@
-import type { DeclaredChannel, RoutingScope } from "@isochrone/topology";
+import type { AppGroupMember, AppGroupMembers, DeclaredChannel, RoutingScope } from "@isochrone/topology";
 
 /** A node as its object says. */
 export interface NodeState {
@@ -24,9 +24,11 @@ export interface NamespacedName {
 export interface PodState extends NamespacedName {
   /** Null while not bound. */
   readonly node: string | null;
-  /** Null: a bare pod, which is its own workload. */
+  /** Null: a bare pod; it is its own workload, unless an AppGroup's labels say that it is one of several ({@link workloadNameOf}). */
   readonly workload: { readonly kind: string; readonly name: string } | null;
   readonly workflow: NamespacedName;
+  /** Its place in an AppGroup, by its labels; absent: none. */
+  readonly appGroup?: AppGroupPlace;
   /** Limits of its traffic that its annotations set for the CNI, bits per second; absent: none. */
   readonly ingressLimitBitsPerSecond?: number;
   readonly egressLimitBitsPerSecond?: number;
@@ -34,10 +36,15 @@ export interface PodState extends NamespacedName {
   readonly isMeshProxy?: true;
 }
 
+/** An AppGroup's name, and the selector of a workload of it. */
+export type AppGroupPlace = Pick<AppGroupMember, "group" | "selector">;
+
 /** A workload object, with or without pods. */
 export interface WorkloadState extends NamespacedName {
   readonly kind: string;
   readonly workflow: NamespacedName;
+  /** Its pods' place in an AppGroup, by the labels of the template; absent: none. */
+  readonly appGroup?: AppGroupPlace;
 }
 
 /** The nodes at one moment. */
@@ -53,6 +60,8 @@ export interface ClusterState extends ClusterNodes {
   readonly pods: readonly PodState[];
   readonly workloads: readonly WorkloadState[];
   readonly declared: readonly DeclaredChannel[];
+  /** Who carries the labels of which AppGroup; absent: nobody. */
+  readonly members?: AppGroupMembers;
   /** By full name of a workload, where its callers prefer a nearer replica, the narrowest scope first; absent, or not in it: nowhere. */
   readonly routing?: ReadonlyMap<string, readonly RoutingScope[]>;
 }
@@ -69,4 +78,14 @@ export const EMPTY_CLUSTER: ClusterState = {
 /** namespace/name, as keys of maps and of usage tables. */
 export function fullName({ namespace, name }: NamespacedName): string {
   return `${namespace}/${name}`;
+}
+
+/** The workload that a pod belongs to. */
+export function workloadNameOf(
+  { namespace, name, workload, appGroup }: PodState,
+  members: AppGroupMembers | undefined,
+): string {
+  if (workload !== null) return workload.name;
+  if (appGroup === undefined || members === undefined) return name;
+  return members.workloadOf({ namespace, ...appGroup, workload: name, isBare: true });
 }

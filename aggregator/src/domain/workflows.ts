@@ -9,7 +9,13 @@ import type {
 import type { ChannelRates } from "./channels.ts";
 import { compareText } from "./compare.ts";
 import { ageSeconds, rfc3339, type GraphStamp } from "./cluster-graph.ts";
-import { fullName, type ClusterState, type NamespacedName, type PodState } from "./cluster-state.ts";
+import {
+  fullName,
+  workloadNameOf,
+  type ClusterState,
+  type NamespacedName,
+  type PodState,
+} from "./cluster-state.ts";
 import type { Figures } from "./figures.ts";
 import { observedChannels, ratesIn, type EndRates } from "./observed-channels.ts";
 import { podEntryOnNode } from "./speakers/authority.ts";
@@ -119,11 +125,15 @@ function membersOf(cluster: ClusterState): Map<string, Member> {
   }
   for (const pod of cluster.pods) {
     const { namespace, workflow } = pod;
-    const { kind, name } = pod.workload ?? { kind: "Pod", name: pod.name };
+    const kind = pod.workload?.kind ?? "Pod";
+    const name = workloadNameOf(pod, cluster.members);
     const key = fullName({ namespace, name });
     let member = members.get(key);
     if (member === undefined) members.set(key, (member = { namespace, name, kind, workflow, pods: [] }));
     member.pods.push(pod);
+    // Traffic of a bare pod is told by its own name.
+    if (pod.workload === null && name !== pod.name && !members.has(fullName(pod)))
+      members.set(fullName(pod), member);
   }
   return members;
 }

@@ -1,16 +1,15 @@
 import { LABELS, type KubernetesObject } from "@isochrone/kubernetes";
-import { fullName, type ClusterState, type NamespacedName } from "../domain/cluster-state.ts";
+import { fullName, workloadNameOf, type ClusterState, type NamespacedName } from "../domain/cluster-state.ts";
 import { ASK_ANNOTATION, OBSERVE } from "./resource.ts";
 
 /** Told of an annotation that asks for something unknown. */
 export type OnUnknown = (object: KubernetesObject, value: string) => void;
 
 /** Which workflow each workload belongs to, by namespace/name; pods without a controller are their own. */
-export function workflowsByWorkload({ workloads, pods }: ClusterState): Map<string, NamespacedName> {
+export function workflowsByWorkload({ workloads, pods, members }: ClusterState): Map<string, NamespacedName> {
   const workflows = new Map(workloads.map((workload) => [fullName(workload), workload.workflow]));
   for (const pod of pods) {
-    const name = pod.workload?.name ?? pod.name;
-    const key = fullName({ namespace: pod.namespace, name });
+    const key = fullName({ namespace: pod.namespace, name: workloadNameOf(pod, members) });
     if (!workflows.has(key)) workflows.set(key, pod.workflow);
   }
   return workflows;

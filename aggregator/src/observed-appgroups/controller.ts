@@ -1,4 +1,5 @@
 import {
+  GENERATED_ANNOTATION,
   createInformer,
   isDnsSubdomain,
   isStoreError,
@@ -29,7 +30,6 @@ import type { Leadership } from "../ports.ts";
 import { askedWorkflows, selectorsOf, workflowsByWorkload } from "./asked.ts";
 import {
   ASK_ANNOTATION,
-  GENERATED_ANNOTATION,
   generatedAppGroup,
   isChangedByAnother,
   isGenerated,

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import {
+  GENERATED_ANNOTATION,
   amountOrNull,
   KINDS,
   looseFields,
@@ -19,8 +20,6 @@ import { decimalQuantity } from "../network-topology/resource.ts";
 /** Annotation of a Namespace (for all its workflows) or of a workload (for its own): `observe` asks for a generated AppGroup. */
 export const ASK_ANNOTATION = "isochrone.dev/appgroup";
 export const OBSERVE = "observe";
-/** Annotation of a generated AppGroup: hash of the spec as it was written here. AppGroups without it are never touched. */
-export const GENERATED_ANNOTATION = "isochrone.dev/appgroup-generated";
 
 const API_VERSIONS: Readonly<Record<string, string>> = {
   Deployment: "apps/v1",

@@ -70,8 +70,20 @@ describe("workload annotations", () => {
       "isochrone.dev/memory-usage": "65536Ki",
       "isochrone.dev/traffic-b": "1500",
       "isochrone.dev/traffic-pay.api": "8",
+      "isochrone.dev/calls": '["b"]',
     });
     expect(await ground.annotations("b", "deployment")).toEqual({});
+  });
+
+  test("are written anew when it is somebody else who calls, however little else has changed", async () => {
+    await ground.store.create(deployment("a"));
+    ground.workflows = [flow([channel("a", "b", 1000)])];
+    await ground.start({ workloads: true });
+    await ground.pass(6000);
+    ground.workflows = [flow([channel("b", "a", 1000)])];
+    await ground.pass(6 * MINUTE);
+    expect((await ground.annotations("a", "deployment"))["isochrone.dev/calls"]).toBe("[]");
+    expect(ground.sent).toHaveLength(2);
   });
 
   test("are written at most every five minutes, whatever happens", async () => {

@@ -95,8 +95,8 @@ describe("isochrone appgroup order", () => {
       { selector: "P3", index: 3 },
     ]);
     expect(noted).toEqual([
-      '/group.yaml, document 1, line 7: spec.topologySortingAlgorithm must be one of KahnSort, TarjanSort, ReverseKahn, ReverseTarjan, AlternateKahn, AlternateTarjan (KahnSort is used), got "Bogo"',
-      '/group.yaml, document 1, line 16: spec.workloads.1.dependencies.0.workload.selector must be the selector of a workload of the group (the dependency is left out), got "db"',
+      '/group.yaml, document 1, line 7: AppGroup default/a1: spec.topologySortingAlgorithm must be one of KahnSort, TarjanSort, ReverseKahn, ReverseTarjan, AlternateKahn, AlternateTarjan (KahnSort is used), got "Bogo"',
+      '/group.yaml, document 1, line 16: AppGroup default/a1: spec.workloads.1.dependencies.0.workload.selector must be the selector of a workload of the group (the dependency is left out), got "db"',
     ]);
   });
 
@@ -108,13 +108,13 @@ describe("isochrone appgroup order", () => {
         "P1-deployment, selector: P1$2\n          min",
       ),
       {},
-      '1: /group.yaml, document 1, line 9: spec.workloads.0 must not depend on itself, got "P1 -> P2 -> P1"',
+      '1: /group.yaml, document 1, line 9: AppGroup default/a1: spec.workloads.0 must not depend on itself, got "P1 -> P2 -> P1"',
     ],
     [
       "a workload without selector and name",
       A1.replace("{ kind: Deployment, name: P1-deployment, selector: P1,", "{"),
       {},
-      "1: /group.yaml, document 1, line 9: spec.workloads.0.workload.selector must be a text that is not empty, got nothing",
+      "1: /group.yaml, document 1, line 9: AppGroup default/a1: spec.workloads.0.workload.selector must be a text that is not empty, got nothing",
     ],
     [
       "an unknown algorithm",

@@ -1,7 +1,7 @@
 import { isSortAlgorithm, SORT_ALGORITHMS, workloadOrder } from "@isochrone/placement";
 import type { OrderFault, WorkloadOrder } from "@isochrone/placement";
 import { readTextFile } from "@isochrone/runtime";
-import { CommandError } from "../errors.ts";
+import { CommandError, usageError } from "../errors.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
 import { table } from "../output/table.ts";
@@ -35,9 +35,8 @@ export async function appGroupOrderCommand(
 ): Promise<void> {
   const { algorithm } = options;
   if (algorithm !== undefined && !isSortAlgorithm(algorithm))
-    throw new CommandError(
+    throw usageError(
       `--algorithm must be one of ${SORT_ALGORITHMS.join(", ")}, got ${JSON.stringify(algorithm)}`,
-      { exitCode: 2 },
     );
   try {
     const group = appGroupIn(readText(file), file, options.name);

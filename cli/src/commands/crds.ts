@@ -5,7 +5,7 @@ import { isStoreError, type ClusterStore, type KubernetesObject } from "@isochro
 import { readTextFile, reasonOf, systemClock, yamlDocuments } from "@isochrone/runtime";
 import type { YamlDocument } from "@isochrone/runtime";
 import { narrowings } from "../crds/narrowing.ts";
-import { CommandError } from "../errors.ts";
+import { CommandError, usageError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";
 import { formatted, type Format } from "../output/format.ts";
 
@@ -71,7 +71,7 @@ function readDefinitions(folder: string): KubernetesObject[] {
   try {
     names = readdirSync(folder).filter((name) => /\.ya?ml$/.test(name));
   } catch (error) {
-    throw new CommandError(`the folder ${folder} can't be read: ${reasonOf(error)}`, { exitCode: 2 });
+    throw usageError(`the folder ${folder} can't be read: ${reasonOf(error)}`);
   }
   const objects = names.sort().flatMap((name) => {
     return definitionsOf(join(folder, name))
@@ -79,10 +79,8 @@ function readDefinitions(folder: string): KubernetesObject[] {
       .filter((object) => object !== null);
   });
   const other = objects.find(({ kind }) => kind !== CRD.kind);
-  if (other !== undefined)
-    throw new CommandError(`${folder} must hold definitions alone, got a ${other.kind}`, { exitCode: 2 });
-  if (objects.length === 0)
-    throw new CommandError(`${folder} must hold a definition, got none`, { exitCode: 2 });
+  if (other !== undefined) throw usageError(`${folder} must hold definitions alone, got a ${other.kind}`);
+  if (objects.length === 0) throw usageError(`${folder} must hold a definition, got none`);
   return objects;
 }
 
@@ -91,7 +89,7 @@ function definitionsOf(file: string): YamlDocument[] {
   try {
     return yamlDocuments(readTextFile(file, CRD_LIMITS.bytes), CRD_LIMITS);
   } catch (error) {
-    throw new CommandError(`${file}: ${reasonOf(error)}`, { exitCode: 2, cause: error });
+    throw usageError(`${file}: ${reasonOf(error)}`, { cause: error });
   }
 }
 

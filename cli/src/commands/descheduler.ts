@@ -1,6 +1,6 @@
 import { authorizedFetch, reasonOf, systemClock } from "@isochrone/runtime";
 import type { DeschedulerReport } from "@isochrone/scheduler-plugin";
-import { CommandError } from "../errors.ts";
+import { CommandError, usageError } from "../errors.ts";
 import type { Format } from "../output/format.ts";
 import { show, viewOf } from "../output/show.ts";
 import { table } from "../output/table.ts";
@@ -49,9 +49,9 @@ async function readReport(options: DeschedulerOptions): Promise<DeschedulerRepor
 
 function checkUsage({ server, caFile, certFile, keyFile }: DeschedulerOptions): void {
   if ((certFile === undefined) !== (keyFile === undefined))
-    throw new CommandError("--cert-file and --key-file go together", { exitCode: 2 });
+    throw usageError("--cert-file and --key-file go together");
   if ((caFile ?? certFile) !== undefined && !server.startsWith("https:"))
-    throw new CommandError(`certificates need an https address in --server, got ${server}`, { exitCode: 2 });
+    throw usageError(`certificates need an https address in --server, got ${server}`);
 }
 
 async function reportOf(url: string, response: Response): Promise<DeschedulerReport> {

@@ -8,7 +8,7 @@ import type {
 } from "@isochrone/experiments";
 import { loadSettings, systemClock } from "@isochrone/runtime";
 import { deschedulerSettings, plannerSettings } from "@isochrone/scheduler-plugin";
-import { CommandError } from "../errors.ts";
+import { CommandError, usageError } from "../errors.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
 import { createProgress } from "../output/progress.ts";
@@ -69,12 +69,9 @@ function filesOf(name: string | undefined, { quick }: ExperimentOptions): readon
     const file = scenarioFile(name);
     if (file !== null) return [file];
     const known = listScenarios().map((entry) => entry.name);
-    throw new CommandError(`a scenario must be one of ${known.join(", ")} or a .yaml file, got ${name}`, {
-      exitCode: 2,
-    });
+    throw usageError(`a scenario must be one of ${known.join(", ")} or a .yaml file, got ${name}`);
   }
-  if (quick !== true)
-    throw new CommandError("experiment needs a scenario's name, --list or --quick", { exitCode: 2 });
+  if (quick !== true) throw usageError("experiment needs a scenario's name, --list or --quick");
   return listScenarios()
     .filter(({ hasQuick }) => hasQuick)
     .map((entry) => scenarioFile(entry.name)!);
@@ -111,7 +108,7 @@ async function run(
     );
   } catch (error) {
     // A scenario's mistakes are said one per line.
-    if (error instanceof ScenarioError) throw new CommandError(error.message, { cause: error, exitCode: 2 });
+    if (error instanceof ScenarioError) throw usageError(error.message, { cause: error });
     throw error;
   } finally {
     screen.clear();

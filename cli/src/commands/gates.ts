@@ -14,7 +14,7 @@ import {
 } from "@isochrone/kubernetes";
 import type { ClusterStore, GateOpening, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
 import { reasonOf, systemClock } from "@isochrone/runtime";
-import { CommandError } from "../errors.ts";
+import { CommandError, usageError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
@@ -106,9 +106,8 @@ function checkUsage(
   { all = false, removeWebhook = false }: GatesOpenOptions,
 ): void {
   if (all === names.length > 0)
-    throw new CommandError("say either the pods whose gates are to be opened, or --all", { exitCode: 2 });
-  if (removeWebhook && !all)
-    throw new CommandError("--remove-webhook goes with --all: other pods would wait on", { exitCode: 2 });
+    throw usageError("say either the pods whose gates are to be opened, or --all");
+  if (removeWebhook && !all) throw usageError("--remove-webhook goes with --all: other pods would wait on");
 }
 
 interface Opened {

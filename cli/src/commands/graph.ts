@@ -2,7 +2,6 @@ import { visibleData } from "@isochrone/runtime";
 import { droppedElements } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, Dropped, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { GraphClient } from "@isochrone/topology/client";
-import { CommandError } from "../errors.ts";
 import { graphClientOf, type GraphServerOptions } from "../graph-client.ts";
 import { graphDot } from "../output/dot.ts";
 import type { Format } from "../output/format.ts";
@@ -14,18 +13,20 @@ export interface GraphOptions extends GraphServerOptions {
   readonly output: Format | "dot";
   /** Milliseconds between two looks; undefined: one. */
   readonly watch?: number;
-  readonly workflow?: string;
+  /** Namespace and name. */
+  readonly workflow?: readonly [string, string];
 }
 
-/** Prints the cluster graph and the workflows, or one workflow (`namespace/name`). */
+/** Prints the cluster graph and the workflows, or one workflow. */
 export async function graphCommand(options: GraphOptions, print: (text: string) => void): Promise<void> {
   const client = graphClientOf(options);
   const { workflow } = options;
-  const parts = workflow === undefined ? null : nameParts(workflow);
-  await show(() => (parts === null ? readAll(client) : readWorkflow(client, parts)), options, print);
+  const read = (): Promise<View> =>
+    workflow === undefined ? readAll(client) : readWorkflow(client, workflow);
+  await show(read, options, print);
 }
 
-async function readWorkflow(client: GraphClient, parts: [string, string]): Promise<View> {
+async function readWorkflow(client: GraphClient, parts: readonly [string, string]): Promise<View> {
   const { value, dropped } = await client.workflow(...parts);
   const left = visibleData(droppedText([dropped]));
   return viewOf(value, {
@@ -59,15 +60,6 @@ export function droppedText(all: readonly Dropped[]): string[] {
   return count === 0
     ? []
     : [`left out ${count} parts that break the graphs' rules; the first: ${faulty[0]!.first}`];
-}
-
-function nameParts(workflow: string): [string, string] {
-  const [namespace, name, ...rest] = workflow.split("/");
-  if (!namespace || !name || rest.length > 0)
-    throw new CommandError(`--workflow must be namespace/name, got ${JSON.stringify(workflow)}`, {
-      exitCode: 2,
-    });
-  return [namespace, name];
 }
 
 /** The matrix of medians in ms, with what is lost marked. */

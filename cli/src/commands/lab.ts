@@ -1,5 +1,5 @@
-import { LabClient, readControlToken, type LinkChange } from "@isochrone/lab";
-import { CommandError } from "../errors.ts";
+import { LabClient, LabClientError, readControlToken, type LinkChange } from "@isochrone/lab";
+import { usageError } from "../errors.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
 import { matrix, table } from "../output/table.ts";
@@ -28,8 +28,7 @@ export async function labLinkCommand(
   options: LinkOptions,
   print: Print,
 ): Promise<void> {
-  if (options.cut === true && options.heal === true)
-    throw new CommandError("--cut and --heal can't go together", { exitCode: 2 });
+  if (options.cut === true && options.heal === true) throw usageError("--cut and --heal can't go together");
   const change: LinkChange = {
     rttMs: options.delay,
     jitterMs: options.jitter,
@@ -38,11 +37,9 @@ export async function labLinkCommand(
     cut: options.cut === true ? true : options.heal === true ? false : undefined,
   };
   if (Object.values(change).every((value) => value === undefined))
-    throw new CommandError("say what to change: --delay, --jitter, --loss, --bandwidth, --cut or --heal", {
-      exitCode: 2,
-    });
+    throw usageError("say what to change: --delay, --jitter, --loss, --bandwidth, --cut or --heal");
   const lab = new LabClient(options.lab, { token: await readControlToken(options.lab, process.env) });
-  const links = await lab.setLink(a, b, change, { oneWay: options.oneWay ?? false });
+  const links = await asked(lab.setLink(a, b, change, { oneWay: options.oneWay ?? false }));
   const rows = links.map(({ source, target, link }) => [
     `${source} -> ${target}`,
     link.cut ? "cut" : link.rttMs,
@@ -57,6 +54,17 @@ export async function labLinkCommand(
   );
 }
 
+/** What the emulator refuses as a value is one that the option can't have. */
+async function asked<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof LabClientError && error.status === 400)
+      throw usageError(error.message, { cause: error });
+    throw error;
+  }
+}
+
 /** Prints the emulator's truth. */
 export async function labMatrixCommand(options: LabOptions, print: Print): Promise<void> {
   const truth = await new LabClient(options.lab).matrix();
@@ -67,12 +75,27 @@ export async function labMatrixCommand(options: LabOptions, print: Print): Promi
   print(formatted(options.output, { nodes, rttMs }, () => matrix(nodes, cell)));
 }
 
+/** Prints the objects of the embedded cluster, as kubectl would print those of another one. */
+export async function labObjectsCommand(options: LabOptions, print: Print): Promise<void> {
+  const lab = new LabClient(options.lab, { token: await readControlToken(options.lab, process.env) });
+  const list = (await lab.objects()) as KubernetesList;
+  const rows = list.items.map(({ kind, metadata: { namespace = null, name } }) => [kind, namespace, name]);
+  print(formatted(options.output, list, () => table(["kind", "namespace", "name"], rows)));
+}
+
+interface KubernetesList {
+  readonly items: readonly {
+    readonly kind: string;
+    readonly metadata: { readonly namespace?: string; readonly name: string };
+  }[];
+}
+
 /** Prints what the emulator did to the packets that passed. */
 export async function labRecordCommand(
   options: LabOptions & { readonly last: number },
   print: Print,
 ): Promise<void> {
-  const { pairs } = await new LabClient(options.lab).record(options.last);
+  const { pairs } = await asked(new LabClient(options.lab).record(options.last));
   const rows = pairs.map(({ source, target, udp, tcp }) => [
     `${source} -> ${target}`,
     udp.count,

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { X509Certificate } from "node:crypto";
-import { CommandError } from "../errors.ts";
+import { CommandError, usageError } from "../errors.ts";
 import { jsonText } from "../output/format.ts";
 import { openStore } from "../kubernetes.ts";
 import {
@@ -51,7 +51,7 @@ export async function schedulerConfigCommand(
 ): Promise<void> {
   const { weight, timeout, filter = false, managedResource = [], secondScheduler, topologicalSort } = options;
   if (weight !== undefined && weight > MAX_WEIGHT)
-    throw new CommandError(`--weight must be at most ${MAX_WEIGHT}, got ${weight}`, { exitCode: 2 });
+    throw usageError(`--weight must be at most ${MAX_WEIGHT}, got ${weight}`);
   const file = path === undefined ? emptyConfiguration() : await readFileOrInput(path);
   const { url, serverName, ca, certFile, keyFile, clientEnds } = await wayOf(options);
   if (clientEnds !== null)
@@ -96,18 +96,12 @@ interface Way {
 async function wayOf(options: SchedulerConfigOptions): Promise<Way> {
   const { url, service, clientFolder, serverName } = options;
   if ((url === undefined) === (service === undefined))
-    throw new CommandError(
+    throw usageError(
       "say where the extender is by one of --url and --service, got " +
         (url === undefined ? "neither" : "both"),
-      {
-        exitCode: 2,
-      },
     );
   if (clientFolder !== undefined && service === undefined)
-    throw new CommandError(
-      `--client-folder needs --service: the cluster has the certificate, got --url ${url}`,
-      { exitCode: 2 },
-    );
+    throw usageError(`--client-folder needs --service: the cluster has the certificate, got --url ${url}`);
   const ca = await authorities(options.ca);
   const { clientCertificate: certFile, clientKey: keyFile } = options;
   return url !== undefined

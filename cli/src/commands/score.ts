@@ -1,6 +1,6 @@
 import { PlacementError } from "@isochrone/placement";
 import { readTextFile } from "@isochrone/runtime";
-import { CommandError } from "../errors.ts";
+import { CommandError, usageError } from "../errors.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
 import { table } from "../output/table.ts";
@@ -15,6 +15,8 @@ export interface ScoreOptions {
   readonly channelPriorities?: string;
   readonly set?: Readonly<Record<string, number>>;
   readonly prefix?: string;
+  /** File with what `isochrone graph -o json` printed. @default the annotations in the dump */
+  readonly graph?: string;
   readonly output: Format;
 }
 
@@ -22,7 +24,7 @@ export interface ScoreOptions {
 export async function scoreCommand(options: ScoreOptions, print: (text: string) => void): Promise<void> {
   const dumpText = readText("--cluster", options.cluster);
   const pod = podOf(options.pod);
-  const { strategy, mode = null, channelPriorities = "", set, prefix } = options;
+  const { strategy, mode = null, channelPriorities = "", set, prefix, graph } = options;
   const scores = scored({
     dumpText,
     dumpFile: options.cluster,
@@ -32,6 +34,7 @@ export async function scoreCommand(options: ScoreOptions, print: (text: string) 
     channelPriorities,
     ...(set === undefined ? {} : { settings: set }),
     ...(prefix === undefined ? {} : { annotationPrefix: prefix }),
+    ...(graph === undefined ? {} : { graphText: readText("--graph", graph), graphFile: graph }),
   });
   print(formatted(options.output, scores, scoresText));
 }
@@ -40,8 +43,9 @@ function scored(options: ScoreDumpOptions): DumpScores {
   try {
     return scoreDump(options);
   } catch (error) {
-    if (error instanceof DumpError || error instanceof PlacementError)
-      throw new CommandError(error.message, { cause: error });
+    if (error instanceof DumpError) throw new CommandError(error.message, { cause: error });
+    // What it complains of are --strategy, --mode, --set and --channel-priorities.
+    if (error instanceof PlacementError) throw usageError(error.message, { cause: error });
     throw error;
   }
 }
@@ -50,9 +54,7 @@ function readText(option: string, file: string): string {
   try {
     return readTextFile(file, DUMP_BYTES);
   } catch (error) {
-    throw new CommandError(`${option} must be a readable file: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw usageError(`${option} must be a readable file: ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -62,7 +64,7 @@ function podOf(pod: string): Pick<ScoreDumpOptions, "podText" | "podFile" | "pod
   return { podName: pod };
 }
 
-function scoresText({ pod, namespace, strategy, mode, nodes, explanation }: DumpScores): string {
+function scoresText({ pod, namespace, strategy, mode, inputs, nodes, explanation }: DumpScores): string {
   const parts = [...new Set(nodes.flatMap((node) => Object.keys(node.parts)))];
   const rows = [...nodes]
     .sort((a, b) => Number(b.feasible) - Number(a.feasible) || b.score - a.score)
@@ -75,8 +77,21 @@ function scoresText({ pod, namespace, strategy, mode, nodes, explanation }: Dump
     ]);
   return [
     `${namespace}/${pod} by ${strategy} (${mode})`,
+    `inputs: ${inputsText(inputs)}`,
     ...explanation,
     "",
     table(["node", "score", "raw", ...parts, ""], rows),
   ].join("\n");
+}
+
+function inputsText({
+  clusterVersion,
+  workflowVersion,
+  observedFrom,
+  observedTo,
+}: DumpScores["inputs"]): string {
+  if (clusterVersion !== null)
+    return `cluster graph ${clusterVersion}, workflow graph ${workflowVersion ?? "not available"}, ${observedTo}`;
+  if (observedFrom === null) return "annotations of unknown age";
+  return `annotations of ${observedFrom}${observedTo === observedFrom ? "" : ` to ${observedTo}`}`;
 }

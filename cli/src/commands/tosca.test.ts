@@ -91,7 +91,7 @@ topology_template:
     expect(await tosca({}, file)).toMatch(/^default\/shop: 2 services \(a, b\)[^]*a +b +Own +100/);
     await tosca({ manifests: true }, file);
     expect(notes.slice(1)).toEqual([
-      "note: no Services, left out: disk",
+      "note: no Services (by a type derived from k8s:Service), left out: disk",
       "note: a has no containers: no Deployment",
       "note: b has no containers: no Deployment",
     ]);

@@ -11,7 +11,7 @@ import {
 } from "@isochrone/scheduler-plugin/tosca";
 import type { Application, AppliedObject } from "@isochrone/scheduler-plugin/tosca";
 import { visibleData } from "@isochrone/runtime";
-import { CommandError } from "../errors.ts";
+import { CommandError, usageError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";
 import { formatted, jsonText, yamlText } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
@@ -65,10 +65,16 @@ export async function toscaCommand(
       print(objectsText(objectsOf(application, options, note), options));
     else printGraph(application, { ...options, output: options.output ?? "table" }, print);
   } catch (error) {
-    if (error instanceof ToscaError || error instanceof StoreError)
-      throw new CommandError(error.message, { cause: error });
-    throw error;
+    throw commandErrorOf(error);
   }
+}
+
+function commandErrorOf(error: unknown): unknown {
+  if (error instanceof ToscaError && error.code === "invalid_option")
+    return usageError(error.message, { cause: error });
+  return error instanceof ToscaError || error instanceof StoreError
+    ? new CommandError(error.message, { cause: error })
+    : error;
 }
 
 function checkOptions({
@@ -80,14 +86,16 @@ function checkOptions({
   output,
   ...options
 }: ToscaOptions): void {
-  const wrong = (rule: string): CommandError => new CommandError(rule, { exitCode: 2 });
-  if (!apply && (dryRun || forceConflicts)) throw wrong("--dry-run and --force-conflicts go with --apply");
+  if (!apply && (dryRun || forceConflicts))
+    throw usageError("--dry-run and --force-conflicts go with --apply");
   if (graph && (apply || options.appgroup || options.manifests))
-    throw wrong("--graph goes without --apply, --appgroup and --manifests");
+    throw usageError("--graph goes without --apply, --appgroup and --manifests");
   if (output === "table" && !apply && (options.appgroup || options.manifests))
-    throw wrong("-o must be yaml or json for objects, got table");
+    throw usageError("-o must be yaml or json for objects, got table");
   if (algorithm !== undefined && !isSortAlgorithm(algorithm))
-    throw wrong(`--algorithm must be one of ${SORT_ALGORITHMS.join(", ")}, got ${JSON.stringify(algorithm)}`);
+    throw usageError(
+      `--algorithm must be one of ${SORT_ALGORITHMS.join(", ")}, got ${JSON.stringify(algorithm)}`,
+    );
 }
 
 /** The AppGroup first: pods that come later find it. */

@@ -7,6 +7,7 @@ import { GraphClientError } from "@isochrone/topology/client";
 import type { GraphClient } from "@isochrone/topology/client";
 import { judgeApiServer, lookAtApiServer } from "./api-server.ts";
 import type { ApiServerLook } from "./api-server.ts";
+import { judgeAppGroups, lookAtAppGroups } from "./app-groups.ts";
 import { judgeClocks } from "./clocks.ts";
 import type { ClockLook } from "./clocks.ts";
 import { judgeDefinitions, lookAtDefinitions, readDefinitions } from "./crds.ts";
@@ -59,6 +60,7 @@ const CHECKS: Readonly<Record<Group, Check>> = {
   "api-server": async (asked) => judgeApiServer(await asked.apiServer(), asked.ground.clusterWhy),
   rbac: checkRbac,
   crds: checkDefinitions,
+  appgroups: checkAppGroups,
   sources: checkSources,
   freshness: async (asked) => judgeFreshness(await asked.graph()),
   extender: async ({ ground: { schedulerPlugin, fetch, nowMs } }) =>
@@ -217,6 +219,13 @@ async function checkDefinitions(asked: Asked): Promise<Verdict[]> {
       }),
     ];
   return judgeDefinitions(await lookAtDefinitions(cluster.store, wanted));
+}
+
+async function checkAppGroups(asked: Asked): Promise<Verdict[]> {
+  const { cluster } = asked.ground;
+  const obstacle = await obstacleOf(asked);
+  if (cluster === null || obstacle !== null) return judgeAppGroups(null, obstacle ?? "");
+  return judgeAppGroups(await lookAtAppGroups(cluster.store), "AppGroups aren't installed");
 }
 
 const PAGE_TIMEOUT_MS = 10_000;

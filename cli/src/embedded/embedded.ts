@@ -1,5 +1,6 @@
 // The embedded cluster: emulated network, cluster stand-in, and all services, started in order and stopped in reverse.
 import { createMemoryBus } from "@isochrone/bus/memory";
+import { KINDS, type ClusterStore } from "@isochrone/kubernetes";
 import {
   createLabControl,
   EmulatedNetwork,
@@ -42,6 +43,8 @@ const BUS = { partitions: 4, retentionRecords: 64, retentionBytes: 512 * 1024 };
 const STOP_DEADLINE_MS = 15_000;
 const EXTENDER_WEIGHT = 5;
 const RECEIVERS_REPORT_MS = 30_000;
+/** A new pod takes a second, and a minute on a machine that has other things to do. */
+const READY_WITHIN_MS = 120_000;
 
 export class Embedded {
   readonly urls: EmbeddedUrls;
@@ -120,7 +123,7 @@ export class Embedded {
   /** Has the scheduler ask the extender from now on, and places every pod of the workflow anew. */
   async placeByScore(signal: AbortSignal): Promise<readonly Move[]> {
     this.cluster.setExtender(extenderOf(this.urls));
-    return this.cluster.rePlace({ signal });
+    return this.cluster.rePlace({ signal, podTimeoutMs: READY_WITHIN_MS });
   }
 
   async stop(): Promise<void> {
@@ -210,7 +213,7 @@ function measuring(
 }
 
 function labControl(
-  { options, logger, pages }: Surroundings,
+  { options, store, isReal, logger, pages }: Surroundings,
   network: EmulatedNetwork,
   cluster: Deferred<LabCluster>,
   port: number,
@@ -219,6 +222,7 @@ function labControl(
     receiverCounts: async () => ({ channels: await cluster.value().receiverCounts() }),
     endToEnd: () => cluster.value().endToEnd({ lastMs: RECEIVERS_REPORT_MS }),
     processes: () => ({ relayPid: network.relayPid, pids: [...cluster.value().processes().values()] }),
+    ...(isReal ? {} : { objects: () => objectsOf(store) }),
   };
   const { allowedHosts, env } = options;
   return deferred(
@@ -246,6 +250,24 @@ function labControl(
       await control.stop();
     },
   );
+}
+
+/** What a dump has of a cluster; the stand-in has nothing else. */
+const DUMPED = [
+  KINDS.node,
+  KINDS.deployment,
+  KINDS.replicaSet,
+  KINDS.pod,
+  KINDS.service,
+  KINDS.appGroup,
+] as const;
+
+/** As `kubectl get -A -o json` prints them. */
+async function objectsOf(store: ClusterStore): Promise<object> {
+  const lists = await Promise.all(
+    DUMPED.map(async (kind) => (await store.list(kind)).items.map((object) => ({ ...kind, ...object }))),
+  );
+  return { apiVersion: "v1", kind: "List", items: lists.flat() };
 }
 
 async function chooseUrls(port: number): Promise<EmbeddedUrls> {

@@ -8,7 +8,7 @@ import {
   visibleLines,
 } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
-import { CommandError } from "../errors.ts";
+import { usageError } from "../errors.ts";
 import { formatted, jsonText, yamlText } from "./format.ts";
 import type { Format } from "./format.ts";
 import { terminal } from "./terminal.ts";
@@ -94,8 +94,7 @@ export async function watchView(
   { output, watch }: Required<ShowOptions>,
   { screen, clock, signal, note }: WatchSurroundings,
 ): Promise<void> {
-  if (output === "dot")
-    throw new CommandError("--watch goes with -o table, json or yaml, got dot", { exitCode: 2 });
+  if (output === "dot") throw usageError("--watch goes with -o table, json or yaml, got dot");
   const isRedrawn = output === "table" && screen.isTTY === true;
   let view = await unlessEnded(read, signal);
   let trouble: string | null = null;
@@ -115,7 +114,7 @@ export async function watchView(
 
 function textOf(view: View, output: ShowOptions["output"]): string {
   if (output !== "dot") return formatted(output, view.value, () => view.text());
-  if (view.dot === undefined) throw new CommandError("-o dot is for graphs", { exitCode: 2 });
+  if (view.dot === undefined) throw usageError("-o dot is for graphs");
   return view.dot();
 }
 

@@ -2,7 +2,7 @@
 import { isQualifiedName } from "@isochrone/kubernetes";
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import { CommandError } from "../errors.ts";
+import { CommandError, usageError } from "../errors.ts";
 import { shown } from "../score/errors.ts";
 
 /** What is known of the extender, and of kube-scheduler's way to it. */
@@ -82,22 +82,22 @@ export function extenderEntry(
 }
 
 function checkedUrl(text: string): URL {
-  if (!URL.canParse(text)) throw new CommandError(`--url must be an address, got ${shown(text)}`);
+  if (!URL.canParse(text)) throw usageError(`--url must be an address, got ${shown(text)}`);
   const url = new URL(text);
   const host = url.hostname.replace(/^\[|\]$/g, "");
   if (url.protocol !== "https:" && url.protocol !== "http:")
-    throw new CommandError(`--url must begin with https:// (or http:// on this machine), got ${shown(text)}`);
+    throw usageError(`--url must begin with https:// (or http:// on this machine), got ${shown(text)}`);
   if (url.search !== "" || url.hash !== "" || url.username !== "" || url.password !== "")
-    throw new CommandError(
+    throw usageError(
       `--url must have no user, query or fragment: kube-scheduler puts the verb behind it, got ${shown(text)}`,
     );
   if (/\.svc(\.|$)/.test(host))
-    throw new CommandError(
+    throw usageError(
       `--url must not name a service: a kube-scheduler in a static pod uses the node's resolver, which doesn't know cluster names; ` +
         `say its ClusterIP, with --server-name ${host}, or --service, got ${shown(text)}`,
     );
   if (url.protocol === "http:" && !isLoopback(host))
-    throw new CommandError(
+    throw usageError(
       `--url must be https unless the extender is on this very machine: anybody on the way could place pods, got ${shown(text)}`,
     );
   return url;
@@ -115,7 +115,7 @@ function noTls(wishes: ExtenderWishes): null {
     ["--client-key", wishes.clientKey],
   ] as const) {
     if (value !== undefined)
-      throw new CommandError(`${option} needs an https address in --url, got ${shown(wishes.url)}`);
+      throw usageError(`${option} needs an https address in --url, got ${shown(wishes.url)}`);
   }
   return null;
 }
@@ -123,7 +123,7 @@ function noTls(wishes: ExtenderWishes): null {
 function tlsConfig(wishes: ExtenderWishes): NonNullable<ExtenderEntry["tlsConfig"]> {
   const { serverName, ca, clientCertificate, clientKey } = wishes;
   if (ca === undefined)
-    throw new CommandError(
+    throw usageError(
       "--ca must name the authority of the extender's certificate: without it kube-scheduler verifies no certificate at all, got nothing",
     );
   checkAuthorities(ca);
@@ -132,7 +132,7 @@ function tlsConfig(wishes: ExtenderWishes): NonNullable<ExtenderEntry["tlsConfig
       clientKey === undefined
         ? ["--client-certificate", "--client-key"]
         : ["--client-key", "--client-certificate"];
-    throw new CommandError(`${lacks} must be said together with ${has}, got nothing`);
+    throw usageError(`${lacks} must be said together with ${has}, got nothing`);
   }
   return {
     ...(serverName === undefined ? {} : { serverName }),
@@ -170,11 +170,11 @@ function managedResources(
     // kube-scheduler's own rule for extended resources.
     const foreign = name.includes("/") && domain !== "kubernetes.io" && !domain.endsWith(".kubernetes.io");
     if (!foreign || name.startsWith("requests.") || !isQualifiedName(name))
-      throw new CommandError(
+      throw usageError(
         `--managed-resource must be an extended resource: a domain that isn't kubernetes.io, a slash and a name, such as isochrone.dev/placement, got ${shown(name)}`,
       );
     if (seen.has(name))
-      throw new CommandError(`--managed-resource must name each resource once, got ${shown(name)} twice`);
+      throw usageError(`--managed-resource must name each resource once, got ${shown(name)} twice`);
     seen.add(name);
   }
   return names.map((name) => ({ name, ignoredByScheduler }));

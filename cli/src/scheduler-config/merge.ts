@@ -2,7 +2,7 @@
 import { isCollection, isMap, isSeq } from "yaml";
 import type { Document } from "yaml";
 import { isDnsSubdomain } from "@isochrone/kubernetes";
-import { CommandError } from "../errors.ts";
+import { usageError } from "../errors.ts";
 import { shown } from "../score/errors.ts";
 import { isRecord } from "../score/read-objects.ts";
 import { recordsOf } from "./configuration-file.ts";
@@ -134,11 +134,11 @@ function setUnlessEqual(document: Document, path: readonly (string | number)[], 
 /** One profile of that name, and a Lease of its own: two processes that hold the same one would take turns instead of working side by side. */
 function becomeSecond(file: ConfigurationFile, name: string, notes: string[]): void {
   if (!isDnsSubdomain(name))
-    throw new CommandError(
+    throw usageError(
       `--second-scheduler must be a name of small letters, digits, dots and dashes: its Lease is called so, got ${shown(name)}`,
     );
   if (name === DEFAULT_SCHEDULER)
-    throw new CommandError(
+    throw usageError(
       `--second-scheduler must not be ${DEFAULT_SCHEDULER}: both schedulers would place the same pods, got ${shown(name)}`,
     );
   const { document } = file;

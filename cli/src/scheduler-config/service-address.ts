@@ -2,7 +2,7 @@
 import { KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { isIP } from "node:net";
-import { CommandError } from "../errors.ts";
+import { CommandError, usageError } from "../errors.ts";
 import { shown } from "../score/errors.ts";
 import { recordsOf } from "./configuration-file.ts";
 
@@ -21,9 +21,7 @@ export function serviceName(service: string): {
 } {
   const [, namespace, name, port] = /^([^/:]+)\/([^/:]+)(?::([^/:]+))?$/.exec(service) ?? [];
   if (namespace === undefined || name === undefined)
-    throw new CommandError(`--service must be namespace/name or namespace/name:port, got ${shown(service)}`, {
-      exitCode: 2,
-    });
+    throw usageError(`--service must be namespace/name or namespace/name:port, got ${shown(service)}`);
   return { namespace, name, port };
 }
 

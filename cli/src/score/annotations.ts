@@ -26,6 +26,18 @@ export function annotationsOf(object: DumpObject): RawAnnotations {
   return recordOf(recordOf(object.json["metadata"])["annotations"]);
 }
 
+const ANNOTATED_KINDS: ReadonlySet<string> = new Set(["Node", "Deployment", "StatefulSet", "DaemonSet"]);
+
+/** When the annotations of nodes and workloads were read from graphs, RFC 3339, the oldest first. */
+export function observedTimes(objects: readonly DumpObject[], prefixes: readonly string[]): string[] {
+  const times = objects.flatMap((object) =>
+    ANNOTATED_KINDS.has(object.kind)
+      ? (readNodeAnnotations(annotationsOf(object), prefixes).observedAtMs ?? [])
+      : [],
+  );
+  return [...new Set(times)].sort((a, b) => a - b).map((ms) => new Date(ms).toISOString());
+}
+
 function checked<T extends { readonly faults: readonly AnnotationFault[] }>(object: DumpObject, read: T): T {
   const [fault] = read.faults;
   if (fault !== undefined) throw object.fail(["metadata", "annotations", fault.key], fault.rule, fault.value);

@@ -1,20 +1,18 @@
 // What workloads of a dump declare of the workloads that they call: the annotation that the aggregator reads too (docs/appgroup.md).
 import { parseQuantity } from "@isochrone/placement";
 import { boundedDemands } from "@isochrone/topology";
-import type { Channel } from "@isochrone/topology";
+import type { ChannelDemands } from "@isochrone/topology";
 import { annotationsOf } from "./annotations.ts";
 import { isRecord, textOf } from "./read-objects.ts";
 import type { DumpObject, Json } from "./read-objects.ts";
 
 const NAME = "dependencies";
 
-/** A channel's declared figures; what isn't declared is left out. */
+/** A channel as a workload declares it. */
 export interface DeclaredNeeds {
   readonly source: string;
   readonly target: string;
-  readonly needs: Partial<
-    Pick<Channel, "priority" | "maxNetworkCost" | "minBandwidthBitsPerSecond" | "relationshipType">
-  >;
+  readonly demands: ChannelDemands;
 }
 
 /** Of one workload object, or a bare pod. Throws DumpError. */
@@ -30,7 +28,7 @@ export function declaredNeeds(object: DumpObject, prefixes: readonly string[]): 
     return {
       source: object.name,
       target: other === null || other === object.namespace ? name : `${other}/${name}`,
-      needs: needsOf(entry, fail),
+      demands: demandsOf(entry, fail),
     };
   });
 }
@@ -48,24 +46,13 @@ function entriesOf(text: unknown, fail: Fail): Json[] {
   return parsed;
 }
 
-function needsOf(entry: Json, fail: Fail): DeclaredNeeds["needs"] {
-  const { priority, maxNetworkCost, minBandwidth, type } = entry;
+function demandsOf(entry: Json, fail: Fail): ChannelDemands {
+  const { priority, maxNetworkCost, minBandwidth, type: relationshipType } = entry;
   for (const [name, value] of Object.entries({ priority, maxNetworkCost })) {
     if (value !== undefined && !(typeof value === "number" && value >= 0))
       throw fail(`must give a ${name} of at least 0`, value);
   }
-  const bandwidth = minBandwidth === undefined ? undefined : parseQuantity(minBandwidth);
-  if (bandwidth === null) throw fail("must give minBandwidth as a quantity", minBandwidth);
-  const bounded = boundedDemands({
-    priority,
-    maxNetworkCost,
-    minBandwidthBitsPerSecond: bandwidth,
-    relationshipType: type,
-  });
-  return {
-    ...(priority === undefined ? {} : { priority: bounded.priority }),
-    ...(maxNetworkCost === undefined ? {} : { maxNetworkCost: bounded.maxNetworkCost }),
-    ...(bandwidth === undefined ? {} : { minBandwidthBitsPerSecond: bounded.minBandwidthBitsPerSecond }),
-    ...(bounded.relationshipType === undefined ? {} : { relationshipType: bounded.relationshipType }),
-  };
+  const minBandwidthBitsPerSecond = minBandwidth === undefined ? undefined : parseQuantity(minBandwidth);
+  if (minBandwidthBitsPerSecond === null) throw fail("must give minBandwidth as a quantity", minBandwidth);
+  return boundedDemands({ priority, maxNetworkCost, minBandwidthBitsPerSecond, relationshipType });
 }

@@ -1,5 +1,12 @@
 // Pods of a dump, and which workload each one is a replica of.
-import { addedAmount, parseMillicores, parseQuantity } from "@isochrone/topology";
+import {
+  addedAmount,
+  APP_GROUP_LABELS,
+  appGroupLabels,
+  AppGroupMembers,
+  parseMillicores,
+  parseQuantity,
+} from "@isochrone/topology";
 import type { ResourceAmounts } from "@isochrone/placement";
 import { listOf, recordOf, textOf } from "./read-objects.ts";
 import type { DumpObject, Json } from "./read-objects.ts";
@@ -20,13 +27,6 @@ export function isLive({ json }: DumpObject): boolean {
   return phase !== "Succeeded" && phase !== "Failed" && !leaving;
 }
 
-const SELECTOR_LABEL = "appgroup.diktyo.x-k8s.io.workload";
-
-/** The selector by which AppGroups know its workload; null without the label. */
-export function appGroupSelectorOf(pod: DumpObject): string | null {
-  return textOf(labelsOf(pod)[SELECTOR_LABEL]);
-}
-
 /** The node that it was bound to; null before. */
 export function nodeOf({ json }: DumpObject): string | null {
   return textOf(recordOf(json["spec"])["nodeName"]);
@@ -44,29 +44,58 @@ export function requestsOf({ json }: DumpObject): ResourceAmounts {
   return { cpuMillicores, memoryBytes };
 }
 
-/** Finds the workload of a pod: by its owners, else by selector or label, else the pod is its own. */
+/** Finds the workload of a pod: by its owners, else by selector or label, else it is bare. */
 export class WorkloadIndex {
+  /** Who carries the labels of which AppGroup. */
+  readonly members: AppGroupMembers;
   readonly #workloads: readonly DumpObject[];
   readonly #owners = new Map<string, DumpObject>();
-  /** `namespace/selector` of the AppGroups' workloads. */
-  readonly #selectors = new Set<string>();
 
+  /** @param objects with the pod that is scored */
   constructor(objects: readonly DumpObject[]) {
     this.#workloads = objects.filter(({ kind }) => WORKLOAD_KINDS.has(kind));
     for (const object of this.#workloads)
       this.#owners.set(`${object.kind}/${object.namespace}/${object.name}`, object);
-    for (const group of objects.filter(({ kind }) => kind === "AppGroup")) {
-      for (const entry of listOf(recordOf(group.json["spec"])["workloads"]).map(recordOf)) {
-        const selector = textOf(recordOf(entry["workload"])["selector"]);
-        if (selector !== null) this.#selectors.add(`${group.namespace}/${selector}`);
-      }
-    }
+    const pods = objects.filter((object) => object.kind === "Pod" && isLive(object));
+    const found = pods.map((pod) => {
+      const controlled = this.#controlled(pod);
+      const place = appGroupLabels(labelsOf(pod));
+      return {
+        namespace: pod.namespace,
+        name: controlled?.name ?? pod.name,
+        place,
+        isBare: controlled === null,
+      };
+    });
+    // A ReplicaSet says the same as its Deployment, under another name.
+    const templates = this.#workloads.map(({ kind, namespace, name, json }) => ({
+      namespace,
+      name,
+      place: kind === "ReplicaSet" ? null : appGroupLabels(templateLabels(json)),
+      isBare: false,
+    }));
+    this.members = new AppGroupMembers({
+      members: [...templates, ...found].flatMap(({ namespace, name, place, isBare }) =>
+        place === null ? [] : [{ namespace, ...place, workload: name, isBare }],
+      ),
+      groups: objects.filter(({ kind }) => kind === "AppGroup"),
+      workloads: [...templates, ...found.filter(({ place, isBare }) => place === null || !isBare)],
+    });
   }
 
+  /** Bare pods of one workload of an AppGroup are one workload here, too. */
   workloadOf(pod: DumpObject): { readonly name: string; readonly kind: string } {
-    return (
-      this.#byOwner(pod) ?? this.#bySelector(pod) ?? this.#byLabel(pod) ?? { name: pod.name, kind: "Pod" }
-    );
+    const controlled = this.#controlled(pod);
+    if (controlled !== null) return controlled;
+    const { namespace, name } = pod;
+    const place = appGroupLabels(labelsOf(pod));
+    if (place === null) return { name, kind: "Pod" };
+    const member = { namespace, ...place, workload: name, isBare: true };
+    return { name: this.members.workloadOf(member), kind: "Pod" };
+  }
+
+  #controlled(pod: DumpObject): { name: string; kind: string } | null {
+    return this.#byOwner(pod) ?? this.#bySelector(pod) ?? this.#byLabel(pod);
   }
 
   #byOwner(object: DumpObject): { name: string; kind: string } | null {
@@ -102,20 +131,30 @@ export class WorkloadIndex {
 
   #byLabel(pod: DumpObject): { name: string; kind: string } | null {
     const labels = labelsOf(pod);
-    for (const key of [SELECTOR_LABEL, "app.kubernetes.io/name", "app"]) {
+    for (const key of [APP_GROUP_LABELS.selector, "app.kubernetes.io/name", "app"]) {
       const found = this.#workloads.find(
-        ({ namespace, name }) => namespace === pod.namespace && name === labels[key],
+        (workload) =>
+          workload.namespace === pod.namespace &&
+          workload.name === labels[key] &&
+          isOfOneGroup(labels, templateLabels(workload.json)),
       );
       if (found !== undefined) return { name: found.name, kind: found.kind };
     }
-    // Bare pods of an AppGroup: its workload is all that says they belong together.
-    const selector = appGroupSelectorOf(pod);
-    if (selector !== null && this.#selectors.has(`${pod.namespace}/${selector}`))
-      return { name: selector, kind: "Unknown" };
     return null;
   }
 }
 
-function labelsOf({ json }: DumpObject): Json {
+/** Whether both don't say that they are of two AppGroups, or of two workloads of one. */
+function isOfOneGroup(pod: Json, template: Json): boolean {
+  return Object.values(APP_GROUP_LABELS).every(
+    (label) => template[label] === undefined || template[label] === pod[label],
+  );
+}
+
+function templateLabels(json: Json): Json {
+  return recordOf(recordOf(recordOf(recordOf(json["spec"])["template"])["metadata"])["labels"]);
+}
+
+export function labelsOf({ json }: DumpObject): Json {
   return recordOf(recordOf(json["metadata"])["labels"]);
 }

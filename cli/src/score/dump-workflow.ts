@@ -1,46 +1,51 @@
 // The workflow graph that a dump declares for one namespace: workloads and traffic by annotations, dependencies by AppGroups.
-import { parseQuantity } from "@isochrone/placement";
-import { boundedDemands, OWN_NAMESPACE_ONLY, WorkflowGraph } from "@isochrone/topology";
-import type { Channel, ReadTraffic, Workload } from "@isochrone/topology";
+import { WorkflowGraph } from "@isochrone/topology";
+import type { Channel, ChannelDemands, DeclaredWorkload, ReadTraffic, Workload } from "@isochrone/topology";
 import { workloadAnnotations } from "./annotations.ts";
 import { NO_TIME } from "./dump-cluster.ts";
+import { appGroupChannels, isGenerated } from "./dump-app-groups.ts";
 import { declaredNeeds } from "./dump-dependencies.ts";
-import { appGroupSelectorOf, isLive, nodeOf, WORKLOAD_KINDS } from "./dump-pods.ts";
+import { isLive, nodeOf, WORKLOAD_KINDS } from "./dump-pods.ts";
 import type { WorkloadIndex } from "./dump-pods.ts";
-import { listOf, recordOf, textOf } from "./read-objects.ts";
-import type { DumpObject, Json } from "./read-objects.ts";
+import { PairTraffic } from "./pair-traffic.ts";
+import type { DumpObject } from "./read-objects.ts";
 
 /**
- * `pod` is the one to be scored; it need not be in the dump. A `traffic-b` of workload a is what the pair exchanges, in both
- * directions together; where both ends state it, the larger amount counts, once. `deadToo`: pods that ended or are being deleted count.
+ * `pod` is the one to be scored, among `objects`. A `traffic-b` of workload a is what the pair exchanges, in both directions together;
+ * where both ends state it, the larger amount counts, once, on the channel of the end that starts the exchange.
  */
 export function dumpWorkflow(
   objects: readonly DumpObject[],
   pod: DumpObject,
   index: WorkloadIndex,
   prefixes: readonly string[],
-  deadToo = false,
 ): WorkflowGraph {
   const { namespace } = pod;
   const own = objects.filter((object) => object.namespace === namespace);
   const workloads = new Map<string, Workload>();
   const channels = new Map<string, Channel>();
+  const traffic = new PairTraffic();
   for (const object of own)
-    if (WORKLOAD_KINDS.has(object.kind)) addWorkload(object, prefixes, workloads, channels);
-  const others = own.filter((object) => object.kind === "Pod" && object.name !== pod.name);
-  for (const each of [...others, pod])
-    if (deadToo || isLive(each)) addPod(each, index, prefixes, workloads, channels);
-  const bySelector = new Map<string, string>();
-  for (const each of [...others, pod]) {
-    const selector = appGroupSelectorOf(each);
-    if (selector !== null) bySelector.set(selector, index.workloadOf(each).name);
+    if (WORKLOAD_KINDS.has(object.kind)) addWorkload(object, object.name, prefixes, workloads, traffic);
+  for (const each of own)
+    if (each.kind === "Pod" && (each === pod || isLive(each)))
+      addPod(each, index, prefixes, workloads, traffic);
+  for (const group of own) {
+    if (group.kind !== "AppGroup" || isGenerated(group)) continue;
+    for (const { source, target, demands } of appGroupChannels(group, index)) {
+      declare(channels, nameIn(namespace, source), nameIn(namespace, target), demands);
+    }
   }
-  for (const object of own)
-    if (object.kind === "AppGroup") addDependencies(object, bySelector, workloads, channels);
-  // Nearer to the workload than an AppGroup: what both say, this says last.
+  // Nearer to the workload than an AppGroup: of a pair that both declare, this counts.
   const callers = own.filter(({ kind }) => WORKLOAD_KINDS.has(kind) && kind !== "ReplicaSet");
-  for (const { source, target, needs } of callers.flatMap((object) => declaredNeeds(object, prefixes)))
-    channels.set(keyOf(source, target), { ...channelOf(channels, source, target), ...needs });
+  for (const { source, target, demands } of callers.flatMap((object) => declaredNeeds(object, prefixes)))
+    declare(channels, source, target, demands);
+  // Who starts an exchange is known by its declaration, too.
+  for (const each of traffic.channels((source, target) => channels.has(keyOf(source, target)))) {
+    const { source, target, bytesPerSecond } = each;
+    channels.set(keyOf(source, target), { ...channelOf(channels, source, target), bytesPerSecond });
+  }
+  addFarEnds(objects, index, workloads, [...channels.values()]);
   return new WorkflowGraph({
     version: 0,
     observedAt: NO_TIME,
@@ -51,16 +56,39 @@ export function dumpWorkflow(
   });
 }
 
+/** Workloads of other namespaces at the ends of channels, with their pods. */
+function addFarEnds(
+  objects: readonly DumpObject[],
+  index: WorkloadIndex,
+  workloads: Map<string, Workload>,
+  channels: readonly Channel[],
+): void {
+  const ends = new Set(channels.flatMap(({ source, target }) => [source, target]));
+  const far = new Set([...ends].filter((name) => name.includes("/")));
+  if (far.size === 0) return;
+  for (const pod of objects) {
+    if (pod.kind !== "Pod" || !isLive(pod)) continue;
+    const { name: workload, kind } = index.workloadOf(pod);
+    const name = `${pod.namespace}/${workload}`;
+    if (!far.has(name)) continue;
+    const known = workloads.get(name) ?? { ...NOTHING_KNOWN, name, kind, namespace: pod.namespace };
+    workloads.set(name, { ...known, pods: [...known.pods, { name: pod.name, node: nodeOf(pod) }] });
+  }
+}
+
+const NOTHING_KNOWN = { cpuMillicores: null, memoryBytes: null, pods: [] };
+
 function addWorkload(
   object: DumpObject,
+  name: string,
   prefixes: readonly string[],
   workloads: Map<string, Workload>,
-  channels: Map<string, Channel>,
+  traffic: PairTraffic,
 ): void {
   const annotations = workloadAnnotations(object, prefixes);
-  const before = workloads.get(object.name);
-  workloads.set(object.name, {
-    name: object.name,
+  const before = workloads.get(name);
+  workloads.set(name, {
+    name,
     kind: before?.kind ?? object.kind,
     namespace: object.namespace,
     cpuMillicores: annotations.cpuMillicores ?? before?.cpuMillicores ?? null,
@@ -69,28 +97,12 @@ function addWorkload(
   });
   // A Deployment's annotations are copied to its ReplicaSets: what they repeat is not said twice.
   if (object.kind === "ReplicaSet") return;
-  for (const peer of annotations.traffic)
-    addTraffic(channels, object.name, nameIn(object.namespace, peer), peer.bytesPerSecond);
+  for (const peer of annotations.traffic) traffic.state(name, nameIn(object.namespace, peer), peer);
 }
 
 /** A workload of another namespace is called namespace/name, as in the graph API. */
-function nameIn(own: string, { namespace, name }: ReadTraffic): string {
+function nameIn(own: string, { namespace, name }: ReadTraffic | DeclaredWorkload): string {
   return namespace === null || namespace === own ? name : `${namespace}/${name}`;
-}
-
-/** The first statement on a pair makes the channel; a later one, of either end, can only raise its amount. */
-function addTraffic(
-  channels: Map<string, Channel>,
-  workload: string,
-  peer: string,
-  bytesPerSecond: number,
-): void {
-  const reverse = channels.get(keyOf(peer, workload));
-  const turned = reverse !== undefined && reverse.bytesPerSecond !== null;
-  const [source, target] = turned ? [peer, workload] : [workload, peer];
-  const channel = channelOf(channels, source, target);
-  const most = Math.max(bytesPerSecond, channel.bytesPerSecond ?? 0);
-  channels.set(keyOf(source, target), { ...channel, bytesPerSecond: most });
 }
 
 function addPod(
@@ -98,80 +110,23 @@ function addPod(
   index: WorkloadIndex,
   prefixes: readonly string[],
   workloads: Map<string, Workload>,
-  channels: Map<string, Channel>,
+  traffic: PairTraffic,
 ): void {
   const { name, kind } = index.workloadOf(pod);
-  if (kind === "Pod") addWorkload(pod, prefixes, workloads, channels);
-  const workload = workloads.get(name) ?? {
-    name,
-    kind,
-    namespace: pod.namespace,
-    cpuMillicores: null,
-    memoryBytes: null,
-    pods: [],
-  };
+  if (kind === "Pod") addWorkload(pod, name, prefixes, workloads, traffic);
+  const workload = workloads.get(name) ?? { ...NOTHING_KNOWN, name, kind, namespace: pod.namespace };
   workloads.set(name, { ...workload, pods: [...workload.pods, { name: pod.name, node: nodeOf(pod) }] });
 }
 
-/**
- * KEP-260: workloads are known by their pods' selector label, else by name; a dependency's limits are the channel's. As in the aggregator
- * an AppGroup declares channels of its own namespace's workloads alone.
- */
-function addDependencies(
-  group: DumpObject,
-  bySelector: ReadonlyMap<string, string>,
-  workloads: ReadonlyMap<string, Workload>,
+/** Of several declarations of a pair the last counts, as a whole. */
+function declare(
   channels: Map<string, Channel>,
+  source: string,
+  target: string,
+  demands: ChannelDemands,
 ): void {
-  const entries = listOf(recordOf(group.json["spec"])["workloads"]).map(recordOf);
-  const nameOf = (reference: unknown): string | null => referredName(group, reference, bySelector, workloads);
-  for (const [row, entry] of entries.entries()) {
-    if (!OWN_NAMESPACE_ONLY.mayDeclareFor(group.namespace, namespaceIn(group, entry["workload"]))) continue;
-    const source = nameOf(entry["workload"]);
-    for (const [column, dependency] of listOf(entry["dependencies"]).map(recordOf).entries()) {
-      const target = nameOf(dependency["workload"]);
-      if (source === null || target === null) continue;
-      const needs = needsOf(group, ["spec", "workloads", row, "dependencies", column], dependency);
-      channels.set(keyOf(source, target), { ...channelOf(channels, source, target), ...needs });
-    }
-  }
-}
-
-function namespaceIn(group: DumpObject, reference: unknown): string {
-  return textOf(recordOf(reference)["namespace"]) ?? group.namespace;
-}
-
-function referredName(
-  group: DumpObject,
-  reference: unknown,
-  bySelector: ReadonlyMap<string, string>,
-  workloads: ReadonlyMap<string, Workload>,
-): string | null {
-  const { name, selector } = recordOf(reference);
-  const names = [textOf(name), textOf(selector)].filter((candidate) => candidate !== null);
-  const namespace = namespaceIn(group, reference);
-  if (namespace !== group.namespace) return names[0] === undefined ? null : `${namespace}/${names[0]}`;
-  const labelled = bySelector.get(textOf(selector) ?? "");
-  return labelled ?? names.find((candidate) => workloads.has(candidate)) ?? names[0] ?? null;
-}
-
-function needsOf(
-  group: DumpObject,
-  at: readonly (string | number)[],
-  dependency: Json,
-): Pick<Channel, "maxNetworkCost" | "minBandwidthBitsPerSecond"> {
-  const { maxNetworkCost: cost = null, minBandwidth = null } = dependency;
-  if (cost !== null && (typeof cost !== "number" || !(cost >= 0)))
-    throw group.fail([...at, "maxNetworkCost"], "must be a number of at least 0", cost);
-  const bandwidth = minBandwidth === null ? null : parseQuantity(minBandwidth);
-  if (minBandwidth !== null && bandwidth === null)
-    throw group.fail([...at, "minBandwidth"], "must be a quantity", minBandwidth);
-  const { maxNetworkCost, minBandwidthBitsPerSecond } = boundedDemands({
-    priority: null,
-    maxNetworkCost: cost,
-    minBandwidthBitsPerSecond: bandwidth,
-  });
-  return { maxNetworkCost, minBandwidthBitsPerSecond };
+  const { relationshipType: _, ...channel } = channelOf(channels, source, target);
+  channels.set(keyOf(source, target), { ...channel, ...demands });
 }
 
 function channelOf(channels: ReadonlyMap<string, Channel>, source: string, target: string): Channel {

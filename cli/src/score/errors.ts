@@ -8,7 +8,7 @@ export interface DumpPosition {
 }
 
 /** Codes of the errors that reading and scoring a dump throws. */
-export const SCORE_ERROR_CODES = ["malformed_dump", "unknown_pod", "no_nodes"] as const;
+export const SCORE_ERROR_CODES = ["malformed_dump", "malformed_graph", "unknown_pod", "no_nodes"] as const;
 export type ScoreErrorCode = (typeof SCORE_ERROR_CODES)[number];
 
 /** Thrown when a dump can't be scored; the message names file, document, line, rule and value. */
@@ -16,14 +16,14 @@ export class DumpError extends Error {
   readonly code: ScoreErrorCode;
   readonly position: DumpPosition;
 
-  constructor(code: ScoreErrorCode, position: DumpPosition, message: string) {
+  constructor(code: ScoreErrorCode, position: DumpPosition, message: string, options?: ErrorOptions) {
     const { file, document, line } = position;
     const where = [
       file,
       document === null ? "" : `document ${document}`,
       line === null ? "" : `line ${line}`,
     ];
-    super(`${where.filter((part) => part !== "").join(", ")}: ${message}`);
+    super(`${where.filter((part) => part !== "").join(", ")}: ${message}`, options);
     this.name = "DumpError";
     this.code = code;
     this.position = position;

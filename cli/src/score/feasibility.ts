@@ -60,7 +60,7 @@ function isSame(a: DumpObject, b: DumpObject): boolean {
 }
 
 /** As an API server answers it: a dump may leave the namespace out. */
-function apiObject({ json, namespace, name, kind }: DumpObject): ApiObject {
+export function apiObject({ json, namespace, name, kind }: DumpObject): ApiObject {
   const metadata = { ...recordOf(json["metadata"]), name };
   const isNamespaced = kind === "Pod" || kind === "PersistentVolumeClaim";
   return { ...json, metadata: isNamespaced ? { ...metadata, namespace } : metadata };

@@ -1,4 +1,5 @@
 // Kubernetes objects from YAML or JSON text: single objects, lists of any kind, several documents.
+import { isNamespaced } from "@isochrone/kubernetes";
 import {
   jsonNestingProblem,
   TextError,
@@ -13,7 +14,7 @@ import { DumpError, shown } from "./errors.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** An object of the dump. `fail` makes an error that names its place; `path` leads from the object to the faulty value. */
+/** An object of the dump. `fail` makes an error that names it and its place; `path` leads from the object to the faulty value. */
 export interface DumpObject {
   readonly kind: string;
   readonly namespace: string;
@@ -29,17 +30,19 @@ interface ParsedDocument {
 }
 
 type Path = readonly (string | number)[];
+/** @param what as the message calls the place; a path where nothing better is known */
+type Fail = (path: Path, rule: string, value: unknown, what?: string) => DumpError;
 
 /** All objects of the text, lists flattened. Throws DumpError. */
 export function readObjects(text: string, file: string): DumpObject[] {
   const objects: DumpObject[] = [];
   for (const [index, document] of parseDocuments(text, file).entries()) {
     if (document.json === null || document.json === undefined) continue;
-    const fail = (path: Path, rule: string, value: unknown): DumpError =>
+    const fail: Fail = (path, rule, value, what = path.join(".") || "the document") =>
       new DumpError(
         "malformed_dump",
         { file, document: index + 1, line: document.lineOf(path) },
-        `${path.length === 0 ? "the document" : path.join(".")} ${rule}, got ${shown(value)}`,
+        `${what} ${rule}, got ${shown(value)}`,
       );
     collect(document.json, [], null, fail, objects);
   }
@@ -50,7 +53,7 @@ function collect(
   json: unknown,
   path: Path,
   listKind: string | null,
-  fail: (path: Path, rule: string, value: unknown) => DumpError,
+  fail: Fail,
   objects: DumpObject[],
 ): void {
   if (!isRecord(json)) throw fail(path, "must be a Kubernetes object", json);
@@ -65,18 +68,29 @@ function collect(
       collect(item, [...path, "items", index], itemKind, fail, objects);
     return;
   }
-  objects.push(readObject(json, kind, (inner, rule, value) => fail([...path, ...inner], rule, value)));
+  objects.push(readObject(json, kind, path, fail));
 }
 
-function readObject(json: Json, kind: string, fail: DumpObject["fail"]): DumpObject {
+function readObject(json: Json, kind: string, path: Path, failAt: Fail): DumpObject {
+  const at = (inner: Path, rule: string, value: unknown): DumpError =>
+    failAt([...path, ...inner], rule, value);
   const metadata = json["metadata"];
-  if (!isRecord(metadata)) throw fail(["metadata"], "must be an object", metadata);
+  if (!isRecord(metadata)) throw at(["metadata"], "must be an object", metadata);
   const { name, namespace } = metadata;
-  if (typeof name !== "string" || name === "") throw fail(["metadata", "name"], "must be text", name);
-  if (namespace !== undefined && typeof namespace !== "string") {
-    throw fail(["metadata", "namespace"], "must be text", namespace);
-  }
+  if (typeof name !== "string" || name === "") throw at(["metadata", "name"], "must be text", name);
+  if (namespace !== undefined && typeof namespace !== "string")
+    throw at(["metadata", "namespace"], "must be text", namespace);
+  // People know an object by its name, not by its place in a list of thousands.
+  const subject = objectText(kind, namespace ?? null, name);
+  const fail: DumpObject["fail"] = (inner, rule, value) =>
+    failAt([...path, ...inner], rule, value, `${subject}: ${inner.join(".")}`);
   return { kind, name, namespace: namespace ?? "default", json, fail };
+}
+
+/** As kubectl would say it: `Deployment shop/web`, `Node n1`. */
+export function objectText(kind: string, namespace: string | null, name: string): string {
+  const within = isNamespaced({ apiVersion: "", kind }) ? `${namespace ?? "default"}/` : "";
+  return `${kind} ${within}${name}`;
 }
 
 /** JSON of 5,000 nodes with 30 pods each, and as much as one text can be. */
@@ -85,7 +99,7 @@ export const DUMP_BYTES = 512 * 1024 * 1024;
 const DUMP_LIMITS: YamlLimits = { bytes: 64 * 1024 * 1024, nesting: 64, lexemes: 200_000 };
 
 /** JSON of a large cluster takes YAML's parser minutes, so it goes the short way; its lines are looked for when they're needed. */
-function parseDocuments(text: string, file: string): ParsedDocument[] {
+export function parseDocuments(text: string, file: string): ParsedDocument[] {
   if (text.trimStart().startsWith("{")) {
     try {
       const json: unknown = JSON.parse(text);

@@ -311,7 +311,7 @@ describe("a malformed dump is refused with file, document, line, rule and value"
     [
       "nodes twice",
       "kind: Node\nmetadata: {name: a}\n---\nkind: Node\nmetadata:\n  name: a",
-      /document 2, line 6: metadata\.name must be unique.* got "a"/,
+      /document 2, line 6: Node a: metadata\.name must be unique.* got "a"/,
     ],
     ["no node", "kind: Pod\nmetadata: {name: a}", /^dump\.yaml: must hold at least one Node, got none/],
   ])("%s", (_, text, message) => {
@@ -321,11 +321,11 @@ describe("a malformed dump is refused with file, document, line, rule and value"
   test("a quantity that is none, in YAML and in JSON", async () => {
     const broken = dump().replace('network-cost-n3: "25"', 'network-cost-n3: "far"');
     const line = broken.split("\n").findIndex((text) => text.includes('"far"')) + 1;
-    const rule = `items.1.metadata.annotations.isochrone.dev/network-cost-n3 must be a quantity of at least 0, got "far"`;
+    const rule = `Node n2: metadata.annotations.isochrone.dev/network-cost-n3 must be a quantity of at least 0, got "far"`;
     expect(failure(broken)).toBe(`dump.yaml, document 1, line ${line}: ${rule}`);
     const { parse } = await import("yaml");
     expect(failure(JSON.stringify(parse(broken), null, 1))).toMatch(
-      /^dump\.yaml, document 1, line \d+: items\.1/,
+      /^dump\.yaml, document 1, line \d+: Node n2: /,
     );
   });
 
@@ -350,7 +350,7 @@ describe("a malformed dump is refused with file, document, line, rule and value"
       "holds 2 pods q-1 (shop, other)",
     );
     expect(failure(dump(), { podText: "{kind: Node, metadata: {name: x}}", podFile: "pod.yaml" })).toBe(
-      'pod.yaml, document 1, line 1: kind must be Pod, got "Node"',
+      'pod.yaml, document 1, line 1: Node x: kind must be Pod, got "Node"',
     );
   });
 });

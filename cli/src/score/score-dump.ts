@@ -1,13 +1,12 @@
 import { allCandidates, createStrategy, rejectedNodes } from "@isochrone/placement";
-import type { PlacementProblem } from "@isochrone/placement";
-import { DEFAULT_ANNOTATION_PREFIXES } from "@isochrone/topology";
 import type { Candidate } from "@isochrone/topology";
 
-import { dumpCluster } from "./dump-cluster.ts";
-import { requestsOf, WorkloadIndex } from "./dump-pods.ts";
-import { dumpWorkflow } from "./dump-workflow.ts";
 import { DumpError } from "./errors.ts";
 import { judgeNodes } from "./feasibility.ts";
+import { lackingNodes } from "./gaps.ts";
+import { byAnnotations, byGraphs } from "./question.ts";
+import type { ScoreInputs } from "./question.ts";
+import { readGraphs } from "./recorded-graphs.ts";
 import { readObjects } from "./read-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
 
@@ -29,6 +28,10 @@ export interface ScoreDumpOptions {
   readonly settings?: Readonly<Record<string, number>>;
   /** Relationship types of communication-affinity beside its own. */
   readonly channelPriorities?: string;
+  /** What `isochrone graph -o json` printed: its figures count, and no annotation is read. @default the annotations */
+  readonly graphText?: string;
+  /** For messages. @default "graph" */
+  readonly graphFile?: string;
   /** Prefix of the annotations' names; "" for the bare names. @default isochrone.dev/, and the bare names where that is missing */
   readonly annotationPrefix?: string;
 }
@@ -39,6 +42,8 @@ export interface DumpScores {
   readonly namespace: string;
   readonly strategy: string;
   readonly mode: string;
+  /** Two answers are comparable where these are the same; `isochrone explain` says them of a decision. */
+  readonly inputs: ScoreInputs;
   /** Every node of the dump, in its order. */
   readonly nodes: readonly Candidate[];
   readonly explanation: readonly string[];
@@ -50,31 +55,18 @@ export function scoreDump(options: ScoreDumpOptions): DumpScores {
   const file = options.dumpFile ?? "dump";
   const objects = readObjects(options.dumpText, file);
   const pod = findPod(objects, options, file);
-  const prefixes =
-    options.annotationPrefix === undefined ? DEFAULT_ANNOTATION_PREFIXES : [options.annotationPrefix];
-  // The plugin that it follows reads NetworkTopology alone, and looks at no pod's phase.
-  const asUpstream = strategy.mode === "upstream";
-  const cluster = dumpCluster(objects, prefixes, asUpstream);
-  if (cluster.nodes.length === 0) {
+  const question =
+    options.graphText === undefined
+      ? byAnnotations(objects, pod, options.annotationPrefix, strategy.mode === "upstream")
+      : byGraphs(objects, pod, readGraphs(options.graphText, options.graphFile ?? "graph"));
+  const { problem, cluster, inputs } = question;
+  if (problem.candidates.length === 0) {
     throw new DumpError(
       "no_nodes",
       { file, document: null, line: null },
       "must hold at least one Node, got none",
     );
   }
-  const index = new WorkloadIndex(objects);
-  const workflow = dumpWorkflow(objects, pod, index, prefixes, asUpstream);
-  const problem: PlacementProblem = {
-    pod: {
-      namespace: pod.namespace,
-      name: pod.name,
-      workload: index.workloadOf(pod).name,
-      requests: requestsOf(pod),
-    },
-    candidates: cluster.nodes.map(({ name }) => name),
-    cluster: { graph: cluster, ageSeconds: null },
-    workflow: { graph: workflow, ageSeconds: null },
-  };
   const judged = judgeNodes(objects, pod, cluster);
   const infeasible = new Map([...rejectedNodes(strategy, problem), ...judged.infeasible]);
   const table = strategy.score({ ...problem, infeasible });
@@ -83,8 +75,14 @@ export function scoreDump(options: ScoreDumpOptions): DumpScores {
     namespace: pod.namespace,
     strategy: table.strategy,
     mode: table.mode,
+    inputs,
     nodes: allCandidates(table),
-    explanation: [...table.explanation.sentences, ...judged.unjudged.map(unjudgedRemark)],
+    explanation: [
+      ...table.explanation.sentences,
+      ...lackingNodes(question),
+      ...question.lacking(Object.keys(table.parts)),
+      ...judged.unjudged.map(unjudgedRemark),
+    ],
   };
 }
 

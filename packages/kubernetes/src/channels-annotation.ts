@@ -7,6 +7,9 @@ import { looseFields, looseText } from "./loose.ts";
  */
 export const CHANNELS_ANNOTATION = "isochrone.dev/channels";
 
+/** Annotation of a generated AppGroup: hash of the spec as it was written here. AppGroups without it are never touched. */
+export const GENERATED_ANNOTATION = "isochrone.dev/appgroup-generated";
+
 /** Longer texts are neither written nor read; the API server takes 256 KiB of all annotations of an object together. */
 export const MAX_CHANNELS_CHARACTERS = 200 * 1024;
 

@@ -17,6 +17,7 @@ export { issueCertificate, makeAuthority } from "./certificates/x509.ts";
 export {
   CHANNELS_ANNOTATION,
   formatChannels,
+  GENERATED_ANNOTATION,
   MAX_CHANNELS_CHARACTERS,
   NO_NETWORK_LIMIT,
   parseChannels,

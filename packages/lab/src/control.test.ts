@@ -66,11 +66,16 @@ test("the cluster's reports are passed on, and missing without a cluster", async
     receiverCounts: () => [{ count: 3 }],
     endToEnd: () => ({ p95Ms: 7 }),
     processes: () => ({ relayPid: 1, pids: [2, 3] }),
+    objects: () => Promise.resolve({ kind: "List", items: [] }),
   });
   expect(await client.receivers()).toEqual([{ count: 3 }]);
   expect(await client.workflow()).toEqual({ p95Ms: 7 });
+  expect(await client.objects()).toEqual({ kind: "List", items: [] });
   const without = await startControl();
   await expect(without.client.workflow()).rejects.toMatchObject({ status: 404, code: "no_cluster" });
+  const nothing = (): null => null;
+  const real = await startControl({ receiverCounts: nothing, endToEnd: nothing, processes: nothing });
+  await expect(real.client.objects()).rejects.toMatchObject({ status: 404, code: "has_api_server" });
 });
 
 test.each([
@@ -175,6 +180,8 @@ test.each([
   });
   expect(network.link("a", "b")).toEqual(before);
   expect((await fetch(`${base}/lab/v1/matrix`)).status).toBe(200);
+  // But for objects, in which may be what only their owner should see.
+  expect((await fetch(`${base}/lab/v1/objects`, { headers })).status).toBe(401);
 });
 
 test("a web page of a foreign name cuts no link, by whatever name its browser came here", async () => {

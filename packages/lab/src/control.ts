@@ -48,6 +48,8 @@ export interface ClusterReport {
   endToEnd(): unknown;
   /** Ids of the processes that stand for relay and pods. */
   processes(): unknown;
+  /** The objects of a cluster that has no API server, as a Kubernetes List; absent where it has one. */
+  objects?(): Promise<object>;
 }
 
 /** A page of metrics of one of the services that the embedded cluster is made of. */
@@ -65,7 +67,7 @@ export interface LabControlOptions {
   readonly cluster?: ClusterReport;
   /** Of the services that listen nowhere themselves; read when they are asked for. @default none */
   readonly pages?: readonly MetricsPage[];
-  /** Asked of whoever would change something. The command reads it from a file; a page may get it from whoever serves the page. */
+  /** Asked of whoever would change something, or read objects. The command reads it from a file; a page may get it from whoever serves the page. */
   readonly token: string;
   /** Names that the controls answer to beside loopback ones. @default none */
   readonly allowedHosts?: AllowedHosts;
@@ -85,6 +87,7 @@ const BODY_LIMIT_BYTES = 4096;
 const DEFAULT_LAST = "30s";
 const TARGETS_PATH = "/lab/v1/metrics-targets";
 const PAGES_PATH = "/lab/v1/metrics";
+const OBJECTS_PATH = "/lab/v1/objects";
 
 const LINK_REQUEST = {
   type: "object",
@@ -150,6 +153,16 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
   app.get("/lab/v1/receivers", () => needCluster(cluster).receiverCounts());
   app.get("/lab/v1/workflow", () => needCluster(cluster).endToEnd());
   app.get("/lab/v1/processes", () => needCluster(cluster).processes());
+  app.get(OBJECTS_PATH, () => {
+    const report = needCluster(cluster);
+    if (report.objects === undefined)
+      throw new HttpError(
+        404,
+        "has_api_server",
+        "the cluster has an API server of its own: ask that, by kubectl",
+      );
+    return report.objects();
+  });
 
   // What Prometheus' http_sd_configs takes.
   app.get(TARGETS_PATH, (request) =>
@@ -172,18 +185,19 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
   };
 }
 
-/** What is only read says nothing that the emulated network doesn't show anyway. */
+/** What is only read says nothing that the emulated network doesn't show anyway; but objects may hold what only their owner should see. */
 function changesNeed(token: string): RequestGate {
   const expected = digestOf(token);
   return {
-    check({ method, authorization }) {
-      if (method === "GET" || method === "HEAD") return null;
+    check({ method, path, authorization }) {
+      const isRead = method === "GET" || method === "HEAD";
+      if (isRead && path !== OBJECTS_PATH) return null;
       const given = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
       if (given !== undefined && timingSafeEqual(digestOf(given), expected)) return null;
       return {
         status: 401,
         code: "token_needed",
-        detail: `changing the emulated network needs its token, got ${given === undefined ? "none" : "another one"}; the command reads it as the user that started the lab`,
+        detail: `${isRead ? "reading objects" : "changing the emulated network"} needs its token, got ${given === undefined ? "none" : "another one"}; the command reads it as the user that started the lab`,
         headers: { "www-authenticate": "Bearer" },
       };
     },

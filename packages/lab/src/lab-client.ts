@@ -18,7 +18,7 @@ export class LabClientError extends CodedError {
 export interface LabClientOptions {
   /** @default 5000 */
   readonly timeoutMs?: number;
-  /** What changes need. @default none */
+  /** What changes, and reading objects, need. @default none */
   readonly token?: string | null;
 }
 
@@ -67,6 +67,11 @@ export class LabClient {
   /** End-to-end latency of the workflow; the cluster defines the form. */
   async workflow(): Promise<unknown> {
     return this.#ask("GET", "/lab/v1/workflow");
+  }
+
+  /** The objects of the embedded cluster, a Kubernetes List. */
+  async objects(): Promise<unknown> {
+    return this.#ask("GET", "/lab/v1/objects");
   }
 
   async #ask(method: "GET" | "PUT", path: string, body?: unknown): Promise<unknown> {

@@ -144,7 +144,9 @@ function inputSentence(
 ): string {
   if (reason !== null) return `No ${name} was used: ${reason}.`;
   const age = ageSeconds === null ? "of unknown age" : `${shortNumber(ageSeconds)} s old`;
-  return `The ${name} was version ${version}, ${age}.`;
+  // Versions begin with 1; what is put together from objects has none.
+  const origin = version === 0 ? "read from the cluster's objects" : `version ${version}`;
+  return `The ${name} was ${origin}, ${age}.`;
 }
 
 function inputAges({ cluster, workflow }: PlacementProblem): InputAges {

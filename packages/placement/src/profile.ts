@@ -65,7 +65,11 @@ export interface StrategyProfile {
 /** Throws PlacementError, which names setting, rule and value. */
 export function createStrategy(profile: StrategyProfile): Strategy {
   const entries = readEntries(profile.strategy);
-  const strategies = entries.map(({ name, mode }) => createOne(name, mode ?? profile.mode ?? null, profile));
+  // Wrong ones are told also where no strategy of the profile reads them.
+  const channelTypes = ChannelTypes.parse(profile.channelPriorities ?? "");
+  const strategies = entries.map(({ name, mode }) =>
+    createOne(name, mode ?? profile.mode ?? null, profile.settings ?? {}, channelTypes),
+  );
   checkSettings(profile.settings ?? {}, entries);
   if (entries.length === 1) return strategies[0]!;
   const total = entries.reduce((sum, { weight }) => sum + weight, 0);
@@ -110,7 +114,12 @@ function isStrategy(name: string): name is StrategyName {
   return (STRATEGIES as readonly string[]).includes(name);
 }
 
-function createOne(name: StrategyName, wanted: string | null, profile: StrategyProfile): Strategy {
+function createOne(
+  name: StrategyName,
+  wanted: string | null,
+  given: Readonly<Record<string, number>>,
+  channelTypes: ChannelTypes,
+): Strategy {
   const mode = wanted ?? MODES[name][0]!;
   if (!MODES[name].includes(mode)) {
     throw new PlacementError(
@@ -118,7 +127,7 @@ function createOne(name: StrategyName, wanted: string | null, profile: StrategyP
       `mode of ${name} must be one of ${MODES[name].join(", ")}, got ${mode}`,
     );
   }
-  const settings = settingsOf(name, profile.settings ?? {});
+  const settings = settingsOf(name, given);
   const { bytesPerRequest = DEFAULT_BYTES_PER_REQUEST, minSpread = DEFAULT_MIN_SPREAD } = settings;
   switch (name) {
     case RESOURCE_NETWORK:
@@ -131,7 +140,7 @@ function createOne(name: StrategyName, wanted: string | null, profile: StrategyP
     case COMMUNICATION_AFFINITY:
       return new CommunicationAffinity(mode as CombinationMode, {
         parameters: { ...DEFAULT_AFFINITY, ...pick(settings, Object.keys(DEFAULT_AFFINITY)) },
-        channelTypes: ChannelTypes.parse(profile.channelPriorities ?? ""),
+        channelTypes,
         bytesPerRequest,
         minSpread,
       });

@@ -41,6 +41,7 @@ export const DECLARATION_REFUSALS = [
   "namespace_limit",
   "cluster_limit",
   "far_pods",
+  "unmatched",
 ] as const;
 export type DeclarationRefusal = (typeof DECLARATION_REFUSALS)[number];
 

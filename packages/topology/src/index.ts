@@ -18,6 +18,25 @@ export { annotatedCluster, ANNOTATIONS_STALE_AFTER_SECONDS } from "./annotations
 export type { AnnotatedCluster, AnnotatedClusterOptions, AnnotatedNode } from "./annotations/snapshot.ts";
 export { writeNodeAnnotations, writeWorkloadAnnotations } from "./annotations/write.ts";
 export type { AnnotationTexts, NodeFigures, WorkloadFigures } from "./annotations/write.ts";
+export {
+  APP_GROUP_LABELS,
+  appGroupLabels,
+  AppGroupMembers,
+  hasPodsIn,
+  readAppGroup,
+  unmatchedSelectors,
+  unmatchedText,
+} from "./app-groups.ts";
+export type {
+  AnnotatedPair,
+  AppGroupDependency,
+  AppGroupId,
+  AppGroupMember,
+  AppGroupMembersOptions,
+  AppGroupText,
+  ReferredWorkloads,
+  WorkloadReference,
+} from "./app-groups.ts";
 export { ClusterGraph, UNKNOWN_COST, UNREACHABLE_COST } from "./cluster-graph.ts";
 export { coordinateEstimator, DEFAULT_METHOD_ORDER, STALE_AFTER_WINDOWS } from "./cost.ts";
 export type {

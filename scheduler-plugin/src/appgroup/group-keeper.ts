@@ -1,13 +1,4 @@
-import {
-  createInformer,
-  keyOf,
-  KINDS,
-  looseFields,
-  looseList,
-  looseText,
-  StoreError,
-  timestamp,
-} from "@isochrone/kubernetes";
+import { createInformer, keyOf, KINDS, StoreError, timestamp } from "@isochrone/kubernetes";
 import type {
   ClusterStore,
   EventRecorder,
@@ -18,6 +9,7 @@ import type {
 import { faultText } from "@isochrone/placement";
 import { DEFAULT_BACKOFF, delayMs, pause, withDeadline } from "@isochrone/runtime";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
+import { hasPodsIn, readAppGroup } from "@isochrone/topology";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
 import { DueQueue } from "./due-queue.ts";
 import { planGroup } from "./group-status.ts";
@@ -259,17 +251,13 @@ export class GroupKeeper {
   #membersOf(group: KubernetesObject): GroupMembers | null {
     if (!this.#knowsPods) return null;
     const { name, namespace = "default" } = group.metadata;
+    const id = { namespace, name };
     let named = this.#namedNamespaces.get(group);
-    if (named === undefined) this.#namedNamespaces.set(group, (named = namedNamespaces(group)));
+    if (named === undefined)
+      this.#namedNamespaces.set(group, (named = readAppGroup(id, group.spec).namespaces));
     const others = named;
-    // Upstream counts pods of any namespace; but a label must not reach into what another namespace has declared for itself. Nor do those
-    // beside an AppGroup of their own of the same name count.
-    return this.#members.of(
-      name,
-      (podNamespace) =>
-        podNamespace === namespace ||
-        (others.has(podNamespace) && this.#groups.get(name, podNamespace) === null),
-    );
+    const isGroup = (other: typeof id): boolean => this.#groups.get(other.name, other.namespace) !== null;
+    return this.#members.of(name, (podNamespace) => hasPodsIn(id, others, podNamespace, isGroup));
   }
 
   #find(key: string): KubernetesObject | null {
@@ -289,11 +277,4 @@ export class GroupKeeper {
     this.#faulty.delete(key);
     this.#options.metrics.faulty.set(this.#faulty.size);
   }
-}
-
-/** Namespaces of the workloads that it lists. */
-function namedNamespaces({ spec }: KubernetesObject): ReadonlySet<string> {
-  return new Set(
-    looseList(spec?.["workloads"]).map(({ workload }) => looseText(looseFields(workload)["namespace"])),
-  );
 }

@@ -1,8 +1,8 @@
 // What the ledger's entries add up to: the assumed pods of each workflow, and what they use on each node.
-import type { AmountsByNode, AssumedPod } from "@isochrone/placement";
+import type { AmountsByNode, AssumedPod, ResourceAmounts } from "@isochrone/placement";
 import type { WorkflowGraph } from "@isochrone/topology";
 import type { LedgerEntry } from "./ledger.ts";
-import { boundedAmount, MAX_AMOUNTS } from "./reserved-use.ts";
+import { knownWorkload, usedBy } from "./reserved-use.ts";
 
 /** The entries of one workflow. */
 export interface Group {
@@ -13,6 +13,12 @@ export interface Group {
   graph: WorkflowGraph | null;
   /** Made when somebody asks; null after a change. */
   assumed: readonly AssumedPod[] | null;
+}
+
+/** An entry with what it adds to its node's sums: it must be taken away again to the digit. */
+interface Counted {
+  readonly entry: LedgerEntry;
+  readonly use: ResourceAmounts;
 }
 
 interface Use {
@@ -31,7 +37,7 @@ export interface TakenEntry {
 }
 
 export class LedgerSums {
-  readonly #entries = new Map<string, LedgerEntry>();
+  readonly #entries = new Map<string, Counted>();
   readonly #groups = new Map<string, Group>();
   readonly #use = new Map<string, Use>();
 
@@ -48,12 +54,10 @@ export class LedgerSums {
   }
 
   /** Replaces what counts under this key; null: nothing does. `graph` is that of the entry's workflow. */
-  put(key: string, said: LedgerEntry | null, graph: WorkflowGraph | null = null): void {
+  put(key: string, entry: LedgerEntry | null, graph: WorkflowGraph | null = null): void {
     this.#remove(key);
-    if (said === null) return;
-    const entry = finite(said);
-    this.#entries.set(key, entry);
-    const { namespace, workflow, node } = entry;
+    if (entry === null) return;
+    const { namespace, workflow } = entry;
     const groupKey = `${namespace}/${workflow}`;
     let group = this.#groups.get(groupKey);
     if (group === undefined) {
@@ -62,16 +66,25 @@ export class LedgerSums {
     }
     group.entries.set(key, entry);
     group.assumed = null;
-    const use = this.#use.get(node) ?? { cpuMillicores: 0, memoryBytes: 0, entries: 0 };
-    use.cpuMillicores += entry.cpuMillicores ?? 0;
-    use.memoryBytes += entry.memoryBytes ?? 0;
-    use.entries++;
-    this.#use.set(node, use);
+    this.#add(key, { entry, use: usedBy(entry, group.graph) });
+  }
+
+  /** From now on by this graph: what pods on their way use is what the newest graph knows of their workloads. */
+  judgeBy(group: Group, graph: WorkflowGraph): void {
+    group.graph = graph;
+    group.assumed = null;
+    for (const [key, entry] of group.entries) {
+      const use = usedBy(entry, graph);
+      const before = this.#entries.get(key)!.use;
+      if (use.cpuMillicores === before.cpuMillicores && use.memoryBytes === before.memoryBytes) continue;
+      this.#subtract(key);
+      this.#add(key, { entry, use });
+    }
   }
 
   /** Takes the entry out, for `put` to bring it back; null: there is none. */
   take(key: string): TakenEntry | null {
-    const entry = this.#entries.get(key);
+    const entry = this.#entries.get(key)?.entry;
     if (entry === undefined) return null;
     const { graph } = this.#groups.get(`${entry.namespace}/${entry.workflow}`)!;
     this.#remove(key);
@@ -82,9 +95,8 @@ export class LedgerSums {
   assumed(namespace: string, workflow: string): readonly AssumedPod[] {
     const group = this.#groups.get(`${namespace}/${workflow}`);
     if (group === undefined) return NONE;
-    group.assumed ??= Array.from(group.entries.values(), ({ workload, alternatives, pod, node }) => {
-      const known = alternatives?.find((name) => group.graph?.workload(name) !== undefined);
-      return { workload: known ?? workload, name: pod, node };
+    group.assumed ??= Array.from(group.entries.values(), (entry) => {
+      return { workload: knownWorkload(entry, group.graph), name: entry.pod, node: entry.node };
     }).sort((a, b) => (a.name < b.name ? -1 : 1));
     return group.assumed;
   }
@@ -94,27 +106,33 @@ export class LedgerSums {
   }
 
   #remove(key: string): void {
-    const entry = this.#entries.get(key);
+    const entry = this.#entries.get(key)?.entry;
     if (entry === undefined) return;
-    this.#entries.delete(key);
+    this.#subtract(key);
     const groupKey = `${entry.namespace}/${entry.workflow}`;
     const group = this.#groups.get(groupKey)!;
     group.entries.delete(key);
     group.assumed = null;
     if (group.entries.size === 0) this.#groups.delete(groupKey);
-    const use = this.#use.get(entry.node)!;
-    use.cpuMillicores -= entry.cpuMillicores ?? 0;
-    use.memoryBytes -= entry.memoryBytes ?? 0;
-    use.entries--;
-    if (use.entries === 0) this.#use.delete(entry.node);
   }
-}
 
-/** One amount that isn't finite would make the sum of its node NaN for everybody, also after it has gone. */
-function finite(entry: LedgerEntry): LedgerEntry {
-  const cpuMillicores = boundedAmount(entry.cpuMillicores, MAX_AMOUNTS.cpuMillicores);
-  const memoryBytes = boundedAmount(entry.memoryBytes, MAX_AMOUNTS.memoryBytes);
-  return cpuMillicores === entry.cpuMillicores && memoryBytes === entry.memoryBytes
-    ? entry
-    : { ...entry, cpuMillicores, memoryBytes };
+  #add(key: string, counted: Counted): void {
+    this.#entries.set(key, counted);
+    const { entry, use } = counted;
+    const sums = this.#use.get(entry.node) ?? { cpuMillicores: 0, memoryBytes: 0, entries: 0 };
+    sums.cpuMillicores += use.cpuMillicores ?? 0;
+    sums.memoryBytes += use.memoryBytes ?? 0;
+    sums.entries++;
+    this.#use.set(entry.node, sums);
+  }
+
+  #subtract(key: string): void {
+    const { entry, use } = this.#entries.get(key)!;
+    this.#entries.delete(key);
+    const sums = this.#use.get(entry.node)!;
+    sums.cpuMillicores -= use.cpuMillicores ?? 0;
+    sums.memoryBytes -= use.memoryBytes ?? 0;
+    sums.entries--;
+    if (sums.entries === 0) this.#use.delete(entry.node);
+  }
 }

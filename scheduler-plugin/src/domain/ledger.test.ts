@@ -14,9 +14,19 @@ const entry = (pod: string, node: string, fields: Partial<LedgerEntry> = {}): Le
   memoryBytes: 1e8,
   ...fields,
 });
-const empty = new WorkflowGraph(workflowSnapshot({}));
-const shows = (pod: string, node: string): WorkflowGraph =>
-  new WorkflowGraph(workflowSnapshot({ p: { [pod]: node } }));
+/** Nothing is measured of its workloads: what pods request counts. */
+const unmeasured = (placed: Parameters<typeof workflowSnapshot>[0], use: object = {}): WorkflowGraph => {
+  const snapshot = workflowSnapshot(placed);
+  const workloads = snapshot.workloads.map((workload) => ({
+    ...workload,
+    cpuMillicores: null,
+    memoryBytes: null,
+    ...use,
+  }));
+  return new WorkflowGraph({ ...snapshot, workloads });
+};
+const empty = unmeasured({});
+const shows = (pod: string, node: string): WorkflowGraph => unmeasured({ p: { [pod]: node } });
 
 describe("a ledger entry", () => {
   test("counts as placed and as used until it expires", () => {
@@ -62,6 +72,22 @@ describe("a ledger entry", () => {
     ledger.record(entry("p-1", "n1", { workflow: "other" }), null, 0);
     ledger.settle((_, workflow) => (workflow === "flow" ? shows("p-1", "n3") : null));
     expect(ledger.size).toBe(1);
+  });
+
+  test("uses what the newest graph knows of its workload, and what it requests while none is known", () => {
+    const ledger = new Ledger(60_000);
+    ledger.record(entry("p-1", "n1"), null, 0);
+    ledger.observe(entry("p-2", "n1"), null, Infinity);
+    expect(ledger.assumedUse().get("n1")).toMatchObject({ cpuMillicores: 1_000, memoryBytes: 2e8 });
+    ledger.settle(() => unmeasured({}, { cpuMillicores: 120, memoryBytes: 3e7 }));
+    expect(ledger.assumedUse().get("n1")).toMatchObject({ cpuMillicores: 240, memoryBytes: 6e7 });
+    ledger.settle(() => unmeasured({}, { cpuMillicores: 130 }));
+    expect(ledger.assumedUse().get("n1")).toMatchObject({ cpuMillicores: 260, memoryBytes: 2e8 });
+    // Also of one that comes later, whatever graph it was decided by.
+    ledger.record(entry("p-3", "n1"), null, 0);
+    expect(ledger.assumedUse().get("n1")).toMatchObject({ cpuMillicores: 390, memoryBytes: 3e8 });
+    for (const pod of ["p-1", "p-2", "p-3"]) ledger.remove("shop", pod);
+    expect(ledger.assumedUse().size).toBe(0);
   });
 
   test("is replaced by a later decision on the same pod", () => {

@@ -12,7 +12,7 @@ export interface LedgerEntry {
   readonly alternatives?: readonly string[];
   readonly pod: string;
   readonly node: string;
-  /** What the pod will use; null = not known, nothing is deducted. */
+  /** What the pod requests, which counts while its workload's use isn't known; null = it requests none, nothing is deducted. */
   readonly cpuMillicores: number | null;
   readonly memoryBytes: number | null;
 }
@@ -129,8 +129,7 @@ export class Ledger {
     for (const group of this.#sums.groups()) {
       const graph = graphOf(group.namespace, group.workflow);
       if (graph === null || graph === group.graph) continue;
-      group.graph = graph;
-      group.assumed = null;
+      this.#sums.judgeBy(group, graph);
       for (const [key, { namespace, pod, node }] of group.entries) {
         const shown = graph.nodeOf(namespace, pod);
         if (shown === undefined) continue;

@@ -2,7 +2,7 @@
 import { ColumnPool, keptRows, rejectedNodes } from "@isochrone/placement";
 import type { Explanation, GraphInput, PlacementProblem, ScoreTable, Strategy } from "@isochrone/placement";
 import { STALE_AFTER_WINDOWS } from "@isochrone/topology";
-import type { WorkflowGraph } from "@isochrone/topology";
+import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { GraphSource } from "../ports.ts";
 import type { DecisionRecorder, Standing } from "./decision-recorder.ts";
 import type { ExtenderArgs } from "./extender-wire.ts";
@@ -96,9 +96,8 @@ export class Placer {
   #find(pod: PodIdentity): Ours | null {
     const { graphs } = this.#parts;
     const found = graphs.workflow(pod.namespace, pod.workflow);
-    const workload =
-      found === null ? undefined : pod.workloads.find((name) => found.workload(name) !== undefined);
-    if (workload === undefined && (!pod.labelled || graphs.ready())) return null;
+    const workload = workloadIn(found, pod);
+    if (workload === null && (!pod.labelled || graphs.ready())) return null;
     return { graph: found, workload: workload ?? pod.workloads[0] ?? null };
   }
 
@@ -123,16 +122,8 @@ export class Placer {
     { nowMs }: Times,
   ): PlacementProblem {
     const { graphs, ledger } = this.#parts;
-    const cluster = graphs.cluster();
-    const maxAgeSeconds = cluster?.maxAgeSeconds ?? DEFAULT_MAX_AGE_SECONDS;
-    return {
-      pod: { namespace: pod.namespace, name: pod.name, workload, requests: pod.requests },
-      candidates,
-      cluster: usable("cluster graph", cluster, nowMs, maxAgeSeconds),
-      workflow: usable<WorkflowGraph>("workflow graph", graph, nowMs, maxAgeSeconds),
-      assumed: ledger.assumed(pod.namespace, pod.workflow),
-      assumedUse: ledger.assumedUse(),
-    };
+    const known = { cluster: graphs.cluster(), workflow: graph, ledger };
+    return problemOf(pod, workload, candidates, known, nowMs);
   }
 
   /** The columns of what it returns are good until the next decision. */
@@ -155,6 +146,37 @@ export class Placer {
     this.#parts.onDecision?.(explanation);
     return table;
   }
+}
+
+/** By the first of its possible names that the graph knows; null without any. */
+export function workloadIn(graph: WorkflowGraph | null, { workloads }: PodIdentity): string | null {
+  return graph === null ? null : (workloads.find((name) => graph.workload(name) !== undefined) ?? null);
+}
+
+/** What is known when a pod is to be placed. */
+export interface Known {
+  readonly cluster: ClusterGraph | null;
+  readonly workflow: WorkflowGraph | null;
+  readonly ledger: Pick<Ledger, "assumed" | "assumedUse">;
+}
+
+/** The question that a strategy answers. */
+export function problemOf(
+  pod: PodIdentity,
+  workload: string | null,
+  candidates: readonly string[],
+  { cluster, workflow, ledger }: Known,
+  nowMs: number,
+): PlacementProblem {
+  const maxAgeSeconds = cluster?.maxAgeSeconds ?? DEFAULT_MAX_AGE_SECONDS;
+  return {
+    pod: { namespace: pod.namespace, name: pod.name, workload, requests: pod.requests },
+    candidates,
+    cluster: usable("cluster graph", cluster, nowMs, maxAgeSeconds),
+    workflow: usable("workflow graph", workflow, nowMs, maxAgeSeconds),
+    assumed: ledger.assumed(pod.namespace, pod.workflow),
+    assumedUse: ledger.assumedUse(),
+  };
 }
 
 /** Without a cluster graph nothing tells nodes apart. */

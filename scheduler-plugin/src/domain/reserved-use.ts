@@ -13,7 +13,7 @@ export function boundedAmount(amount: number | null | undefined, most: number): 
   return Math.min(Math.max(0, amount), most);
 }
 
-/** What the ledger keeps of a pod that goes to `node`: measured use of its workload, else its requests. */
+/** What the ledger keeps of a pod that goes to `node`. */
 export function entryOf(
   pod: PodIdentity,
   node: string,
@@ -22,7 +22,6 @@ export function entryOf(
 ): LedgerEntry {
   const workload =
     pod.workloads.find((name) => graph?.workload(name) !== undefined) ?? pod.workloads[0] ?? pod.name;
-  const use = graph?.workload(workload);
   const most = largestNode(cluster);
   return {
     namespace: pod.namespace,
@@ -31,9 +30,23 @@ export function entryOf(
     alternatives: pod.workloads,
     pod: pod.name,
     node,
-    cpuMillicores: boundedAmount(use?.cpuMillicores ?? pod.requests.cpuMillicores, most.cpuMillicores),
-    memoryBytes: boundedAmount(use?.memoryBytes ?? pod.requests.memoryBytes, most.memoryBytes),
+    cpuMillicores: boundedAmount(pod.requests.cpuMillicores, most.cpuMillicores),
+    memoryBytes: boundedAmount(pod.requests.memoryBytes, most.memoryBytes),
   };
+}
+
+/** What the pod will use: what is measured of its workload's pods, else what it requests. */
+export function usedBy(entry: LedgerEntry, graph: WorkflowGraph | null): ResourceAmounts {
+  const use = graph?.workload(knownWorkload(entry, graph));
+  return {
+    cpuMillicores: boundedAmount(use?.cpuMillicores ?? entry.cpuMillicores, MAX_AMOUNTS.cpuMillicores),
+    memoryBytes: boundedAmount(use?.memoryBytes ?? entry.memoryBytes, MAX_AMOUNTS.memoryBytes),
+  };
+}
+
+/** The name by which the graph knows the pod's workload; the most certain one where it doesn't. */
+export function knownWorkload({ workload, alternatives }: LedgerEntry, graph: WorkflowGraph | null): string {
+  return alternatives?.find((name) => graph?.workload(name) !== undefined) ?? workload;
 }
 
 const largest = new WeakMap<ClusterGraph, Amounts>();

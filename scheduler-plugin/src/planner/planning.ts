@@ -1,4 +1,5 @@
 // From the gated pods of a workflow to their nodes: graphs and cluster are put together, searched, and the plan is put into words.
+import { LABELS } from "@isochrone/kubernetes";
 import { inQueueOrder, planProblem } from "@isochrone/placement";
 import type { FeasiblePlanProblem, QueueStep } from "@isochrone/placement";
 import type { Clock } from "@isochrone/runtime";
@@ -13,6 +14,7 @@ import type { GatedPod, GatedWorkflow } from "./domain/gated-workflows.ts";
 import { usableGraphs } from "./domain/graphs.ts";
 import type { UsableGraphs } from "./domain/graphs.ts";
 import { byLevel } from "./domain/release-levels.ts";
+import type { Releasable } from "./domain/release-levels.ts";
 import type { SearchResult } from "./domain/search.ts";
 import type { PlannedPod } from "./lander.ts";
 import type { PlannerMetrics, ReleaseReason } from "./metrics.ts";
@@ -149,8 +151,7 @@ export class WorkflowPlanning {
     const planned = placed.map((each, index) => {
       return { ...each, workflow: workflow.key, decision: decisions[index]! };
     });
-    const levels =
-      levelOf === null ? [planned] : byLevel(planned, ({ pod }) => pod.identity.workloads, levelOf);
+    const levels = levelOf === null ? [planned] : byLevel(planned, ({ pod }) => releasable(pod), levelOf);
     return { kind: "planned", levels: levels.flatMap(splitBehindFirst), unplanned };
   }
 
@@ -345,4 +346,9 @@ function candidatesOf(
     return { name, feasible: true, reason: null, raw: delta, score: scoreOf(delta), parts: { added: delta } };
   };
   return [row(node, 0), ...others.map((each) => row(problem.nodes[each.node]!.name, each.delta))];
+}
+
+function releasable({ identity, object }: GatedPod): Releasable {
+  const selector = object.metadata.labels?.[LABELS.appGroupWorkload] ?? null;
+  return { workloads: identity.workloads, selector };
 }

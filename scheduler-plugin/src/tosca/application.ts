@@ -8,7 +8,8 @@ import {
   parseMemoryBytes,
 } from "@isochrone/kubernetes";
 import { isRecord, type Cursor, type Fields } from "./cursor.ts";
-import { localName } from "./definitions.ts";
+import { localName, SERVICE_TYPE_HINT } from "./definitions.ts";
+import { ConsequenceError, type Mistakes } from "./mistakes.ts";
 import { inheritedPriority } from "./route-types.ts";
 import { LIMITS } from "./source.ts";
 import { bitsPerSecondOf } from "./values.ts";
@@ -80,6 +81,8 @@ export interface Draft {
   readonly services: readonly ServiceDraft[];
   readonly routes: readonly RouteDraft[];
   readonly notes: readonly string[];
+  /** Of the reader so far. */
+  readonly mistakes: Mistakes;
 }
 
 export interface Naming {
@@ -89,36 +92,35 @@ export interface Naming {
   readonly namespace?: string;
 }
 
-/** Checks names and joins channels. Throws ToscaError. */
+/** Checks names and joins channels. Throws a ToscaError of all mistakes, those of the reader included. */
 export function applicationOf(draft: Draft, naming: Naming, fileName: string): Application {
-  const { root, routes } = draft;
-  const named = draft.services.map((service) => metadataOf(service));
-  if (named.length === 0)
-    throw root.error("invalid_value", "must have a node template whose type is a Service, got none");
-  if (naming.namespace !== undefined && !isDnsLabel(naming.namespace))
+  const { root, routes, mistakes } = draft;
+  const named = draft.services.flatMap((service) => mistakes.attempt(() => metadataOf(service)) ?? []);
+  if (draft.services.length === 0 && mistakes.isEmpty)
     throw root.error(
       "invalid_value",
-      `must be put into a namespace by its name, got ${JSON.stringify(naming.namespace)}`,
+      `must have a node template whose type is a Service, got none; ${SERVICE_TYPE_HINT}`,
+    );
+  if (naming.namespace !== undefined && !isDnsLabel(naming.namespace))
+    mistakes.add(
+      root.error(
+        "invalid_option",
+        `must be put into a namespace by its name, got ${JSON.stringify(naming.namespace)}`,
+      ),
     );
   const namespace = naming.namespace ?? commonNamespace(named) ?? "default";
   const notes = [...draft.notes];
   const services = named.map((each) => ({ ...each, namespace: each.namespace ?? namespace }));
-  checkUnique(services);
+  checkUnique(services, mistakes);
   if (services.some((service) => service.namespace !== namespace))
     notes.push(
       `services outside of ${namespace} are parts of workflows of their own namespaces, too; channels that they start count only where aggregator.declareFor allows objects in ${namespace} to declare them`,
     );
   const byTemplate = new Map(services.map((service) => [service.template, service]));
-  return {
-    name: applicationName(naming.name ?? draft.name ?? fileName, root),
-    namespace,
-    services,
-    channels: joined(
-      routes.map((route) => channelOf(route, byTemplate)),
-      notes,
-    ),
-    notes,
-  };
+  const channels = routes.flatMap((route) => mistakes.attempt(() => channelOf(route, byTemplate)) ?? []);
+  const name = mistakes.attempt(() => applicationName(naming, draft.name ?? fileName, root));
+  mistakes.check();
+  return { name: name!, namespace, services, channels: joined(channels, notes), notes };
 }
 
 function metadataOf({ template, at, capabilities }: ServiceDraft): Omit<ServiceNode, "namespace"> & {
@@ -168,29 +170,32 @@ function commonNamespace(services: readonly { readonly namespace: string | null 
     : null;
 }
 
-function checkUnique(services: readonly ServiceNode[]): void {
+function checkUnique(services: readonly ServiceNode[], mistakes: Mistakes): void {
   const known = new Map<string, ServiceNode>();
   for (const service of services) {
     const key = `${service.namespace}/${service.name}`;
     const before = known.get(key);
     if (before !== undefined)
-      throw service.at.error(
-        "invalid_value",
-        `must not be called as ${before.template} is, got ${JSON.stringify(service.name)}`,
+      mistakes.add(
+        service.at.error(
+          "invalid_value",
+          `must not be called as ${before.template} is, got ${JSON.stringify(service.name)}`,
+        ),
       );
-    known.set(key, service);
+    else known.set(key, service);
   }
 }
 
 /** Lower case, and dashes for what a name can't have. */
-function applicationName(wanted: string, root: Cursor): string {
+function applicationName(naming: Naming, otherwise: string, root: Cursor): string {
+  const wanted = naming.name ?? otherwise;
   const name = wanted
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^-+|-+$/g, "");
   if (!isDnsLabel(name))
     throw root.error(
-      "invalid_value",
+      naming.name === undefined ? "invalid_value" : "invalid_option",
       `must be called by a name of at most 63 letters and digits (--name gives another one), got ${JSON.stringify(wanted)}`,
     );
   return name;
@@ -201,13 +206,18 @@ function channelOf(route: RouteDraft, services: ReadonlyMap<string, ServiceNode>
   const cost = properties.get("maxNetworkCost");
   if (cost !== undefined && !(Number.isInteger(cost.value) && cost.amount() <= NO_NETWORK_LIMIT))
     throw cost.fail(`must be a whole number from 0 to ${NO_NETWORK_LIMIT}`, "invalid_value");
+  const priority = properties.get("priority")?.amount() ?? inheritedPriority(types);
+  const minBandwidthBitsPerSecond = bandwidthOf(properties.get("minBandwidth"));
+  const [source, target] = [services.get(route.source), services.get(route.target)];
+  if (source === undefined || target === undefined)
+    throw new ConsequenceError(`${route.source} -> ${route.target}`);
   return {
-    source: services.get(route.source)!,
-    target: services.get(route.target)!,
+    source,
+    target,
     relationshipType: localName(types[0]!),
-    priority: properties.get("priority")?.amount() ?? inheritedPriority(types),
+    priority,
     maxNetworkCost: cost?.amount() ?? null,
-    minBandwidthBitsPerSecond: bandwidthOf(properties.get("minBandwidth")),
+    minBandwidthBitsPerSecond,
   };
 }
 

@@ -3,6 +3,7 @@
 import type { Capability, Draft, RouteDraft, ServiceDraft } from "./application.ts";
 import { Cursor, isRecord, type Fields } from "./cursor.ts";
 import { localName } from "./definitions.ts";
+import { Mistakes } from "./mistakes.ts";
 import { ROUTE_TYPES } from "./route-types.ts";
 import type { Source } from "./source.ts";
 
@@ -15,6 +16,7 @@ export function isClout({ root }: Source): boolean {
 export function readClout(source: Source): Draft {
   const root = new Cursor(source);
   const notes: string[] = [];
+  const mistakes = new Mistakes();
   const vertexes = new Map(
     (root.either("vertexes", "Vertexes")?.entries() ?? []).filter(
       ([, vertex]) => kindOf(vertex) === "NodeTemplate",
@@ -23,9 +25,9 @@ export function readClout(source: Source): Draft {
   const services = new Map<string, ServiceDraft>();
   const others: string[] = [];
   for (const [id, vertex] of vertexes) {
-    const service = serviceOf(vertex);
-    if (service !== null) services.set(id, service);
-    else others.push(nameOf(vertex));
+    const service = mistakes.attempt(() => serviceOf(vertex));
+    if (service) services.set(id, service);
+    else if (service === null) others.push(nameOf(vertex));
   }
   if (others.length > 0) notes.push(`no Services, left out: ${others.join(", ")}`);
   if (services.size > 2 && [...services.values()].some(({ at }) => hasNamelessTarget(at)))
@@ -38,9 +40,13 @@ export function readClout(source: Source): Draft {
     // By name: the ids of vertexes, and so their order, are others each time that the compiler runs.
     services: [...services.values()].sort((a, b) => compareText(a.template, b.template)),
     routes: [...services]
-      .flatMap(([id, service]) => routesOf(vertexes.get(id)!, service, services, vertexes, notes))
+      .flatMap(
+        ([id, service]) =>
+          mistakes.attempt(() => routesOf(vertexes.get(id)!, service, services, vertexes, notes)) ?? [],
+      )
       .sort((a, b) => compareText(a.source, b.source) || compareText(a.target, b.target)),
     notes,
+    mistakes,
   };
 }
 

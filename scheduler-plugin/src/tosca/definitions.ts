@@ -2,7 +2,8 @@
 import { dirname, isAbsolute, join, normalize } from "node:path";
 import { Cursor } from "./cursor.ts";
 import type { FileSource } from "./files.ts";
-import { builtInProfile, profileNames, standInProfile } from "./profiles.ts";
+import { Mistakes } from "./mistakes.ts";
+import { builtInProfile, KUBERNETES_NAME, profileNames, standInProfile } from "./profiles.ts";
 import { LIMITS, parseSource, type Source } from "./source.ts";
 
 export const TYPE_KINDS = ["node_types", "capability_types", "relationship_types"] as const;
@@ -48,6 +49,8 @@ const NORMATIVE = new Set(
 /** A template's file with all that it imports. */
 export class Definitions {
   readonly notes: string[] = [];
+  /** Of imports; those of all files are said at once. */
+  readonly mistakes = new Mistakes();
   readonly #files: FileSource;
   readonly #scopes = new Map<string, Scope>();
   readonly #bySource = new Map<Source, Scope>();
@@ -58,16 +61,27 @@ export class Definitions {
   }
 
   /** Throws ToscaError. */
-  async load(source: Source, importers: readonly string[] = []): Promise<Scope> {
+  async load(source: Source): Promise<Scope> {
+    const scope = await this.#load(source, []);
+    // Without a file its types are unknown, too: nothing beyond this is worth saying.
+    this.mistakes.check();
+    return scope;
+  }
+
+  async #load(source: Source, importers: readonly string[]): Promise<Scope> {
     const root = new Cursor(source);
     const dialect = dialectOf(root);
     const types: Types = new Map(TYPE_KINDS.map((kind) => [kind, new Map()]));
     for (const each of root.get("imports")?.children() ?? []) {
-      const { name, prefix } = importOf(each);
-      const scope = await this.#import(name, each, [...importers, source.file]);
-      for (const kind of TYPE_KINDS)
-        for (const [local, type] of scope.types.get(kind)!)
-          addType(types, kind, prefix === null ? local : `${prefix}:${local}`, type, each);
+      try {
+        const { name, prefix } = importOf(each);
+        const scope = await this.#import(name, each, [...importers, source.file]);
+        for (const kind of TYPE_KINDS)
+          for (const [local, type] of scope.types.get(kind)!)
+            addType(types, kind, prefix === null ? local : `${prefix}:${local}`, type, each);
+      } catch (error) {
+        this.mistakes.add(error);
+      }
     }
     const scope: Scope = { root, dialect, types };
     for (const kind of TYPE_KINDS)
@@ -94,7 +108,7 @@ export class Definitions {
     if (known !== undefined) return known;
     if (++this.#read > LIMITS.files)
       throw at.error("too_large", `must not bring more than ${LIMITS.files} files, got more`);
-    const scope = await this.load(parseSource(await this.#text(path, name, at), path), importers);
+    const scope = await this.#load(parseSource(await this.#text(path, name, at), path), importers);
     this.#scopes.set(path, scope);
     return scope;
   }
@@ -120,11 +134,15 @@ export function typeNamed(scope: Scope, kind: TypeKind, name: string, at: Cursor
   if (/^tosca[.:]/.test(name) || NORMATIVE.has(name))
     return { kind, name: localName(name), definition: null };
   const known = [...scope.types.get(kind)!.keys()].sort().slice(0, 12);
+  const hint = kind === "node_types" && known.length === 0 ? `; ${SERVICE_TYPE_HINT}` : "";
   throw at.error(
     "unresolved",
-    `must name one of the ${kind} (${known.join(", ") || "there are none"}), got ${JSON.stringify(name)}`,
+    `must name one of the ${kind} (${known.join(", ") || "there are none"}), got ${JSON.stringify(name)}${hint}`,
   );
 }
+
+/** How a node template becomes a workload, for whoever has none. */
+export const SERVICE_TYPE_HINT = `a Service is what has the type k8s:Service or one derived from it: import { file: "${KUBERNETES_NAME}", namespace_prefix: k8s }, and declare your own as node_types: { Web: { derived_from: k8s:Service } }`;
 
 const chains = new WeakMap<TypeDefinition, readonly TypeDefinition[]>();
 

@@ -12,6 +12,8 @@ export const TOSCA_ERROR_CODES = [
   "circular",
   /** Of the right shape, and against a rule. */
   "invalid_value",
+  /** Given beside the template: a value of an input, or a name. */
+  "invalid_option",
 ] as const;
 export type ToscaErrorCode = (typeof TOSCA_ERROR_CODES)[number];
 
@@ -23,12 +25,24 @@ export interface ToscaPosition {
   readonly column: number | null;
 }
 
-/** Thrown when a template can't be read; the message names file, line, column, path, rule and value. */
+/**
+ * Thrown when a template can't be read; the message names file, line, column, path, rule and value, a line for each mistake. The fields are
+ * those of the first one, in the template if there is one there.
+ */
 export class ToscaError extends Error {
   readonly code: ToscaErrorCode;
   readonly position: ToscaPosition;
   /** Without file, line and column. */
   readonly rule: string;
+
+  /** One error for all of them: itself where it is one. */
+  static of(mistakes: readonly ToscaError[]): ToscaError {
+    const first = mistakes.find(({ code }) => code !== "invalid_option") ?? mistakes[0]!;
+    if (mistakes.length === 1) return first;
+    const all = new ToscaError(first.code, first.position, first.rule, { cause: first });
+    all.message = mistakes.map(({ message }) => message).join("\n");
+    return all;
+  }
 
   constructor(code: ToscaErrorCode, position: ToscaPosition, rule: string, options?: ErrorOptions) {
     const { file, line, column } = position;

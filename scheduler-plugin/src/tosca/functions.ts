@@ -1,9 +1,12 @@
 // TOSCA's functions in values: `{ get_input: name }` in 1.3, `{ $get_input: [ name ] }` in 2.0.
 import { isRecord, type Cursor } from "./cursor.ts";
 import type { Dialect } from "./definitions.ts";
+import type { Mistakes } from "./mistakes.ts";
 
 /** What functions refer to. Values are plain, functions in them worked out. */
 export interface Surroundings {
+  /** Takes what is wrong beside what is asked for. */
+  readonly mistakes: Mistakes;
   /** The dialect of the file that the value stands in. */
   dialectOf(cursor: Cursor): Dialect;
   /** Throws ToscaError. */

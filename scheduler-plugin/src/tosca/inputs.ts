@@ -2,32 +2,37 @@ import { TextError, YAML_LIMITS, yamlSizeProblem } from "@isochrone/runtime";
 import { parse } from "yaml";
 import type { Cursor } from "./cursor.ts";
 import { ToscaError, shown } from "./errors.ts";
+import type { Mistakes } from "./mistakes.ts";
 import { constraintFault, typeFault } from "./values.ts";
 
-/** Inputs of a template by name: what the user gave, else the default. Throws ToscaError that names all that are missing. */
-export function inputsOf(
-  topology: Cursor,
-  given: ReadonlyMap<string, string>,
-): Map<string, { readonly value: unknown } | null> {
+/** By name; null: it has no value; `wrong`: the one that it has can't be. */
+export type Inputs = ReadonlyMap<string, { readonly value: unknown } | null | "wrong">;
+
+/** Inputs of a template: what the user gave, else the default. */
+export function inputsOf(topology: Cursor, given: ReadonlyMap<string, string>, mistakes: Mistakes): Inputs {
   const declared = new Map(topology.get("inputs")?.entries() ?? []);
   for (const name of given.keys())
     if (!declared.has(name))
-      throw (topology.get("inputs") ?? topology).error(
-        "unresolved",
-        `must declare the input ${name} that is given; declared: ${[...declared.keys()].join(", ") || "none"}`,
+      mistakes.add(
+        (topology.get("inputs") ?? topology).error(
+          "invalid_option",
+          `must declare the input ${name} that is given; declared: ${[...declared.keys()].join(", ") || "none"}`,
+        ),
       );
   const missing: string[] = [];
-  const inputs = new Map(
-    [...declared].map(([name, definition]) => {
-      const value = inputValue(name, definition, given.get(name));
-      if (value === null && definition.get("required")?.value !== false) missing.push(name);
-      return [name, value];
-    }),
-  );
+  const inputs = new Map<string, { readonly value: unknown } | null | "wrong">();
+  for (const [name, definition] of declared) {
+    const value = mistakes.attempt(() => inputValue(name, definition, given.get(name)));
+    const isMissing = value === null && definition.get("required")?.value !== false;
+    if (isMissing) missing.push(name);
+    inputs.set(name, value === undefined || isMissing ? "wrong" : value);
+  }
   if (missing.length > 0)
-    throw topology
-      .get("inputs")!
-      .error("unresolved", `must be given, by --input NAME=VALUE: ${missing.join(", ")}`);
+    mistakes.add(
+      topology
+        .get("inputs")!
+        .error("invalid_option", `must be given, by --input NAME=VALUE: ${missing.join(", ")}`),
+    );
   return inputs;
 }
 
@@ -42,7 +47,7 @@ function inputValue(
     const fault = faultOf(value, type, definition);
     if (fault !== null)
       throw new ToscaError(
-        "invalid_value",
+        "invalid_option",
         { file: "--input", line: null, column: null },
         `${name} ${fault}, got ${shown(value)}`,
       );
@@ -67,7 +72,7 @@ function valueOf(name: string, text: string): unknown {
     return parse(text, { maxAliasCount: 0, uniqueKeys: false });
   } catch (error) {
     throw new ToscaError(
-      "malformed",
+      "invalid_option",
       { file: "--input", line: null, column: null },
       `${name} must be YAML: ${(error as Error).message.split("\n", 1)[0]}, got ${shown(text)}`,
       { cause: error },

@@ -3,6 +3,7 @@ import { isLabelValue, KINDS, type KubernetesObject } from "@isochrone/kubernete
 import { groupLabels } from "./app-group.ts";
 import { checkValues, fieldsOf, type Application, type ServiceNode } from "./application.ts";
 import { isRecord, type Cursor, type Fields } from "./cursor.ts";
+import { Mistakes } from "./mistakes.ts";
 import { secondsOf } from "./values.ts";
 
 /** Types of the service capability that are types of a Service. */
@@ -14,11 +15,16 @@ export function manifestsOf(application: Application): {
   readonly notes: string[];
 } {
   const notes: string[] = [];
+  const mistakes = new Mistakes();
   const objects = application.services.flatMap((service) => {
-    const found = [serviceObject(service), deploymentObject(application, service)];
-    if (found[1] === null) notes.push(`${service.name} has no containers: no Deployment`);
-    return found.filter((object) => object !== null);
+    const [own, deployment] = [
+      mistakes.attempt(() => serviceObject(service)),
+      mistakes.attempt(() => deploymentObject(application, service)),
+    ];
+    if (deployment === null) notes.push(`${service.name} has no containers: no Deployment`);
+    return [own, deployment].filter((object) => object !== null && object !== undefined);
   });
+  mistakes.check();
   return { objects, notes };
 }
 

@@ -100,28 +100,35 @@ export class NodeTemplate {
   /** Those that it lists, then those that its type demands and it doesn't list. */
   requirements(): Requirement[] {
     const known = requirementsOf(this.type);
-    const assigned = (this.at.get("requirements")?.items() ?? []).map((item) => {
-      const [name, at] = soleEntry(item);
-      const member = known.get(name) ?? null;
-      if (member === null && isClosed(this.type))
-        throw at.error(
-          "unresolved",
-          `must be a requirement of ${this.type.name} (${[...known.keys()].join(", ") || "it has none"}), got ${JSON.stringify(name)}`,
-        );
-      return { name, at, member };
-    });
+    const { mistakes } = this.#surroundings;
+    const assigned = (this.at.get("requirements")?.items() ?? []).flatMap(
+      (item) => mistakes.attempt(() => this.#requirement(item, known)) ?? [],
+    );
     const names = new Set(assigned.map(({ name }) => name));
     const demanded = [...known.values()].filter((member) => !names.has(member.name) && isDemanded(member));
     return [...assigned, ...demanded.map((member) => ({ name: member.name, at: null, member }))];
+  }
+
+  #requirement(item: Cursor, known: ReadonlyMap<string, MemberDefinition>): Requirement & { at: Cursor } {
+    const [name, at] = soleEntry(item);
+    const member = known.get(name) ?? null;
+    if (member === null && isClosed(this.type))
+      throw at.error(
+        "unresolved",
+        `must be a requirement of ${this.type.name} (${[...known.keys()].join(", ") || "it has none"}), got ${JSON.stringify(name)}`,
+      );
+    return { name, at, member };
   }
 
   #checkCapabilities(): void {
     if (!isClosed(this.type)) return;
     for (const [name, at] of this.at.get("capabilities")?.entries() ?? [])
       if (!this.#capabilities.has(name))
-        throw at.error(
-          "unresolved",
-          `must be a capability of ${this.type.name} (${this.capabilityNames().join(", ") || "it has none"}), got ${JSON.stringify(name)}`,
+        this.#surroundings.mistakes.add(
+          at.error(
+            "unresolved",
+            `must be a capability of ${this.type.name} (${this.capabilityNames().join(", ") || "it has none"}), got ${JSON.stringify(name)}`,
+          ),
         );
   }
 }
@@ -131,8 +138,8 @@ export class Assigned {
   readonly #definitions: ReadonlyMap<string, PropertyDefinition>;
   readonly #assigned: ReadonlyMap<string, Cursor>;
   readonly #surroundings: Surroundings;
-  /** Null while it is being worked out. */
-  readonly #known = new Map<string, Cursor | null>();
+  /** Null while it is being worked out; the error where that failed. */
+  readonly #known = new Map<string, Cursor | Error | null>();
 
   constructor(
     at: Cursor | null,
@@ -146,9 +153,11 @@ export class Assigned {
     if (!isClosed) return;
     for (const [name, value] of this.#assigned)
       if (!definitions.has(name))
-        throw value.error(
-          "unresolved",
-          `must be one of the properties that the type has (${[...definitions.keys()].join(", ") || "it has none"}), got ${JSON.stringify(name)}`,
+        surroundings.mistakes.add(
+          value.error(
+            "unresolved",
+            `must be one of the properties that the type has (${[...definitions.keys()].join(", ") || "it has none"}), got ${JSON.stringify(name)}`,
+          ),
         );
   }
 
@@ -158,26 +167,39 @@ export class Assigned {
     const definition = this.#definitions.get(name);
     const at = this.#assigned.get(name) ?? definition?.preset ?? undefined;
     if (known === null) throw at!.error("circular", "must not be worked out from itself");
+    if (known instanceof Error) throw known;
     if (known !== undefined || at === undefined) return known;
     this.#known.set(name, null);
+    try {
+      const value = this.#valueOf(at, definition);
+      this.#known.set(name, value);
+      return value;
+    } catch (error) {
+      this.#known.set(name, error as Error);
+      throw error;
+    }
+  }
+
+  #valueOf(at: Cursor, definition: PropertyDefinition | undefined): Cursor {
     const value = at.with(evaluate(at, this.#surroundings));
     const fault =
       typeFault(value.value, definition?.type ?? "") ??
       (definition === undefined ? null : constraintFault(value.value, definition.at));
     if (fault !== null) throw value.fail(fault, "invalid_value");
-    this.#known.set(name, value);
     return value;
   }
 
-  /** All that have a value. Throws ToscaError when a required one has none; `at` is who lacks it. */
+  /** All that have a value that is right; `at` is who lacks a required one. */
   all(at: Cursor): Map<string, Cursor> {
+    const { mistakes } = this.#surroundings;
     const values = new Map<string, Cursor>();
-    for (const name of new Set([...this.#definitions.keys(), ...this.#assigned.keys()])) {
-      const value = this.get(name);
-      if (value !== undefined && value.value !== null) values.set(name, value);
-      else if (this.#definitions.get(name)?.isRequired === true)
-        throw at.error("invalid_value", `must have the property ${name}`);
-    }
+    for (const name of new Set([...this.#definitions.keys(), ...this.#assigned.keys()]))
+      mistakes.attempt(() => {
+        const value = this.get(name);
+        if (value !== undefined && value.value !== null) values.set(name, value);
+        else if (this.#definitions.get(name)?.isRequired === true)
+          throw at.error("invalid_value", `must have the property ${name}`);
+      });
     return values;
   }
 }

@@ -81,7 +81,7 @@ function routeType({ name, derivedFrom, priority }: ChannelType): string {
   return `  ${name}: { derived_from: "${derivedFrom ?? "k8s:Route"}", properties: { ${properties.join(", ")} } }`;
 }
 
-const KUBERNETES_NAME = "internal:/tosca/kubernetes/1.0/profile.yaml";
+export const KUBERNETES_NAME = "internal:/tosca/kubernetes/1.0/profile.yaml";
 const ROUTES_NAME = "internal:/isochrone/1.0/profile.yaml";
 
 /** By the name that an import gives. The second one of each is a profile's name of TOSCA 2.0. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { failureOf, pair, template } from "./testing/texts.ts";
+import { failureOf, pair, readText, template } from "./testing/texts.ts";
 
 describe("a service template is refused", () => {
   it.each([
@@ -134,6 +134,76 @@ topology_template: { node_templates: { a: { type: N, properties: { x: { get_prop
     ],
   ])("with %s is refused", async (_, text, message) => {
     expect(await failureOf(text)).toContain(message);
+  });
+
+  it("says all mistakes at once, from the top, and none that only follows from another", async () => {
+    const text = template(`topology_template:
+  inputs:
+    replicas: { type: integer, default: many }
+  node_templates:
+    web:
+      type: k8s:Service
+      capabilities:
+        metadata: { properties: { name: Web, colour: red } }
+        deployment: { properties: { replicas: { get_input: replicas } } }
+      requirements:
+      - route: { node: store, relationship: HTTPRoute }
+      - route: { node: cache, relationship: { type: HTTPRoute, properties: { priority: high, maxNetworkCost: 1.5 } } }
+      - route: { node: queue, relationship: FaxRoute }
+      - rout: { node: queue }
+    store: { type: k8s:Servise }
+    cache: { type: k8s:Service, properties: { size: { get_property: [ store, size ] } } }
+    queue: { type: k8s:Service }
+`);
+    expect((await failureOf(text)).split("\n")).toEqual([
+      'main.yaml:5:41: topology_template.inputs.replicas.default must be a whole number, got "many"',
+      'main.yaml:10:41: topology_template.node_templates.web.capabilities.metadata.properties.name must be called by a name that Kubernetes takes (a-z, 0-9, -, at most 63 characters), got "Web"',
+      expect.stringMatching(/^main\.yaml:10:54: .*\.colour must be one of the properties that the type has/),
+      expect.stringMatching(/^main\.yaml:14:88: .*\.priority must be a number, got "high"/),
+      expect.stringMatching(/^main\.yaml:14:110: .*\.maxNetworkCost must be a whole number, got 1\.5/),
+      expect.stringMatching(/^main\.yaml:15:45: .*\.relationship must name one of the relationship_types/),
+      expect.stringMatching(/^main\.yaml:16:15: .*\.rout must be a requirement of Service/),
+      expect.stringMatching(
+        /^main\.yaml:17:20: .*\.store\.type must name one of the node_types \(k8s:Service\)/,
+      ),
+      expect.stringMatching(/^main\.yaml:18:53: .*\.size must be one of the properties that the type has/),
+    ]);
+  });
+
+  it("says all imports that can't be had, and stops there", async () => {
+    const text = pair("b").replace("imports: [", 'imports: [ nothing.yaml, "https://example.com/x.yaml",');
+    expect((await failureOf(text)).split("\n")).toEqual([
+      expect.stringMatching(/^main\.yaml:2:12: imports\.0 must name a file that is there/),
+      expect.stringMatching(/^main\.yaml:2:26: imports\.1 must be a file of this machine/),
+    ]);
+  });
+
+  it("stops at 50 mistakes", async () => {
+    const many = Array.from({ length: 200 }, (_, index) => `    n${index}: { type: T${index} }`).join("\n");
+    const text = template(`topology_template:\n  node_templates:\n${many}\n`);
+    expect((await failureOf(text)).split("\n")).toHaveLength(50);
+    const own = pair("b").replace(
+      "      - route: b",
+      Array.from({ length: 200 }, (_, index) => `      - r${index}: b`).join("\n"),
+    );
+    expect((await failureOf(own)).split("\n")).toHaveLength(50);
+  });
+
+  it("says how something becomes a Service", async () => {
+    const hint =
+      'import { file: "internal:/tosca/kubernetes/1.0/profile.yaml", namespace_prefix: k8s }, and declare your own as node_types: { Web: { derived_from: k8s:Service } }';
+    const own =
+      "node_types: { Web: { derived_from: tosca.nodes.Root } }\ntopology_template: { node_templates: { web: { type: Web } } }";
+    expect(await failureOf(template(own))).toContain(hint);
+    const bare =
+      "tosca_definitions_version: tosca_simple_yaml_1_3\ntopology_template: { node_templates: { web: { type: Service } } }";
+    expect(await failureOf(bare)).toContain(hint);
+    // The hint is right.
+    const right = `tosca_definitions_version: tosca_simple_yaml_1_3
+imports: [ { file: "internal:/tosca/kubernetes/1.0/profile.yaml", namespace_prefix: k8s } ]
+node_types: { Web: { derived_from: k8s:Service } }
+topology_template: { node_templates: { web: { type: Web } } }`;
+    expect((await readText(right)).services.map(({ name }) => name)).toEqual(["web"]);
   });
 
   it("refuses files that import each other, and too many of them", async () => {

@@ -221,7 +221,7 @@ relationship_types: { Own: { derived_from: HTTPRoute } }
     expect(services.map(({ name }) => name)).toEqual(["a"]);
     expect(notes).toEqual([
       "groups of the template are not read",
-      "no Services, left out: host",
+      "no Services (by a type derived from k8s:Service), left out: host",
       "a -> host: no channel, host is no Service",
     ]);
   });

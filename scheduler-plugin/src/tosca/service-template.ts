@@ -12,7 +12,8 @@ import {
 } from "./definitions.ts";
 import type { FileSource } from "./files.ts";
 import type { Surroundings } from "./functions.ts";
-import { inputsOf } from "./inputs.ts";
+import { inputsOf, type Inputs } from "./inputs.ts";
+import { ConsequenceError, Mistakes } from "./mistakes.ts";
 import { Assigned, NodeTemplate, type Requirement } from "./node-template.ts";
 import { ROUTE_TYPES } from "./route-types.ts";
 import { LIMITS, type Source } from "./source.ts";
@@ -42,8 +43,10 @@ class Topology implements Surroundings {
   readonly #scope: Scope;
   readonly #definitions: Definitions;
   readonly #root: Cursor;
-  readonly #inputs: ReturnType<typeof inputsOf>;
-  readonly #templates: ReadonlyMap<string, NodeTemplate>;
+  readonly mistakes = new Mistakes();
+  readonly #inputs: Inputs;
+  /** Undefined where something is wrong with it that has been said. */
+  readonly #templates = new Map<string, NodeTemplate | undefined>();
   readonly #notes: string[];
   /** How many values are being worked out of each other. */
   #depth = 0;
@@ -55,37 +58,50 @@ class Topology implements Surroundings {
     const root = scope.root.get(key);
     if (root === null) throw scope.root.error("malformed", `must have a ${key}`);
     this.#root = root.map();
-    this.#inputs = inputsOf(root, given);
+    this.#inputs = inputsOf(root, given, this.mistakes);
     this.#notes = definitions.notes;
     for (const part of IGNORED)
       if (root.get(part) !== null) this.#notes.push(`${part} of the template are not read`);
-    this.#templates = new Map(
-      (root.get("node_templates")?.entries() ?? []).map(([name, at]) => [
+    for (const [name, at] of root.get("node_templates")?.entries() ?? [])
+      this.#templates.set(
         name,
-        new NodeTemplate(name, at, scope, this.#of(name)),
-      ]),
-    );
+        this.mistakes.attempt(() => new NodeTemplate(name, at, scope, this.#of(name))),
+      );
+  }
+
+  get #known(): readonly NodeTemplate[] {
+    return [...this.#templates.values()].filter((template) => template !== undefined);
   }
 
   draft(): Draft {
-    const services = [...this.#templates.values()].filter(({ isService }) => isService);
-    for (const service of services) service.checkSubset();
-    const others = [...this.#templates.values()].filter(({ isService }) => !isService);
+    const services = this.#known.filter((template) => this.mistakes.attempt(() => template.isService));
+    for (const service of services) this.mistakes.attempt(() => service.checkSubset());
+    const others = this.#known.filter((template) => !services.includes(template));
     if (others.length > 0)
-      this.#notes.push(`no Services, left out: ${others.map(({ name }) => name).join(", ")}`);
+      this.#notes.push(
+        `no Services (by a type derived from k8s:Service), left out: ${others.map(({ name }) => name).join(", ")}`,
+      );
     return {
       root: this.#root,
-      name: this.#name(),
+      name: this.mistakes.attempt(() => this.#name()) ?? null,
       services: services.map((template) => ({
         template: template.name,
         at: template.at,
-        capabilities: template.capabilityNames().map((name) => capabilityOf(template, name)),
+        capabilities: template
+          .capabilityNames()
+          .flatMap((name) => this.mistakes.attempt(() => capabilityOf(template, name)) ?? []),
       })),
-      routes: services.flatMap((template) =>
-        template.requirements().flatMap((requirement) => this.#route(template, requirement) ?? []),
-      ),
+      routes: services.flatMap((template) => this.#routes(template)),
       notes: this.#notes,
+      mistakes: this.mistakes,
     };
+  }
+
+  #routes(source: NodeTemplate): RouteDraft[] {
+    const requirements = this.mistakes.attempt(() => source.requirements()) ?? [];
+    return requirements.flatMap(
+      (requirement) => this.mistakes.attempt(() => this.#route(source, requirement)) ?? [],
+    );
   }
 
   dialectOf(cursor: Cursor): Dialect {
@@ -99,13 +115,14 @@ class Topology implements Surroundings {
         "unresolved",
         `must name an input (${[...this.#inputs.keys()].join(", ") || "there are none"}), got ${JSON.stringify(name)}`,
       );
+    if (input === "wrong") throw new ConsequenceError(`the input ${name}`);
     if (input === null) throw at.error("unresolved", `must have a value: the input ${name} was not given`);
     return input.value;
   }
 
   property(path: readonly string[], at: Cursor): { value: unknown; rest: readonly string[] } {
     const [entity = "", first, ...rest] = path;
-    const template = this.#templates.get(entity);
+    const template = this.#templateNamed(entity);
     if (template === undefined)
       throw at.error("unresolved", `must name SELF or a node template, got ${JSON.stringify(entity)}`);
     if (first === undefined) throw at.error("malformed", "must name a property");
@@ -121,6 +138,7 @@ class Topology implements Surroundings {
   /** As seen from a node template. */
   #of(self: string): Surroundings {
     return {
+      mistakes: this.mistakes,
       dialectOf: (cursor) => this.dialectOf(cursor),
       input: (name, at) => this.input(name, at),
       property: ([entity = "", ...path], at) =>
@@ -186,20 +204,32 @@ class Topology implements Surroundings {
     if (at?.isMap === true && at.get("node_filter") !== null)
       throw at.get("node_filter")!.error("unsupported", "is not read: name the node template by node");
     const assigned = at === null ? null : at.isMap ? at.get("node") : at;
-    const template = assigned === null ? undefined : this.#templates.get(assigned.text());
+    const template = assigned === null ? undefined : this.#templateNamed(assigned.text());
     if (template !== undefined) return template;
     const type = assigned === null ? definedNode(member) : this.#nodeType(assigned);
     if (type === null)
       throw place.error("unresolved", `must name the node template that the requirement ${name} leads to`);
-    const found = [...this.#templates.values()].filter(
-      (each) => each !== source && chainOf(each.type).includes(type),
-    );
+    return this.#onlyOf(type, source, name, assigned ?? place);
+  }
+
+  #onlyOf(type: TypeDefinition, source: NodeTemplate, requirement: string, at: Cursor): NodeTemplate {
+    const found = this.#known.filter((each) => each !== source && chainOf(each.type).includes(type));
     const [only] = found;
     if (only !== undefined && found.length === 1) return only;
-    throw (assigned ?? place).error(
+    // It may be the one that couldn't be read.
+    if (found.length === 0 && this.#known.length < this.#templates.size)
+      throw new ConsequenceError(type.name);
+    throw at.error(
       "unresolved",
-      `must name one node template for the requirement ${name}: of the type ${type.name} there are ${found.map((each) => each.name).join(", ") || "none"}`,
+      `must name one node template for the requirement ${requirement}: of the type ${type.name} there are ${found.map((each) => each.name).join(", ") || "none"}`,
     );
+  }
+
+  /** Undefined: there is none. */
+  #templateNamed(name: string): NodeTemplate | undefined {
+    const template = this.#templates.get(name);
+    if (template === undefined && this.#templates.has(name)) throw new ConsequenceError(name);
+    return template;
   }
 
   #nodeType(named: Cursor): TypeDefinition {

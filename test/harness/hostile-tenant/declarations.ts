@@ -11,8 +11,8 @@ const FLOOD_DEPLOYMENTS = 25;
 const FLOOD_BYTES = 250_000;
 const MANY_CHANNELS = 1_000;
 
-const victims = (name: string): object => ({ kind: "Deployment", name, namespace: VICTIM });
-const own = (name: string): object => ({ kind: "Deployment", name, namespace: TENANT });
+const victims = (name: string): object => ({ kind: "Deployment", name, selector: name, namespace: VICTIM });
+const own = (name: string): object => ({ kind: "Deployment", name, selector: name, namespace: TENANT });
 
 /** Without pods, unless it says how many. */
 function workload(
@@ -37,11 +37,7 @@ function appGroup(
   channels: readonly (readonly [from: object, to: object])[],
   annotations: Record<string, string> = {},
 ): KubernetesObject {
-  const named = (workloadRef: object): object => ({
-    selector: "x",
-    apiVersion: "apps/v1",
-    ...workloadRef,
-  });
+  const named = (workloadRef: object): object => ({ apiVersion: "apps/v1", ...workloadRef });
   return {
     ...KINDS.appGroup,
     metadata: { namespace: TENANT, name, annotations },

@@ -1,6 +1,7 @@
 // Targets in files and objects: YAML, settings, dumps, templates, reviews, annotations, custom resources.
 import {
   channelsOfAnnotation,
+  appGroupText,
   channelsOfAppGroup,
   DEPENDENCIES_ANNOTATION,
   readLatencies,
@@ -17,7 +18,12 @@ import {
   readReview,
 } from "@isochrone/scheduler-plugin/parsers";
 import { readTosca, ToscaError } from "@isochrone/scheduler-plugin/tosca";
-import { readNetworkTopology, readNodeAnnotations, readWorkloadAnnotations } from "@isochrone/topology";
+import {
+  AppGroupMembers,
+  readNetworkTopology,
+  readNodeAnnotations,
+  readWorkloadAnnotations,
+} from "@isochrone/topology";
 import { mutateJson, mutateText } from "./mutate.ts";
 import type { Outcome, Target } from "./oracle.ts";
 
@@ -306,6 +312,13 @@ const APP_GROUP = {
   },
 };
 
+/** What one selector of it matches, and the other one doesn't. */
+const DB_ALONE = new AppGroupMembers({
+  members: [{ namespace: "shop", group: "a", selector: "db", workload: "rel-db", isBare: false }],
+  groups: [],
+  workloads: [],
+});
+
 export const appGroup = jsonTarget({
   name: "app-group",
   iterations: 3_000,
@@ -314,7 +327,11 @@ export const appGroup = jsonTarget({
     // The API server has seen to it that there are metadata.
     const object = { ...APP_GROUP, spec: json?.spec } as unknown as KubernetesObject;
     const { order, faults } = workloadOrder(json?.spec);
-    const declared = channelsOfAppGroup(object, () => undefined);
+    const declared = channelsOfAppGroup(
+      appGroupText(object, () => undefined),
+      DB_ALONE,
+      () => undefined,
+    );
     // Faults hold what was wrong, as it was.
     return { isTaken: declared.length > 0, output: { order, count: faults.length, declared } };
   },

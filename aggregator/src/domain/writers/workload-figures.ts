@@ -23,7 +23,7 @@ export interface WantedWorkload extends NamespacedName {
 /** By namespace/name. A channel that is part of two workflows counts once. */
 export function wantedWorkloads(workflows: Iterable<WorkflowGraphSnapshot>): Map<string, WantedWorkload> {
   const found = new Map<string, Workload & { readonly fullName: string }>();
-  const traffic = new Map<string, Map<string, NamespacedName & { bytesPerSecond: number }>>();
+  const traffic = new Map<string, Map<string, Peer>>();
   const seen = new Set<string>();
   for (const workflow of workflows) {
     const byLabel = new Map(workflow.workloads.map((workload) => [workload.name, idOf(workload)]));
@@ -37,8 +37,8 @@ export function wantedWorkloads(workflows: Iterable<WorkflowGraphSnapshot>): Map
       const pair = `${fullName(from)}\n${fullName(to)}`;
       if (seen.has(pair) || fullName(from) === fullName(to)) continue;
       seen.add(pair);
-      addTraffic(traffic, from, to, bytesPerSecond);
-      addTraffic(traffic, to, from, bytesPerSecond);
+      addTraffic(traffic, from, { ...to, bytesPerSecond, isCalled: true });
+      addTraffic(traffic, to, { ...from, bytesPerSecond, isCalled: false });
     }
   }
   const wanted = new Map<string, WantedWorkload>();
@@ -60,29 +60,31 @@ function idOf({ namespace, name }: Workload): NamespacedName {
   return { namespace, name: name.startsWith(`${namespace}/`) ? name.slice(namespace.length + 1) : name };
 }
 
+type Peer = WorkloadFigures["traffic"][number];
+
 function addTraffic(
-  traffic: Map<string, Map<string, NamespacedName & { bytesPerSecond: number }>>,
+  traffic: Map<string, Map<string, Peer>>,
   workload: NamespacedName,
-  peer: NamespacedName,
-  bytesPerSecond: number,
+  { namespace, name, bytesPerSecond, isCalled }: Peer,
 ): void {
-  const key = fullName(workload);
-  const peers = traffic.get(key) ?? new Map<string, NamespacedName & { bytesPerSecond: number }>();
-  traffic.set(key, peers);
-  const before = peers.get(fullName(peer))?.bytesPerSecond ?? 0;
-  peers.set(fullName(peer), {
-    namespace: peer.namespace,
-    name: peer.name,
-    bytesPerSecond: before + bytesPerSecond,
+  const peers = traffic.get(fullName(workload)) ?? new Map<string, Peer>();
+  traffic.set(fullName(workload), peers);
+  const key = fullName({ namespace, name });
+  const before = peers.get(key);
+  peers.set(key, {
+    namespace,
+    name,
+    bytesPerSecond: (before?.bytesPerSecond ?? 0) + bytesPerSecond,
+    isCalled: isCalled || before?.isCalled === true,
   });
 }
 
 /** How much a workload's annotations would change, in thresholds. A peer that isn't written counts as one with nothing. */
 export function workloadChange(written: ReadWorkloadAnnotations, wanted: WorkloadFigures): number {
-  const rates = new Map(
+  const before = new Map(
     written.traffic.map((peer) => [
       fullName({ namespace: peer.namespace ?? wanted.namespace, name: peer.name }),
-      peer.bytesPerSecond,
+      peer,
     ]),
   );
   let change = Math.max(
@@ -91,9 +93,12 @@ export function workloadChange(written: ReadWorkloadAnnotations, wanted: Workloa
     written.faults.length > 0 ? UNWANTED : 0,
   );
   for (const peer of wanted.traffic) {
-    const before = rates.get(fullName(peer)) ?? 0;
-    const moved = Math.abs(peer.bytesPerSecond - before);
-    change = Math.max(change, exceeds(moved, before, WORKLOAD_THRESHOLDS.bytesPerSecond));
+    const known = before.get(fullName(peer));
+    const rate = known?.bytesPerSecond ?? 0;
+    const moved = Math.abs(peer.bytesPerSecond - rate);
+    change = Math.max(change, exceeds(moved, rate, WORKLOAD_THRESHOLDS.bytesPerSecond));
+    // Who calls whom has no dead band: it is known, or not yet.
+    if (known !== undefined && known.isCalled !== peer.isCalled) change = Math.max(change, 1);
   }
   return change;
 }

@@ -109,7 +109,7 @@ export class CommunicationAffinity implements Strategy {
     const sources = trafficOfWorkload(workflow.graph, pod.workload, this.#values.requestValue);
     const said = costRemarks(sums.unknown, unknownMs);
     return {
-      priority: anyIn(sums.priority, "no channel to a placed pod has a priority", [
+      priority: anyIn(sums.priority, noPriorityReason(attractions), [
         ...said,
         ...typeRemarks(attractions.unknownTypes),
         ...priorityRemarks(attractions.beyondLargest, this.#values.types.largestPriority),
@@ -167,10 +167,15 @@ function costRemarks(unknown: number, unknownMs: number): string[] {
   ];
 }
 
+/** A type that nobody declared may be all that a channel says of its priority. */
+function noPriorityReason({ unknownTypes }: Attractions): string {
+  return ["no channel to a placed pod has a priority", ...typeRemarks(unknownTypes)].join("; ");
+}
+
 function typeRemarks(unknownTypes: readonly string[]): string[] {
   if (unknownTypes.length === 0) return [];
   return [
-    `nobody declared the relationship types ${unknownTypes.join(", ")}: they have the base type's priority`,
+    `nobody declared the relationship types ${unknownTypes.join(", ")}: they have the base type's priority (scheduler.channelPriorities declares types)`,
   ];
 }
 

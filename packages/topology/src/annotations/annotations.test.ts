@@ -5,7 +5,8 @@ import { node } from "../testing/builders.ts";
 import { FamilyNames } from "./names.ts";
 import { readNodeAnnotations, readWorkloadAnnotations } from "./read.ts";
 import { annotatedCluster, type AnnotatedNode } from "./snapshot.ts";
-import { writeNodeAnnotations, writeWorkloadAnnotations, type AnnotationTexts } from "./write.ts";
+import { writeNodeAnnotations, writeWorkloadAnnotations } from "./write.ts";
+import type { AnnotationTexts, WorkloadFigures } from "./write.ts";
 
 const NOW_MS = Date.parse("2026-11-21T12:00:00Z");
 const FIGURES = {
@@ -120,23 +121,27 @@ function within(read: number | null, step: number): (figure: number | null) => b
 }
 
 describe("what stands on a workload", () => {
-  const peer = (namespace: string, name: string, bytesPerSecond: number): object => ({
+  type Peer = WorkloadFigures["traffic"][number];
+  const peer = (namespace: string, name: string, bytesPerSecond: number, isCalled = true): Peer => ({
     namespace,
     name,
     bytesPerSecond,
+    isCalled,
   });
-  const written = (traffic: object[]): AnnotationTexts =>
+  const written = (traffic: readonly Peer[]): AnnotationTexts =>
     writeWorkloadAnnotations(
-      { namespace: "shop", cpuMillicores: 120.1, memoryBytes: 2048.5, traffic: traffic as never },
+      { namespace: "shop", cpuMillicores: 120.1, memoryBytes: 2048.5, traffic },
       NOW_MS,
     );
 
   test("names peers, those of another namespace with it; use is rounded up", () => {
-    expect(Object.fromEntries(written([peer("shop", "cart", 1000.2), peer("pay", "api", 5)]))).toEqual({
+    const peers = [peer("shop", "cart", 1000.2, false), peer("pay", "api", 5)];
+    expect(Object.fromEntries(written(peers))).toEqual({
       "cpu-usage": "121m",
       "memory-usage": "3Ki",
       "traffic-cart": "1001",
       "traffic-pay.api": "5",
+      calls: '["pay.api"]',
       "observed-at": "2026-11-21T12:00:00Z",
     });
   });
@@ -145,15 +150,30 @@ describe("what stands on a workload", () => {
     const texts = written([
       peer("shop", "pay.api", 1),
       peer("pay", "api", 2),
-      peer("shop", "x".repeat(60), 3),
+      peer("shop", "x".repeat(60), 3, false),
     ]);
     const { traffic, faults } = readWorkloadAnnotations(prefixed(texts, "isochrone.dev/"));
     expect(faults).toEqual([]);
     expect(traffic.toSorted((a, b) => a.bytesPerSecond - b.bytesPerSecond)).toEqual([
-      { namespace: null, name: "pay.api", bytesPerSecond: 1 },
-      { namespace: "pay", name: "api", bytesPerSecond: 2 },
-      { namespace: null, name: "x".repeat(60), bytesPerSecond: 3 },
+      { namespace: null, name: "pay.api", bytesPerSecond: 1, isCalled: true },
+      { namespace: "pay", name: "api", bytesPerSecond: 2, isCalled: true },
+      { namespace: null, name: "x".repeat(60), bytesPerSecond: 3, isCalled: false },
     ]);
+  });
+
+  test("says nothing of calls without traffic, and not who calls where that isn't written", () => {
+    expect(written([]).has("calls")).toBe(false);
+    expect(written([peer("shop", "cart", 1, false)]).get("calls")).toBe("[]");
+    const old = readWorkloadAnnotations({ "isochrone.dev/traffic-cart": "1" });
+    expect(old.traffic.map(({ isCalled }) => isCalled)).toEqual([null]);
+    const faulty = readWorkloadAnnotations({
+      "isochrone.dev/traffic-cart": "1",
+      "isochrone.dev/calls": "cart",
+    });
+    expect(faulty.faults).toMatchObject([
+      { key: "isochrone.dev/calls", rule: "must be a JSON list of names" },
+    ]);
+    expect(faulty.traffic.map(({ isCalled }) => isCalled)).toEqual([null]);
   });
 });
 

@@ -19,6 +19,8 @@ export const ANNOTATION_NAMES = {
   cpuUsage: "cpu-usage",
   /** Of a workload: mean use of one pod, a quantity. */
   memoryUsage: "memory-usage",
+  /** Of a workload: of the peers that its traffic is with, those that it calls; a JSON list of what stands behind `traffic-`. */
+  calls: "calls",
   /** Of nodes and workloads: when the figures were read from the graph, RFC 3339. */
   observedAt: "observed-at",
 } as const;
@@ -108,5 +110,6 @@ const NODE_NAMES: ReadonlySet<string> = new Set([
 const WORKLOAD_NAMES: ReadonlySet<string> = new Set([
   ANNOTATION_NAMES.cpuUsage,
   ANNOTATION_NAMES.memoryUsage,
+  ANNOTATION_NAMES.calls,
   ANNOTATION_NAMES.observedAt,
 ]);

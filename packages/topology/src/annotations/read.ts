@@ -24,6 +24,8 @@ export interface ReadNodeAnnotations extends NodeFigures, Observed {}
 export interface ReadTraffic extends Pick<AnnotatedPeer, "name"> {
   readonly namespace: string | null;
   readonly bytesPerSecond: number;
+  /** Whether the workload starts exchanges with it; null where nothing says. */
+  readonly isCalled: boolean | null;
 }
 
 export interface ReadWorkloadAnnotations extends Observed {
@@ -59,12 +61,15 @@ export function readWorkloadAnnotations(
   prefixes: readonly string[] = DEFAULT_ANNOTATION_PREFIXES,
 ): ReadWorkloadAnnotations {
   const reader = new Reader(annotations, prefixes);
+  const called = reader.called();
   return {
     cpuMillicores: millicores(reader.quantity(ANNOTATION_NAMES.cpuUsage)),
     memoryBytes: reader.quantity(ANNOTATION_NAMES.memoryUsage),
-    traffic: reader
-      .family("traffic")
-      .map(({ name, hashed, value }) => ({ ...peerOf(name, hashed), bytesPerSecond: value })),
+    traffic: reader.family("traffic").map(({ name, hashed, value }) => ({
+      ...peerOf(name, hashed),
+      bytesPerSecond: value,
+      isCalled: called === null ? null : called.has(name),
+    })),
     observedAtMs: reader.time(),
     faults: reader.faults,
   };
@@ -138,6 +143,16 @@ class Reader {
     return isCoordinate
       ? (numbers as number[])
       : this.#fault(found, "must be a JSON list of numbers, the last of at least 0");
+  }
+
+  /** Names as they stand behind `traffic-`. */
+  called(): ReadonlySet<string> | null {
+    const found = this.#values.get(ANNOTATION_NAMES.calls);
+    if (found === undefined) return null;
+    const names = jsonOf(found.value);
+    return Array.isArray(names) && names.every((name) => typeof name === "string")
+      ? new Set(names)
+      : this.#fault(found, "must be a JSON list of names");
   }
 
   time(): number | null {

@@ -18,8 +18,11 @@ export interface WorkloadFigures {
   /** Of one pod. */
   readonly cpuMillicores: number | null;
   readonly memoryBytes: number | null;
-  /** What it exchanges with each peer, both directions together. */
-  readonly traffic: readonly (AnnotatedPeer & { readonly bytesPerSecond: number })[];
+  /** What it exchanges with each peer, both directions together, and whether it starts exchanges with it. */
+  readonly traffic: readonly (AnnotatedPeer & {
+    readonly bytesPerSecond: number;
+    readonly isCalled: boolean;
+  })[];
 }
 
 /** Names (without a prefix) and values. Empty when nothing is known. */
@@ -50,10 +53,14 @@ export function writeWorkloadAnnotations(figures: WorkloadFigures, observedAtMs:
   if (cpu !== null) texts.set(ANNOTATION_NAMES.cpuUsage, `${Math.ceil(cpu)}m`);
   if (memory !== null) texts.set(ANNOTATION_NAMES.memoryUsage, `${Math.ceil(memory / 1024)}Ki`);
   const names = new FamilyNames("traffic");
+  const called: string[] = [];
   for (const peer of figures.traffic) {
     const { subject, plain } = peerName(figures, peer);
-    texts.set(names.nameOf(subject, plain), String(Math.ceil(peer.bytesPerSecond)));
+    const name = names.nameOf(subject, plain);
+    texts.set(name, String(Math.ceil(peer.bytesPerSecond)));
+    if (peer.isCalled) called.push(name.slice("traffic-".length));
   }
+  if (figures.traffic.length > 0) texts.set(ANNOTATION_NAMES.calls, JSON.stringify(called.sort()));
   return finished(texts, names, observedAtMs);
 }
 

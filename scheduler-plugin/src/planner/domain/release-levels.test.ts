@@ -2,6 +2,7 @@ import { WorkflowGraph } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { workflowSnapshot } from "../../testing/graphs.ts";
 import { appGroupLevels, byLevel, channelLevels } from "./release-levels.ts";
+import type { Releasable } from "./release-levels.ts";
 
 /** `edges`: "a b" for a -> b. */
 function graph(workloads: string, ...edges: string[]): WorkflowGraph {
@@ -17,9 +18,10 @@ function graph(workloads: string, ...edges: string[]): WorkflowGraph {
     }),
   });
 }
+const named = (...workloads: string[]): Releasable => ({ workloads, selector: null });
 const levels = (of: WorkflowGraph): Record<string, number | null> => {
   const levelOf = channelLevels(of);
-  return Object.fromEntries(of.workloads.map(({ name }) => [name, levelOf([name])]));
+  return Object.fromEntries(of.workloads.map(({ name }) => [name, levelOf(named(name))]));
 };
 
 describe("levels of release", () => {
@@ -36,7 +38,7 @@ describe("levels of release", () => {
     expect(levels(graph("a b", "a b", "b a"))).toEqual({ a: 0, b: 0 });
   });
 
-  test("an AppGroup's order counts by selector or name; nonsense in it doesn't", () => {
+  test("an AppGroup's order counts by selector, of pods without one by name; nonsense in it doesn't", () => {
     const levelOf = appGroupLevels({
       topologyOrder: [
         { workload: { selector: "P1", name: "P1-deployment" }, index: 1 },
@@ -45,13 +47,12 @@ describe("levels of release", () => {
         null,
       ],
     })!;
-    expect([["P1"], ["P1-deployment"], ["nobody", "P2"], ["P3"], []].map(levelOf)).toEqual([
-      1,
-      1,
-      2,
-      null,
-      null,
-    ]);
+    expect(
+      [["P1"], ["P1-deployment"], ["nobody", "P2"], ["P3"], []].map((names) => levelOf(named(...names))),
+    ).toEqual([1, 1, 2, null, null]);
+    // Deployments may be called as they like: "P2" is the name of the one whose pods carry P1.
+    expect(levelOf({ workloads: ["P2"], selector: "P1" })).toBe(1);
+    expect(levelOf({ workloads: ["P1-deployment"], selector: "P9" })).toBeNull();
     expect(appGroupLevels({})).toBeNull();
     expect(appGroupLevels({ topologyOrder: [] })).toBeNull();
     expect(appGroupLevels(null)).toBeNull();
@@ -60,6 +61,6 @@ describe("levels of release", () => {
   test("pods of a level keep their order, and unknown workloads come last", () => {
     const pods = ["c1", "b1", "x1", "b2", "a1"];
     const levelOf = channelLevels(graph("a b c", "a b", "b c"));
-    expect(byLevel(pods, (pod) => [pod[0]!], levelOf)).toEqual([["a1"], ["b1", "b2"], ["c1"], ["x1"]]);
+    expect(byLevel(pods, (pod) => named(pod[0]!), levelOf)).toEqual([["a1"], ["b1", "b2"], ["c1"], ["x1"]]);
   });
 });

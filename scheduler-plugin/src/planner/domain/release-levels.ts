@@ -1,21 +1,36 @@
 // Which pods of a plan are released together (004's TopologicalSort, without a scheduler of its own).
 import type { WorkflowGraph } from "@isochrone/topology";
 
-/** A workload's place in the order; lower is earlier. Null where the order doesn't know it: it comes last. */
-export type LevelOf = (workloads: readonly string[]) => number | null;
+/** Whose place in an order is asked for. */
+export interface Releasable {
+  /** Names that its workload may have, the most certain first. */
+  readonly workloads: readonly string[];
+  /** By which AppGroups know it; null: it has no such label. */
+  readonly selector: string | null;
+}
 
-/** By `status.topologyOrder` of an AppGroup: each index is a level of its own. Null when it has none. */
+/** Its place in the order; lower is earlier. Null where the order doesn't know it: it comes last. */
+export type LevelOf = (pod: Releasable) => number | null;
+
+/**
+ * By `status.topologyOrder` of an AppGroup: each index is a level of its own. Null when it has none. A pod is known by its selector, as
+ * upstream's plugin looks for it, and by its workload's name only where it carries none.
+ */
 export function appGroupLevels(status: unknown): LevelOf | null {
   const entries = (status as { topologyOrder?: unknown } | null | undefined)?.topologyOrder;
   if (!Array.isArray(entries) || entries.length === 0) return null;
-  const indexOf = new Map<string, number>();
+  const [bySelector, byName] = [new Map<string, number>(), new Map<string, number>()];
   for (const entry of entries as { workload?: { selector?: unknown; name?: unknown }; index?: unknown }[]) {
     const index = entry?.index;
     if (typeof index !== "number" || !Number.isFinite(index)) continue;
-    for (const name of [entry.workload?.name, entry.workload?.selector])
-      if (typeof name === "string") indexOf.set(name, index);
+    const { name, selector } = entry.workload ?? {};
+    if (typeof name === "string") byName.set(name, index);
+    if (typeof selector === "string") bySelector.set(selector, index);
   }
-  return (workloads) => firstKnown(workloads, (name) => indexOf.get(name));
+  return ({ workloads, selector }) =>
+    selector === null
+      ? firstKnown(workloads, (name) => byName.get(name) ?? bySelector.get(name))
+      : (bySelector.get(selector) ?? null);
 }
 
 /**
@@ -49,19 +64,19 @@ export function channelLevels(workflow: WorkflowGraph): LevelOf {
     }
     ready = next;
   }
-  return (workloads) =>
+  return ({ workloads }) =>
     firstKnown(workloads, (name) => levelOf.get(name) ?? (callers.has(name) ? level : undefined));
 }
 
 /** The pods by level, earlier levels first; of a level in their own order. */
 export function byLevel<T>(
   pods: readonly T[],
-  workloadsOf: (pod: T) => readonly string[],
+  releasableOf: (pod: T) => Releasable,
   levelOf: LevelOf,
 ): T[][] {
   const levels = new Map<number, T[]>();
   for (const pod of pods) {
-    const level = levelOf(workloadsOf(pod)) ?? Infinity;
+    const level = levelOf(releasableOf(pod)) ?? Infinity;
     const of = levels.get(level) ?? [];
     of.push(pod);
     levels.set(level, of);

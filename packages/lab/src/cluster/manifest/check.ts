@@ -1,4 +1,4 @@
-import { amountOrNull, parseCpuMillicores, parseMemoryBytes } from "@isochrone/kubernetes";
+import { amountOrNull, KINDS, parseCpuMillicores, parseMemoryBytes } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { ManifestError } from "../errors.ts";
 import type { ManifestProblem } from "../errors.ts";
@@ -14,7 +14,8 @@ const RESOURCES = [
   ["cpu", parseCpuMillicores],
   ["memory", parseMemoryBytes],
 ] as const;
-const KINDS_ALLOWED = new Set(["apps/v1 Deployment", "v1 Service"]);
+const APP_GROUP = `${KINDS.appGroup.apiVersion} AppGroup`;
+const KINDS_ALLOWED = new Set(["apps/v1 Deployment", "v1 Service", APP_GROUP]);
 
 interface Draft {
   readonly document: ManifestDocument;
@@ -85,7 +86,11 @@ function checkObjects(documents: readonly ManifestDocument[], refuse: Refuse): M
     const kind = `${show(object.apiVersion)} ${show(object.kind)}`;
     const name = object.metadata?.name;
     if (!KINDS_ALLOWED.has(kind)) {
-      refuse(document, ["kind"], `must be an apps/v1 Deployment or a v1 Service, got "${kind}"`);
+      refuse(
+        document,
+        ["kind"],
+        `must be an apps/v1 Deployment, a v1 Service or an ${APP_GROUP}, got "${kind}"`,
+      );
       continue;
     }
     if (typeof name !== "string" || !NAME.test(name)) {

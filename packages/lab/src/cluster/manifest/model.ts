@@ -41,7 +41,7 @@ export interface WorkflowManifest {
   readonly file: string;
   readonly workflow: string;
   readonly namespace: string;
-  /** Deployments and Services as they go into the store, in the order of the file. */
+  /** Deployments, Services and AppGroups as they go into the store, in the order of the file. */
   readonly objects: readonly KubernetesObject[];
   /** Callers before callees. */
   readonly workloads: readonly WorkflowWorkload[];

@@ -1,0 +1,59 @@
+import { AppGroupMembers, type AppGroupId, type AppGroupMember } from "@isochrone/topology";
+import { fullName, type PodState, type WorkloadState } from "../domain/cluster-state.ts";
+
+/** Who carries the labels of which AppGroup, made anew only when that changed: most changes of pods say nothing of it. */
+export class AppGroupIndex {
+  #texts: ReadonlySet<string> = new Set();
+  #members = new AppGroupMembers({ members: [], groups: [], workloads: [] });
+
+  /** The same object as long as all that counts is the same. */
+  of(
+    pods: readonly PodState[],
+    workloads: readonly WorkloadState[],
+    groups: readonly AppGroupId[],
+  ): AppGroupMembers {
+    const found = new Found();
+    for (const { namespace, name, appGroup } of workloads)
+      found.add(namespace, name, appGroup, { isBare: false });
+    for (const { namespace, name, workload, appGroup } of pods)
+      found.add(namespace, workload?.name ?? name, appGroup, { isBare: workload === null });
+    for (const group of groups) found.texts.add(`group ${fullName(group)}`);
+    if (isSame(found.texts, this.#texts)) return this.#members;
+    this.#texts = found.texts;
+    this.#members = new AppGroupMembers({
+      members: found.members.values(),
+      groups,
+      workloads: found.names.values(),
+    });
+    return this.#members;
+  }
+}
+
+class Found {
+  /** One of each fact. */
+  readonly texts = new Set<string>();
+  readonly members = new Map<string, AppGroupMember>();
+  readonly names = new Map<string, AppGroupId>();
+
+  add(
+    namespace: string,
+    workload: string,
+    place: PodState["appGroup"],
+    { isBare }: { readonly isBare: boolean },
+  ): void {
+    const name = `${namespace}/${workload}`;
+    if (place !== undefined) {
+      const text = `member ${name} ${place.group} ${place.selector} ${isBare}`;
+      this.texts.add(text);
+      if (!this.members.has(text)) this.members.set(text, { namespace, ...place, workload, isBare });
+      if (isBare) return;
+    }
+    if (this.names.has(name)) return;
+    this.names.set(name, { namespace, name: workload });
+    this.texts.add(name);
+  }
+}
+
+function isSame(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  return a.size === b.size && a.isSubsetOf(b);
+}
