@@ -12,12 +12,18 @@ export class AppGroupIndex {
     workloads: readonly WorkloadState[],
     groups: readonly AppGroupId[],
   ): AppGroupMembers {
+    // Without AppGroups labels say nothing, and 100,000 pods needn't be looked at.
     const found = new Found();
+    if (groups.length === 0) return this.#membersOf(found, groups);
     for (const { namespace, name, appGroup } of workloads)
       found.add(namespace, name, appGroup, { isBare: false });
     for (const { namespace, name, workload, appGroup } of pods)
       found.add(namespace, workload?.name ?? name, appGroup, { isBare: workload === null });
     for (const group of groups) found.texts.add(`group ${fullName(group)}`);
+    return this.#membersOf(found, groups);
+  }
+
+  #membersOf(found: Found, groups: readonly AppGroupId[]): AppGroupMembers {
     if (isSame(found.texts, this.#texts)) return this.#members;
     this.#texts = found.texts;
     this.#members = new AppGroupMembers({

@@ -10,8 +10,8 @@ export const GROUPS = [
   "api-server",
   "rbac",
   "crds",
-  "appgroups",
   "sources",
+  "appgroups",
   "freshness",
   "extender",
 ] as const;

@@ -60,8 +60,8 @@ const CHECKS: Readonly<Record<Group, Check>> = {
   "api-server": async (asked) => judgeApiServer(await asked.apiServer(), asked.ground.clusterWhy),
   rbac: checkRbac,
   crds: checkDefinitions,
-  appgroups: checkAppGroups,
   sources: checkSources,
+  appgroups: checkAppGroups,
   freshness: async (asked) => judgeFreshness(await asked.graph()),
   extender: async ({ ground: { schedulerPlugin, fetch, nowMs } }) =>
     judgeExtender(schedulerPlugin === null ? null : await readPage(schedulerPlugin, fetch), nowMs()),
@@ -221,13 +221,6 @@ async function checkDefinitions(asked: Asked): Promise<Verdict[]> {
   return judgeDefinitions(await lookAtDefinitions(cluster.store, wanted));
 }
 
-async function checkAppGroups(asked: Asked): Promise<Verdict[]> {
-  const { cluster } = asked.ground;
-  const obstacle = await obstacleOf(asked);
-  if (cluster === null || obstacle !== null) return judgeAppGroups(null, obstacle ?? "");
-  return judgeAppGroups(await lookAtAppGroups(cluster.store), "AppGroups aren't installed");
-}
-
 const PAGE_TIMEOUT_MS = 10_000;
 
 async function checkSources(asked: Asked): Promise<Verdict[]> {
@@ -240,6 +233,13 @@ async function checkSources(asked: Asked): Promise<Verdict[]> {
     why,
     collector: collector === null ? null : await readPage(collector, fetch),
   });
+}
+
+async function checkAppGroups(asked: Asked): Promise<Verdict[]> {
+  const { cluster } = asked.ground;
+  const obstacle = await obstacleOf(asked);
+  if (cluster === null || obstacle !== null) return judgeAppGroups(null, obstacle ?? "");
+  return judgeAppGroups(await lookAtAppGroups(cluster.store), "AppGroups aren't installed");
 }
 
 /** @param base with or without the path /metrics */

@@ -272,6 +272,9 @@ describe("the other strategies, of a dump", () => {
       pod("shop", "db-2", ["a1", "p2"], "n1", null),
     ];
     const scored = score([...nodes, group, ...bare], "shop/web", "resource-network", "normalized");
+    // Without an AppGroup the labels say nothing, and the pods nothing to each other.
+    const alone = score([...nodes, ...bare], "shop/web", "resource-network", "normalized");
+    expect(alone.nodes.map(({ feasible }) => feasible)).toEqual([true, true, true]);
     expect(scored.nodes.map(({ reason }) => reason)).toEqual([
       null,
       null,

@@ -74,11 +74,14 @@ export class WorkloadIndex {
       place: kind === "ReplicaSet" ? null : appGroupLabels(templateLabels(json)),
       isBare: false,
     }));
+    const groups = objects.filter(({ kind }) => kind === "AppGroup");
+    // As in the aggregator: without AppGroups labels say nothing.
+    const labelled = groups.length === 0 ? [] : [...templates, ...found];
     this.members = new AppGroupMembers({
-      members: [...templates, ...found].flatMap(({ namespace, name, place, isBare }) =>
+      members: labelled.flatMap(({ namespace, name, place, isBare }) =>
         place === null ? [] : [{ namespace, ...place, workload: name, isBare }],
       ),
-      groups: objects.filter(({ kind }) => kind === "AppGroup"),
+      groups,
       workloads: [...templates, ...found.filter(({ place, isBare }) => place === null || !isBare)],
     });
   }

@@ -28,13 +28,10 @@ export {
   unmatchedText,
 } from "./app-groups.ts";
 export type {
-  AnnotatedPair,
   AppGroupDependency,
   AppGroupId,
   AppGroupMember,
-  AppGroupMembersOptions,
   AppGroupText,
-  ReferredWorkloads,
   WorkloadReference,
 } from "./app-groups.ts";
 export { ClusterGraph, UNKNOWN_COST, UNREACHABLE_COST } from "./cluster-graph.ts";
