@@ -48,9 +48,18 @@ export class EmbeddedSystem {
   }
 
   /** Resolves once every service is up. */
-  static async start(...args: readonly string[]): Promise<EmbeddedSystem> {
+  static start(...args: readonly string[]): Promise<EmbeddedSystem> {
+    return EmbeddedSystem.startWith({}, ...args);
+  }
+
+  /** The same with settings by the environment. */
+  static async startWith(
+    env: Readonly<Record<string, string>>,
+    ...args: readonly string[]
+  ): Promise<EmbeddedSystem> {
     const child = spawn(process.execPath, [command, "up", "-o", "json", "--port", "0", ...args], {
       stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...env },
     });
     const system = new EmbeddedSystem(child);
     try {

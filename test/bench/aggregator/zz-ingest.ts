@@ -85,7 +85,14 @@ export async function run(): Promise<BenchResult[]> {
     );
   }
   const perSecond = (ms: number): number => (points * 1_000) / ms;
-  console.log(JSON.stringify({ ingest: median(ratios.map((r) => r[0]!)).toFixed(4), build: median(ratios.map((r) => r[1]!)).toFixed(4), ingestMs: Math.min(...ingestMs), buildMs: Math.min(...buildMs) }));
+  console.log(
+    JSON.stringify({
+      ingest: median(ratios.map((r) => r[0]!)).toFixed(4),
+      build: median(ratios.map((r) => r[1]!)).toFixed(4),
+      ingestMs: Math.min(...ingestMs),
+      buildMs: Math.min(...buildMs),
+    }),
+  );
   process.exit(0);
   const together = perSecond(median(ingestMs) + median(buildMs));
   return [

@@ -9,7 +9,7 @@ import {
 import { DumpError, scoreDump } from "@isochrone/cli/parsers";
 import { parseChannels, type KubernetesObject } from "@isochrone/kubernetes";
 import { PlacementError, workloadOrder } from "@isochrone/placement";
-import { TextError, visible, visibleData, yamlValue } from "@isochrone/runtime";
+import { TextError, visibleData, yamlValue } from "@isochrone/runtime";
 import {
   ExtenderArgsError,
   filterAnswer,
@@ -24,68 +24,8 @@ import {
   readNodeAnnotations,
   readWorkloadAnnotations,
 } from "@isochrone/topology";
-import { mutateJson, mutateText } from "./mutate.ts";
-import type { Outcome, Target } from "./oracle.ts";
-
-type Expected = new (...args: never[]) => Error;
-
-interface TextTarget {
-  readonly name: string;
-  readonly iterations: number;
-  readonly seeds: readonly string[];
-  /** What a refusal is. */
-  readonly refusals?: readonly Expected[];
-  readonly run: (text: string) => Outcome | Promise<Outcome>;
-}
-
-function textTarget({ name, iterations, seeds, refusals = [], run }: TextTarget): Target {
-  return {
-    name,
-    iterations,
-    seeds: seeds.map((seed) => Buffer.from(seed)),
-    mutate: (draws) => Buffer.from(mutateText(draws, draws.pick(seeds), seeds)),
-    run: (input) => refusing(refusals, () => run(Buffer.from(input).toString("utf8"))),
-  };
-}
-
-interface JsonTarget extends Omit<TextTarget, "seeds" | "run"> {
-  readonly seeds: readonly unknown[];
-  readonly run: (json: any) => Outcome; // oxlint-disable-line typescript/no-explicit-any
-}
-
-/** What reads JSON that its server has parsed. */
-function jsonTarget({ name, iterations, seeds, refusals = [], run }: JsonTarget): Target {
-  return {
-    name,
-    iterations,
-    seeds: seeds.map((seed) => Buffer.from(JSON.stringify(seed))),
-    mutate: (draws) => Buffer.from(mutateJson(draws, seeds)),
-    run: (input) =>
-      refusing(refusals, () => {
-        let json: unknown;
-        try {
-          json = JSON.parse(Buffer.from(input).toString("utf8"));
-        } catch {
-          return { isTaken: false };
-        }
-        return run(json);
-      }),
-  };
-}
-
-async function refusing(
-  refusals: readonly Expected[],
-  run: () => Outcome | Promise<Outcome>,
-): Promise<Outcome> {
-  try {
-    return await run();
-  } catch (error) {
-    // Its message is shown on a terminal, by way of the writer that escapes.
-    if (refusals.some((known) => error instanceof known))
-      return { isTaken: false, shown: visible((error as Error).message) };
-    throw error;
-  }
-}
+import type { Target } from "./oracle.ts";
+import { jsonTarget, textTarget } from "./read-target.ts";
 
 const SETTINGS = `bus:
   kind: kafka
