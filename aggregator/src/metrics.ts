@@ -188,7 +188,7 @@ function registerSizes(
   );
   const skew = new Gauge({
     name: "isochrone_aggregator_source_clock_skew_seconds",
-    help: "Arrival less sent-at of a source's newest record: the error of its clock, and the delay of the way.",
+    help: "Arrival less sent-at of a source's records, the least of its newest eight: the error of its clock, and the least delay of the way.",
     labelNames: ["source"],
     registers: [registry],
     collect(): void {

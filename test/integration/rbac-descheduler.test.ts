@@ -62,7 +62,7 @@ describe.runIf(support.supported)("the rights of the descheduler", { timeout: 15
     const events = await cluster.auditEvents(({ user }) => isOurs(user));
     const uses = events.flatMap((event) => usesOf(event, isOurs));
     const grants = grantsOf(manifest("rbac", DESCHEDULER));
-    return verdictOf({ grants, uses, scenarios: [], faultsOnly: {} });
+    return verdictOf({ grants, uses, scenarios: [], faultsOnly: {}, byChance: new Set() });
   };
 
   test("are what it uses when two pods that only together gain move from a zone that went far away", async () => {

@@ -8,6 +8,7 @@ import {
   type Use,
 } from "../harness/components/index.ts";
 import type { ControlPlane } from "../harness/control-plane/index.ts";
+import { BY_CHANCE } from "./rbac-faults.ts";
 
 const { NAMESPACE, NAME } = MANIFEST_VALUES;
 
@@ -32,5 +33,5 @@ export async function evidenceOf(
     ({ user, resource }) => isOurs(user) || resource === "subjectaccessreviews",
   );
   const uses: Use[] = events.flatMap((event) => usesOf(event, isOurs));
-  return { grants: grantsOf(objects.flat()), uses, scenarios, faultsOnly };
+  return { grants: grantsOf(objects.flat()), uses, scenarios, faultsOnly, byChance: BY_CHANCE };
 }

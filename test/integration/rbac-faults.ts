@@ -28,3 +28,12 @@ export const FAULTS_ONLY: Readonly<Record<string, string>> = {
   "isochrone-uninstall create leases.coordination.k8s.io in isochrone": UNINSTALLED,
   "isochrone-scheduler-plugin patch appgroups/status.appgroup.diktyo.x-k8s.io": SUBRESOURCE,
 };
+
+/** A conflict, and an Event that comes again, need no fault: a scenario is where they surely happen. */
+export const BY_CHANCE: ReadonlySet<string> = new Set([
+  "isochrone-aggregator get deployments.apps",
+  "isochrone-aggregator get statefulsets.apps",
+  "isochrone-aggregator get daemonsets.apps",
+  "isochrone-aggregator patch events.events.k8s.io",
+  "isochrone-scheduler-plugin patch events.events.k8s.io",
+]);

@@ -2,13 +2,14 @@
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { KINDS, PLACEMENT_GATE, type ObjectRef } from "@isochrone/kubernetes";
-import { MANIFEST_VALUES } from "../harness/components/index.ts";
+import { hasOurGate, KINDS, PLACEMENT_GATE, type ObjectRef } from "@isochrone/kubernetes";
+import { MANIFEST_VALUES, type ComponentProcess } from "../harness/components/index.ts";
 import { podObject, type ControlPlane } from "../harness/control-plane/index.ts";
 import { COMMAND } from "../harness/extender.ts";
 import type { Ground } from "./rbac-ground.ts";
 
 const WITHIN_MS = 60_000;
+const OPENED_WITHIN_MS = 120_000;
 
 /** A pod that waits for the planner, as a person's manifest may have it. */
 export async function addGatedPod(
@@ -19,6 +20,27 @@ export async function addGatedPod(
   const namespace = "default";
   await cluster.create(podObject(name, { namespace, schedulingGates: [...otherGates, PLACEMENT_GATE] }));
   return { ...KINDS.pod, namespace, name };
+}
+
+/** Settings of an aggregator that opens gates soon; all others let pods wait, however busy the machine is. */
+export const SHORT_DEADLINE = { gates: { enabled: true, deadlineMs: 2000, checkIntervalMs: 500 } };
+
+/** Whether a pod still waits when `opener`, which runs instead of the others for this, had time to open its gate. */
+export async function isGatedPastDeadline(
+  cluster: ControlPlane,
+  opener: ComponentProcess,
+  others: readonly ComponentProcess[],
+): Promise<boolean> {
+  await Promise.all(others.map((other) => other.stop()));
+  await opener.start();
+  const pod = await addGatedPod(cluster, "waits");
+  const isGated = async (): Promise<boolean> => hasOurGate((await cluster.get(pod))!);
+  for (const endMs = Date.now() + OPENED_WITHIN_MS; Date.now() < endMs && (await isGated());)
+    await sleep(500);
+  const isStillGated = await isGated();
+  await opener.stop();
+  await Promise.all(others.map((other) => other.start()));
+  return isStillGated;
 }
 
 /** `isochrone gates open --all --remove-webhook` under the account of the uninstallation; what it printed. */
@@ -35,10 +57,10 @@ export async function uninstall(cluster: ControlPlane): Promise<string> {
 }
 
 const PLANNED_WITHIN_MS = 10_000;
-const UNTIL_MS = 120_000;
+const UNTIL_MS = 240_000;
 
 /**
- * Adds gated replicas until all that they are for has happened, or two minutes have passed. Each pair is planned within seconds or released
+ * Adds gated replicas until all that they are for has happened, or four minutes have passed. Each pair is planned within seconds or released
  * without a plan: on a busy machine others get their chance.
  */
 export async function replicasUntil(ground: Ground, isDone: () => Promise<boolean>): Promise<void> {

@@ -168,7 +168,7 @@ export class Ground {
       networkTopology: { checkIntervalMs: 500, minWriteIntervalMs: 0, latenciesFrom: "default/latencies" },
       appGroups: { checkIntervalMs: 500, windowMs: 3000 },
       bandwidthResource: { advertise: "declared", checkIntervalMs: 500 },
-      gates: { enabled: true, deadlineMs: 2000, checkIntervalMs: 500 },
+      gates: { enabled: true, deadlineMs: 3_600_000 },
       ...more,
     };
     const own = {

@@ -13,8 +13,8 @@ describe.runIf(support.supported)("a simulated cluster over Kafka", () => {
       podsPerNode: 20,
       // A quarter of the window is more than this: rates may end where all pods have been scraped.
       scrapePeriodMs: 5000,
-      durationMs: 60_000,
-      windowMs: 30_000,
+      durationMs: 85_000,
+      windowMs: 80_000,
       producers: 1,
       client: "platformatic",
       sampledChannels: 300,
@@ -26,7 +26,7 @@ describe.runIf(support.supported)("a simulated cluster over Kafka", () => {
     expect(samples.at(-1)!.missing).toBe(0);
     expect(channels.absent).toBe(0);
     expect(channels.steadyLargest).toBeLessThan(0.01);
-    // What a pod did after its last scrape is nobody's: up to 5 s of a tenth of the channel, in a window of 12 to 30 s.
+    // What a pod did after its last scrape is nobody's: up to 5 s of a tenth of the channel, in a window of 20 s or more.
     expect(channels.churnedLargest).toBeLessThan(0.1);
-  }, 180_000);
+  }, 600_000);
 });

@@ -197,6 +197,21 @@ describe("clocks of the sources", () => {
     const [channel] = tables.channels.values();
     expect(channel!.rates(NOW + 10_000, "fast")!.requestsPerSecond).toBeCloseTo(50, 0);
   });
+
+  test("records that were long on the way are not moved in time by that", () => {
+    const labels = istio("source", "web", "db");
+    const beganMs = Math.ceil(NOW / 2000) * 2000;
+    // 50 requests a second, scraped each 2 s. The record of 16 s came 3 s late, and the next one behind it.
+    for (let i = 0; i <= 10; i++) {
+      const timeMs = beganMs + i * 2000;
+      const arrivedAtMs = i === 8 || i === 9 ? beganMs + 19_000 : timeMs;
+      const metrics = [counter("istio_requests_total", labels, timeMs, 100 * i)];
+      ingest.take(recordOf("a", metrics, { sequence: i, sentAtMs: timeMs, arrivedAtMs }), arrivedAtMs);
+    }
+    const [channel] = tables.channels.values();
+    // The fast window holds 16 to 20 s: moved by their own delays, three increments of 100 would fall into it, and give 75.
+    expect(channel!.rates(beganMs + 20_000, "fast")!.requestsPerSecond).toBeCloseTo(50, 5);
+  });
 });
 
 describe("records that never came", () => {

@@ -141,7 +141,7 @@ async function loadedBy(bus: object): Promise<string[]> {
   const run = promisify(execFile);
   const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], {
     cwd: import.meta.dirname,
-    timeout: 15_000,
+    timeout: 120_000,
   });
   return JSON.parse(stdout) as string[];
 }

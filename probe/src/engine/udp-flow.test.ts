@@ -14,6 +14,9 @@ import {
 import { UdpMiddlebox, passOn } from "../testing/udp-middlebox.ts";
 import { UdpFlow } from "./udp-flow.ts";
 
+/** What is not answered is lost after so long, and what is must not be, on a busy machine either. */
+const TIMEOUT_MS = 1_000;
+
 let responder: TestResponder;
 let box: UdpMiddlebox;
 let context: TestContext;
@@ -23,7 +26,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
   beforeEach(async () => {
     responder = await openResponder({ acceptTranslatedSource: true });
     box = await UdpMiddlebox.open({ address: "127.0.0.2", port: responder.udpPort });
-    context = manualContext({}, kind);
+    context = manualContext({ timeoutMs: TIMEOUT_MS }, kind);
     flow = new UdpFlow(context, peerAt({ udpPort: box.port }, { address: "127.0.0.3" }));
     flow.start();
     await until("the socket", () => flow.isOpen);
@@ -113,8 +116,9 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
     });
 
     test("an answer after the timeout is late, its packet stays lost, and the next packet's time is its own", async () => {
-      // Every second answer arrives 100 ms after the timeout, while the packets after it are under way.
-      box.onAnswer = (packet, index) => (index % 2 === 0 ? [{ packet, delayMs: 250 }] : [{ packet }]);
+      // Every second answer arrives after the timeout, while the packets after it are under way.
+      box.onAnswer = (packet, index) =>
+        index % 2 === 0 ? [{ packet, delayMs: TIMEOUT_MS + 100 }] : [{ packet }];
       await send(10);
       const total = await settled(10);
       await send(5);
@@ -131,13 +135,13 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
         corrupt: 0,
       });
       expect(total.rtt.count).toBe(8);
-      expect(total.rtt.max).toBeLessThan(0.15);
+      expect(total.rtt.max).toBeLessThan(TIMEOUT_MS / 1000);
     });
 
     test("a late answer that comes twice is late once and duplicate once", async () => {
       box.onAnswer = (packet) => [
-        { packet, delayMs: 200 },
-        { packet, delayMs: 220 },
+        { packet, delayMs: TIMEOUT_MS + 50 },
+        { packet, delayMs: TIMEOUT_MS + 70 },
       ];
       await send(3);
       const total = await settled(3);
@@ -227,7 +231,6 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
       await send(5);
       const { rtt } = await settled(5);
       expect(rtt.min).toBeGreaterThan(0.028);
-      expect(rtt.max).toBeLessThan(0.14);
     });
 
     test("jitter sums the differences of consecutive round trips", async () => {

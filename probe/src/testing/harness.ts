@@ -186,9 +186,9 @@ export function bytesOf(address: string): Uint8Array {
   return bytes;
 }
 
-/** Waits for real input or output; fails with `what` after ten seconds. */
+/** Waits for real input or output; fails with `what` after a minute. */
 export async function until(what: string, condition: () => boolean): Promise<void> {
-  const deadlineMs = performance.now() + 10_000;
+  const deadlineMs = performance.now() + 60_000;
   while (!condition()) {
     if (performance.now() > deadlineMs) throw new Error(`still waiting for ${what}`);
     await delay(2);

@@ -110,7 +110,7 @@ async function startReplica(
         if (found.length === 0) throw new Error("nothing is proposed");
         return found;
       },
-      { timeout: 10_000, interval: 20 },
+      { timeout: 90_000, interval: 20 },
     );
   const metric = async (line: string): Promise<number> => {
     const found = (await registry.metrics()).split("\n").find((each) => each.startsWith(line));

@@ -15,6 +15,8 @@ export interface Evidence {
   readonly scenarios: readonly Scenario[];
   /** Grants that only a scenario needs, as texts, with its name. */
   readonly faultsOnly: Readonly<Record<string, string>>;
+  /** Those of them that chance may need on any day, on a busy machine above all. */
+  readonly byChance: ReadonlySet<string>;
 }
 
 /** All empty: every grant is needed, and no more are. */
@@ -27,7 +29,7 @@ export interface Verdict {
   readonly misnamed: readonly string[];
 }
 
-export function verdictOf({ grants, uses, scenarios, faultsOnly }: Evidence): Verdict {
+export function verdictOf({ grants, uses, scenarios, faultsOnly, byChance }: Evidence): Verdict {
   const isEveryday = ({ atMs }: Use): boolean => scenarios.every((scenario) => !isWithin(scenario, atMs));
   const everyday = uses.filter(isEveryday);
   const isUsed = (grant: Grant, among: readonly Use[]): boolean => among.some((use) => covers(grant, use));
@@ -49,7 +51,7 @@ export function verdictOf({ grants, uses, scenarios, faultsOnly }: Evidence): Ve
       if (grant === undefined) return [`${text}: not granted`];
       if (!scenarios.some((scenario) => scenario.name === name))
         return [`${text}: there is no scenario "${name}"`];
-      return isUsed(grant, everyday) ? [`${text}: used without "${name}" too`] : [];
+      return isUsed(grant, everyday) && !byChance.has(text) ? [`${text}: used without "${name}" too`] : [];
     }),
   };
 }

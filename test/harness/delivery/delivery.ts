@@ -17,10 +17,16 @@ import { Producer } from "./producer.ts";
 import { isExact, judge, type Verdict } from "./verdict.ts";
 
 /**
- * What is taken away: by SIGKILL; (`member`) an aggregator that is told to end, as in a rolling update; or by pulling its cable, which needs
- * `ground: "namespaces"`.
+ * What is taken away: by SIGKILL; (`reading aggregator`) by SIGKILL as soon as it has taken records off the bus; (`member`) an aggregator that
+ * is told to end, as in a rolling update; or by pulling its cable, which needs `ground: "namespaces"`.
  */
-export type VictimKind = "broker" | "aggregator" | "member" | "broker cable" | "aggregator cable";
+export type VictimKind =
+  | "broker"
+  | "aggregator"
+  | "reading aggregator"
+  | "member"
+  | "broker cable"
+  | "aggregator cable";
 
 export interface DeliveryOptions {
   /** In all. */
@@ -86,7 +92,8 @@ export async function runDelivery(options: DeliveryOptions): Promise<DeliveryRes
     for (const producer of producers) await producer.began();
     const watching = options.watch?.(aggregators);
     const random = seededRandom(options.seed);
-    const kinds = options.victims.map((kind) => victimsOf(kind, kafka, aggregators, ground));
+    const isOver = (): boolean => producers.every(({ latest }) => latest.done);
+    const kinds = options.victims.map((kind) => victimsOf(kind, kafka, aggregators, ground, isOver));
     await injectFaults(kinds, options.faults, random, (text) =>
       options.log(`${seconds(beganMs)} s  fault ${text}; ${progress(producers)}`),
     );
@@ -164,6 +171,7 @@ function victimsOf(
   kafka: KafkaCluster,
   aggregators: readonly AggregatorProcess[],
   ground: Ground,
+  isOver: () => boolean,
 ): Victim[] {
   if (kind === "broker cable") {
     return ground.brokerCables().map((setPlugged, i) => ({
@@ -184,6 +192,17 @@ function victimsOf(
       name: `broker ${i + 1}`,
       takeAway: () => kafka.kill(i + 1),
       bringBack: () => kafka.restart(i + 1),
+    }));
+  }
+  if (kind === "reading aggregator") {
+    return aggregators.map((aggregator) => ({
+      name: aggregator.task.name,
+      takeAway: async () => {
+        if (await aggregator.reads(isOver)) await aggregator.kill();
+      },
+      bringBack: async () => {
+        if (!aggregator.running) aggregator.start();
+      },
     }));
   }
   // The first one stays, as members come and go: somebody looks at it.

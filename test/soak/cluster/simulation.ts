@@ -16,6 +16,7 @@ export interface SimulationOptions {
   readonly podsPerNode: number;
   /** Also what counters may lag behind each other; at most a quarter of the window. */
   readonly scrapePeriodMs: number;
+  /** From when all nodes publish; longer than the window, in which all counters then are known from its start. */
   readonly durationMs: number;
   readonly windowMs: number;
   readonly producers: number;
@@ -29,6 +30,7 @@ export interface SimulationOptions {
 export interface ClusterSample {
   readonly atMs: number;
   readonly points: number;
+  readonly recordsInWindows: number;
   readonly rssBytes: number;
   readonly cpuSeconds: number;
   readonly series: number;
@@ -75,9 +77,10 @@ const SAMPLE_MS = 5000;
 const PEERS_PER_NODE = 12;
 const REPLICAS = 10;
 const START_MS = 180_000;
-const SETTLE_MS = 30_000;
+const SETTLE_MS = 120_000;
 /** Between a scrape and its record's arrival. */
 const LAG_MARGIN_MS = 2000;
+const PANE_MS = 10_000;
 
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   const { nodes, podsPerNode, scrapePeriodMs, client, producers, windowMs, durationMs, log } = options;
@@ -97,7 +100,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   try {
     const settings = {
       windowMs,
-      paneMs: 10_000,
+      paneMs: PANE_MS,
       buildIntervalMs: 10_000,
       flushIntervalMs: 2000,
       counterLagMs: scrapePeriodMs + LAG_MARGIN_MS,
@@ -122,6 +125,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     children.push(...senders);
     const published = (): SoakProducerLine[] => senders.map(({ latest }) => latest as SoakProducerLine);
     const samples: ClusterSample[] = [];
+    while (published().some((line) => !(line?.points > 0))) await delay(100);
     const beganMs = Date.now();
     while (Date.now() - beganMs < durationMs) {
       await delay(SAMPLE_MS);
@@ -133,12 +137,12 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
           `${Math.round(sample.rssBytes / 2 ** 20)} MiB, ${sample.series} series, missing ${sample.missing}, duplicates ${sample.duplicates}`,
       );
     }
-    // While everything still flows: at its end the truth of a window would be half silence.
-    const channels = await compareChannels(url, world, options);
+    const endMs = Date.now();
     for (const sender of senders) await sender.finish();
     const sent = total(published(), "points");
-    const counted = await settled(url, aggregator.pid, sent);
+    const counted = await settled(url, aggregator.pid, published());
     if (counted !== sent) log(`the aggregator's log ends with:\n${aggregator.log.slice(-4000)}`);
+    const channels = await compareChannels(url, world, endMs, options);
     const links = (await json<{ links: unknown[] }>(`${url}/api/v1/graph/cluster`)).links.length;
     const pointsPerSecond = sent / ((Date.now() - beganMs) / 1000);
     return { samples, published: sent, counted, channels, links, pointsPerSecond };
@@ -158,36 +162,44 @@ export function memorySlope(samples: readonly ClusterSample[]): number {
   return ((covariance / variance) * (half.at(-1)!.atMs - half[0]!.atMs)) / mean;
 }
 
-/** A window's rates against the generator's. */
+/**
+ * A window's rates against the generator's, in graphs that were built after all records were counted: what a busy machine has not yet counted is
+ * missing at the end of a window. Rates end where all counters have spoken, before the silence that has begun.
+ * @param endMs when the last records were made
+ */
 async function compareChannels(
   url: string,
   world: World,
-  { sampledChannels, scrapePeriodMs, windowMs, durationMs }: SimulationOptions,
+  endMs: number,
+  { sampledChannels, scrapePeriodMs, windowMs }: SimulationOptions,
 ): Promise<ChannelErrors> {
+  const countedMs = Date.now();
   const { workflows } = await json<{ workflows: { namespace: string; name: string }[] }>(
     `${url}/api/v1/graph/workflows`,
   );
-  const rates = new Map<string, number>();
-  let observedMs = Date.now();
+  const seen = new Map<string, { readonly rate: number; readonly observedMs: number }>();
   for (const { namespace, name } of workflows) {
     const path = `${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
-    const graph = await json<WorkflowGraphSnapshot>(`${url}/api/v1/graph/workflows/${path}`);
-    observedMs = Date.parse(graph.observedAt);
-    for (const { source, requestsPerSecond } of graph.channels)
-      if (requestsPerSecond !== null) rates.set(source, requestsPerSecond);
+    const graph = await builtAfter(`${url}/api/v1/graph/workflows/${path}`, countedMs);
+    const observedMs = Date.parse(graph.observedAt);
+    for (const { source, requestsPerSecond: rate } of graph.channels)
+      if (rate !== null) seen.set(source, { rate, observedMs });
   }
-  // The newest scrape of a channel's pods is half a period old on average.
-  const toMs = observedMs - scrapePeriodMs / 2;
-  const fromMs = toMs - Math.min(windowMs, durationMs);
+  const toMs = Math.floor((endMs - scrapePeriodMs - LAG_MARGIN_MS) / PANE_MS) * PANE_MS;
   const steady: number[] = [];
   const churned: number[] = [];
   let absent = 0;
   for (let i = 0; i < sampledChannels; i++) {
     const workload = hash(i) % world.workloads;
-    const rate = rates.get(world.workloadName(workload));
-    const isSteady = world.isSteady(workload, fromMs - scrapePeriodMs, observedMs);
-    if (rate === undefined) absent++;
-    else (isSteady ? steady : churned).push(Math.abs(rate / world.channelRate(workload, fromMs, toMs) - 1));
+    const channel = seen.get(world.workloadName(workload));
+    if (channel === undefined) {
+      absent++;
+      continue;
+    }
+    const { rate, observedMs } = channel;
+    const fromMs = Math.floor(observedMs / PANE_MS) * PANE_MS + PANE_MS - windowMs;
+    const isSteady = world.isSteady(workload, fromMs - scrapePeriodMs, endMs);
+    (isSteady ? steady : churned).push(Math.abs(rate / world.channelRate(workload, fromMs, toMs) - 1));
   }
   const errors = [...steady, ...churned].toSorted((a, b) => a - b);
   return {
@@ -202,12 +214,21 @@ async function compareChannels(
   };
 }
 
-/** Points that the aggregator counts once it has caught up, or stops changing. */
-async function settled(url: string, pid: number, published: number): Promise<number> {
+async function builtAfter(url: string, timeMs: number): Promise<WorkflowGraphSnapshot> {
+  for (;;) {
+    const graph = await json<WorkflowGraphSnapshot>(url);
+    if (Date.parse(graph.observedAt) > timeMs) return graph;
+    await delay(500);
+  }
+}
+
+/** Points that the aggregator counts once all records are in its windows, or time is up. */
+async function settled(url: string, pid: number, lines: readonly SoakProducerLine[]): Promise<number> {
   const deadlineMs = Date.now() + SETTLE_MS;
   for (;;) {
-    const { points } = await look(url, pid, 0);
-    if (points >= published || Date.now() > deadlineMs) return points;
+    const { points, recordsInWindows } = await look(url, pid, 0);
+    const isDone = points >= total(lines, "points") && recordsInWindows >= total(lines, "records");
+    if (isDone || Date.now() > deadlineMs) return points;
     await delay(500);
   }
 }
@@ -219,6 +240,8 @@ async function look(url: string, pid: number, atMs: number): Promise<ClusterSamp
   return {
     atMs,
     points: sumOf(text, "isochrone_aggregator_points_total") ?? 0,
+    // An age is taken of each, unless a delta has thousands.
+    recordsInWindows: sumOf(text, "isochrone_aggregator_sample_age_seconds_count") ?? 0,
     rssBytes: use.rssBytes,
     cpuSeconds: use.cpuSeconds,
     series: sumOf(text, "isochrone_aggregator_series") ?? 0,

@@ -1,12 +1,13 @@
 // An HTTP server in the place of Prometheus, and a collector that asks it.
 import type { BusRecord } from "@isochrone/bus";
 import { createMemoryBus } from "@isochrone/bus/memory";
-import { createRegistry, seededRandom, systemClock } from "@isochrone/runtime";
-import { MemoryLogger } from "@isochrone/runtime/testing";
+import { createRegistry, seededRandom } from "@isochrone/runtime";
+import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { MetricsDecoder, RESOURCE_ATTRIBUTES, TOPICS } from "@isochrone/telemetry";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createPrometheusCollector, type PrometheusCollectorConfig } from "../prometheus-collector.ts";
 
 /** What a test has to close in the end, last first. */
@@ -56,9 +57,16 @@ export const json =
 export const errorAnswer = (errorType: string, error: string): string =>
   JSON.stringify({ status: "error", errorType, error });
 
-/** A collector that asks every 100 ms, and the records that it publishes. */
+/** What the collector's clock says before the first round. */
+export const START_MS = 1_700_000_000_000;
+const INTERVAL_MS = 100;
+/** Of the machine, not of the collector's clock. */
+const PATIENCE_MS = 60_000;
+
+/** A collector that asks every 100 ms of a clock that the rounds move, and the records that it publishes. */
 export async function run(url: string, settings: Partial<PrometheusCollectorConfig> = {}) {
-  const bus = createMemoryBus({ clock: systemClock });
+  const clock = new ManualClock(START_MS);
+  const bus = createMemoryBus({ clock });
   const records: BusRecord[] = [];
   await bus.subscribe({
     topics: [TOPICS.traffic, TOPICS.usage],
@@ -72,7 +80,7 @@ export async function run(url: string, settings: Partial<PrometheusCollectorConf
   const registry = createRegistry();
   const logger = new MemoryLogger();
   const config: PrometheusCollectorConfig = {
-    intervalMs: 100,
+    intervalMs: INTERVAL_MS,
     bufferBytes: 1024 * 1024,
     bufferMaxAgeMs: 300_000,
     catchUpRecordsPerSecond: 50,
@@ -81,7 +89,7 @@ export async function run(url: string, settings: Partial<PrometheusCollectorConf
     prometheusPreset: "kube-prometheus",
     prometheusWindowMs: 5000,
     prometheusCatchUpMs: 20_000,
-    prometheusTimeoutMs: 90,
+    prometheusTimeoutMs: PATIENCE_MS,
     prometheusMaxResponseBytes: 100_000,
     prometheusMaxSeries: 100,
     prometheusMatchers: [],
@@ -107,7 +115,7 @@ export async function run(url: string, settings: Partial<PrometheusCollectorConf
   };
   const collector = createPrometheusCollector(config, {
     bus,
-    clock: systemClock,
+    clock,
     random: seededRandom(1),
     logger,
     registry,
@@ -117,19 +125,24 @@ export async function run(url: string, settings: Partial<PrometheusCollectorConf
     await collector.stop();
     await bus.close();
   });
+  /** One round, to its end. */
+  const round = async (): Promise<void> => {
+    await clock.advance(INTERVAL_MS);
+    for (const deadlineMs = Date.now() + PATIENCE_MS; clock.pending === 0; await sleep(1))
+      if (Date.now() > deadlineMs) throw new Error(`a round has no end; log: ${JSON.stringify(logger)}`);
+  };
   const metric = async (name: string, labels: Record<string, string> = {}): Promise<number> => {
     const { values } = await registry.getSingleMetric(`isochrone_collector_prometheus_${name}`)!.get();
     return values
       .filter((value) => Object.entries(labels).every(([key, expected]) => value.labels[key] === expected))
       .reduce((sum, { value }) => sum + value, 0);
   };
+  /** Rounds until something holds. */
   const until = async (check: () => Promise<boolean> | boolean): Promise<void> => {
-    for (const deadline = Date.now() + 8000; !(await check());) {
-      if (Date.now() > deadline) throw new Error(`not within 8 s; log: ${JSON.stringify(logger)}`);
-      await systemClock.sleep(10);
-    }
+    for (const deadlineMs = Date.now() + PATIENCE_MS; !(await check()); await round())
+      if (Date.now() > deadlineMs) throw new Error(`it never holds; log: ${JSON.stringify(logger)}`);
   };
-  return { records, logger, metric, until };
+  return { records, logger, metric, round, until };
 }
 
 /** Points of records as metric, value and time. */

@@ -84,7 +84,8 @@ export const DEPS: ContenderDeps = {
   clock: systemClock,
   product: {
     planner: {
-      planMs: 200,
+      // Small plans end by their effort, also where little of this time is theirs.
+      planMs: 20_000,
       seed: 1,
       exact: true,
       maxCpuUse: 0.75,

@@ -66,8 +66,6 @@ export interface LabPod {
 }
 
 const POLL_MS = 25;
-/** What the sidecars are given to learn where the last pod is before the first request. */
-const SETTLE_MS = 500;
 
 /** A whole cluster on one machine: nodes, controllers, scheduler, kubelets, pods as processes, and the load on them. */
 export class LabCluster {
@@ -302,7 +300,7 @@ export class LabCluster {
       .map(({ metadata }) => metadata.name);
   }
 
-  /** The load begins when the whole workflow is ready for the first time; from then on users see every failure. */
+  /** The load begins when the whole workflow is ready for the first time and knows it; from then on users see every failure. */
   #pushEntry(): void {
     if (this.#loadState === "waiting" && this.#notReady().length === 0) this.#beginLoad();
     if (this.#loadState !== "begun") return;
@@ -340,13 +338,23 @@ export class LabCluster {
 
   #beginLoad(): void {
     this.#loadState = "settling";
-    void this.#options.clock.sleep(SETTLE_MS, this.#stop.signal).then(
+    void this.#routed().then(
       () => {
         this.#loadState = "begun";
         return this.#pushEntry();
       },
       () => {},
     );
+  }
+
+  /** Resolves when every sidecar knows where the last pod is: users see no failure for that they don't. Rejects when the cluster stops. */
+  async #routed(): Promise<void> {
+    for (;;) {
+      const routed = await Promise.all(this.#kubelets.map((kubelet) => kubelet.isRouted()));
+      this.#stop.signal.throwIfAborted();
+      if (!routed.includes(false)) return;
+      await this.#options.clock.sleep(POLL_MS, this.#stop.signal);
+    }
   }
 }
 

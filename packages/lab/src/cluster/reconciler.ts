@@ -38,6 +38,12 @@ export class Reconciler {
     });
   }
 
+  /** Resolves when a run has ended that began after this, and nobody wants another one. */
+  async settled(): Promise<void> {
+    this.trigger();
+    while (this.#running !== null) await this.#running;
+  }
+
   /** Triggers a run after some time. */
   triggerLater(ms: number): void {
     void this.#clock.sleep(ms, this.#stop.signal).then(

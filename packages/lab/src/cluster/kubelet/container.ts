@@ -103,6 +103,11 @@ export class Container {
     return (await this.#counts.ask((id) => this.#send({ type: "counts", id }))) ?? this.#received;
   }
 
+  /** Whether the process has taken all that it was sent: it answers in order. False when it doesn't answer in time. */
+  async answers(): Promise<boolean> {
+    return (await this.#counts.ask((id) => this.#send({ type: "counts", id }))) !== null;
+  }
+
   /** The sidecar's metrics page, for who can't reach its address; null when the process doesn't answer. */
   askPage(): Promise<string | null> {
     return this.#pages.ask((id) => this.#send({ type: "page", id }));

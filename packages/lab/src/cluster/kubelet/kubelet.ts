@@ -123,6 +123,13 @@ export class Kubelet {
     return this.#cpu?.workedMs(uid) ?? null;
   }
 
+  /** Whether the sidecars of all its pods have taken the routes that are known now. */
+  async isRouted(): Promise<boolean> {
+    await this.#reconciler.settled();
+    const answers = await Promise.all([...this.#runners.values()].map((runner) => runner.answers()));
+    return !answers.includes(false);
+  }
+
   /** Changes what the running programs of a workload do. */
   setBehaviour(workload: string, behaviour: Behaviour): void {
     for (const runner of this.#runners.values())

@@ -130,6 +130,11 @@ export class PodRunner {
     return (await this.#container?.askReceived()) ?? {};
   }
 
+  /** Whether the process has taken all that it was sent. */
+  async answers(): Promise<boolean> {
+    return (await this.#container?.answers()) ?? false;
+  }
+
   async sidecarPage(): Promise<string | null> {
     return (await this.#container?.askPage()) ?? null;
   }

@@ -23,7 +23,11 @@ export class DirectNetwork implements PodNetwork {
     this.exposed.delete(`${node}/${protocol}/${port}`);
   }
 
-  resolve(_source: string, target: string, { protocol, port }: NodePort): SocketAddress {
+  resolve(
+    _source: string,
+    target: string,
+    { protocol, port }: NodePort,
+  ): SocketAddress | Promise<SocketAddress> {
     if (!this.exposed.has(`${target}/${protocol}/${port}`))
       throw new Error(`port ${port} of ${target} is not exposed`);
     return { host: this.nodeAddress(target), port };

@@ -16,5 +16,5 @@ const cluster = await LabCluster.start({
   random: systemRandom,
   logger: new MemoryLogger(),
 });
-await cluster.waitReady(15_000);
+await cluster.waitReady(60_000);
 console.log(JSON.stringify([...cluster.processes().values()]));

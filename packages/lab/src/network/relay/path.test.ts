@@ -25,6 +25,14 @@ test("packets wait for each other on the wire, and no longer than it is busy", (
   expect([way.admitPacket(10, 0), way.admitPacket(5, 0), way.admitPacket(5, 100)]).toEqual([10, 15, 105]);
 });
 
+test("the bandwidth bounds a transfer, whose chunks wait for each other", () => {
+  const way = path({ rttMs: 2, bandwidthBitsPerSecond: 20e6 });
+  const dueMs = Array.from({ length: 16 }, () => way.admitChunk(62_500, 0, 2).dueMs);
+  // 8 Mbit at 20 Mbit/s, and half of the round trip.
+  expect(dueMs.at(-1)).toBe(401);
+  expect(dueMs[0]).toBe(26);
+});
+
 test("bytes under way are bounded, and free again when they have left", () => {
   const way = path({ rttMs: 10 });
   const half = 2 * 1024 * 1024;

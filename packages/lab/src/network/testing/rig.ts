@@ -8,6 +8,9 @@ import { IDEAL_LINK, type LinkChange } from "../links.ts";
 import type { PairRecord } from "../record.ts";
 import { NO_TRAFFIC } from "../relay/traffic-log.ts";
 
+/** What the helpers below need of a network. */
+export type Reachable = Pick<EmulatedNetwork, "nodeAddress" | "expose" | "resolve">;
+
 /** A network of `a` and `b` (and more, if named) whose links are all alike; stopped with the test. */
 export async function startNetwork(
   change: LinkChange = {},
@@ -23,7 +26,7 @@ export async function startNetwork(
 
 /** A UDP responder on `node`, exposed; answers what `answer` makes of a packet (default: the packet). Returns its port. */
 export async function udpResponder(
-  network: EmulatedNetwork,
+  network: Reachable,
   node: string,
   answer: (packet: Buffer) => Buffer | null = (packet) => packet,
 ): Promise<number> {
@@ -42,7 +45,7 @@ export async function udpResponder(
 
 /** A UDP client on `source`, connected to a port of `target`. */
 export async function udpClient(
-  network: EmulatedNetwork,
+  network: Reachable,
   source: string,
   target: string,
   port: number,
@@ -58,7 +61,7 @@ export async function udpClient(
 
 /** A TCP server on `node`, exposed; returns its port. */
 export async function tcpServer(
-  network: EmulatedNetwork,
+  network: Reachable,
   node: string,
   serve: (socket: Socket) => void,
 ): Promise<number> {
@@ -80,7 +83,7 @@ export async function tcpServer(
 }
 
 /** A TCP connection from `source` to a port of `target`. */
-export function tcpClient(network: EmulatedNetwork, source: string, target: string, port: number): Socket {
+export function tcpClient(network: Reachable, source: string, target: string, port: number): Socket {
   const to = network.resolve(source, target, { protocol: "tcp", port });
   const socket = connect({ ...to, allowHalfOpen: true, noDelay: true });
   onTestFinished(() => void socket.destroy());
