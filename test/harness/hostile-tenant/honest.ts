@@ -19,8 +19,8 @@ const RTT_MS: Readonly<Record<string, number>> = {
 
 /** By node, since a node's collector is one source with one sequence: who reports, and of whose requests to db. */
 const TRAFFIC = [
-  [NODES[1]!, "source", ["web"]],
-  [NODES[2]!, "destination", ["api", "worker"]],
+  [NODES[1], "source", ["web"]],
+  [NODES[2], "destination", ["api", "worker"]],
 ] as const;
 
 interface Publisher {
