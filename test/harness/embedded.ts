@@ -44,14 +44,24 @@ export class EmbeddedSystem {
     });
   }
 
-  /** Resolves once every service is up. */
-  static async start(...args: readonly string[]): Promise<EmbeddedSystem> {
+  /** Its services are still starting. */
+  static launch(...args: readonly string[]): EmbeddedSystem {
     const child = spawn(process.execPath, [command, "up", "-o", "json", "--port", "0", ...args], {
       stdio: ["ignore", "pipe", "pipe"],
     });
-    const system = new EmbeddedSystem(child);
-    await system.event("started", 60_000);
-    return system;
+    return new EmbeddedSystem(child);
+  }
+
+  /** Resolves once every service is up. */
+  static async start(...args: readonly string[]): Promise<EmbeddedSystem> {
+    const system = EmbeddedSystem.launch(...args);
+    try {
+      await system.event("started", 150_000);
+      return system;
+    } catch (error) {
+      await system.stop();
+      throw error;
+    }
   }
 
   /** The first line of that name, waiting for it if need be. */
@@ -123,7 +133,7 @@ export class EmbeddedSystem {
     if (this.#child.exitCode !== null) return this.#child.exitCode;
     this.#child.kill("SIGINT");
     const ended = once(this.#child, "exit");
-    const timer = setTimeout(() => this.#child.kill("SIGKILL"), 20_000);
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), 90_000);
     await ended;
     clearTimeout(timer);
     return this.#child.exitCode;
