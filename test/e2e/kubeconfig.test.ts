@@ -8,7 +8,7 @@ const support = controlPlaneSupport();
 if (!support.supported) console.warn(`up --kubeconfig skipped: ${support.reason}`);
 
 const NODES = 12;
-const START_MS = 300_000;
+const START_MS = 400_000;
 const NAMESPACE = "default";
 const PREFIX = "isochrone.dev/";
 
@@ -51,7 +51,7 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
       "--kubeconfig",
       cluster.kubeconfig,
       "--window",
-      "10s",
+      "20s",
       "--rate",
       "10",
     );

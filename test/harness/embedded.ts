@@ -56,7 +56,7 @@ export class EmbeddedSystem {
   static async start(...args: readonly string[]): Promise<EmbeddedSystem> {
     const system = EmbeddedSystem.launch(...args);
     try {
-      await system.event("started", 150_000);
+      await system.event("started", 280_000);
       return system;
     } catch (error) {
       await system.stop();
