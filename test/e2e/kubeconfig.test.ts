@@ -1,6 +1,6 @@
 // `isochrone up --kubeconfig`: a real API server, controllers and kube-scheduler, nodes that KWOK simulates, an emulated network between them.
 import { readNodeAnnotations } from "@isochrone/topology";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
 import { EmbeddedSystem, eventually } from "../harness/embedded.ts";
 
@@ -11,6 +11,12 @@ const NODES = 12;
 const START_MS = 400_000;
 const NAMESPACE = "default";
 const PREFIX = "isochrone.dev/";
+/** A slower beat than people want to see: 12 nodes, their pods and a control plane share the machine with other tests. */
+const BEAT = {
+  ISOCHRONE_PROBE_INTERVAL_MS: "2000",
+  ISOCHRONE_PROBE_PUBLISH_INTERVAL_MS: "2000",
+  ISOCHRONE_PROBE_METHODS: "udp_rr",
+};
 
 interface Meta {
   readonly metadata: { readonly name: string; readonly annotations?: Record<string, string> };
@@ -40,6 +46,7 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
   const pods = (): Promise<Pod[]> => listOf(`/api/v1/namespaces/${NAMESPACE}/pods`);
 
   beforeAll(async () => {
+    for (const [name, value] of Object.entries(BEAT)) vi.stubEnv(name, value);
     cluster = await startControlPlane({ components: ["controller-manager", "scheduler", "kwok"] });
     await cluster.addNodes(NODES, (i) => ({
       region: `region-${i % 2}`,
@@ -47,14 +54,7 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
       cpu: "4",
       memory: "8Gi",
     }));
-    system = await EmbeddedSystem.start(
-      "--kubeconfig",
-      cluster.kubeconfig,
-      "--window",
-      "20s",
-      "--rate",
-      "10",
-    );
+    system = await EmbeddedSystem.start("--kubeconfig", cluster.kubeconfig, "--window", "30s", "--rate", "4");
     const config = await system.cli("scheduler-config", "--url", system.urls.extender);
     await cluster.restartScheduler(`${config}\nclientConnection:\n  kubeconfig: "@KUBECONFIG@"\n`);
   }, START_MS);
@@ -62,7 +62,8 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
   afterAll(async () => {
     await system?.stop();
     await cluster?.close();
-  }, 120_000);
+    vi.unstubAllEnvs();
+  }, 150_000);
 
   test("pods of the workflow run, and kube-scheduler places them anew by the extender's score", async () => {
     const { moves } = (await system.event("replaced", 540_000)) as unknown as {

@@ -50,8 +50,13 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
   const lifecycle = new Lifecycle();
   reporter.starting(isReal ? null : options.nodes);
   const embedded = await startUnlessEnded({ ...embeddedOptions(options), logger, env: process.env }, ending);
+  if (embedded === null) {
+    reporter.stopping();
+    reporter.stopped();
+    // What was composed and never started may hold threads.
+    return host.exit(0);
+  }
   try {
-    if (embedded === null) return;
     lifecycle.to("running");
     reporter.started(embedded.urls, process.pid);
     embedded.network.onDown((reason) => reporter.networkDown(reason));
@@ -59,7 +64,7 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
   } finally {
     lifecycle.to("draining");
     reporter.stopping();
-    await embedded?.stop();
+    await embedded.stop();
     lifecycle.to("stopped");
     reporter.stopped();
     offSignal();
