@@ -150,11 +150,15 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
       nodes: string[];
       rttMs: (number | null)[][];
     };
-    // A busy machine adds to every time, and takes from none.
+    // A busy machine adds to every time (each wakes a probe, the relay twice and a responder), and takes from none.
+    let worstMs = 0;
     for (const [pair, costMs] of said) {
       const [i, j] = pair.split(" ").map((name) => truth.nodes.indexOf(name));
-      expect(costMs).toBeGreaterThan(0.95 * truth.rttMs[i!]![j!]! - 0.2);
+      const realMs = truth.rttMs[i!]![j!]!;
+      worstMs = Math.max(worstMs, costMs - realMs);
+      expect(costMs).toBeGreaterThan(0.95 * realMs - 0.2);
     }
+    console.log(`costs that nodes carry: up to ${worstMs.toFixed(2)} ms above the emulated times`);
   }, 300_000);
 
   test("its end leaves the nodes and takes the workflow along", async () => {

@@ -103,6 +103,7 @@ describe.runIf(support.supported)("a replica that waits", { timeout: 240_000 }, 
     const rates = await idleRates(replicas, "isochrone-aggregator");
     expect(rates.get("get leases") ?? 0).toBeLessThan(0.1);
     expect(rates.get("update leases")).toBeGreaterThan(0.2);
-    expect(sumOf(rates)).toBeLessThan(0.7);
+    // The rest is the NetworkTopology, whose declared costs every replica serves.
+    expect(sumOf(rates)).toBeLessThan(0.9);
   });
 });
