@@ -32,6 +32,7 @@ import {
 } from "../harness/control-plane/index.ts";
 import {
   FAULTS_ONLY,
+  KILLED,
   LEAVING,
   OTHERS,
   RACES,
@@ -261,8 +262,8 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
     });
   });
 
-  test("the leader is killed, and the scheduler-plugin with it: others take over", async () => {
-    await during("the leader is killed", async () => {
+  test(`${KILLED}, and the scheduler-plugin with it: others take over`, async () => {
+    await during(KILLED, async () => {
       const isFirst = (await holderOf(LEASE)).startsWith("aggregator-0_");
       const [leader, other] = isFirst ? [aggregator, second] : [second, aggregator];
       const own = leaseOf(leader);
