@@ -3,7 +3,8 @@
 export const RACES = "objects change while they are written";
 export const OTHERS = "somebody else changes what is written";
 export const UNASKED = "an AppGroup is no longer asked for";
-export const KILLED = "the leader is killed";
+/** A new life of the scheduler-plugin waits until the Lease of the former one has run out. */
+const KILLED = "the leader is killed";
 export const LEAVING = "a replica leaves";
 export const UNPLANNED = "a pod waits and nobody plans";
 export const UNINSTALLED = "Isochrone is uninstalled";

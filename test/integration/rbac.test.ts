@@ -32,7 +32,6 @@ import {
 } from "../harness/control-plane/index.ts";
 import {
   FAULTS_ONLY,
-  KILLED,
   LEAVING,
   OTHERS,
   RACES,
@@ -262,8 +261,8 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
     });
   });
 
-  test(`${KILLED}, and the scheduler-plugin with it: others take over`, async () => {
-    await during(KILLED, async () => {
+  test("the leader is killed, and the scheduler-plugin with it: others take over", async () => {
+    await during("the leader is killed", async () => {
       const isFirst = (await holderOf(LEASE)).startsWith("aggregator-0_");
       const [leader, other] = isFirst ? [aggregator, second] : [second, aggregator];
       const own = leaseOf(leader);
