@@ -37,7 +37,7 @@ import { createRecordProofs, type ProvenBus } from "./record-keys/create-record-
 import { Replication } from "./replication.ts";
 import { costMethodsOf, type AggregatorConfig } from "./settings.ts";
 import { shapeOf, turnsOf } from "./windows.ts";
-import { annotatedObjectsOf, ownershipOf } from "./writers/sources.ts";
+import { annotatedObjectsOf, ownershipOf, writerOf } from "./writers/sources.ts";
 import { createSpeaking, type Speaking } from "./speaking.ts";
 import { createWriters } from "./writers/writers.ts";
 
@@ -363,6 +363,7 @@ class RunningAggregator implements Aggregator {
       leaderStore: leaderStore(store, leadership),
       events: this.#recorder,
       ownership: ownershipOf(this.#replication, leadership),
+      self: writerOf(replication === null ? null : this.#config.replicaNamespace, this.#deps),
       objects: annotatedObjectsOf(this.#watch),
       graphs: () => this.#keeper.newest,
       turn: turnsOf(clock),

@@ -33,6 +33,8 @@ export interface AggregatorDependencies {
   readonly page?: PageAssets;
   /** What is written onto the cluster's objects. @default nothing */
   readonly annotations?: AnnotationConfig;
+  /** The pod or machine that it runs on, for people who look for who writes. @default it has no name */
+  readonly machine?: string;
   /** How what only the leader writes is written. @default nothing is */
   readonly controllers?: ClusterControllersConfig;
   /** Of the same cluster, for Leases alone: they must not wait behind other writes. @default `store` */

@@ -1,4 +1,5 @@
 // The aggregator's process.
+import { hostname } from "node:os";
 import { openBus } from "@isochrone/bus/open";
 import { busSettings } from "@isochrone/bus/settings";
 import { createPage } from "@isochrone/dashboard";
@@ -76,6 +77,7 @@ await serviceMain({
       access,
       certificates,
       controllers: shared,
+      machine: hostname(),
     };
     // A cluster of its own is annotated; a dump only when asked.
     const annotations = { ...shared.annotations, nodes: shared.annotations.nodes ?? isReal };

@@ -109,7 +109,7 @@ function addUp(program: Command, print: Print): void {
     .addOption(
       new Option(
         "--kubeconfig <file>",
-        "a cluster whose nodes KWOK simulates: its API server, controllers and scheduler act, the emulated network and the pods' processes are here",
+        "a cluster whose 2 to 16 nodes KWOK simulates: its API server, controllers and scheduler act, the emulated network and the pods' processes are here",
       )
         .argParser(readableFile)
         .conflicts(["nodes", "placement"]),

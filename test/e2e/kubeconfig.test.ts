@@ -1,40 +1,60 @@
 // `isochrone up --kubeconfig`: a real API server, controllers and kube-scheduler, nodes that KWOK simulates, an emulated network between them.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readNodeAnnotations } from "@isochrone/topology";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
 import { EmbeddedSystem, eventually } from "../harness/embedded.ts";
 
 const support = controlPlaneSupport();
 if (!support.supported) console.warn(`up --kubeconfig skipped: ${support.reason}`);
 
-const NODES = 8;
-const START_MS = 120_000;
+const NODES = 12;
+const START_MS = 400_000;
 const NAMESPACE = "default";
+const PREFIX = "isochrone.dev/";
+/** A slower beat than people want to see: 12 nodes, their pods and a control plane share the machine with other tests. */
+const BEAT = {
+  ISOCHRONE_PROBE_INTERVAL_MS: "2000",
+  ISOCHRONE_PROBE_PUBLISH_INTERVAL_MS: "2000",
+  ISOCHRONE_PROBE_METHODS: "udp_rr",
+};
 
 interface Meta {
   readonly metadata: { readonly name: string; readonly annotations?: Record<string, string> };
+}
+
+interface Pod extends Meta {
   readonly spec?: { readonly nodeName?: string };
+  readonly status?: {
+    readonly phase?: string;
+    readonly podIP?: string;
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+    readonly containerStatuses?: readonly { readonly restartCount: number }[];
+  };
+}
+
+interface EndpointSlice {
+  readonly metadata: { readonly labels?: Record<string, string> };
+  readonly endpoints: readonly { readonly conditions: { readonly ready?: boolean } }[] | null;
 }
 
 describe.runIf(support.supported)("a cluster with simulated nodes", () => {
   let cluster: ControlPlane;
   let system: EmbeddedSystem;
 
+  const listOf = async <T>(path: string): Promise<T[]> =>
+    (await cluster.request<{ items: T[] }>("GET", path)).items;
+  const pods = (): Promise<Pod[]> => listOf(`/api/v1/namespaces/${NAMESPACE}/pods`);
+
   beforeAll(async () => {
+    for (const [name, value] of Object.entries(BEAT)) vi.stubEnv(name, value);
     cluster = await startControlPlane({ components: ["controller-manager", "scheduler", "kwok"] });
     await cluster.addNodes(NODES, (i) => ({
       region: `region-${i % 2}`,
-      zone: `region-${i % 2}-${Math.floor(i / 2) % 2}`,
+      zone: `region-${i % 2}-${Math.floor(i / 2) % 3}`,
       cpu: "4",
       memory: "8Gi",
     }));
-    system = await EmbeddedSystem.start(
-      "--kubeconfig",
-      cluster.kubeconfig,
-      "--window",
-      "10s",
-      "--rate",
-      "10",
-    );
+    system = await EmbeddedSystem.start("--kubeconfig", cluster.kubeconfig, "--window", "30s", "--rate", "4");
     const config = await system.cli("scheduler-config", "--url", system.urls.extender);
     await cluster.restartScheduler(`${config}\nclientConnection:\n  kubeconfig: "@KUBECONFIG@"\n`);
   }, START_MS);
@@ -42,20 +62,17 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
   afterAll(async () => {
     await system?.stop();
     await cluster?.close();
-  }, 60_000);
+    vi.unstubAllEnvs();
+  }, 150_000);
 
   test("pods of the workflow run, and kube-scheduler places them anew by the extender's score", async () => {
-    const { moves } = (await system.event("replaced", 180_000)) as unknown as {
+    const { moves } = (await system.event("replaced", 540_000)) as unknown as {
       moves: readonly { readonly workload: string; readonly to: string }[];
     };
     expect(moves.length).toBeGreaterThan(10);
-    const { items: pods } = await cluster.request<{ items: Meta[] }>(
-      "GET",
-      `/api/v1/namespaces/${NAMESPACE}/pods`,
-    );
     const { decisions } = await system.decisions();
     const byPod = new Map(decisions.map((decision) => [decision.pod.name, decision]));
-    const parts = pods.flatMap(({ metadata: { name }, spec }) => {
+    const parts = (await pods()).flatMap(({ metadata: { name }, spec }) => {
       const nodes = byPod.get(name)?.candidates ?? [];
       const best = Math.max(...nodes.map(({ score }) => score ?? 0));
       const own = nodes.find(({ name: node }) => node === spec?.nodeName)?.score ?? 0;
@@ -64,38 +81,109 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
     expect(parts.length).toBeGreaterThan(10);
     // kube-scheduler's own scores decide between nodes that are about as near.
     expect(parts.reduce((sum, part) => sum + part, 0) / parts.length).toBeGreaterThan(0.85);
-  }, 240_000);
+    // Both parts had something to go by: what nodes have left is among the inputs.
+    for (const { candidates } of byPod.values())
+      for (const { parts: known } of candidates) expect(known["resource"]).toEqual(expect.any(Number));
+  }, 600_000);
 
-  test("nodes carry what was measured", async () => {
-    const nodes = await eventually("annotations of all nodes", 60_000, async () => {
-      const { items } = await cluster.request<{ items: Meta[] }>("GET", "/api/v1/nodes");
-      return (
-        items.every(({ metadata }) => countOf(metadata.annotations, "network-cost-") >= NODES - 1) && items
+  test("all pods run, at addresses that a cluster's Services take, and no controller fails", async () => {
+    const deployments = await listOf<{ spec: { replicas?: number } }>(
+      `/apis/apps/v1/namespaces/${NAMESPACE}/deployments`,
+    );
+    const wanted = deployments.reduce((sum, { spec }) => sum + (spec.replicas ?? 1), 0);
+    expect(wanted).toBeGreaterThan(15);
+    const running = await eventually("all pods run", 120_000, async () => {
+      const all = await pods();
+      const ready = all.filter(
+        ({ metadata, status }) =>
+          metadata.annotations?.["lab.isochrone.dev/port"] !== undefined &&
+          status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True"),
       );
+      return all.length === wanted && ready.length === wanted && ready;
+    });
+    expect(new Set(running.map(({ status }) => status?.podIP)).size).toBe(wanted);
+    expect(running.filter(({ status }) => status?.podIP?.startsWith("127."))).toEqual([]);
+    const slices = await eventually("every Service has its endpoints", 60_000, async () => {
+      const all = await listOf<EndpointSlice>(
+        `/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`,
+      );
+      const ready = all
+        .flatMap(({ endpoints }) => endpoints ?? [])
+        .filter(({ conditions }) => conditions.ready);
+      return ready.length === wanted && all;
+    });
+    expect(slices.length).toBe(deployments.length);
+    expect(failuresOf(cluster.log("controller-manager"))).toEqual([]);
+    const events = await listOf<{ type: string; reason: string; message: string }>("/api/v1/events");
+    expect(
+      events.filter(({ reason }) => reason.startsWith("FailedTo")).map(({ message }) => message),
+    ).toEqual([]);
+  }, 200_000);
+
+  test("nodes carry what was measured: costs to all others, and what each has available", async () => {
+    const names = (await listOf<Meta>("/api/v1/nodes")).map(({ metadata }) => metadata.name);
+    const pairs = names.flatMap((a) => names.filter((b) => b !== a).map((b) => `${a} ${b}`));
+    // The graph goes on while annotations are written: a pair is done when they have met once, by the writer's own threshold.
+    const met = new Set<string>();
+    const used = new Set<string>();
+    const said = new Map<string, number>();
+    await eventually("all nodes carry what was measured", 240_000, async () => {
+      const [graph, nodes] = [await system.cluster(), await listOf<Meta>("/api/v1/nodes")];
+      for (const { metadata } of nodes) {
+        const read = readNodeAnnotations(metadata.annotations ?? {}, [PREFIX]);
+        if (read.availableCpuMillicores !== null && read.availableMemoryBytes !== null)
+          used.add(metadata.name);
+        for (const [peer, costMs] of read.networkCostsMs) {
+          const pair = `${metadata.name} ${peer}`;
+          const measured =
+            graph.links.find(({ source, target }) => `${source} ${target}` === pair)?.costMs ?? null;
+          said.set(pair, costMs);
+          if (measured !== null && Math.abs(costMs - measured) <= Math.max(0.2, 0.1 * measured))
+            met.add(pair);
+        }
+      }
+      if (met.size < pairs.length || used.size < NODES)
+        throw new Error(`${met.size} of ${pairs.length} pairs, ${used.size} of ${NODES} nodes`);
+      return true;
     });
     const truth = JSON.parse(await system.cli("lab", "matrix", "--lab", system.urls.lab, "-o", "json")) as {
       nodes: string[];
       rttMs: (number | null)[][];
     };
-    const [first, ...others] = nodes;
-    for (const { metadata } of others) {
-      const said = Number(first!.metadata.annotations![`isochrone.dev/network-cost-${metadata.name}`]);
-      const [i, j] = [first!, { metadata }].map((node) => truth.nodes.indexOf(node.metadata.name));
-      const real = truth.rttMs[i!]![j!]!;
-      expect(Math.abs(said - real)).toBeLessThan(Math.max(0.25 * real, 4));
+    // A busy machine adds to every time (each wakes a probe, the relay twice and a responder), and takes from none.
+    let worstMs = 0;
+    for (const [pair, costMs] of said) {
+      const [i, j] = pair.split(" ").map((name) => truth.nodes.indexOf(name));
+      const realMs = truth.rttMs[i!]![j!]!;
+      worstMs = Math.max(worstMs, costMs - realMs);
+      expect(costMs).toBeGreaterThan(0.95 * realMs - 0.2);
     }
-  }, 90_000);
+    console.log(`costs that nodes carry: up to ${worstMs.toFixed(2)} ms above the emulated times`);
+  }, 300_000);
 
   test("its end leaves the nodes and takes the workflow along", async () => {
     expect(await system.stop()).toBe(0);
-    const { items } = await cluster.request<{ items: Meta[] }>(
-      "GET",
-      `/apis/apps/v1/namespaces/${NAMESPACE}/deployments`,
-    );
-    expect(items).toEqual([]);
-    const { items: nodes } = await cluster.request<{ items: Meta[] }>("GET", "/api/v1/nodes");
-    expect(nodes.length).toBe(NODES);
-  }, 60_000);
+    expect(await listOf<Meta>(`/apis/apps/v1/namespaces/${NAMESPACE}/deployments`)).toEqual([]);
+    await eventually("the pods are gone", 60_000, async () => (await pods()).length === 0);
+    expect((await listOf<Meta>("/api/v1/nodes")).length).toBe(NODES);
+  }, 120_000);
+
+  test("Ctrl-C while it starts leaves nothing behind", async () => {
+    const starting = EmbeddedSystem.launch(["--kubeconfig", cluster.kubeconfig]);
+    try {
+      await eventually("its first Deployment", 60_000, async () => {
+        const all = await listOf<Meta>(`/apis/apps/v1/namespaces/${NAMESPACE}/deployments`);
+        return all.length > 0;
+      });
+    } finally {
+      expect(await starting.stop()).toBe(0);
+    }
+    expect(starting.events.map(({ event }) => event)).not.toContain("started");
+    await eventually("nothing of it", 60_000, async () => {
+      const all = await listOf<Meta>(`/apis/apps/v1/namespaces/${NAMESPACE}/deployments`);
+      return all.length === 0 && (await pods()).length === 0;
+    });
+  }, 180_000);
 
   test("a node that is no simulated one is refused by name", async () => {
     await cluster.request("POST", "/api/v1/nodes", {
@@ -106,9 +194,13 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
     await expect(EmbeddedSystem.start("--kubeconfig", cluster.kubeconfig)).rejects.toThrow(
       /every node must be simulated .*node real-1 is not/,
     );
-  }, 60_000);
+  }, 120_000);
 });
 
-function countOf(annotations: Record<string, string> | undefined, part: string): number {
-  return Object.keys(annotations ?? {}).filter((name) => name.includes(part)).length;
+/** What controllers say went wrong, but for writes that somebody else came before: they are done anew, as is usual. */
+function failuresOf(log: string): string[] {
+  return log
+    .split("\n")
+    .filter((line) => /^E\d{4} /.test(line))
+    .filter((line) => !line.includes("the object has been modified"));
 }

@@ -8,7 +8,7 @@ import type { ClusterGraphSnapshot, DecisionList, WorkflowGraphSnapshot } from "
 const command = join(import.meta.dirname, "../../cli/bin/isochrone.mjs");
 
 /** Some seconds; a busy machine may take minutes. */
-const START_WITHIN_MS = 240_000;
+const START_WITHIN_MS = 280_000;
 
 /** A line of `isochrone up -o json`. */
 export interface UpEvent {
@@ -47,6 +47,15 @@ export class EmbeddedSystem {
     });
   }
 
+  /** Its services are still starting. Settings may come by the environment. */
+  static launch(args: readonly string[], env: Readonly<Record<string, string>> = {}): EmbeddedSystem {
+    const child = spawn(process.execPath, [command, "up", "-o", "json", "--port", "0", ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...env },
+    });
+    return new EmbeddedSystem(child);
+  }
+
   /** Resolves once every service is up. */
   static start(...args: readonly string[]): Promise<EmbeddedSystem> {
     return EmbeddedSystem.startWith({}, ...args);
@@ -57,11 +66,7 @@ export class EmbeddedSystem {
     env: Readonly<Record<string, string>>,
     ...args: readonly string[]
   ): Promise<EmbeddedSystem> {
-    const child = spawn(process.execPath, [command, "up", "-o", "json", "--port", "0", ...args], {
-      stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, ...env },
-    });
-    const system = new EmbeddedSystem(child);
+    const system = EmbeddedSystem.launch(args, env);
     try {
       await system.event("started", START_WITHIN_MS);
       return system;
@@ -140,7 +145,7 @@ export class EmbeddedSystem {
     if (this.#child.exitCode !== null) return this.#child.exitCode;
     this.#child.kill("SIGINT");
     const ended = once(this.#child, "exit");
-    const timer = setTimeout(() => this.#child.kill("SIGKILL"), 20_000);
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), 90_000);
     await ended;
     clearTimeout(timer);
     return this.#child.exitCode;

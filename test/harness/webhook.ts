@@ -82,16 +82,22 @@ export class WebhookGround {
   }
 
   /** A replica with the webhook on, not started. */
-  async plugin(name: string, webhook: ComponentSettings[string] = {}): Promise<ComponentProcess> {
+  async plugin(
+    name: string,
+    webhook: ComponentSettings[string] = {},
+    { scheduler = {}, ...others }: ComponentSettings = {},
+  ): Promise<ComponentProcess> {
     const port = await this.installation.port();
     this.balancer.add(port);
     return this.installation.component("scheduler-plugin", name, {
+      ...others,
       scheduler: {
         ...LEASE_TIMES,
         graphUrl: this.#graphs!.url,
         replicaName: name,
         replicaNamespace: NAMESPACE,
         podEvents: false,
+        ...scheduler,
       },
       webhook: { enabled: true, host: HOST, port, url: this.balancer.url, ...QUICK, ...webhook },
     });

@@ -29,6 +29,8 @@ export interface WriterGroundOptions {
   readonly logger: Logger;
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly ownership?: Ownership;
+  /** @default one that is never a rival */
+  readonly self?: { readonly name: string; readonly sinceMs: number };
 }
 
 /** One replica's writers. `nodes` and `links` are the graph: change them at will. */
@@ -45,7 +47,7 @@ export class WriterGround {
   #frozen: readonly Informer[] | null = null;
   #held = new Map<Informer, ReturnType<Informer["items"]>>();
 
-  constructor({ store, clock, logger, settings = {}, ownership }: WriterGroundOptions) {
+  constructor({ store, clock, logger, settings = {}, ownership, self }: WriterGroundOptions) {
     this.#clock = clock;
     const { annotations: config } = loadSettings([annotationSettings], {
       env: {},
@@ -64,6 +66,7 @@ export class WriterGround {
         },
       },
       ownership: ownership ?? { owns: () => true, isLeader: () => true, replicas: () => 1 },
+      self: self ?? { name: "aggregator", sinceMs: 0 },
       objects: {
         nodes: () => this.#items(nodes),
         workloads: () => this.#items(deployments),

@@ -3,6 +3,8 @@
 export const RACES = "objects change while they are written";
 export const OTHERS = "somebody else changes what is written";
 export const UNASKED = "an AppGroup is no longer asked for";
+/** A new life of the scheduler-plugin waits until the Lease of the former one has run out. */
+const KILLED = "the leader is killed";
 export const LEAVING = "a replica leaves";
 export const UNPLANNED = "a pod waits and nobody plans";
 export const UNINSTALLED = "Isochrone is uninstalled";
@@ -18,6 +20,10 @@ export const FAULTS_ONLY: Readonly<Record<string, string>> = {
   "isochrone-scheduler-plugin patch events.events.k8s.io": OTHERS,
   "isochrone-aggregator delete appgroups.appgroup.diktyo.x-k8s.io": UNASKED,
   "isochrone-aggregator delete leases.coordination.k8s.io in isochrone": LEAVING,
+  "isochrone-scheduler-plugin list leases.coordination.k8s.io isochrone-scheduler-plugin in isochrone":
+    KILLED,
+  "isochrone-scheduler-plugin watch leases.coordination.k8s.io isochrone-scheduler-plugin in isochrone":
+    KILLED,
   "isochrone-aggregator patch pods": UNPLANNED,
   "isochrone-uninstall list pods": UNINSTALLED,
   "isochrone-uninstall patch pods": UNINSTALLED,

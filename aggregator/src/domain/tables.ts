@@ -1,5 +1,6 @@
 import { METHODS, type Method } from "@isochrone/telemetry";
 import { BandwidthTable, DEFAULT_BANDWIDTH_AGES, type BandwidthAges } from "./bandwidth.ts";
+import { ChannelMemory } from "./channel-memory.ts";
 import { ChannelTable } from "./channels.ts";
 import { Figures } from "./figures.ts";
 import { linkOrder, type LinkOrder } from "./compare.ts";
@@ -25,6 +26,7 @@ export class Tables {
   readonly links: LinkTable;
   readonly bandwidth: BandwidthTable;
   readonly channels: ChannelTable;
+  readonly rememberedChannels: ChannelMemory;
   readonly pods: UsageTable;
   readonly nodes: UsageTable;
   /** What graphs are shown of the numbers in these. */
@@ -38,6 +40,7 @@ export class Tables {
     this.links = new LinkTable(shape, limits.maxLinks, this.linkOrder, rows);
     this.bandwidth = new BandwidthTable({ ...DEFAULT_BANDWIDTH_AGES, ...limits }, limits.maxLinks);
     this.channels = new ChannelTable(shape, limits.maxChannels, rows, limits.meshNamespaces);
+    this.rememberedChannels = new ChannelMemory(limits.maxChannels, shape.windowMs);
     this.pods = new UsageTable(shape, limits.maxPods, rows);
     this.nodes = new UsageTable(shape, limits.maxPods, rows);
   }

@@ -6,6 +6,7 @@ import type {
   WorkflowGraphSnapshot,
   Workload,
 } from "@isochrone/topology";
+import type { WorkloadPods } from "./channel-memory.ts";
 import type { ChannelRates } from "./channels.ts";
 import { compareText } from "./compare.ts";
 import { ageSeconds, rfc3339, type GraphStamp } from "./cluster-graph.ts";
@@ -168,14 +169,18 @@ function* edgeSteps(
   };
   let untilStep = ITEMS_PER_STEP;
   // A channel that comes in between two steps may be among them already.
-  for (const { key, rates } of observedChannels(tables.channels, nowMs, window)) {
+  for (const { rates } of observedChannels(tables.channels, nowMs, window)) {
     if (--untilStep <= 0) {
       untilStep = ITEMS_PER_STEP;
       yield;
     }
-    const source = { namespace: key.sourceNamespace, name: key.source };
-    edge(source, { namespace: key.targetNamespace, name: key.target }).rates = rates;
+    const found = edge(...endsOf(rates));
+    found.rates = rates;
+    if (window === "full") tables.rememberedChannels.note(rates, isWhole(found), nowMs);
   }
+  if (window === "full")
+    for (const rates of tables.rememberedChannels.recall(podsIn(members), nowMs))
+      edge(...endsOf(rates)).rates ??= rates;
   for (const declared of cluster.declared) {
     edge(declared.source, declared.target).declared = declared;
     if (--untilStep > 0) continue;
@@ -183,6 +188,25 @@ function* edgeSteps(
     yield;
   }
   return edges.values();
+}
+
+function endsOf({ key }: EndRates): [NamespacedName, NamespacedName] {
+  return [
+    { namespace: key.sourceNamespace, name: key.source },
+    { namespace: key.targetNamespace, name: key.target },
+  ];
+}
+
+function isWhole({ source, target }: Edge): boolean {
+  return [source, target].every(({ pods }) => pods.some(({ node }) => node !== null));
+}
+
+/** Those of the cluster's own workloads: others are known by what was said of them alone. */
+function podsIn(members: ReadonlyMap<string, Member>): WorkloadPods {
+  return (workload) => {
+    const member = members.get(fullName(workload));
+    return member === undefined || member.workflow === null ? null : member.pods;
+  };
 }
 
 function memberOf(members: Map<string, Member>, id: NamespacedName): Member {

@@ -10,6 +10,7 @@ import { createRegistry, loadSettings, seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import type { ClusterGraphSnapshot, ClusterNode, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { PublishedGraphs } from "../graph-keeper.ts";
+import type { Writer } from "../domain/writers/writer-mark.ts";
 import { soleOwner, type Ownership } from "../writers/ownership.ts";
 import { annotationSettings } from "../writers/settings.ts";
 import { createWriters } from "../writers/writers.ts";
@@ -65,6 +66,7 @@ export class WriterGround {
   async start(
     settings: Readonly<Record<string, unknown>> = {},
     ownership: Ownership = soleOwner({ isLeader: () => true }),
+    self?: Writer,
   ): Promise<void> {
     const { annotations: config } = loadSettings([annotationSettings], {
       env: {},
@@ -88,6 +90,7 @@ export class WriterGround {
         },
       },
       ownership,
+      self: self ?? { name: `aggregator-${this.#starts}`, sinceMs: this.clock.now() },
       objects: {
         nodes: () => nodes.items(),
         workloads: () => deployments.items(),
@@ -104,6 +107,10 @@ export class WriterGround {
   async stopWriters(): Promise<void> {
     for (const stop of this.#stop) await stop();
     this.#stop = [];
+  }
+
+  async stopLastWriters(): Promise<void> {
+    await this.#stop.pop()?.();
   }
 
   async stop(): Promise<void> {

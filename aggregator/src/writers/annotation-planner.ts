@@ -1,6 +1,7 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
-import type { Clock } from "@isochrone/runtime";
+import type { Clock, Logger } from "@isochrone/runtime";
 import {
+  ANNOTATED_BY,
   isNodeAnnotation,
   isWorkloadAnnotation,
   readNodeAnnotations,
@@ -8,6 +9,7 @@ import {
 } from "@isochrone/topology";
 import { urgency } from "../domain/writers/due.ts";
 import { ownAnnotations } from "../domain/writers/node-figures.ts";
+import { markText, readMark, yieldsTo, type Writer, type WriterMark } from "../domain/writers/writer-mark.ts";
 import type { PublishedGraphs } from "../graph-keeper.ts";
 import { NodeRound, nothing, WorkloadRound, type OwnAnnotations, type Want } from "./annotation-round.ts";
 import type { WriteKind } from "./metrics.ts";
@@ -28,7 +30,9 @@ export interface AnnotationPlannerOptions {
   readonly config: AnnotationConfig;
   readonly objects: AnnotatedObjects;
   readonly ownership: Ownership;
+  readonly self: Writer;
   readonly clock: Clock;
+  readonly logger: Logger;
   /** Asked between steps: gives way to what waits for the event loop. @default never */
   readonly turn?: () => Promise<void> | null;
 }
@@ -55,6 +59,7 @@ export class AnnotationPlanner {
   };
   readonly #read = new WeakMap<KubernetesObject, ReadNodeAnnotations>();
   readonly #oldestMs: Record<AnnotatedKind, number | null> = { node: null, workload: null };
+  readonly #yielded: Record<AnnotatedKind, number> = { node: 0, workload: 0 };
 
   constructor(options: AnnotationPlannerOptions) {
     this.#options = options;
@@ -68,6 +73,11 @@ export class AnnotationPlanner {
 
   disputed(kind: AnnotatedKind): number {
     return [...this.#memories[kind].values()].reduce((sum, { disputed }) => sum + disputed.size, 0);
+  }
+
+  /** Objects that are left to an aggregator of another installation. */
+  yielded(kind: AnnotatedKind): number {
+    return this.#yielded[kind];
   }
 
   async plan(graphs: PublishedGraphs): Promise<AnnotationPlan> {
@@ -85,6 +95,7 @@ export class AnnotationPlanner {
     const isMine = (name: string): boolean =>
       round === null || round.wanted.hasCosts ? ownership.isLeader() : ownership.owns(`node/${name}`);
     this.#oldestMs.node = null;
+    this.#yielded.node = 0;
     await this.#each(nodes, (node) => {
       const { name } = node.metadata;
       const mine = (): boolean => isMine(name);
@@ -108,6 +119,7 @@ export class AnnotationPlanner {
     const workloads = objects.workloads();
     const round = config.workloads ? new WorkloadRound(graphs, config.prefix) : null;
     this.#oldestMs.workload = null;
+    this.#yielded.workload = 0;
     await this.#each(workloads, (workload) => {
       const own = this.#own("workload", workload);
       const want = round === null ? nothing(own, config.prefix) : round.of(workload, own);
@@ -129,10 +141,12 @@ export class AnnotationPlanner {
     const { name, namespace, uid, deletionTimestamp } = object.metadata;
     const memory = this.#memory(kind, object);
     const { change } = want;
+    const minIntervalMs = kind === "node" ? config.minIntervalMs : config.workloadIntervalMs + GRAPH_LAG_MS;
+    const rival = this.#rivalOf(object, want, memory, minIntervalMs);
+    if (rival !== null) return this.#yieldTo(rival, kind, object);
     const observedAtMs = this.#observedAt(want, memory);
     if (observedAtMs !== null && observedAtMs > 0)
       this.#oldestMs[kind] = Math.min(this.#oldestMs[kind] ?? Infinity, observedAtMs);
-    const minIntervalMs = kind === "node" ? config.minIntervalMs : config.workloadIntervalMs + GRAPH_LAG_MS;
     const nowMs = clock.monotonic();
     if (deletionTimestamp !== undefined || nowMs < memory.blockedUntilMs) return;
     if (nowMs - memory.writtenMs < Math.min(minIntervalMs, config.refreshMs)) return;
@@ -150,9 +164,51 @@ export class AnnotationPlanner {
         const latest = objects.latest(object);
         if (latest === null || latest.metadata.uid !== uid || latest.metadata.deletionTimestamp !== undefined)
           return null;
-        return { object: latest, annotations: want.annotations(), memory, isMine };
+        return { object: latest, annotations: this.#marked(want), memory, isMine };
       },
     });
+  }
+
+  #marked(want: Want): ReadonlyMap<string, string> {
+    const { self, clock } = this.#options;
+    if (want.isRemoval === true) return want.annotations();
+    return new Map([...want.annotations(), [ANNOTATED_BY, markText({ ...self, atMs: clock.now() })]]);
+  }
+
+  /**
+   * Another installation's aggregator that annotates the object and goes on doing so; null: there is none. Both have one field manager, so
+   * that each would undo what the other writes. What shall only go is left to anybody who has written since it was first seen.
+   */
+  #rivalOf(
+    { metadata }: KubernetesObject,
+    { isRemoval }: Want,
+    memory: ObjectMemory,
+    minIntervalMs: number,
+  ): WriterMark | null {
+    const { self, clock } = this.#options;
+    const text = metadata.annotations?.[ANNOTATED_BY] ?? null;
+    if (memory.mark === undefined) memory.mark = text;
+    const mark = text === null ? null : readMark(text, clock.now());
+    if (mark === null || mark.name === self.name) return null;
+    if (isRemoval !== true) return yieldsTo(self, mark) ? mark : null;
+    // The watch may not have shown our own write yet.
+    return text === memory.mark || clock.monotonic() - memory.writtenMs < minIntervalMs ? null : mark;
+  }
+
+  #yieldTo(rival: WriterMark, kind: AnnotatedKind, { metadata }: KubernetesObject): void {
+    this.#yielded[kind]++;
+    const { logger, self } = this.#options;
+    logger.warnOnce(
+      `annotations:rival:${rival.name}:${kind}`,
+      "another installation's aggregator annotates the same objects and began later: they are left to it",
+      {
+        other: rival.name,
+        otherSince: new Date(rival.sinceMs).toISOString(),
+        self: self.name,
+        kind,
+        example: metadata.name,
+      },
+    );
   }
 
   /** Where the time itself is another manager's, that of the last write counts. */
@@ -203,6 +259,7 @@ export class AnnotationPlanner {
       memory = {
         disputed: new Map(),
         foreign: new Set(),
+        mark: undefined,
         writtenMs: Number.NEGATIVE_INFINITY,
         blockedUntilMs: Number.NEGATIVE_INFINITY,
       };

@@ -22,6 +22,8 @@ export interface Want {
   readonly observedAtMs: number | null;
   /** There is nothing to say. */
   readonly isEmpty: boolean;
+  /** Nothing shall stand there. */
+  readonly isRemoval?: true;
   /** By full key; made when it is needed. */
   readonly annotations: () => ReadonlyMap<string, string>;
 }
@@ -129,6 +131,7 @@ export function nothing(own: OwnAnnotations, prefix: string): Want | null {
     // Nobody reads it any more: no need to wait for the interval.
     observedAtMs: Number.isNaN(observedAtMs) ? null : Math.min(observedAtMs, 0),
     isEmpty: true,
+    isRemoval: true,
     annotations: () => new Map(),
   };
 }

@@ -25,6 +25,7 @@ export interface WriterMetricSources {
   /** Seconds; null while nothing of the kind is annotated. */
   readonly oldestAgeSeconds: (kind: WriteKind) => number | null;
   readonly disputed: (kind: WriteKind) => number;
+  readonly yielded: (kind: WriteKind) => number;
   /** 1 while KEP-260's ConfigMap would be too large. */
   readonly isTooLarge: () => boolean;
 }
@@ -55,6 +56,11 @@ export function createWriterMetrics(registry: Registry, sources: WriterMetricSou
       "isochrone_aggregator_annotations_disputed",
       "Fields that are left to another field manager, which has another value for them.",
       sources.disputed,
+    ],
+    [
+      "isochrone_aggregator_annotations_yielded",
+      "Objects that are left to an aggregator of another installation, which annotates them and began later.",
+      sources.yielded,
     ],
   ];
   for (const [name, help, read] of gauges) {

@@ -8,6 +8,7 @@ import {
   type StoreError,
 } from "@isochrone/kubernetes";
 import { withDeadline, type Clock, type Logger } from "@isochrone/runtime";
+import { ANNOTATED_BY } from "@isochrone/topology";
 import type { WriteResult } from "./metrics.ts";
 
 /** Field manager of all annotations. Nothing else may be applied under this name: what one apply leaves out is removed. */
@@ -23,6 +24,8 @@ export interface ObjectMemory {
   readonly disputed: Map<string, string>;
   /** Keys of our names that stayed when we let them go: somebody else's. */
   readonly foreign: Set<string>;
+  /** Mark of a writer that stood there when it was first seen, or that we left; undefined: nobody has looked yet. */
+  mark: string | null | undefined;
   /** On the monotonic clock: when it was written, and until when it is left alone. */
   writtenMs: number;
   blockedUntilMs: number;
@@ -119,6 +122,7 @@ export class ObjectWriter {
       });
       const after = await this.#timed(() => store.apply(config, { fieldManager: FIELD_MANAGER }));
       memory.writtenMs = clock.monotonic();
+      memory.mark = annotations.get(ANNOTATED_BY) ?? null;
       memory.foreign.clear();
       for (const key of memory.disputed.keys()) memory.disputed.set(key, annotations.get(key) ?? "");
       for (const key of Object.keys(after.metadata.annotations ?? {}))

@@ -1,4 +1,8 @@
+import { identityOfLife } from "@isochrone/kubernetes";
+import type { Clock, Random } from "@isochrone/runtime";
 import type { StoreClusterWatch } from "../adapters/store-cluster-watch.ts";
+import type { Writer } from "../domain/writers/writer-mark.ts";
+import { AGGREGATOR_LEASE } from "../leadership.ts";
 import type { Leadership } from "../ports.ts";
 import type { Replication } from "../replication.ts";
 import type { AnnotatedObjects } from "./annotation-planner.ts";
@@ -22,4 +26,20 @@ export function ownershipOf(replication: Replication | null, leadership: Leaders
     isLeader: () => elected.isLeader(),
     replicas: () => Math.max(1, replicas.liveReplicas().length),
   };
+}
+
+interface Self {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly machine?: string;
+}
+
+/** Replicas are one writer, by their Leases; who is alone is another one in every life. */
+export function writerOf(
+  leaseNamespace: string | null,
+  { clock, random, machine = "aggregator" }: Self,
+): Writer {
+  const name =
+    leaseNamespace === null ? identityOfLife(machine, random) : `${leaseNamespace}/${AGGREGATOR_LEASE}`;
+  return { name, sinceMs: clock.now() };
 }

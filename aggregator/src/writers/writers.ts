@@ -10,6 +10,7 @@ import {
 import { isNodeAnnotation, isWorkloadAnnotation } from "@isochrone/topology";
 import type { Registry } from "prom-client";
 import { TokenBucket } from "../domain/writers/token-bucket.ts";
+import type { Writer } from "../domain/writers/writer-mark.ts";
 import type { PublishedGraphs } from "../graph-keeper.ts";
 import { AnnotationPlanner, type AnnotatedObjects } from "./annotation-planner.ts";
 import { createWriterMetrics, type WriteKind, type WriterMetrics } from "./metrics.ts";
@@ -30,6 +31,7 @@ export interface WriterDependencies {
   readonly registry: Registry;
   readonly events: Pick<EventRecorder, "event">;
   readonly ownership: Ownership;
+  readonly self: Writer;
   readonly objects: AnnotatedObjects;
   /** The newest ones; null before the first. */
   readonly graphs: () => PublishedGraphs | null;
@@ -87,6 +89,7 @@ class Writers implements Service {
       pending: (kind) => this.#queue.pending(kind),
       oldestAgeSeconds: (kind) => this.#oldestAgeSeconds(kind),
       disputed: (kind) => (kind === "configmap" ? 0 : this.#planner.disputed(kind)),
+      yielded: (kind) => (kind === "configmap" ? 0 : this.#planner.yielded(kind)),
       isTooLarge: () => this.#netperf?.isTooLarge ?? false,
     });
     this.#loop = periodic({

@@ -1,4 +1,5 @@
 // What the services have made by themselves, deleted when they have gone: the chart's last hook.
+import { ANNOTATED_BY } from "@isochrone/topology";
 import { isStoreError, KINDS, WEBHOOK_SECRET, type ClusterStore } from "@isochrone/kubernetes";
 import { reasonOf } from "@isochrone/runtime";
 import { CommandError } from "../errors.ts";
@@ -72,7 +73,9 @@ async function removeAnnotations(store: ClusterStore, { prefix }: CleanUpOptions
   let nodes = 0;
   for (const { metadata } of items) {
     const names = Object.keys(metadata.annotations ?? {}).filter(
-      (name) => name.startsWith(prefix) && NODE_ANNOTATIONS.test(name.slice(prefix.length)),
+      (name) =>
+        name === ANNOTATED_BY ||
+        (name.startsWith(prefix) && NODE_ANNOTATIONS.test(name.slice(prefix.length))),
     );
     if (names.length === 0) continue;
     const annotations = Object.fromEntries(names.map((name) => [name, null]));

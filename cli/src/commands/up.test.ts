@@ -18,6 +18,7 @@ function build() {
     },
     ending,
     clock,
+    5_000,
   );
   return { clock, ending, exits, off, interrupt: () => send("SIGINT") };
 }

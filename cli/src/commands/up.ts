@@ -9,6 +9,7 @@ import {
 } from "@isochrone/runtime";
 import type { Clock, ProcessHost } from "@isochrone/runtime";
 import { Embedded } from "../embedded/embedded.ts";
+import type { EmbeddedOptions } from "../embedded/options.ts";
 import { rehearse } from "../embedded/rehearsal.ts";
 import type { Reporter } from "../output/reporter.ts";
 import type { Format } from "../output/format.ts";
@@ -44,10 +45,17 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
   });
   const ending = new AbortController();
   const host = nodeProcessHost();
-  const offSignal = onEnd(host, ending);
+  const isReal = options.kubeconfig !== undefined;
+  const offSignal = onEnd(host, ending, systemClock, isReal ? STOP_REAL_WITHIN_MS : STOP_WITHIN_MS);
   const lifecycle = new Lifecycle();
-  reporter.starting(options.nodes);
-  const embedded = await Embedded.start({ ...embeddedOptions(options), logger, env: process.env });
+  reporter.starting(isReal ? null : options.nodes);
+  const embedded = await startUnlessEnded({ ...embeddedOptions(options), logger, env: process.env }, ending);
+  if (embedded === null) {
+    reporter.stopping();
+    reporter.stopped();
+    // What was composed and never started may hold threads.
+    return host.exit(0);
+  }
   try {
     lifecycle.to("running");
     reporter.started(embedded.urls, process.pid);
@@ -63,22 +71,38 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
   }
 }
 
+/** Null when it was ended before it was up. */
+async function startUnlessEnded(
+  options: EmbeddedOptions,
+  { signal }: AbortController,
+): Promise<Embedded | null> {
+  try {
+    return await Embedded.start(options, signal);
+  } catch (error) {
+    if (signal.aborted) return null;
+    throw error;
+  }
+}
+
 /** Ctrl-C on a terminal comes twice at once: from it, and from the process that started this one. */
 const IMPATIENT_AFTER_MS = 500;
 
 /** Stopping in good order takes less, also while something is still starting. Milliseconds. */
 const STOP_WITHIN_MS = 5_000;
+/** On a real API server, which has to be rid of the workflow. */
+const STOP_REAL_WITHIN_MS = 60_000;
 
 /** The first signal ends in good order and within some seconds, one that comes later ends at once. */
 export function onEnd(
   host: Pick<ProcessHost, "onSignal" | "exit">,
   ending: AbortController,
-  clock: Clock = systemClock,
+  clock: Clock,
+  withinMs: number,
 ): () => void {
   let askedAtMs = 0;
   const stopped = new AbortController();
   const exitUnlessStopped = async (): Promise<void> => {
-    await pause(clock, STOP_WITHIN_MS, stopped.signal);
+    await pause(clock, withinMs, stopped.signal);
     if (!stopped.signal.aborted) host.exit(1);
   };
   const off = host.onSignal((signal) => {

@@ -40,7 +40,9 @@ const KEY_BYTES = 32;
 const GRAPH_TIMEOUT_MS = 5_000;
 /** One consumer reads everything at once; what it has read needs no keeping. */
 const BUS = { partitions: 4, retentionRecords: 64, retentionBytes: 512 * 1024 };
-const STOP_DEADLINE_MS = 15_000;
+/** For each service. A real API server may be slow, and has to be told of every object of the workflow. */
+const START_DEADLINE_MS = 120_000;
+const STOP_DEADLINE_MS = 30_000;
 const EXTENDER_WEIGHT = 5;
 const RECEIVERS_REPORT_MS = 30_000;
 /** A new pod takes a second, and a minute on a machine that has other things to do. */
@@ -61,8 +63,10 @@ export class Embedded {
     this.#services = services;
   }
 
-  /** Resolves when every service is up; pods may still be starting. On failure everything that was started is stopped again. */
-  static async start(options: EmbeddedOptions): Promise<Embedded> {
+  /**
+   * Resolves when every service is up; pods may still be starting. On failure, or when aborted, everything that was started is stopped again.
+   */
+  static async start(options: EmbeddedOptions, signal: AbortSignal): Promise<Embedded> {
     // What a user gave is read first: a mistake in it should cost no start.
     const manifest = await loadManifest(options.manifest ?? SAMPLE_MANIFEST);
     const urls = await chooseUrls(options.port);
@@ -70,7 +74,7 @@ export class Embedded {
     try {
       const network = await startNetwork(ground, options);
       try {
-        return await Embedded.#startOn(ground, network, manifest, urls, options);
+        return await Embedded.#startOn(ground, network, manifest, { ...options, urls, signal });
       } catch (error) {
         await network.stop();
         throw error;
@@ -85,17 +89,17 @@ export class Embedded {
     ground: Ground,
     network: EmulatedNetwork,
     manifest: WorkflowManifest,
-    urls: EmbeddedUrls,
-    options: EmbeddedOptions,
+    options: EmbeddedOptions & { readonly urls: EmbeddedUrls; readonly signal: AbortSignal },
   ): Promise<Embedded> {
     const { store, sites: seats, isReal } = ground;
+    const { urls, signal } = options;
     const bus = createMemoryBus({ clock: systemClock, ...BUS });
     const { logger } = options;
     const tokens = new PartTokens();
     const surroundings: Surroundings = { options, bus, tokens, store, isReal, logger, pages: [] };
     const probes = new EmbeddedProbes(network, seats);
-    const startCluster = (): Promise<LabCluster> =>
-      LabCluster.start({ ...clusterOptions(options, ground, urls), network, manifest });
+    const startCluster = (stopping: AbortSignal): Promise<LabCluster> =>
+      LabCluster.start({ ...clusterOptions(options, ground, urls), network, manifest }, stopping);
     const cluster = deferred(startCluster, (started) => started.stop());
     const services = composeServices(
       [
@@ -110,12 +114,17 @@ export class Embedded {
         // Before the probes: it registers the nodes that their plans are made for.
         { name: "cluster", service: cluster },
         ...measuring(surroundings, probes, urls.page),
-        ...collectorServices(surroundings, seats, urls.page),
+        ...collectorServices(surroundings, seats, urls.page, () => cluster.value()),
         { name: "lab control", service: labControl(surroundings, network, cluster, portOf(urls.lab)) },
       ],
-      { clock: systemClock, logger: options.logger, stopDeadlineMs: STOP_DEADLINE_MS },
+      {
+        clock: systemClock,
+        logger: options.logger,
+        startDeadlineMs: START_DEADLINE_MS,
+        stopDeadlineMs: STOP_DEADLINE_MS,
+      },
     );
-    await services.start();
+    await startUnlessAborted(services, signal);
     probes.refreshPlans();
     return new Embedded(urls, network, cluster.value(), services);
   }
@@ -136,15 +145,37 @@ interface Deferred<T> extends Service {
   value(): T;
 }
 
-/** A service that comes into being by starting. */
-function deferred<T>(create: () => Promise<T>, end: (value: T) => Promise<void>): Deferred<T> {
+async function startUnlessAborted(services: Service, signal: AbortSignal): Promise<void> {
+  const stops: Promise<void>[] = [];
+  const stop = (): void => void stops.push(services.stop());
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    await services.start();
+  } finally {
+    signal.removeEventListener("abort", stop);
+    await Promise.all(stops);
+  }
+  signal.throwIfAborted();
+}
+
+/** A service that comes into being by starting. One that is stopped before has its start aborted, and ends what still comes of it. */
+function deferred<T>(
+  create: (stopping: AbortSignal) => Promise<T>,
+  end: (value: T) => Promise<void>,
+): Deferred<T> {
+  const stopping = new AbortController();
+  let creating: Promise<T> | undefined;
   let value: T | undefined;
   return {
     async start() {
-      value = await create();
+      creating = create(stopping.signal);
+      value = await creating;
     },
     async stop() {
-      if (value !== undefined) await end(value);
+      stopping.abort();
+      const created = await creating?.catch(() => undefined);
+      if (created !== undefined) await end(created);
     },
     value() {
       if (value === undefined) throw new Error("the cluster must be started first");

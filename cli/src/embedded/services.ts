@@ -5,11 +5,13 @@ import {
   ClusterTargets,
   createCollector,
   createCollectorMetrics,
+  DEFAULT_DISCOVERY,
   type CollectorMetrics,
+  type TargetSource,
 } from "@isochrone/collector";
 import { createPage } from "@isochrone/dashboard";
 import type { ClusterStore } from "@isochrone/kubernetes";
-import type { EmulatedNetwork, MetricsPage } from "@isochrone/lab";
+import type { EmulatedNetwork, LabCluster, MetricsPage } from "@isochrone/lab";
 import { createProbe, type MeasuringThread, type Probe } from "@isochrone/probe";
 import {
   createRegistry,
@@ -192,8 +194,9 @@ export function collectorServices(
   surroundings: Surroundings,
   seats: readonly NodeSeat[],
   aggregatorUrl: string,
+  cluster: () => LabCluster,
 ): NamedService[] {
-  const { options, bus, tokens, store, logger } = surroundings;
+  const { options, bus, tokens, store, isReal, logger } = surroundings;
   const registry = registryOf(surroundings, "collector", "all");
   const metrics: CollectorMetrics = createCollectorMetrics(registry);
   return seats.map(({ name: node }) => {
@@ -205,10 +208,11 @@ export function collectorServices(
       logger: nodeLogger,
       node,
       kubeletScheme: "http",
+      ...(isReal ? { discovery: { ...DEFAULT_DISCOVERY, kubelet: null } } : {}),
     });
     const collector = createCollector(collectorConfig(options, node, aggregatorUrl), {
       bus: tokens.partOf("collector", node, bus).bus,
-      targets,
+      targets: isReal ? servedTargets(targets, node, cluster) : targets,
       clock,
       random,
       logger: nodeLogger,
@@ -229,4 +233,26 @@ export function collectorServices(
       },
     };
   });
+}
+
+/**
+ * On a real API server the addresses of nodes and pods are KWOK's, or of a range that nothing routes: pages are read where the node's kubelet
+ * stand-in and its pods' processes serve them. Pods that nobody runs here have none.
+ */
+function servedTargets(discovered: TargetSource, node: string, cluster: () => LabCluster): TargetSource {
+  return {
+    targets() {
+      const lab = cluster();
+      const pages = new Map(
+        lab.pods().map(({ namespace, name, metricsUrl }) => [`${namespace}/${name}`, metricsUrl]),
+      );
+      const ofPods = discovered.targets().flatMap((target) => {
+        const url = pages.get(target.instance) ?? null;
+        return url === null ? [] : [{ ...target, url }];
+      });
+      const url = lab.usagePage(node);
+      const kubelet = { kind: "cadvisor", role: "kubelet", instance: `kubelet/${node}` } as const;
+      return url === null ? ofPods : [{ ...kubelet, url }, ...ofPods];
+    },
+  };
 }

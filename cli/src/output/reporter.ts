@@ -24,7 +24,8 @@ export interface LiveView {
 
 /** Tells whoever started the embedded cluster what goes on: people by text, programs by JSON lines. */
 export interface Reporter {
-  starting(nodes: number): void;
+  /** Null: on the nodes of a cluster that there is. */
+  starting(nodes: number | null): void;
   started(urls: EmbeddedUrls, pid: number): void;
   warming(progress: WarmUp): void;
   warm(progress: WarmUp): void;
@@ -33,6 +34,8 @@ export interface Reporter {
   networkDown(reason: string): void;
   table(view: LiveView): void;
   tableFailed(error: unknown): void;
+  /** Something went wrong that ends nothing. */
+  trouble(what: string, error: unknown): void;
   stopping(): void;
   stopped(): void;
 }

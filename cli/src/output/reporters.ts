@@ -28,6 +28,7 @@ function eventReporter(tell: (event: object) => void): Reporter {
     networkDown: (reason) => line("networkDown", { reason }),
     table: ({ graph, endToEnd }) => line("table", { version: graph.version, endToEnd }),
     tableFailed: (error) => line("tableFailed", { message: messageOf(error) }),
+    trouble: (what, error) => line("trouble", { what, message: messageOf(error) }),
     stopping: () => line("stopping"),
     stopped: () => line("stopped"),
   };
@@ -55,7 +56,12 @@ export function textReporter(out: Terminal): Reporter {
     drawnLines = text.split("\n").length;
   };
   return {
-    starting: (nodes) => say(`isochrone: starting an embedded cluster of ${nodes} nodes ...`),
+    starting: (nodes) =>
+      say(
+        nodes === null
+          ? "isochrone: starting on the simulated nodes of the cluster ..."
+          : `isochrone: starting an embedded cluster of ${nodes} nodes ...`,
+      ),
     started: ({ page, extender, lab }) =>
       say(
         [
@@ -108,6 +114,7 @@ export function textReporter(out: Terminal): Reporter {
       );
     },
     tableFailed: (error) => (live ? draw(`the graph can't be read: ${messageOf(error)}`) : undefined),
+    trouble: (what, error) => say(`${what}: ${messageOf(error)}`),
     stopping: () => say("\nstopping ..."),
     stopped: () => say("stopped"),
   };

@@ -89,6 +89,12 @@ describe("ClusterTargets", () => {
       ]);
     });
 
+    it("is at the usual port where nobody has set one, which the API server shows as 0", async () => {
+      expect((await pagesOf([node("n1", ["192.0.2.1"], 0)]))[0]).toBe(
+        "kubelet https://192.0.2.1:10250/metrics/cadvisor",
+      );
+    });
+
     it("is not read while the node has no address of the family", async () => {
       expect(await targetsOf([node("n1", ["192.0.2.1"])], { addressFamily: "ipv6" })).toEqual([]);
     });

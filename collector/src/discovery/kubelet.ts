@@ -46,7 +46,8 @@ export function kubeletAddress(
   const internal = addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address);
   const address = addressOf(internal, family);
   if (address === null) return null;
-  return { address, port: daemonEndpoints?.kubeletEndpoint?.Port ?? DEFAULT_KUBELET_PORT };
+  // The API server writes 0 for a port that nobody has set.
+  return { address, port: daemonEndpoints?.kubeletEndpoint?.Port || DEFAULT_KUBELET_PORT };
 }
 
 interface NodeStatus {

@@ -125,6 +125,7 @@ describe("createLeaderElection", () => {
       "bb sees a",
       "a stops",
       "a sees nobody",
+      "bb sees nobody",
       "bb leads",
       "bb sees bb",
     ]);

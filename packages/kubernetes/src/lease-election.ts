@@ -2,6 +2,8 @@ import { pause, withDeadline } from "@isochrone/runtime";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 
 import { isStoreError } from "./errors.ts";
+import { createInformer } from "./informer.ts";
+import type { Informer } from "./informer.ts";
 import { checkElectionOptions, ELECTION_DEFAULTS } from "./lease-options.ts";
 import type { ElectionTiming } from "./lease-options.ts";
 import { heldLease, microTime, readLease, releasedLease } from "./lease-record.ts";
@@ -55,12 +57,14 @@ interface Observation {
 
 /** A renewal's share of the renew deadline: one that hangs leaves time for another. */
 const RENEWAL_SHARE = 0.5;
-/** Candidates that wait come back after up to 2.2 retry periods, as those of client-go. */
+/** Candidates that can't watch the lease come back after up to 2.2 retry periods, as those of client-go. */
 const CANDIDATE_JITTER = 1.2;
 
 /**
  * Elections by a coordination.k8s.io/v1 Lease with the semantics of client-go's leaderelection. A candidate takes over when it
- * has seen no change of the lease for its duration on its own monotonic clock; the times that are written are for people.
+ * has seen no change of the lease for its duration on its own monotonic clock; the times that are written are for people. While another
+ * one holds the lease, a candidate watches it and asks for nothing; it reads the lease before it takes it, so a watch that has fallen silent
+ * costs a request per lease duration and no safety.
  *
  * No two lead at one time, as long as monotonic clocks run equally fast within leaseDurationMs / renewDeadlineMs: a holder counts
  * its deadline from before the renewal was sent, another candidate counts the duration from after it has seen that renewal.
@@ -86,6 +90,10 @@ class LeaseCandidate implements LeaderElection {
   #validUntilMs = Number.NEGATIVE_INFINITY;
   #termSinceMs = 0;
   #deadline = new AbortController();
+  /** Follows the lease while another candidate holds it. */
+  #watch: Informer | null = null;
+  /** Ends the wait of a candidate that watches. */
+  #wake = new AbortController();
   #writes = 0;
   #toldLeading = false;
   #toldHolder: string | null = null;
@@ -121,6 +129,7 @@ class LeaseCandidate implements LeaderElection {
     this.#deadline.abort();
     this.#tell();
     await this.#running;
+    await this.#unwatch();
     if (this.#writes > 0) await this.#release();
   }
 
@@ -134,8 +143,49 @@ class LeaseCandidate implements LeaderElection {
       const jitter = this.isLeader() ? 0 : CANDIDATE_JITTER * random.next();
       // From start to start: a slow store must not cost a holder the time that it has left.
       const dueMs = beganMs + retryPeriodMs * (1 + jitter);
+      if (this.isLeader()) void this.#unwatch();
+      else if (this.#isHeldByAnother()) this.#follow();
       await pause(clock, Math.max(0, dueMs - clock.monotonic()), signal);
+      await this.#whileAnotherIsSeenToHold(signal);
     }
+  }
+
+  #follow(): void {
+    if (this.#watch !== null) return;
+    const { store, clock, random, logger, namespace, name } = this.#options;
+    const fields = { "metadata.name": name };
+    // It comes and goes: how long it has heard nothing is no sign of trouble.
+    const observer = {};
+    const from = { store, clock, random, logger, observer };
+    this.#watch = createInformer({ ...from, kind: KINDS.lease, namespace, fields });
+    this.#watch.onChange(({ type, object }) => {
+      // A lease that was deleted under its holder is still relied on by it.
+      if (type === "deleted") return;
+      this.#observe(object);
+      if (!this.#isHeldByAnother()) this.#wake.abort();
+      this.#tell();
+    });
+  }
+
+  async #unwatch(): Promise<void> {
+    const watch = this.#watch;
+    this.#watch = null;
+    await watch?.stop();
+  }
+
+  /** Returns at once where the lease can't be watched: it is asked for then. */
+  async #whileAnotherIsSeenToHold(signal: AbortSignal): Promise<void> {
+    const { clock, namespace, name } = this.#options;
+    while (
+      !signal.aborted &&
+      (this.#watch?.get(name, namespace) ?? null) !== null &&
+      this.#isHeldByAnother()
+    ) {
+      this.#wake = new AbortController();
+      const waitMs = this.#heldUntilMs() - clock.monotonic();
+      await pause(clock, Math.max(0, waitMs), AbortSignal.any([signal, this.#wake.signal]));
+    }
+    this.#tell();
   }
 
   /** Never rejects, and never lasts longer than the renew deadline, whatever the store does. */
@@ -248,10 +298,13 @@ class LeaseCandidate implements LeaderElection {
 
   /** Whether the lease as last seen can still be relied on by its holder. */
   #isHeld(): boolean {
-    if (this.#observed === null) return false;
-    const { clock, leaseDurationMs } = this.#options;
+    return this.#options.clock.monotonic() < this.#heldUntilMs();
+  }
+
+  #heldUntilMs(): number {
+    if (this.#observed === null) return Number.NEGATIVE_INFINITY;
     const { record, changedMs } = this.#observed;
-    return clock.monotonic() < changedMs + (record.durationMs ?? leaseDurationMs);
+    return changedMs + (record.durationMs ?? this.#options.leaseDurationMs);
   }
 
   #url(): string | null {

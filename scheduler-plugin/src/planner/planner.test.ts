@@ -11,7 +11,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createSchedulerPlugin } from "../service.ts";
 import type { SchedulerPlugin } from "../service.ts";
 import { memberOf } from "../testing/appgroup-rig.ts";
-import { MemoryGraphs } from "../testing/graphs.ts";
+import { MemoryGraphs, workflowSnapshot } from "../testing/graphs.ts";
 import { configOf, rigClock } from "../testing/rig.ts";
 import { plannerSettings } from "./settings.ts";
 
@@ -119,6 +119,19 @@ describe("the planner", () => {
     await clock.advance(100);
     expect((await decisionOf(plugin, "p-1")).outcome).toMatchObject({ result: "landed", node: "n2" });
     expect(await metric('isochrone_planner_landings_total{outcome="landed"}')).toBe(1);
+  });
+
+  test("plans by what was known before the pods went, and says so", async () => {
+    const { plugin } = await start();
+    const snapshot = workflowSnapshot();
+    const channels = snapshot.channels.map((channel) => ({ ...channel, ageSeconds: 7_200 }));
+    graphs.setWorkflow({ ...snapshot, channels });
+    await gated("p-1");
+    await clock.advance(1_000);
+    expect(await nominated("p-1")).toBe("n2");
+    expect((await decisionOf(plugin, "p-1")).explanation).toContain(
+      "Rates of 2 of its channels are from before its pods went, up to 120 min ago.",
+    );
   });
 
   test("goes where the pod's volume can be attached", async () => {

@@ -228,7 +228,7 @@ export class WorkflowPlanning {
       durationMs,
       cost,
       lowerBound: result.complete ? lowerBound : null,
-      explanation: [...planSentences(workflow, result), ...problem.notes],
+      explanation: [...planSentences(workflow, result), ...rememberedSentences(graphs), ...problem.notes],
       inputs: graphs.inputs,
       graph: graphs.workflow,
       placed: placed.map(({ pod, index, node }): ReportedPod => {
@@ -304,6 +304,16 @@ function planSentences(workflow: GatedWorkflow, result: SearchResult): string[] 
   if (!networkKnown) sentences.push("No network cost is known: the load of the nodes decided.");
   if (ended === "deadline") sentences.push("The search ended at its deadline.");
   return sentences;
+}
+
+/** A window is what the graph observes: older rates stand in for those of pods that have gone. */
+function rememberedSentences({ cluster, workflow }: UsableGraphs): string[] {
+  const ages = workflow.channels.flatMap(({ origin, ageSeconds }) =>
+    origin === "observed" && ageSeconds !== null && ageSeconds > cluster.windowSeconds ? [ageSeconds] : [],
+  );
+  if (ages.length === 0) return [];
+  const minutes = Math.round(Math.max(...ages) / 60);
+  return [`Rates of ${ages.length} of its channels are from before its pods went, up to ${minutes} min ago.`];
 }
 
 function podSentences(

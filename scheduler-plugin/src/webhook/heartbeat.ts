@@ -1,5 +1,6 @@
 // Whether the planner lives, by its Lease. Its clock and ours may differ: what counts is when we last saw it renewed, by our own.
 import {
+  createInformer,
   KINDS,
   looseFields,
   looseText,
@@ -7,19 +8,25 @@ import {
   StoreError,
   WEBHOOK_REMOVED_AT,
 } from "@isochrone/kubernetes";
-import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
+import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import { periodic } from "@isochrone/runtime";
-import type { Clock, Logger, Periodic, Service } from "@isochrone/runtime";
+import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtime";
 
 /** After a removal nothing is gated or registered for so long: an uninstallation has ended by then, or a person has the settings changed. */
 const REMOVED_FOR_MS = 600_000;
 
+/** Part of the greatest age after which the Lease is asked for: until then the watch is believed. */
+const ASKED_AFTER_SHARE = 0.5;
+/** A watch that fails is soon tried again: pods get no gate while the planner seems gone. */
+const MAX_BACKOFF_MS = 2_000;
+
 export interface HeartbeatOptions {
-  readonly store: Pick<ClusterStore, "get">;
+  readonly store: ClusterStore;
   readonly namespace: string;
   readonly maxAgeMs: number;
   readonly checkMs: number;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   readonly onFailure: (reason: string) => void;
 }
@@ -27,6 +34,9 @@ export interface HeartbeatOptions {
 export class Heartbeat implements Service {
   readonly #options: HeartbeatOptions;
   readonly #loop: Periodic;
+  #watch: Informer | null = null;
+  /** When the Lease was seen, changed or not. */
+  #heardMs = Number.NEGATIVE_INFINITY;
   /** Of the Lease as it was seen last. */
   #renewTime = "";
   #seenMs: number | null = null;
@@ -39,7 +49,7 @@ export class Heartbeat implements Service {
       clock,
       intervalMs: checkMs,
       immediate: true,
-      run: () => this.check(),
+      run: () => this.#checkUnlessHeard(),
       onError: (error) => {
         onFailure(error instanceof StoreError ? error.code : "other");
         logger.warnOnce("heartbeat", "the planner's Lease can't be read; pods get no gate meanwhile", {
@@ -50,12 +60,25 @@ export class Heartbeat implements Service {
   }
 
   start(): Promise<void> {
+    const fields = { "metadata.name": PLANNER_LEASE };
+    const { onFailure } = this.#options;
+    this.#watch = createInformer({
+      ...this.#options,
+      kind: KINDS.lease,
+      fields,
+      maxBackoffMs: MAX_BACKOFF_MS,
+      observer: { restarted: (_, reason) => onFailure(reason) },
+    });
+    this.#watch.onChange(({ type, object }) =>
+      this.#take(type === "deleted" ? null : object, this.#options.clock.monotonic()),
+    );
     this.#loop.start();
     return Promise.resolve();
   }
 
   async stop(): Promise<void> {
     await this.#loop.stop();
+    await this.#watch?.stop();
   }
 
   /** Age of the planner's last sign of life, ms; null: none was ever seen, or it has said goodbye. */
@@ -77,9 +100,19 @@ export class Heartbeat implements Service {
 
   /** One look at the Lease. Rejects with StoreErrors of the way: what was seen before counts until it is too old. */
   async check(): Promise<void> {
-    const { store, namespace } = this.#options;
-    const askedMs = this.#options.clock.monotonic();
-    const lease = await store.get({ ...KINDS.lease, namespace, name: PLANNER_LEASE });
+    const { store, namespace, clock } = this.#options;
+    const askedMs = clock.monotonic();
+    this.#take(await store.get({ ...KINDS.lease, namespace, name: PLANNER_LEASE }), askedMs);
+  }
+
+  /** The watch shows every beat; where it can't, or has fallen silent, the Lease is asked for. */
+  async #checkUnlessHeard(): Promise<void> {
+    const { clock, maxAgeMs } = this.#options;
+    if (clock.monotonic() - this.#heardMs >= ASKED_AFTER_SHARE * maxAgeMs) await this.check();
+  }
+
+  #take(lease: KubernetesObject | null, seenMs: number): void {
+    this.#heardMs = seenMs;
     this.#removedAtMs = lease === null ? null : removedAtMs(lease);
     const { renewTime, holderIdentity } = looseFields(lease?.spec);
     const stamp = looseText(renewTime);
@@ -88,7 +121,7 @@ export class Heartbeat implements Service {
       this.#renewTime = "";
     } else if (stamp !== this.#renewTime) {
       // Of the first one seen nobody knows how old it is, but by the clocks; one that was renewed since is as old as the look before.
-      if (this.#renewTime !== "" || this.#isYoungByClocks(stamp)) this.#seenMs = askedMs;
+      if (this.#renewTime !== "" || this.#isYoungByClocks(stamp)) this.#seenMs = seenMs;
       this.#renewTime = stamp;
     }
   }

@@ -67,7 +67,8 @@ const table = {
     default: 1_000,
     min: 50,
     max: 10_000,
-    description: "How often the planner's Lease is looked at.",
+    description:
+      "How often the planner's Lease is asked for, at most: only while no change of it was seen for half of webhook.heartbeatMaxAgeMs.",
   }),
   maxBodyBytes: bytes({
     default: 4 * 1024 * 1024,

@@ -66,7 +66,7 @@ class RunningWebhook implements Webhook {
   constructor(config: WebhookConfig, deps: WebhookDeps) {
     this.#config = config;
     this.#deps = deps;
-    const { store, namespace, clock, logger, registry } = deps;
+    const { store, namespace, clock, random, logger, registry } = deps;
     this.#metrics = createWebhookMetrics(registry, () => (this.#heartbeat.ageMs() ?? Number.NaN) / 1000);
     this.#heartbeat = new Heartbeat({
       store,
@@ -74,6 +74,7 @@ class RunningWebhook implements Webhook {
       maxAgeMs: config.heartbeatMaxAgeMs,
       checkMs: config.heartbeatCheckMs,
       clock,
+      random,
       logger,
       onFailure: (reason) => this.#metrics.failed("heartbeat", reason),
     });

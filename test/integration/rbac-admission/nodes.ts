@@ -30,7 +30,10 @@ export function describeNodesAndWorkloads(ground: AdmissionGround): void {
           "aggregator",
           "PATCH",
           NODE,
-          annotate({ "isochrone.dev/observed-at": "2026-11-21T12:00:00Z" }),
+          annotate({
+            "isochrone.dev/observed-at": "2026-11-21T12:00:00Z",
+            "isochrone.dev/annotated-by": "x",
+          }),
         ),
       ).toBe("ok");
       const { metadata } = (await ground.cluster.get({ ...KINDS.node, name: "node-0" }))!;
@@ -201,6 +204,7 @@ export function describeNodesAndWorkloads(ground: AdmissionGround): void {
         "isochrone.dev/cpu-usage": "2",
         "isochrone.dev/traffic-db": "100",
         "isochrone.dev/observed-at": "x",
+        "isochrone.dev/annotated-by": "x",
       };
       expect(await ground.verdict("aggregator", "PATCH", DEPLOYMENT, annotate(own))).toBe("ok");
     });

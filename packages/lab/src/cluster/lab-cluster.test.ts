@@ -316,7 +316,7 @@ describe("the embedded cluster", { timeout: 400_000 }, () => {
     const { cluster } = await startCluster();
     const pod = podOf(cluster, "a");
     const rows = await vi.waitFor(async () => {
-      const page = await (await fetch(cluster.kubeletTargets(pod.node!).cadvisor!)).text();
+      const page = await (await fetch(cluster.usagePage(pod.node!)!)).text();
       const cpu = page.split("\n").filter((line) => line.startsWith("container_cpu_usage_seconds_total{"));
       expect(Number(cpu[0]!.split(" ")[1])).toBeGreaterThan(0);
       return cpu;

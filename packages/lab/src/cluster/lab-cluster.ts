@@ -7,6 +7,7 @@ import { NotReadyError } from "./errors.ts";
 import { createObjects, removeObjects } from "./workflow-objects.ts";
 import { Kubelet } from "./kubelet/kubelet.ts";
 import type { ReceiverCount } from "./kubelet/ledger.ts";
+import { listeningAddresses, TestRange } from "./kubelet/pod-addresses.ts";
 import { RUNNER_DEFAULTS } from "./kubelet/pod-runner.ts";
 import type { RunnerOptions } from "./kubelet/pod-runner.ts";
 import type { CpuBudget } from "./kubelet/node-cpu.ts";
@@ -66,6 +67,7 @@ export interface LabPod {
 }
 
 const POLL_MS = 25;
+const PODS_GONE_WITHIN_MS = 10_000;
 
 /** A whole cluster on one machine: nodes, controllers, scheduler, kubelets, pods as processes, and the load on them. */
 export class LabCluster {
@@ -101,7 +103,7 @@ export class LabCluster {
       logger.warn("container ended by itself, starting it again", { pod });
     const runner = { ...RUNNER_DEFAULTS, ...options.pods };
     this.#kubelets = options.sites.map(
-      (site) =>
+      (site, index) =>
         new Kubelet({
           site,
           store,
@@ -113,6 +115,9 @@ export class LabCluster {
           services,
           options: runner,
           registersNode: !isReal,
+          addresses: isReal
+            ? new TestRange(index, () => this.#informers.nodes.get(site.name))
+            : listeningAddresses(options.network.nodeAddress(site.name)),
           cpuBudget: options.cpuBudget ?? null,
           onRestart,
         }),
@@ -128,22 +133,26 @@ export class LabCluster {
     return { scheduler, deployments: new DeploymentController({ store, informers, clock, random, logger }) };
   }
 
-  /** Applies the manifest, registers the nodes and starts everything. Pods come up afterwards: see `waitReady`. */
-  static async start(options: LabClusterOptions): Promise<LabCluster> {
+  /**
+   * Applies the manifest, registers the nodes and starts everything. Pods come up afterwards: see `waitReady`. What fails, or is aborted,
+   * leaves nothing behind.
+   */
+  static async start(options: LabClusterOptions, signal?: AbortSignal): Promise<LabCluster> {
     checkSites(options.sites);
-    // Before the informers list: a pod must not start before its service is known.
-    await createObjects(options);
-    const cluster = new LabCluster(options);
+    let cluster: LabCluster | null = null;
     try {
-      await cluster.#start();
+      // Before the informers list: a pod must not start before its service is known.
+      await createObjects(options, signal);
+      cluster = new LabCluster(options);
+      await cluster.#start(signal);
+      return cluster;
     } catch (error) {
-      await cluster.stop();
+      await (cluster === null ? removeObjects(options) : cluster.stop());
       throw error;
     }
-    return cluster;
   }
 
-  async #start(): Promise<void> {
+  async #start(signal?: AbortSignal): Promise<void> {
     const {
       clock,
       network,
@@ -151,8 +160,9 @@ export class LabCluster {
       requestsPerSecond = 5,
       load = steadyLoad(requestsPerSecond),
     } = this.#options;
-    await Promise.all(Object.values(this.#informers).map((informer) => informer.synced(this.#stop.signal)));
+    await Promise.all(Object.values(this.#informers).map((informer) => informer.synced(signal)));
     for (const kubelet of this.#kubelets) await kubelet.start();
+    signal?.throwIfAborted();
     this.#controllers?.deployments.start();
     this.#controllers?.scheduler.start();
     if (this.#options.load !== undefined || requestsPerSecond > 0) {
@@ -183,7 +193,7 @@ export class LabCluster {
   pods(): LabPod[] {
     return this.#informers.pods
       .items()
-      .map(labPod)
+      .map((pod) => labPod(pod, this.#options.network))
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
@@ -236,14 +246,12 @@ export class LabCluster {
     await this.#kubelets.find((kubelet) => kubelet.node === node)?.stop();
   }
 
-  /** The pages that a node's collector scrapes: the kubelet's usage page and the sidecar pages of the node's pods, which serve until they end. */
-  kubeletTargets(node: string): { readonly cadvisor: string | null; readonly sidecars: readonly string[] } {
+  /** Where the node's kubelet serves its usage page; null: there is no such node. */
+  usagePage(node: string): string | null {
     const kubelet = this.#kubelets.find((candidate) => candidate.node === node);
-    if (kubelet === undefined) return { cadvisor: null, sidecars: [] };
-    const sidecars = this.pods().flatMap((pod) =>
-      pod.node === node && pod.metricsUrl !== null ? [pod.metricsUrl] : [],
-    );
-    return { cadvisor: `http://${kubelet.address.host}:${kubelet.address.port}${CADVISOR_PATH}`, sidecars };
+    if (kubelet === undefined) return null;
+    const { host, port } = kubelet.address;
+    return `http://${host}:${port}${CADVISOR_PATH}`;
   }
 
   /** Process ids of the cluster's children. */
@@ -261,12 +269,9 @@ export class LabCluster {
 
   /** Places every pod of the workflow anew, callers before callees, one at a time. Throws NotReadyError when one doesn't come up. */
   rePlace(options: RePlaceOptions = {}): Promise<Move[]> {
-    const { store, clock, logger, manifest } = this.#options;
-    return rePlacePods(
-      manifest.workloads,
-      { store, clock, logger, pods: () => this.#informers.pods.items() },
-      options,
-    );
+    const { store, clock, random, logger, manifest } = this.#options;
+    const pods = (): readonly KubernetesObject[] => this.#informers.pods.items();
+    return rePlacePods(manifest.workloads, { store, clock, random, logger, pods }, options);
   }
 
   /** Ends all children; the store keeps its objects, but for those that were created in a real cluster. */
@@ -280,8 +285,21 @@ export class LabCluster {
     const { scheduler, deployments } = this.#controllers ?? {};
     await Promise.all([scheduler?.stop(), deployments?.stop(), this.#load?.stop()]);
     await removeObjects(this.#options);
+    await this.#untilPodsAreGone();
     await Promise.all(this.#kubelets.map((kubelet) => kubelet.stop()));
     await Promise.all(Object.values(this.#informers).map((informer) => informer.stop()));
+  }
+
+  /** A pod that is deleted stays in its cluster until its kubelet says that it has ended: those of a real one are waited for, but not long. */
+  async #untilPodsAreGone(): Promise<void> {
+    const { clock, controlPlane, manifest } = this.#options;
+    if (controlPlane !== "real") return;
+    const untilMs = clock.monotonic() + PODS_GONE_WITHIN_MS;
+    const names = new Set(manifest.workloads.map(({ name }) => name));
+    const isOurs = (pod: KubernetesObject): boolean =>
+      pod.metadata.ownerReferences !== undefined && names.has(workloadOf(pod).name);
+    const areThere = (): boolean => this.#informers.pods.items().some(isOurs);
+    while (areThere() && clock.monotonic() < untilMs) await clock.sleep(POLL_MS);
   }
 
   #notReady(): string[] {
@@ -358,10 +376,11 @@ export class LabCluster {
   }
 }
 
-function labPod(pod: KubernetesObject): LabPod {
+function labPod(pod: KubernetesObject, network: PodNetwork): LabPod {
   const statuses = (pod.status?.["containerStatuses"] ?? []) as { restartCount?: number }[];
-  const { name, namespace, node, phase, ready, terminating, ip, annotations } = podView(pod);
+  const { name, namespace, node, phase, ready, terminating, annotations } = podView(pod);
   const port = annotations[PUBLISHED.scrapePort];
+  const path = annotations[PUBLISHED.scrapePath];
   return {
     name,
     namespace,
@@ -371,7 +390,8 @@ function labPod(pod: KubernetesObject): LabPod {
     ready,
     deleting: terminating,
     restarts: statuses[0]?.restartCount ?? 0,
+    // Not at the pod's own address, which nothing routes in a real cluster.
     metricsUrl:
-      ip === null || port === undefined ? null : `http://${ip}:${port}${annotations[PUBLISHED.scrapePath]}`,
+      node === null || port === undefined ? null : `http://${network.nodeAddress(node)}:${port}${path}`,
   };
 }

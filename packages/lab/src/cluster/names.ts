@@ -25,8 +25,6 @@ export const BEHAVIOUR = {
 export const PUBLISHED = {
   /** Port of the pod's inbound proxy on the node's address. */
   port: "lab.isochrone.dev/port",
-  /** Port of the kubelet's metrics server on the node's address. */
-  kubeletPort: "lab.isochrone.dev/kubelet-port",
   scrape: "prometheus.io/scrape",
   scrapePort: "prometheus.io/port",
   scrapePath: "prometheus.io/path",

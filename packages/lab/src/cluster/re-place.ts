@@ -1,6 +1,7 @@
 import { isStoreError, keyOf, KINDS, podView, workloadOf } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
-import type { Clock, Logger } from "@isochrone/runtime";
+import { retry } from "@isochrone/runtime";
+import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { NotReadyError } from "./errors.ts";
 import type { WorkflowWorkload } from "./manifest/model.ts";
 
@@ -12,7 +13,7 @@ export interface Move {
 }
 
 export interface RePlaceOptions {
-  /** The longest wait for one replacement to be ready. @default 20000 */
+  /** The longest wait for one replacement to be ready. @default 60000 */
   readonly podTimeoutMs?: number;
   readonly signal?: AbortSignal;
   /** Told of each move as it is made. */
@@ -22,11 +23,13 @@ export interface RePlaceOptions {
 interface Dependencies {
   readonly store: ClusterStore;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   pods(): readonly KubernetesObject[];
 }
 
 const POLL_MS = 50;
+const DELETE_RETRIES = { initialMs: 250, maxMs: 5_000, factor: 2, jitterRatio: 0.5, maxAttempts: 8 };
 
 /**
  * Deletes the pods of the workloads one at a time, in the given order, each after the replacement of the one before is ready.
@@ -51,7 +54,9 @@ export async function rePlacePods(
       const before = new Set(deps.pods().map(({ metadata }) => metadata.uid));
       const { namespace = "default", name } = pod.metadata;
       try {
-        await deps.store.delete({ ...KINDS.pod, namespace, name });
+        const run = (): Promise<void> => deps.store.delete({ ...KINDS.pod, namespace, name });
+        const { signal } = options;
+        await retry({ ...deps, policy: DELETE_RETRIES, run, ...(signal === undefined ? {} : { signal }) });
       } catch (error) {
         if (isStoreError(error, "not_found")) continue;
         throw error;
@@ -79,7 +84,7 @@ async function waitFor<T>(
   clock: Clock,
   options: RePlaceOptions,
 ): Promise<T> {
-  const timeoutMs = options.podTimeoutMs ?? 20_000;
+  const timeoutMs = options.podTimeoutMs ?? 60_000;
   const deadlineMs = clock.monotonic() + timeoutMs;
   for (;;) {
     const found = find();

@@ -1,6 +1,7 @@
 import { isStoreError, KINDS, keyOf } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
-import type { Logger } from "@isochrone/runtime";
+import { retry } from "@isochrone/runtime";
+import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { copyObjects } from "./manifest/check.ts";
 import type { WorkflowManifest } from "./manifest/model.ts";
 
@@ -8,38 +9,58 @@ interface Options {
   readonly store: ClusterStore;
   readonly manifest: WorkflowManifest;
   readonly controlPlane?: "stand-in" | "real";
+  readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
 }
 
 const FIELD_MANAGER = "isochrone-lab";
 /** Says of an object in a real cluster that it is the lab's, and goes with it. */
 const OWNED_LABEL = "lab.isochrone.dev/owned";
+const REMOVAL_RETRIES = { initialMs: 250, maxMs: 2_000, factor: 2, jitterRatio: 0.5, maxAttempts: 4 };
 
 /**
  * Creates the workflow's objects. In a real cluster what an earlier run left behind is taken over, and its namespace made if need be.
- * Throws the store's errors; a Deployment of somebody else's with the same name is a `conflict`.
+ * Throws the store's errors, or the signal's reason, when nothing is under way any more; a Deployment of somebody else's with the same name
+ * is a `conflict`.
  */
-export async function createObjects({ store, manifest, controlPlane }: Options): Promise<void> {
+export async function createObjects(
+  { store, manifest, controlPlane }: Options,
+  signal?: AbortSignal,
+): Promise<void> {
   const objects = copyObjects(manifest);
   if (controlPlane !== "real") {
     for (const object of objects) await store.create(object);
     return;
   }
   await createNamespace(store, manifest.namespace);
-  for (const object of objects)
-    await store.apply(owned(object), { fieldManager: FIELD_MANAGER, force: await isOurs(store, object) });
+  const results = await Promise.allSettled(
+    objects.map(async (object) => {
+      const force = await isOurs(store, object);
+      signal?.throwIfAborted();
+      await store.apply(owned(object), { fieldManager: FIELD_MANAGER, force });
+    }),
+  );
+  const failed = results.find(({ status }) => status === "rejected");
+  if (failed?.status === "rejected") throw failed.reason;
 }
 
 /** Removes them from a real cluster. What can't be removed is said, and left. */
-export async function removeObjects({ store, manifest, controlPlane, logger }: Options): Promise<void> {
+export async function removeObjects(options: Options): Promise<void> {
+  const { store, manifest, controlPlane, clock, random, logger } = options;
   if (controlPlane !== "real") return;
-  for (const object of copyObjects(manifest).reverse())
-    try {
+  const remove = async (object: KubernetesObject): Promise<void> => {
+    const run = async (): Promise<void> => {
       if (await isOurs(store, object)) await store.delete(refOf(object));
+    };
+    try {
+      await retry({ clock, random, policy: REMOVAL_RETRIES, run });
     } catch (error) {
       if (!isStoreError(error, "not_found"))
         logger.warn("an object of the workflow is left in the cluster", { object: keyOf(object), error });
     }
+  };
+  await Promise.all(copyObjects(manifest).map(remove));
 }
 
 async function createNamespace(store: ClusterStore, name: string): Promise<void> {

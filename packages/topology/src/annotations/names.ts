@@ -25,6 +25,9 @@ export const ANNOTATION_NAMES = {
   observedAt: "observed-at",
 } as const;
 
+/** Of nodes and workloads, whatever the prefix: which aggregator annotated it last, since when that one runs, and when it wrote. */
+export const ANNOTATED_BY = "isochrone.dev/annotated-by";
+
 /** Names that end in the name of another object. `<family>-names` maps hashes back. */
 export type AnnotationFamily = "network-cost" | "traffic";
 

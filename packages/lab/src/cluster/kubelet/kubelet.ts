@@ -19,6 +19,7 @@ import { addCounts, Ledger } from "./ledger.ts";
 import { NodeCpu } from "./node-cpu.ts";
 import type { CpuBudget } from "./node-cpu.ts";
 import { nodeObject } from "./node-object.ts";
+import type { PodAddresses } from "./pod-addresses.ts";
 import { PodRunner } from "./pod-runner.ts";
 import type { RunnerOptions } from "./pod-runner.ts";
 
@@ -32,8 +33,9 @@ export interface KubeletDependencies {
   readonly pods: Informer;
   readonly services: Informer;
   readonly options: RunnerOptions;
-  /** False: the node is there already, and whoever made it keeps its status; only where this kubelet is reached is written. */
+  /** False: the node is there already, and is its maker's. */
   readonly registersNode: boolean;
+  readonly addresses: PodAddresses;
   /** Holds pods to the site's CPU; null: they take what the machine gives. */
   readonly cpuBudget: CpuBudget | null;
   onRestart(pod: string): void;
@@ -82,23 +84,17 @@ export class Kubelet {
     const { pods, services } = this.#deps;
     this.#server = createServer((incoming, outgoing) => this.#serve(incoming, outgoing));
     await once(this.#server.listen(0, this.address.host), "listening");
-    await this.#register();
+    if (this.#deps.registersNode) await this.#register();
     pods.onChange(() => this.#reconciler.trigger());
     services.onChange(() => this.#reconciler.trigger());
     this.#reconciler.start();
   }
 
   async #register(): Promise<void> {
-    const { site, store, clock, registersNode } = this.#deps;
+    const { site, store, clock } = this.#deps;
     const { host, port } = this.address;
     const ref = { ...KINDS.node, name: site.name };
     const node = nodeObject(site, host, port, clock.now());
-    if (!registersNode) {
-      await store.patch(ref, { metadata: { annotations: node.metadata.annotations } });
-      const { addresses } = node.status as { addresses: unknown };
-      await store.patch(ref, { status: { addresses } }, { subresource: "status" });
-      return;
-    }
     try {
       await store.create(node);
     } catch (error) {

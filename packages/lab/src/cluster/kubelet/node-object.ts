@@ -1,6 +1,5 @@
 import { KINDS, timestamp } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
-import { PUBLISHED } from "../names.ts";
 import type { Site } from "../ports.ts";
 
 const MAX_PODS = 110;
@@ -35,7 +34,6 @@ export function nodeObject(
         "topology.kubernetes.io/region": site.region,
         "topology.kubernetes.io/zone": site.zone,
       },
-      annotations: { [PUBLISHED.kubeletPort]: String(kubeletPort) },
     },
     spec: {},
     status: {

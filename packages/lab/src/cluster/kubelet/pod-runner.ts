@@ -1,6 +1,6 @@
-import { isStoreError, KINDS, timestamp, withConditions } from "@isochrone/kubernetes";
+import { isStoreError, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
-import { delayMs, pause } from "@isochrone/runtime";
+import { delayMs, pause, retry } from "@isochrone/runtime";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { identityOf } from "../controllers/endpoints.ts";
 import { readBehaviour } from "../manifest/behaviour.ts";
@@ -14,6 +14,9 @@ import { Container } from "./container.ts";
 import type { ContainerPorts } from "./container.ts";
 import type { Ledger } from "./ledger.ts";
 import type { NodeCpu } from "./node-cpu.ts";
+import type { PodAddresses } from "./pod-addresses.ts";
+import { podStatus } from "./pod-status.ts";
+import type { PodReport } from "./pod-status.ts";
 
 /** How the kubelet stand-in treats pods. */
 export interface RunnerOptions {
@@ -46,11 +49,20 @@ export const RUNNER_DEFAULTS: RunnerOptions = {
 /** A container that ran this long counts as sound: the next crash begins with the first pause again. */
 const SOUND_AFTER_MS = 60_000;
 const START_TIMEOUT_MS = 20_000;
+/** Of what the store is told. Without an end: a kubelet, too, waits for its API server. */
+const STORE_RETRIES = {
+  initialMs: 200,
+  maxMs: 5_000,
+  factor: 2,
+  jitterRatio: 0.5,
+  maxAttempts: Number.POSITIVE_INFINITY,
+};
 
 export interface RunnerDependencies {
   readonly node: string;
   readonly store: ClusterStore;
   readonly network: PodNetwork;
+  readonly addresses: PodAddresses;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -67,6 +79,7 @@ export class PodRunner {
   readonly #pod: KubernetesObject;
   readonly #service: string;
   readonly #deps: RunnerDependencies;
+  readonly #address: string;
   readonly #abort = new AbortController();
   readonly #terminate = new AbortController();
   readonly #done: Promise<void>;
@@ -76,15 +89,18 @@ export class PodRunner {
   #exposed: number | null = null;
   #restarts = 0;
   #endedCpuSeconds = 0;
+  #reporting = new AbortController();
+  #reported: Promise<void> = Promise.resolve();
   #routes: { readonly routes: readonly Route[]; readonly text: string } = { routes: [], text: "[]" };
 
   constructor(pod: KubernetesObject, service: string, deps: RunnerDependencies) {
     this.#pod = pod;
     this.#service = service;
     this.#deps = deps;
-    this.#done = this.#run().catch((error: unknown) =>
-      deps.logger.error("pod given up", { pod: pod.metadata.name, error }),
-    );
+    this.#address = deps.addresses.take();
+    this.#done = this.#run()
+      .catch((error: unknown) => deps.logger.error("pod given up", { pod: pod.metadata.name, error }))
+      .finally(() => deps.addresses.give(this.#address));
   }
 
   get uid(): string {
@@ -169,12 +185,15 @@ export class PodRunner {
       crashes = clock.monotonic() - startedMs > SOUND_AFTER_MS ? 1 : crashes + 1;
       this.#restarts++;
       this.#deps.onRestart(this.#pod.metadata.name);
-      await this.#report("crashed");
+      this.#report("crashed");
       const delays = { initialMs: options.restartBackoffMs, maxMs: options.maxRestartBackoffMs };
       const pauseMs = delayMs({ ...delays, factor: 2, jitterRatio: 0 }, crashes, random);
       await pause(clock, pauseMs, this.#terminate.signal);
     }
-    if (!this.#abort.signal.aborted) await this.#deletePod();
+    this.#reporting.abort();
+    if (this.#abort.signal.aborted) return;
+    await this.#reported;
+    await this.#insist("deletion", this.#abort.signal, () => this.#deletePod());
   }
 
   /** One container from start to exit. Returns when the process has gone, for whatever reason. */
@@ -189,7 +208,7 @@ export class PodRunner {
       this.#ports = await container.listening(START_TIMEOUT_MS);
       container.setRoutes(this.#routes.routes, this.#routes.text);
       await this.#expose(this.#ports.port);
-      if (!this.#terminate.signal.aborted) await this.#report("running");
+      if (!this.#terminate.signal.aborted) this.#report("running");
       await Promise.race([container.exited, this.#graceOver()]);
     } catch (error) {
       const { name: pod } = this.#pod.metadata;
@@ -210,7 +229,8 @@ export class PodRunner {
     const { terminate, abort } = { terminate: this.#terminate.signal, abort: this.#abort.signal };
     if (!terminate.aborted)
       await new Promise((resolve) => terminate.addEventListener("abort", resolve, { once: true }));
-    const own = (await this.#current())?.metadata.deletionGracePeriodSeconds ?? Number.POSITIVE_INFINITY;
+    const pod = await this.#current().catch(() => null);
+    const own = pod?.metadata.deletionGracePeriodSeconds ?? Number.POSITIVE_INFINITY;
     const graceMs = Math.min(this.#deps.options.terminationGraceMs, own * 1000);
     await pause(this.#deps.clock, graceMs, abort);
   }
@@ -253,64 +273,52 @@ export class PodRunner {
     return pod?.metadata.uid === this.uid ? pod : null;
   }
 
-  async #report(state: "running" | "crashed"): Promise<void> {
+  /** Takes the place of the report before, and is waited for by nobody: containers run, end and start also while the store is away. */
+  #report(state: PodReport["state"]): void {
+    this.#reporting.abort();
+    const { signal } = (this.#reporting = new AbortController());
+    const before = this.#reported;
+    this.#reported = before.then(() => this.#insist("status", signal, () => this.#patch(state, signal)));
+  }
+
+  async #patch(state: PodReport["state"], signal: AbortSignal): Promise<void> {
     const pod = await this.#current();
-    if (pod === null || this.#abort.signal.aborted) return;
-    const { clock, network, node, store } = this.#deps;
-    const ready = state === "running";
-    const time = timestamp(clock.now());
-    const status = ready ? "True" : "False";
-    const address = network.nodeAddress(node);
-    const container = podSpec(pod).containers?.[0];
+    if (pod === null || signal.aborted) return;
+    const { clock, addresses, store } = this.#deps;
     const annotations = {
       [PUBLISHED.port]: String(this.#ports.port),
       [PUBLISHED.scrape]: "true",
       [PUBLISHED.scrapePort]: String(this.#ports.metricsPort),
       [PUBLISHED.scrapePath]: SIDECAR_METRICS_PATH,
     };
-    const patch = {
-      status: {
-        phase: "Running",
-        hostIP: address,
-        podIP: address,
-        podIPs: [{ ip: address }],
-        startTime: (pod.status?.["startTime"] as string | undefined) ?? time,
-        conditions: withConditions(
-          pod,
-          ["Initialized", "ContainersReady", "Ready"].map((type) => ({
-            type,
-            status: type === "Initialized" ? "True" : status,
-          })),
-          time,
-        ),
-        containerStatuses: [
-          {
-            name: container?.name ?? "app",
-            image: container?.image ?? "",
-            imageID: container?.image ?? "",
-            containerID: `containerd://${this.#containerId}`,
-            ready,
-            started: ready,
-            restartCount: this.#restarts,
-            state: ready
-              ? { running: { startedAt: time } }
-              : {
-                  waiting: {
-                    reason: "CrashLoopBackOff",
-                    message: "the process ended; it is started again after a pause",
-                  },
-                },
-          },
-        ],
-      },
-    };
-    await store.patch(this.#ref, { metadata: { annotations } }).catch(ignoreNotFound);
-    await store.patch(this.#ref, patch, { subresource: "status" }).catch(ignoreNotFound);
+    const status = podStatus(pod, {
+      state,
+      nowMs: clock.now(),
+      hostAddress: addresses.host(),
+      address: this.#address,
+      containerId: this.#containerId,
+      restarts: this.#restarts,
+    });
+    await store.patch(this.#ref, { metadata: { annotations } });
+    await store.patch(this.#ref, { status }, { subresource: "status" });
+  }
+
+  /** Tries until the signal aborts. What the store refuses is said, and left. */
+  async #insist(what: string, signal: AbortSignal, run: () => Promise<void>): Promise<void> {
+    const { clock, random, logger } = this.#deps;
+    const { name: pod } = this.#pod.metadata;
+    try {
+      await retry({ clock, random, policy: STORE_RETRIES, signal, run });
+    } catch (error) {
+      // A pod that has gone needs neither.
+      if (signal.aborted || isStoreError(error, "not_found")) return;
+      logger.error(`${what} of a pod refused by the store`, { pod, node: this.#deps.node, error });
+    }
   }
 
   async #deletePod(): Promise<void> {
     if ((await this.#current()) === null) return;
-    await this.#deps.store.delete(this.#ref, { gracePeriodSeconds: 0 }).catch(ignoreNotFound);
+    await this.#deps.store.delete(this.#ref, { gracePeriodSeconds: 0 });
   }
 }
 
@@ -318,8 +326,4 @@ function hexId(random: Random): string {
   let id = "";
   while (id.length < 64) id += Math.floor(random.next() * 16).toString(16);
   return id;
-}
-
-function ignoreNotFound(error: unknown): void {
-  if (!isStoreError(error, "not_found")) throw error;
 }

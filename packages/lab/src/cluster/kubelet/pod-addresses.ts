@@ -1,0 +1,57 @@
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { PodProcessError } from "../errors.ts";
+
+/** What the status of a node's pods says of where they are. */
+export interface PodAddresses {
+  /** Null: the node has no address. */
+  host(): string | null;
+  /** An address for one more pod. */
+  take(): string;
+  /** The pod has ended. */
+  give(address: string): void;
+}
+
+/** Pods are where their processes listen. */
+export function listeningAddresses(address: string): PodAddresses {
+  return { host: () => address, take: () => address, give: () => undefined };
+}
+
+/** 198.18.0.0/15 is set aside for tests of networks (RFC 2544): the second octet is one of these. */
+const SECOND_OCTETS = [18, 19];
+const LAST_HOST = 254;
+
+/**
+ * Addresses for a real API server, whose endpoint controllers refuse loopback ones. Nothing routes them: LabCluster tells where a pod's
+ * pages are really served.
+ */
+export class TestRange implements PodAddresses {
+  readonly #site: number;
+  readonly #node: () => KubernetesObject | null;
+  readonly #taken = new Set<string>();
+
+  /** @param site at most 255: each has a range of its own */
+  constructor(site: number, node: () => KubernetesObject | null) {
+    this.#site = site;
+    this.#node = node;
+  }
+
+  host(): string | null {
+    const addresses = (this.#node()?.status?.["addresses"] ?? []) as { type: string; address: string }[];
+    return addresses.find(({ type }) => type === "InternalIP")?.address ?? null;
+  }
+
+  take(): string {
+    for (const second of SECOND_OCTETS)
+      for (let host = 1; host <= LAST_HOST; host++) {
+        const address = `198.${second}.${this.#site}.${host}`;
+        if (this.#taken.has(address)) continue;
+        this.#taken.add(address);
+        return address;
+      }
+    throw new PodProcessError(`a node can have ${SECOND_OCTETS.length * LAST_HOST} pods, all are there`);
+  }
+
+  give(address: string): void {
+    this.#taken.delete(address);
+  }
+}

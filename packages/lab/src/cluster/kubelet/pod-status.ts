@@ -1,0 +1,52 @@
+import { timestamp, withConditions } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { podSpec } from "../objects.ts";
+
+/** A pod as its kubelet sees it. */
+export interface PodReport {
+  readonly state: "running" | "crashed";
+  readonly nowMs: number;
+  /** Null: the node has none. */
+  readonly hostAddress: string | null;
+  readonly address: string;
+  readonly containerId: string;
+  readonly restarts: number;
+}
+
+/** What a kubelet writes into the status. The API server refuses an address that isn't the first of its list (hostIP of hostIPs, podIP of podIPs). */
+export function podStatus(pod: KubernetesObject, report: PodReport): Record<string, unknown> {
+  const { hostAddress, address, containerId, restarts, nowMs } = report;
+  const ready = report.state === "running";
+  const status = ready ? "True" : "False";
+  const time = timestamp(nowMs);
+  const container = podSpec(pod).containers?.[0];
+  const conditions = ["Initialized", "ContainersReady", "Ready"].map((type) => ({
+    type,
+    status: type === "Initialized" ? "True" : status,
+  }));
+  return {
+    phase: "Running",
+    ...(hostAddress === null ? {} : { hostIP: hostAddress, hostIPs: [{ ip: hostAddress }] }),
+    podIP: address,
+    podIPs: [{ ip: address }],
+    startTime: pod.status?.["startTime"] ?? time,
+    conditions: withConditions(pod, conditions, time),
+    containerStatuses: [
+      {
+        name: container?.name ?? "app",
+        image: container?.image ?? "",
+        imageID: container?.image ?? "",
+        containerID: `containerd://${containerId}`,
+        ready,
+        started: ready,
+        restartCount: restarts,
+        state: ready ? { running: { startedAt: time } } : { waiting: WAITING },
+      },
+    ],
+  };
+}
+
+const WAITING = {
+  reason: "CrashLoopBackOff",
+  message: "the process ended; it is started again after a pause",
+} as const;

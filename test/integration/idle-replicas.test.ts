@@ -1,0 +1,109 @@
+// What replicas ask of the API server that do nothing but wait for another one to go, at the times that are the defaults.
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { MANIFEST_VALUES, type ComponentProcess } from "../harness/components/index.ts";
+import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
+import { WebhookGround } from "../harness/webhook.ts";
+
+const { NAMESPACE } = MANIFEST_VALUES;
+const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`;
+const LEASE_TIMES = { leaseDurationMs: 15_000, leaseRenewDeadlineMs: 10_000, leaseRetryPeriodMs: 2_000 };
+const WEBHOOK = { heartbeatMaxAgeMs: 10_000, heartbeatCheckMs: 1_000, certificateCheckMs: 10_000 };
+const COUNTED_MS = 30_000;
+
+const support = controlPlaneSupport([]);
+if (!support.supported) console.warn(`idle replicas are not tested: ${support.reason}`);
+
+describe.runIf(support.supported)("a replica that waits", { timeout: 240_000 }, () => {
+  let cluster: ControlPlane;
+  let ground: WebhookGround;
+
+  beforeAll(async () => {
+    cluster = await startControlPlane({ audit: true });
+    ground = new WebhookGround(cluster);
+    await ground.prepare();
+    await ground.beat();
+  }, 900_000);
+
+  afterAll(async () => {
+    await ground?.close();
+    await cluster?.close();
+  });
+
+  const holderOf = async (lease: string): Promise<string | null> => {
+    const found = await cluster
+      .request<{ spec: { holderIdentity?: string } }>("GET", `${LEASES}/${lease}`)
+      .catch(() => null);
+    return found?.spec.holderIdentity?.split("_")[0] ?? null;
+  };
+
+  /** Requests a second of the replica that does not lead, by verb and resource; a watch that goes on is none. */
+  const idleRates = async (
+    replicas: readonly ComponentProcess[],
+    lease: string,
+  ): Promise<Map<string, number>> => {
+    await Promise.all(replicas.map((replica) => replica.start()));
+    const leader = await vi.waitFor(
+      async () => {
+        const holder = await holderOf(lease);
+        expect(replicas.map(({ name }) => name)).toContain(holder);
+        return holder;
+      },
+      { timeout: 60_000, interval: 500 },
+    );
+    // Until both know who leads, and what a start reads is read.
+    await sleep(15_000);
+    const idle = replicas.find(({ name }) => name !== leader)!;
+    const [fromMs, untilMs] = [Date.now(), Date.now() + COUNTED_MS];
+    await sleep(COUNTED_MS + 1_000);
+    const events = await cluster.auditEvents(
+      ({ userAgent, stage, verb, receivedMs }) =>
+        userAgent.startsWith(idle.name) &&
+        stage === "ResponseComplete" &&
+        verb !== "watch" &&
+        receivedMs >= fromMs &&
+        receivedMs < untilMs,
+    );
+    const rates = new Map<string, number>();
+    for (const { verb, resource } of events) {
+      const what = `${verb} ${resource}`;
+      rates.set(what, (rates.get(what) ?? 0) + 1_000 / COUNTED_MS);
+    }
+    expect(await holderOf(lease)).toBe(leader);
+    const text = [...rates].map(([what, rate]) => `${what} ${rate.toFixed(2)}/s`).join(", ");
+    console.log(`idle ${idle.name}: ${text === "" ? "nothing" : text}`);
+    return rates;
+  };
+  const sumOf = (rates: ReadonlyMap<string, number>): number =>
+    [...rates.values()].reduce((sum, rate) => sum + rate, 0);
+
+  test("of the scheduler-plugin with its webhook watches the Leases, and looks at its certificates", async () => {
+    const replicas = await Promise.all(
+      ["plugin-0", "plugin-1"].map((name) =>
+        ground.plugin(name, WEBHOOK, { scheduler: LEASE_TIMES, kubernetes: { userAgent: name } }),
+      ),
+    );
+    const rates = await idleRates(replicas, "isochrone-scheduler-plugin");
+    // It was 1.3 a second: one for the planner's sign of life, and one every 2 to 4.4 s for the leader's.
+    expect(rates.get("get leases") ?? 0).toBeLessThan(0.2);
+    expect(sumOf(rates)).toBeLessThan(0.7);
+  });
+
+  test("of the aggregator renews its own Lease and asks for no other", async () => {
+    const replicas = await Promise.all(
+      ["aggregator-0", "aggregator-1"].map((name) =>
+        ground.installation.component("aggregator", name, {
+          aggregator: { ...LEASE_TIMES, replicaName: name, replicaNamespace: NAMESPACE },
+          annotations: { nodes: false },
+          networkTopology: { writer: "upstream" },
+          kubernetes: { userAgent: name },
+        }),
+      ),
+    );
+    const rates = await idleRates(replicas, "isochrone-aggregator");
+    expect(rates.get("get leases") ?? 0).toBeLessThan(0.1);
+    expect(rates.get("update leases")).toBeGreaterThan(0.2);
+    // The rest is the NetworkTopology, whose declared costs every replica serves.
+    expect(sumOf(rates)).toBeLessThan(0.9);
+  });
+});
