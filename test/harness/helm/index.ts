@@ -5,4 +5,5 @@ export { annotationOf, chartFilesIn, isHook, only, podSpecOf, settingsOf } from 
 export { runHook } from "./hook-process.ts";
 export { MATRIX } from "./matrix.ts";
 export { installOperators, operatorsSupport, prepareOperators } from "./operators.ts";
+export { SECTIONS } from "./sections.ts";
 export { Services } from "./services.ts";
