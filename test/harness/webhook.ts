@@ -35,6 +35,8 @@ export const ENABLED = { [PLACEMENT_LABEL]: "enabled" };
 export const DISABLED = { [PLACEMENT_LABEL]: "disabled" };
 export const CONFIGURATION = { ...KINDS.mutatingWebhookConfiguration, name: WEBHOOK_CONFIGURATION };
 export const LEASE = { ...KINDS.lease, namespace: NAMESPACE, name: PLANNER_LEASE };
+/** That the registration belongs to. */
+export const ROLE = { ...KINDS.clusterRole, name: `${MANIFEST_VALUES.NAME}-scheduler-plugin-webhook` };
 /** Quick looks, so that tests needn't wait. */
 const QUICK = { heartbeatMaxAgeMs: 3_000, heartbeatCheckMs: 200, certificateCheckMs: 250 };
 const LEASE_TIMES = { leaseDurationMs: 3_000, leaseRenewDeadlineMs: 2_000, leaseRetryPeriodMs: 400 };
@@ -93,7 +95,15 @@ export class WebhookGround {
         replicaNamespace: NAMESPACE,
         podEvents: false,
       },
-      webhook: { enabled: true, host: HOST, port, url: this.balancer.url, ...QUICK, ...webhook },
+      webhook: {
+        enabled: true,
+        host: HOST,
+        port,
+        url: this.balancer.url,
+        ownerClusterRole: ROLE.name,
+        ...QUICK,
+        ...webhook,
+      },
     });
   }
 
@@ -103,7 +113,7 @@ export class WebhookGround {
       aggregator: { ...LEASE_TIMES, replicaName: name, replicaNamespace: NAMESPACE },
       annotations: { nodes: false },
       networkTopology: { writer: "upstream" },
-      gates: { enabled: true, checkIntervalMs: 500, ...gates },
+      gates: { checkIntervalMs: 500, ...gates },
     });
   }
 

@@ -35,7 +35,7 @@ const RESTRICTED = {
   "pod-security.kubernetes.io/enforce-version": "latest",
 };
 const VALUES: ChartValues = {
-  settings: { gates: { enabled: true }, webhook: { enabled: true }, planner: { enabled: true } },
+  settings: { webhook: { enabled: true }, planner: { enabled: true } },
 };
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
 const CRD_NAMES = ["appgroups.appgroup.diktyo.x-k8s.io", "networktopologies.networktopology.diktyo.x-k8s.io"];

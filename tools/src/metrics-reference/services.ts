@@ -75,7 +75,6 @@ const RUNS: readonly Run[] = [
       ANNOTATIONS_NETPERF_CONFIG_MAP: "default/netperf",
       BANDWIDTH_RESOURCE_ADVERTISE: "measured",
       NETWORK_TOPOLOGY_DECLARED_WEIGHTS: "UserDefined",
-      GATES_ENABLED: "true",
       BUS_KIND: "kafka",
       BUS_BROKERS: NOWHERE,
     },
