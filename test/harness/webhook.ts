@@ -161,8 +161,13 @@ export class WebhookGround {
   }
 
   /** `isochrone gates ...` as its administrator, or as the account of the uninstallation. */
-  async gates(args: readonly string[], kubeconfig = this.cluster.kubeconfig): Promise<CommandResult> {
-    const all = [COMMAND, "gates", ...args, "--kubeconfig", kubeconfig];
+  gates(args: readonly string[], kubeconfig = this.cluster.kubeconfig): Promise<CommandResult> {
+    return this.command(["gates", ...args], kubeconfig);
+  }
+
+  /** `isochrone ...` by this kubeconfig, whatever its exit code is. */
+  async command(args: readonly string[], kubeconfig = this.cluster.kubeconfig): Promise<CommandResult> {
+    const all = [COMMAND, ...args, "--kubeconfig", kubeconfig];
     try {
       const { stdout } = await promisify(execFile)(process.execPath, all, { timeout: 60_000 });
       return { code: 0, stdout, stderr: "" };
