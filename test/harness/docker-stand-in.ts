@@ -36,9 +36,11 @@ function build(target: string, tag: string): void {
 
 function run(tag: string): void {
   const image = join(LAYOUTS, tag);
+  // What is mounted is a container's own: several of them begin at once.
+  const container = join(LAYOUTS, `container-${process.pid}`);
   for (const volume of values.volume ?? []) {
     const [from, to] = volume.split(":") as [string, string];
-    cpSync(from, inImage(image, to), { recursive: true });
+    cpSync(from, inImage(container, to), { recursive: true });
   }
   const given = (values.env ?? []).map((word): [string, string] => {
     const [name, ...value] = word.split("=") as [string, ...string[]];
@@ -50,7 +52,7 @@ function run(tag: string): void {
     process.execPath,
     args.map((path) => inImage(image, path)),
     {
-      cwd: image,
+      cwd: container,
       env: Object.fromEntries(given),
       stdio: "inherit",
     },
