@@ -11,6 +11,7 @@ import {
   KINDS,
   PLACEMENT_GATE,
   PLACEMENT_LABEL,
+  PLANNER_LEASE,
   WEBHOOK_ANSWER,
 } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
@@ -235,6 +236,8 @@ describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 
     await openGates(NO_OPENER);
     await expectNothingHeld(waiting);
     expect(await untold(NO_OPENER)).toEqual([]);
+    // In it the hook has noted that the webhook is to stay away for ten minutes.
+    await cluster.remove({ ...KINDS.lease, namespace: NAMESPACE, name: PLANNER_LEASE });
   });
 
   test("nor does removing the release, after which no object of ours but definitions stays", async () => {
