@@ -1,3 +1,6 @@
+import { LABELS, pickedFields, PLACEMENT_LABEL, WEBHOOK_ANSWER } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { trimmedPod } from "./adapters/observed-pod.ts";
 import type { ClusterPodsOptions } from "./adapters/cluster-pods.ts";
 import { movablePod } from "./descheduler/movable-pods.ts";
 import type { DeschedulerConfig } from "./descheduler/settings.ts";
@@ -6,16 +9,48 @@ import type { PlannerConfig } from "./planner/settings.ts";
 import { proposalsOf } from "./proposals/config.ts";
 import type { ProposalsConfig } from "./proposals/config.ts";
 import { runningPod } from "./proposals/running-pods.ts";
+import { MIRROR } from "./webhook/gate-rules.ts";
+import type { WebhookConfig } from "./webhook/settings.ts";
 
 export interface PodReaders {
   readonly planner?: PlannerConfig;
   readonly descheduler?: DeschedulerConfig;
   readonly proposals?: ProposalsConfig;
+  readonly webhook?: WebhookConfig;
 }
 
+type Trim = NonNullable<ClusterPodsOptions["trim"]>;
+
 /** Each keeps what the next one does, and more: moves, proposals, plans; the other parts need little of a pod. */
-export function trimOf({ planner, descheduler, proposals }: PodReaders): Pick<ClusterPodsOptions, "trim"> {
-  if (descheduler !== undefined && descheduler.mode !== "off") return { trim: movablePod };
-  if (proposals !== undefined || proposalsOf(planner) !== null) return { trim: runningPod };
-  return planner?.enabled === true ? { trim: plannerPod } : {};
+export function trimOf({ webhook, ...readers }: PodReaders): Pick<ClusterPodsOptions, "trim"> {
+  const trim = trimOfPlans(readers);
+  if (webhook?.enabled !== true) return trim === null ? {} : { trim };
+  return { trim: (pod) => withAnswer(pod, (trim ?? trimmedPod)(pod)) };
 }
+
+function trimOfPlans({ planner, descheduler, proposals }: Omit<PodReaders, "webhook">): Trim | null {
+  if (descheduler !== undefined && descheduler.mode !== "off") return movablePod;
+  if (proposals !== undefined || proposalsOf(planner) !== null) return runningPod;
+  return planner?.enabled === true ? plannerPod : null;
+}
+
+/** With what tells whether the webhook should have been asked about the pod, and whether it answered. */
+function withAnswer(pod: KubernetesObject, kept: KubernetesObject): KubernetesObject {
+  if (kept === pod) return pod;
+  const { labels, annotations } = kept.metadata;
+  const asking = pickedFields(pod.metadata.labels ?? {}, ASKING_LABELS);
+  const answer = pickedFields(pod.metadata.annotations ?? {}, ANSWER_ANNOTATIONS);
+  return {
+    ...kept,
+    metadata: {
+      ...kept.metadata,
+      labels: { ...labels, ...asking },
+      annotations: { ...annotations, ...answer },
+    },
+    spec: { ...kept.spec, ...pickedFields(pod.spec ?? {}, ASKING_FIELDS) },
+  };
+}
+
+const ASKING_LABELS = [PLACEMENT_LABEL, LABELS.appGroup];
+const ANSWER_ANNOTATIONS = [WEBHOOK_ANSWER, MIRROR];
+const ASKING_FIELDS = ["schedulerName", "priorityClassName", "schedulingGates"];

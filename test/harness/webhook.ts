@@ -35,6 +35,8 @@ export const ENABLED = { [PLACEMENT_LABEL]: "enabled" };
 export const DISABLED = { [PLACEMENT_LABEL]: "disabled" };
 export const CONFIGURATION = { ...KINDS.mutatingWebhookConfiguration, name: WEBHOOK_CONFIGURATION };
 export const LEASE = { ...KINDS.lease, namespace: NAMESPACE, name: PLANNER_LEASE };
+/** That the registration belongs to. */
+export const ROLE = { ...KINDS.clusterRole, name: `${MANIFEST_VALUES.NAME}-scheduler-plugin-webhook` };
 /** Quick looks, so that tests needn't wait. */
 const QUICK = { heartbeatMaxAgeMs: 3_000, heartbeatCheckMs: 200, certificateCheckMs: 250 };
 const LEASE_TIMES = { leaseDurationMs: 3_000, leaseRenewDeadlineMs: 2_000, leaseRetryPeriodMs: 400 };
@@ -99,7 +101,15 @@ export class WebhookGround {
         podEvents: false,
         ...scheduler,
       },
-      webhook: { enabled: true, host: HOST, port, url: this.balancer.url, ...QUICK, ...webhook },
+      webhook: {
+        enabled: true,
+        host: HOST,
+        port,
+        url: this.balancer.url,
+        ownerClusterRole: ROLE.name,
+        ...QUICK,
+        ...webhook,
+      },
     });
   }
 
@@ -109,7 +119,7 @@ export class WebhookGround {
       aggregator: { ...LEASE_TIMES, replicaName: name, replicaNamespace: NAMESPACE },
       annotations: { nodes: false },
       networkTopology: { writer: "upstream" },
-      gates: { enabled: true, checkIntervalMs: 500, ...gates },
+      gates: { checkIntervalMs: 500, ...gates },
     });
   }
 
@@ -157,8 +167,13 @@ export class WebhookGround {
   }
 
   /** `isochrone gates ...` as its administrator, or as the account of the uninstallation. */
-  async gates(args: readonly string[], kubeconfig = this.cluster.kubeconfig): Promise<CommandResult> {
-    const all = [COMMAND, "gates", ...args, "--kubeconfig", kubeconfig];
+  gates(args: readonly string[], kubeconfig = this.cluster.kubeconfig): Promise<CommandResult> {
+    return this.command(["gates", ...args], kubeconfig);
+  }
+
+  /** `isochrone ...` by this kubeconfig, whatever its exit code is. */
+  async command(args: readonly string[], kubeconfig = this.cluster.kubeconfig): Promise<CommandResult> {
+    const all = [COMMAND, ...args, "--kubeconfig", kubeconfig];
     try {
       const { stdout } = await promisify(execFile)(process.execPath, all, { timeout: 60_000 });
       return { code: 0, stdout, stderr: "" };

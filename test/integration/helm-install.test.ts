@@ -12,10 +12,13 @@ import {
   Helm,
   helmSupport,
   installOperators,
+  inventory,
   isHook,
+  isRight,
   MATRIX,
   operatorsSupport,
   runHook,
+  runHookWithRights,
   Services,
   type ChartValues,
   type HelmResult,
@@ -35,7 +38,7 @@ const RESTRICTED = {
   "pod-security.kubernetes.io/enforce-version": "latest",
 };
 const VALUES: ChartValues = {
-  settings: { gates: { enabled: true }, webhook: { enabled: true }, planner: { enabled: true } },
+  settings: { webhook: { enabled: true }, planner: { enabled: true } },
 };
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
 const CRD_NAMES = ["appgroups.appgroup.diktyo.x-k8s.io", "networktopologies.networktopology.diktyo.x-k8s.io"];
@@ -110,7 +113,7 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
 
     beforeAll(async () => {
       hooks = (await helm.template(VALUES)).filter(isHook);
-      before = await inventory(cluster);
+      before = await inventory(cluster, NAMESPACE);
       const args = ["install", NAMESPACE, CHART, "--values", helm.valuesFile(VALUES), "--timeout", "90s"];
       const installed = await helmRun(...args);
       if (installed.code !== 0) throw new Error(said(installed));
@@ -212,10 +215,10 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
       expect(opened.stdout).toContain("MutatingWebhookConfiguration isochrone-placement: deleted");
       const removed = await helmRun("uninstall", NAMESPACE, "--timeout", "90s");
       expect(said(removed)).toMatch(/^0:/);
-      await runWithRights(cluster, hooks, "isochrone-clean-up");
+      expect(said(await runHookWithRights(cluster, hooks, "isochrone-clean-up"))).toMatch(/^0:/);
       const definitions = CRD_NAMES.map((name) => `CustomResourceDefinition ${name}`);
       await expect
-        .poll(() => inventory(cluster), { timeout: 40_000, interval: 500 })
+        .poll(() => inventory(cluster, NAMESPACE), { timeout: 40_000, interval: 500 })
         .toEqual([...before, ...definitions].sort());
       const [node] = await cluster.list("nodes");
       expect(
@@ -260,21 +263,6 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
       expect(await properties(cluster, appGroups)).toHaveProperty("newer");
     });
   });
-
-  async function runWithRights(
-    control: ControlPlane,
-    all: readonly KubernetesObject[],
-    job: string,
-  ): Promise<void> {
-    const rights = all.filter((object) => object.metadata.name === job && isRight(object));
-    await control.create(rights);
-    const ran = await runHook(control, all, job);
-    for (const { apiVersion, kind, metadata } of rights) {
-      const { name, namespace } = metadata;
-      await control.remove({ apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) });
-    }
-    expect(said(ran)).toMatch(/^0:/);
-  }
 });
 
 /** A header that proves the account to the graph API. */
@@ -282,10 +270,6 @@ async function bearer(cluster: ControlPlane, name: string): Promise<Record<strin
   const options = { audiences: [AUDIENCE] };
   const { token } = await cluster.serviceAccountToken({ namespace: NAMESPACE, name }, options);
   return { authorization: `Bearer ${token}` };
-}
-
-function isRight({ kind }: KubernetesObject): boolean {
-  return kind === "ServiceAccount" || kind.includes("Role");
 }
 
 async function clearOfDryRuns(cluster: ControlPlane): Promise<void> {
@@ -322,47 +306,6 @@ async function leaveMore(cluster: ControlPlane): Promise<void> {
     ]),
   );
   await cluster.patch({ ...KINDS.node, name: "node-0" }, { metadata: { annotations } });
-}
-
-const LISTED = [
-  "/api/v1/namespaces",
-  "/api/v1/configmaps",
-  "/api/v1/secrets",
-  "/api/v1/services",
-  "/api/v1/serviceaccounts",
-  "/api/v1/pods",
-  "/apis/apps/v1/daemonsets",
-  "/apis/apps/v1/statefulsets",
-  "/apis/apps/v1/deployments",
-  "/apis/batch/v1/jobs",
-  "/apis/policy/v1/poddisruptionbudgets",
-  "/apis/networking.k8s.io/v1/networkpolicies",
-  "/apis/coordination.k8s.io/v1/leases",
-  "/apis/rbac.authorization.k8s.io/v1/roles",
-  "/apis/rbac.authorization.k8s.io/v1/rolebindings",
-  "/apis/rbac.authorization.k8s.io/v1/clusterroles",
-  "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-  "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
-  "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
-  "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
-  "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-];
-
-/** Names of all that a release may leave, without what the cluster makes by itself. */
-async function inventory(cluster: ControlPlane): Promise<string[]> {
-  const found: string[] = [];
-  for (const path of LISTED) {
-    const { kind, items } = await cluster.request<{ kind: string; items: KubernetesObject[] }>("GET", path);
-    // Tokens are the harness's.
-    for (const { metadata } of items.filter((item) => !item.metadata.name.startsWith("token-of-")))
-      if (
-        metadata.namespace === NAMESPACE ||
-        metadata.name.includes("isochrone") ||
-        metadata.name.includes("diktyo")
-      )
-        found.push(`${kind.replace(/List$/, "")} ${metadata.name}`);
-  }
-  return found.sort();
 }
 
 type Properties = Record<string, unknown>;

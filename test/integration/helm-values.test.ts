@@ -1,26 +1,8 @@
 // What the chart makes of values, and what it refuses, without a cluster.
-import {
-  aggregatorSettings,
-  accessSettings,
-  annotationSettings,
-  certificateSettings,
-  clusterControllerSections,
-} from "@isochrone/aggregator";
-import { busSettings } from "@isochrone/bus/settings";
-import { collectorSettings } from "@isochrone/collector";
 import type { KubernetesObject } from "@isochrone/kubernetes";
-import { kubernetesSettings } from "@isochrone/kubernetes/api-server";
-import { probeSettings } from "@isochrone/probe";
-import { loadSettings, serviceSettings, type Section } from "@isochrone/runtime";
-import {
-  deschedulerSettings,
-  extenderCertificateSettings,
-  plannerSettings,
-  schedulerPluginSettings,
-  webhookSettings,
-} from "@isochrone/scheduler-plugin";
+import { loadSettings } from "@isochrone/runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { RULE_FILES } from "../harness/components/index.ts";
+import { grantsOf, RULE_FILES, textOf } from "../harness/components/index.ts";
 import {
   CHART,
   chartFilesIn,
@@ -29,6 +11,7 @@ import {
   MATRIX,
   only,
   podSpecOf,
+  SECTIONS,
   settingsOf,
   type ChartValues,
 } from "../harness/helm/index.ts";
@@ -36,30 +19,6 @@ import {
 const support = helmSupport();
 if (!support.supported) console.warn(`the chart is not rendered: ${support.reason}`);
 
-/** As each main.ts has them. */
-const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
-  probe: [serviceSettings, probeSettings, busSettings],
-  collector: [serviceSettings, collectorSettings, kubernetesSettings, busSettings],
-  aggregator: [
-    serviceSettings,
-    aggregatorSettings,
-    busSettings,
-    kubernetesSettings,
-    accessSettings,
-    certificateSettings,
-    annotationSettings,
-    ...Object.values(clusterControllerSections),
-  ],
-  "scheduler-plugin": [
-    serviceSettings,
-    schedulerPluginSettings,
-    kubernetesSettings,
-    webhookSettings,
-    plannerSettings,
-    deschedulerSettings,
-    extenderCertificateSettings,
-  ],
-};
 /** Of a pod's own state; where the chart builds one of others, kubelet fills them in. */
 const FIELDS: Readonly<Record<string, string>> = {
   "spec.nodeName": "node-1",
@@ -198,6 +157,20 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
     expect(bound("as it is")).toEqual(expect.arrayContaining(own));
   });
 
+  test("let a dry run of the descheduler read, and evict or change nothing", async () => {
+    const grants = async (mode: string): Promise<string[]> => {
+      const settings = { descheduler: { mode }, planner: { enabled: true } };
+      return grantsOf(await helm.template({ settings })).map(textOf);
+    };
+    const off = await grants("off");
+    const added = (all: readonly string[]): string[] => all.filter((grant) => !off.includes(grant));
+    const dry = added(await grants("dry-run"));
+    expect(dry).toContain("isochrone-scheduler-plugin list poddisruptionbudgets.policy");
+    expect(dry.filter((grant) => !/ (?:get|list|watch) /.test(grant))).toEqual([]);
+    const evicts = "isochrone-scheduler-plugin create pods/eviction";
+    for (const mode of ["evict", "paper"]) expect(added(await grants(mode))).toContain(evicts);
+  });
+
   // That their fields are right, the operators' own definitions say: helm-install.test.ts.
   test("seal records on Kafka, by keys that nobody mounts; not where no token is asked for", async () => {
     const kafka = { enabled: true, brokers: ["kafka:9093"] };
@@ -272,6 +245,14 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
     ],
     ["a wrong type", { aggregator: { replicas: "three" } }, /aggregator\/replicas.*got string, want integer/],
     ["a flag in words", { settings: { gates: { enabled: "yes" } } }, /gates\/enabled/],
+    ["a negative duration", { settings: { probe: { intervalMs: -5 } } }, /probe\/intervalMs.*minimum/],
+    ["a duration in words", { settings: { probe: { intervalMs: "abc" } } }, /probe\/intervalMs.*pattern/],
+    ["a window of nothing", { settings: { aggregator: { windowMs: 0 } } }, /aggregator\/windowMs.*minimum/],
+    [
+      "a window of nothing, with a unit",
+      { settings: { aggregator: { windowMs: "0s" } } },
+      "settings.aggregator.windowMs must be at least 1000, got 0s",
+    ],
     ["a bad name", { tls: { aggregatorSecret: "Not A Name" } }, /aggregatorSecret/],
     ["a broker without a port", { kafka: { enabled: true, brokers: ["kafka"] } }, /brokers/],
     [
@@ -287,7 +268,7 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
     ],
     [
       "a webhook without an opener",
-      { settings: { webhook: { enabled: true } } },
+      { settings: { gates: { enabled: false }, webhook: { enabled: true } } },
       "settings.gates.enabled must be true when settings.webhook.enabled is",
     ],
     [

@@ -15,18 +15,19 @@ import {
   type Verdict,
 } from "../harness/components/index.ts";
 import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
-import { FollowedGraphs, startDescheduler } from "../harness/descheduler/service.ts";
+import { FollowedGraphs, startDescheduler, type RunningDescheduler } from "../harness/descheduler/service.ts";
 import { farAway, ZONES } from "../harness/descheduler/three-zones.ts";
 import { PLACEMENT_GATE } from "../harness/planner.ts";
 
 const { NAMESPACE: INSTALLATION, NAME } = MANIFEST_VALUES;
-const DESCHEDULER = "scheduler-plugin-descheduler";
+const DRY_RUN = "scheduler-plugin-descheduler";
+const EVICTIONS = "scheduler-plugin-evictions";
 const RULES = [
   "scheduler-plugin",
   "scheduler-plugin-pod-events",
   "scheduler-plugin-appgroup-status",
   "scheduler-plugin-planner",
-  DESCHEDULER,
+  DRY_RUN,
 ];
 const NAMESPACE = "drift";
 /** Each end of the channel has a replica in two zones; in the one that goes far away only both together gain by leaving. */
@@ -61,11 +62,11 @@ describe.runIf(support.supported)("the rights of the descheduler", { timeout: 15
       user.startsWith(`system:serviceaccount:${INSTALLATION}:${NAME}-`);
     const events = await cluster.auditEvents(({ user }) => isOurs(user));
     const uses = events.flatMap((event) => usesOf(event, isOurs));
-    const grants = grantsOf(manifest("rbac", DESCHEDULER));
+    const grants = grantsOf([DRY_RUN, EVICTIONS].flatMap((name) => manifest("rbac", name)));
     return verdictOf({ grants, uses, scenarios: [], faultsOnly: {}, byChance: new Set() });
   };
 
-  test("are what it uses when two pods that only together gain move from a zone that went far away", async () => {
+  test("are to read in a dry run, and then what it uses when two pods move from a zone that went far away", async () => {
     const workloads = Object.keys(WORKLOADS);
     const graphs = new FollowedGraphs({
       cluster,
@@ -76,8 +77,13 @@ describe.runIf(support.supported)("the rights of the descheduler", { timeout: 15
     });
     graphs.costMs = farAway("zc");
     const settings = { allowStatefulSets: true, coolDownMs: 1_000 };
-    const running = await startDescheduler(kubeconfig, graphs, settings, { replicaNamespace: INSTALLATION });
-    onTestFinished(() => running.stop().catch(() => undefined));
+    const start = async (mode: string): Promise<RunningDescheduler> => {
+      const scheduler = { replicaNamespace: INSTALLATION };
+      const running = await startDescheduler(kubeconfig, graphs, { ...settings, mode }, scheduler);
+      onTestFinished(() => running.stop().catch(() => undefined));
+      return running;
+    };
+    const dry = await start("dry-run");
     await cluster.createNamespace(NAMESPACE);
     for (const [name, kind] of Object.entries(WORKLOADS))
       await cluster.createWorkload(name, {
@@ -92,6 +98,14 @@ describe.runIf(support.supported)("the rights of the descheduler", { timeout: 15
       new Set(workloads.flatMap((name) => graphs.nodesOf(name)).map((node) => ZONES[node]!));
     await expect.poll(() => [...zones()].sort(), WAIT).toEqual(["za", "zb"]);
     graphs.costMs = farAway("zb");
+    await expect
+      .poll(() => dry.metric("isochrone_descheduler_moves_proposed_total"), WAIT)
+      .toBeGreaterThan(0);
+    expect((await verdict()).denied).toEqual([]);
+    expect([...zones()].sort()).toEqual(["za", "zb"]);
+    await dry.stop();
+    await cluster.create(manifest("rbac", EVICTIONS));
+    await start("evict");
     await expect.poll(() => [...zones()].sort(), WAIT).toEqual(["za", "zc"]);
     await expect.poll(async () => (await verdict()).unused, WAIT).toEqual([]);
     expect((await verdict()).denied).toEqual([]);

@@ -28,7 +28,7 @@ import { workloadObject, type ControlPlane } from "../harness/control-plane/inde
 
 export { askForRecordKeys } from "./rbac-record-keys.ts";
 
-const { NAMESPACE, CANARY_NAMESPACE, NETPERF_NAMESPACE, NETPERF_NAME, KEYS_SECRET } = MANIFEST_VALUES;
+const { NAMESPACE, NAME, CANARY_NAMESPACE, NETPERF_NAMESPACE, NETPERF_NAME, KEYS_SECRET } = MANIFEST_VALUES;
 export const SHOP = "shop";
 export const NODES = ["node-0", "node-1"] as const;
 /** Deployment, StatefulSet, DaemonSet. */
@@ -127,6 +127,7 @@ export class Ground {
       networkTopology: { writer: "upstream", declaredWeights: "none", ...checks },
       appGroups: { observe: false, ...checks },
       bandwidthResource: checks,
+      gates: { enabled: false },
     });
     const scheduler = { graphUrl: aggregator.url, podEvents: false, appGroupStatus: "upstream" };
     const collector = {
@@ -168,7 +169,7 @@ export class Ground {
       networkTopology: { checkIntervalMs: 500, minWriteIntervalMs: 0, latenciesFrom: "default/latencies" },
       appGroups: { checkIntervalMs: 500, windowMs: 3000 },
       bandwidthResource: { advertise: "declared", checkIntervalMs: 500 },
-      gates: { enabled: true, deadlineMs: 3_600_000 },
+      gates: { deadlineMs: 3_600_000 },
       ...more,
     };
     const own = {
@@ -214,13 +215,11 @@ export class Ground {
       host: "127.0.0.1",
       port,
       url: `https://127.0.0.1:${port}`,
+      ownerClusterRole: `${NAME}-scheduler-plugin-webhook`,
       ...CERTIFICATE_TIMES,
     };
-    return this.installation.component("scheduler-plugin", replicaName, {
-      scheduler,
-      webhook,
-      planner: PLANNER,
-    });
+    const settings = { scheduler, webhook, planner: PLANNER };
+    return this.installation.component("scheduler-plugin", replicaName, settings);
   }
 
   async collector(aggregatorUrl: string): Promise<ComponentProcess> {

@@ -59,7 +59,7 @@ const BASE: readonly string[] = [
 ];
 
 /** Takes a controller-manager: rbac-descheduler.test.ts. */
-const DESCHEDULER = "scheduler-plugin-descheduler";
+const DESCHEDULER = ["scheduler-plugin-descheduler", "scheduler-plugin-evictions"];
 
 const TOPOLOGY: ObjectRef = { ...KINDS.networkTopology, namespace: TOPOLOGY_NAMESPACE, name: TOPOLOGY_NAME };
 const KEYS: ObjectRef = { ...KINDS.secret, namespace: NAMESPACE, name: KEYS_SECRET };
@@ -149,7 +149,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
   test("every day all that is granted is used", async () => {
     await installRules(
       cluster,
-      RULE_FILES.filter((name) => !BASE.includes(name) && name !== DESCHEDULER),
+      RULE_FILES.filter((name) => !BASE.includes(name) && !DESCHEDULER.includes(name)),
     );
     aggregator = await ground.aggregator("aggregator-0", {}, proxy.url);
     await aggregator.start();

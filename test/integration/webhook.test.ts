@@ -1,5 +1,12 @@
 // The webhook that has pods wait, on a real API server, as processes with the rights of the chart and no more.
-import { EGRESS_BANDWIDTH, gatesOf, INGRESS_BANDWIDTH, KINDS, PLACEMENT_GATE } from "@isochrone/kubernetes";
+import {
+  EGRESS_BANDWIDTH,
+  gatesOf,
+  INGRESS_BANDWIDTH,
+  KINDS,
+  PLACEMENT_GATE,
+  WEBHOOK_ANSWER,
+} from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ComponentProcess } from "../harness/components/index.ts";
@@ -12,6 +19,7 @@ import {
   DISABLED,
   ENABLED,
   groupLabels,
+  ROLE,
   WebhookGround,
 } from "../harness/webhook.ts";
 import type { PodWishes } from "../harness/webhook.ts";
@@ -67,6 +75,14 @@ describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 6
   }
   const gates = async (options: PodWishes): Promise<string[]> => gatesOf(await created(options));
   const metrics = async (): Promise<string> => (await plugin.get("/metrics")).text();
+
+  /** Name of a new pod that the webhook has answered about. */
+  async function expectAnswered(): Promise<string> {
+    await ground.untilGating();
+    const pod = await created({ namespace: "shop" });
+    expect(pod.metadata.annotations).toEqual({ [WEBHOOK_ANSWER]: "gated" });
+    return pod.metadata.name;
+  }
 
   describe("sets the gate", () => {
     test.each<[string, PodWishes]>([
@@ -167,6 +183,39 @@ describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 6
     expect(webhooks.map(({ timeoutSeconds }) => timeoutSeconds)).toEqual([2, 2, 2]);
   });
 
+  test("a pod that nobody answered about is counted, and explain and doctor say so", async () => {
+    const unanswered = async (): Promise<number> =>
+      Number(/^isochrone_webhook_unanswered_pods_total (\d+)$/m.exec(await metrics())?.[1]);
+    await created({ namespace: "shop" });
+    const before = await unanswered();
+    ground.balancer.isSilent = true;
+    ground.balancer.cut();
+    const lost = await created({ namespace: "shop" });
+    ground.balancer.isSilent = false;
+    expect(lost.metadata.annotations?.[WEBHOOK_ANSWER]).toBeUndefined();
+    const answered = await expectAnswered();
+    await expect.poll(unanswered, WITHIN).toBe(before + 1);
+    const { name } = lost.metadata;
+    const explained = async (pod: string): Promise<string> =>
+      (await ground.command(["explain", pod, "-n", "shop"])).stdout;
+    expect(await explained(name)).toContain("was created without the webhook's answer");
+    expect(await explained(answered)).not.toContain("webhook");
+    const examined = await ground.command(["doctor", "--only", "gates", "-o", "json"]);
+    const { findings } = JSON.parse(examined.stdout) as { findings: { check: string; value: string }[] };
+    const { value } = findings.find(({ check }) => check === "pods without the webhook's answer")!;
+    expect(value).toContain(`shop/${name}`);
+    expect(value).not.toContain(answered);
+    // By the API server's own count, of this and of the tests before.
+    expect(value).toMatch(/the API server that was asked went on without it [1-9]\d* times/);
+  });
+
+  test("the registration belongs to the role with the webhook's rights", async () => {
+    const { uid } = (await cluster.get(ROLE))!.metadata;
+    await expect
+      .poll(async () => (await cluster.get(CONFIGURATION))?.metadata.ownerReferences, WITHIN)
+      .toEqual([{ ...KINDS.clusterRole, name: ROLE.name, uid }]);
+  });
+
   test("a webhook that is dead costs no pod, and comes back", async () => {
     await plugin.kill();
     expect(await gates({ namespace: "shop" })).toEqual([]);
@@ -176,7 +225,10 @@ describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 6
 
   test("pods of an AppGroup get the bandwidth annotations that it asks for, where they have none of their own", async () => {
     const web = await created({ labels: groupLabels("asked", "web") });
-    expect(web.metadata.annotations).toEqual({ [EGRESS_BANDWIDTH]: "1000000" });
+    expect(web.metadata.annotations).toEqual({
+      [EGRESS_BANDWIDTH]: "1000000",
+      [WEBHOOK_ANSWER]: "gated",
+    });
     const annotations = { [INGRESS_BANDWIDTH]: "7M" };
     const db = await created({ labels: { ...groupLabels("asked", "db"), ...DISABLED }, annotations });
     expect(db.metadata.annotations).toEqual(annotations);

@@ -1,5 +1,5 @@
-// What values.schema.json of the chart says of the services' settings: each by its name and type, without those that the chart sets itself.
-import type { Section, Setting } from "@isochrone/runtime";
+// What values.schema.json of the chart says of the services' settings: each as its table has it, without those that the chart sets itself.
+import type { JsonSchema, Section, Setting } from "@isochrone/runtime";
 
 /** Said by the chart: addresses, ports of Services, names of pods, files of mounted volumes, and what is for one machine or for tests. */
 const OWNED: Readonly<Record<string, readonly string[]>> = {
@@ -66,7 +66,7 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
     "replicaName",
     "replicaNamespace",
   ],
-  webhook: ["host", "port", "serviceName", "servicePort"],
+  webhook: ["host", "port", "serviceName", "servicePort", "ownerClusterRole"],
   access: ["mode", "openMetrics"],
   certificates: ["secret", "configMap", "hosts"],
   extenderCertificates: ["secret", "configMap", "kubeSchedulerSecret", "decisionsSecret", "hosts"],
@@ -86,8 +86,6 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-export type JsonSchema = Readonly<Record<string, unknown>>;
-
 /** Schema of `settings` in the chart's values. @throws Error for a setting that the table above has and the services don't */
 export function settingsSchema(sections: readonly Section[]): JsonSchema {
   const properties = Object.fromEntries(sections.map((section) => [section.name, sectionSchema(section)]));
@@ -105,27 +103,26 @@ function sectionSchema({ name, table }: Section): JsonSchema {
   return { type: "object", additionalProperties: false, properties: Object.fromEntries(properties) };
 }
 
-/** Bounds are the services' own to check: they tell all mistakes at once, in words. Null is "not said". */
-function settingSchema({ kind, type }: Setting<unknown>): JsonSchema {
-  switch (kind) {
-    case "flag":
-      return { type: ["boolean", "null"] };
-    case "integer":
-      return { type: ["integer", "null"] };
-    case "number":
-      return { type: ["number", "null"] };
-    case "duration":
-    case "bytes":
-    case "ratio":
-      return { type: ["number", "string", "null"] };
-    case "list":
-      return { type: ["array", "string", "null"], items: { type: "string" } };
-    case "oneOf":
-      return { enum: [...type.replace("one of ", "").split(", "), null] };
-    case "text":
-    case "secret":
-      return { type: ["string", "null"] };
-    default:
-      return kind satisfies never;
-  }
+/** Null is "not said". */
+function settingSchema({ schema }: Setting<unknown>): JsonSchema {
+  const { enum: values, type } = schema;
+  if (Array.isArray(values)) return { ...schema, enum: [...(values as readonly unknown[]), null] };
+  return { ...schema, type: [type, "null"].flat() };
+}
+
+/**
+ * What a schema can't say: the bounds of text with a unit, which the chart's templates check. By kind of setting its units, and by section and
+ * setting its kind and bounds.
+ */
+export function settingsLimits(sections: readonly Section[]): JsonSchema {
+  const units: Record<string, unknown> = {};
+  const limits: Record<string, Record<string, unknown>> = {};
+  for (const { name, table } of sections)
+    for (const [key, { kind, schema, units: factors }] of Object.entries(table)) {
+      if (factors === null || (OWNED[name] ?? []).includes(key)) continue;
+      const { minimum, maximum } = schema;
+      units[kind] = factors;
+      (limits[name] ??= {})[key] = { kind, minimum, maximum };
+    }
+  return { units, limits };
 }

@@ -1,14 +1,15 @@
-// Writes into helm/isochrone/values.schema.json what the services' settings are, and into docs/helm.md the table of the chart's values. With
-// --check it writes nothing and ends with code 1 when they aren't what it would write.
+// Writes into helm/isochrone/values.schema.json what the services' settings are, beside it what a schema can't say of them, and into
+// docs/helm.md the table of the chart's values. With --check it writes nothing and ends with code 1 when they aren't what it would write.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { settingsSchema } from "./chart-schema.ts";
+import { settingsLimits, settingsSchema } from "./chart-schema.ts";
 import { chartValues, chartValuesTable } from "./chart-values.ts";
 import { SECTIONS } from "./settings-sections.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const SCHEMA = "helm/isochrone/values.schema.json";
+const LIMITS = "helm/isochrone/files/settings-limits.json";
 const VALUES = "helm/isochrone/values.yaml";
 const DOCUMENT = "docs/helm.md";
 const BEGIN = "<!-- values: written by `npm run docs` from values.yaml -->\n";
@@ -26,6 +27,7 @@ const wantedSchema = {
   ...schema,
   definitions: { ...schema.definitions, settings: settingsSchema(SECTIONS) },
 };
+const wantedLimits = `${JSON.stringify(settingsLimits(SECTIONS))}\n`;
 const document = read(DOCUMENT);
 const [before, after] = [document.split(BEGIN)[0], document.split(END)[1]];
 if (before === document || after === undefined)
@@ -34,13 +36,18 @@ const wantedDocument = `${before}${BEGIN}\n${chartValuesTable(chartValues(read(V
 
 if (process.argv.includes("--check")) {
   // Whatever its layout is: the formatter has its own.
-  const isSame = isDeepStrictEqual(schema, wantedSchema) && document === wantedDocument;
+  const isSame =
+    isDeepStrictEqual(schema, JSON.parse(JSON.stringify(wantedSchema))) &&
+    isDeepStrictEqual(JSON.parse(read(LIMITS)), JSON.parse(wantedLimits)) &&
+    document === wantedDocument;
   if (!isSame) {
-    console.error(`${SCHEMA} and ${DOCUMENT} must match settings and values and do not; run "npm run docs"`);
+    const files = `${SCHEMA}, ${LIMITS} and ${DOCUMENT}`;
+    console.error(`${files} must match settings and values and do not; run "npm run docs"`);
     process.exitCode = 1;
   }
 } else {
   write(SCHEMA, `${JSON.stringify(wantedSchema, null, 2)}\n`);
+  write(LIMITS, wantedLimits);
   write(DOCUMENT, wantedDocument);
-  console.log(`wrote ${SCHEMA} and the table in ${DOCUMENT}`);
+  console.log(`wrote ${SCHEMA}, ${LIMITS} and the table in ${DOCUMENT}`);
 }

@@ -9,7 +9,8 @@ const HEAD = `# Configuration
 
 <!-- Written by \`npm run docs\` from the settings tables in the code. Change those, not this file. -->
 
-Every setting has a place in the file (\`<section>.<setting>\`) and an environment variable. The first of these that has a
+Every setting has a place in the file that \`ISOCHRONE_CONFIG\` names (\`<section>.<setting>\`; YAML or JSON) and an environment variable. Services may share one
+file: each reads its own sections ([by-hand.md](by-hand.md)). The first of these that has a
 value wins: command line, environment, file, default. An empty variable counts as not set. All mistakes are reported at
 once when a service starts, and it does not start; so are unknown settings.
 

@@ -6,9 +6,9 @@ export const gatesSettings = section(
   "gates",
   {
     enabled: flag({
-      default: false,
+      default: true,
       description:
-        "Open the gate isochrone.dev/placement of pods that have waited for too long, whoever set it: kube-scheduler never does. To be on wherever pods get the gate, by webhook.enabled of the scheduler-plugin or by hand.",
+        "Open the gate isochrone.dev/placement of pods that have waited for too long, whoever set it: kube-scheduler never does. It stays on when webhook and planner are switched off, so that no pod is left waiting.",
     }),
     deadlineMs: duration({
       default: GATE_DEADLINE_MS,

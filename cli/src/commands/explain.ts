@@ -6,6 +6,7 @@ import { GraphClientError } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
 import { podReport } from "../explain/pod-report.ts";
 import type { PodReport } from "../explain/pod-report.ts";
+import { webhookSentence } from "../explain/webhook-answer.ts";
 import { openStore } from "../kubernetes.ts";
 import { graphClientOf } from "../graph-client.ts";
 import type { GraphServerOptions } from "../graph-client.ts";
@@ -56,9 +57,11 @@ async function explainDecision(name: string, options: ExplainOptions): Promise<V
 
 /** The cluster knows more than our decisions do, which may be gone or may never have been made. */
 async function explainReal(name: string, options: ExplainOptions): Promise<View> {
-  const pod = await readPod(name, options);
+  const { pod, webhook } = await readPod(name, options);
   const { decision, trouble } = await decisionIfAny(name, options);
-  return viewOf<PodAnswer>({ pod: podReport(pod, decision), decision, trouble }, { text: podText });
+  const report = podReport(pod, decision);
+  const sentences = webhook === null ? report.sentences : [...report.sentences, webhook];
+  return viewOf<PodAnswer>({ pod: { ...report, sentences }, decision, trouble }, { text: podText });
 }
 
 function podText({ pod, decision, trouble }: PodAnswer): string {
@@ -71,7 +74,7 @@ function podText({ pod, decision, trouble }: PodAnswer): string {
 async function readPod(
   name: string,
   { namespace, kubeconfig, context }: ExplainOptions,
-): Promise<KubernetesObject> {
+): Promise<{ readonly pod: KubernetesObject; readonly webhook: string | null }> {
   const opened = openStore(kubeconfig, context);
   try {
     const pod = await opened.store.get({ ...KINDS.pod, namespace, name });
@@ -79,7 +82,7 @@ async function readPod(
       throw new CommandError(
         `there is no pod ${JSON.stringify(name)} in namespace ${JSON.stringify(namespace)} of the cluster`,
       );
-    return pod;
+    return { pod, webhook: await webhookSentence(opened.store, pod) };
   } finally {
     await opened.close();
   }

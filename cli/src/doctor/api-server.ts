@@ -44,24 +44,15 @@ export async function lookAtApiServer(
   try {
     const login = await credentials.login();
     server = login.server.origin;
-    const url = new URL(`${login.server.pathname.replace(/\/+$/, "")}/version`, login.server);
-    const request = (url.protocol === "https:" ? requestHttps : requestHttp)(url, {
-      ...login.tls,
-      headers: login.headers,
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-      ...(login.agent === undefined ? {} : { agent: login.agent }),
-    });
-    request.end();
-    const [response] = (await once(request, "response")) as [IncomingMessage];
+    const response = await answerOf(login, "/version");
     const answeredAtMs = nowMs();
-    const chunks: Buffer[] = [];
-    for await (const chunk of response) chunks.push(chunk as Buffer);
+    const body = await bodyOf(response);
     const dateMs = Date.parse(response.headers.date ?? "");
     return {
       source,
       server,
       status: response.statusCode ?? null,
-      gitVersion: versionIn(Buffer.concat(chunks).toString()),
+      gitVersion: versionIn(body),
       dateMs: Number.isNaN(dateMs) ? null : dateMs,
       askedAtMs,
       answeredAtMs,
@@ -70,6 +61,38 @@ export async function lookAtApiServer(
   } catch (error) {
     return failed(reasonOf(error));
   }
+}
+
+/** The API server's metrics; null: we may not read them, or it doesn't answer. */
+export async function metricsOf(credentials: Credentials): Promise<string | null> {
+  try {
+    const response = await answerOf(await credentials.login(), "/metrics");
+    const body = await bodyOf(response);
+    return response.statusCode === 200 ? body : null;
+  } catch {
+    return null;
+  }
+}
+
+type Login = Awaited<ReturnType<Credentials["login"]>>;
+
+async function answerOf(login: Login, path: string): Promise<IncomingMessage> {
+  const url = new URL(`${login.server.pathname.replace(/\/+$/, "")}${path}`, login.server);
+  const request = (url.protocol === "https:" ? requestHttps : requestHttp)(url, {
+    ...login.tls,
+    headers: login.headers,
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+    ...(login.agent === undefined ? {} : { agent: login.agent }),
+  });
+  request.end();
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  return response;
+}
+
+async function bodyOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
 }
 
 function versionIn(body: string): string | null {

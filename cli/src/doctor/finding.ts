@@ -10,6 +10,7 @@ export const GROUPS = [
   "api-server",
   "rbac",
   "crds",
+  "gates",
   "sources",
   "appgroups",
   "freshness",

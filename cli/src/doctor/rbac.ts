@@ -99,7 +99,8 @@ async function lookAtFile(
 const userOf = (account: string, { namespace }: Installation): string =>
   `system:serviceaccount:${namespace}:${account}`;
 
-async function isAllowed(store: ClusterStore, right: Right, user: string | null): Promise<boolean> {
+/** @param user null: ourselves */
+export async function isAllowed(store: ClusterStore, right: Right, user: string | null): Promise<boolean> {
   const { verb, path, group = "", resource = "", subresource, namespace, name } = right;
   const attributes =
     path === undefined

@@ -5,7 +5,7 @@ import type { ClusterStore } from "@isochrone/kubernetes";
 import { reasonOf, type Fetch } from "@isochrone/runtime";
 import { GraphClientError } from "@isochrone/topology/client";
 import type { GraphClient } from "@isochrone/topology/client";
-import { judgeApiServer, lookAtApiServer } from "./api-server.ts";
+import { judgeApiServer, lookAtApiServer, metricsOf } from "./api-server.ts";
 import type { ApiServerLook } from "./api-server.ts";
 import { judgeAppGroups, lookAtAppGroups } from "./app-groups.ts";
 import { judgeClocks } from "./clocks.ts";
@@ -14,6 +14,7 @@ import { judgeDefinitions, lookAtDefinitions, readDefinitions } from "./crds.ts"
 import { GROUPS, NAME_A_CLUSTER, skipped } from "./finding.ts";
 import type { Finding, Group, Verdict } from "./finding.ts";
 import { judgeExtender } from "./extender.ts";
+import { judgeGates, lookAtGates } from "./gates.ts";
 import { judgeFreshness } from "./freshness.ts";
 import type { GraphFacts } from "./freshness.ts";
 import { judgeKafka, lookAtKafka } from "./kafka.ts";
@@ -60,6 +61,7 @@ const CHECKS: Readonly<Record<Group, Check>> = {
   "api-server": async (asked) => judgeApiServer(await asked.apiServer(), asked.ground.clusterWhy),
   rbac: checkRbac,
   crds: checkDefinitions,
+  gates: checkGates,
   sources: checkSources,
   appgroups: checkAppGroups,
   freshness: async (asked) => judgeFreshness(await asked.graph()),
@@ -219,6 +221,15 @@ async function checkDefinitions(asked: Asked): Promise<Verdict[]> {
       }),
     ];
   return judgeDefinitions(await lookAtDefinitions(cluster.store, wanted));
+}
+
+async function checkGates(asked: Asked): Promise<Verdict[]> {
+  const { cluster, installation, nowMs } = asked.ground;
+  const obstacle = await obstacleOf(asked);
+  if (cluster === null || obstacle !== null) return judgeGates(null, obstacle ?? "");
+  const { store, credentials } = cluster;
+  const metrics = () => metricsOf(credentials);
+  return judgeGates(await lookAtGates({ store, installation, metrics, nowMs }), "");
 }
 
 const PAGE_TIMEOUT_MS = 10_000;

@@ -47,5 +47,27 @@
 {{- if and $v.tls.issuerRef (ne $v.tls.source "cert-manager") -}}
 {{- $mistakes = append $mistakes (printf "tls.issuerRef is for tls.source cert-manager, got %s" $v.tls.source) -}}
 {{- end -}}
+{{- $mistakes = concat $mistakes (include "isochrone.settingsOutOfBounds" . | fromJsonArray) -}}
 {{- if $mistakes }}{{ fail (printf "%d mistake(s) in the values:\n  %s" (len $mistakes) (join "\n  " $mistakes)) }}{{ end -}}
+{{- end }}
+
+{{/* Settings whose text with a unit, such as 5s, is out of bounds, as a JSON list of sentences: numbers and forms are the schema's. */}}
+{{- define "isochrone.settingsOutOfBounds" -}}
+{{- $mistakes := list -}}
+{{- $file := .Files.Get "files/settings-limits.json" | fromJson -}}
+{{- range $section, $settings := .Values.settings -}}
+{{- range $key, $value := $settings -}}
+{{- $limits := dig "limits" $section $key dict $file -}}
+{{- if and $limits (kindIs "string" $value) -}}
+{{- $text := lower (trim $value) -}}
+{{- $unit := regexFind "([a-z]+|%)$" $text -}}
+{{- $factor := ternary 1.0 (dig "units" $limits.kind $unit 0.0 $file) (eq $unit "") -}}
+{{- $number := mulf (trimSuffix $unit $text | trim | float64) $factor -}}
+{{- $subject := printf "settings.%s.%s" $section $key -}}
+{{- if hasKey $limits "minimum" }}{{ if lt $number (float64 $limits.minimum) }}{{ $mistakes = append $mistakes (printf "%s must be at least %s, got %s" $subject (toJson $limits.minimum) $value) }}{{ end }}{{ end -}}
+{{- if hasKey $limits "maximum" }}{{ if gt $number (float64 $limits.maximum) }}{{ $mistakes = append $mistakes (printf "%s must be at most %s, got %s" $subject (toJson $limits.maximum) $value) }}{{ end }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{ toJson $mistakes }}
 {{- end }}

@@ -179,6 +179,7 @@ export const KINDS = {
   node: { apiVersion: "v1", kind: "Node" },
   pod: { apiVersion: "v1", kind: "Pod" },
   service: { apiVersion: "v1", kind: "Service" },
+  endpointSlice: { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice" },
   deployment: { apiVersion: "apps/v1", kind: "Deployment" },
   replicaSet: { apiVersion: "apps/v1", kind: "ReplicaSet" },
   statefulSet: { apiVersion: "apps/v1", kind: "StatefulSet" },
@@ -198,6 +199,7 @@ export const KINDS = {
     apiVersion: "admissionregistration.k8s.io/v1",
     kind: "MutatingWebhookConfiguration",
   },
+  clusterRole: { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" },
   /** Answered, never stored: what is created comes back with its status. */
   tokenReview: { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview" },
   subjectAccessReview: { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview" },

@@ -37,7 +37,15 @@ export { composeServices } from "./lifecycle/compose.ts";
 export type { ComposeOptions, NamedService } from "./lifecycle/compose.ts";
 export { nodeProcessHost } from "./lifecycle/process-host.ts";
 export type { ProcessHost, StopSignal } from "./lifecycle/process-host.ts";
-export type { OrNull, Parsed, Setting, SettingKind, SettingOptions, ValueOf } from "./settings/setting.ts";
+export type {
+  JsonSchema,
+  OrNull,
+  Parsed,
+  Setting,
+  SettingKind,
+  SettingOptions,
+  ValueOf,
+} from "./settings/setting.ts";
 export { bytes, duration, integer, number, ratio } from "./settings/numbers.ts";
 export type { NumberOptions } from "./settings/numbers.ts";
 export { flag, list, oneOf, secret, text } from "./settings/texts.ts";

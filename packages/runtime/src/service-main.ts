@@ -56,6 +56,7 @@ const ALL_SECTIONS = [
   "kubernetes",
   "access",
   "certificates",
+  "extenderCertificates",
   "networkTopology",
   "appGroups",
   "bandwidthResource",

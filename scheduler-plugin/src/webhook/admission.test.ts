@@ -1,4 +1,11 @@
-import { EGRESS_BANDWIDTH, KINDS, LABELS, PLACEMENT_GATE, PLACEMENT_LABEL } from "@isochrone/kubernetes";
+import {
+  EGRESS_BANDWIDTH,
+  KINDS,
+  LABELS,
+  PLACEMENT_GATE,
+  PLACEMENT_LABEL,
+  WEBHOOK_ANSWER,
+} from "@isochrone/kubernetes";
 import type { JsonPatchOperation, KubernetesObject } from "@isochrone/kubernetes";
 import { describe, expect, test } from "vitest";
 import { Admission } from "./admission.ts";
@@ -84,6 +91,9 @@ function patched(pod: KubernetesObject, patch: readonly JsonPatchOperation[]): K
 }
 
 const gatesOf = ({ pod }: Answered): unknown => pod.spec?.["schedulingGates"];
+const answer = (said: string) => {
+  return { op: "add", path: "/metadata/annotations", value: { [WEBHOOK_ANSWER]: said } };
+};
 const ON = { [PLACEMENT_LABEL]: "enabled" };
 const OFF = { [PLACEMENT_LABEL]: "disabled" };
 const group = (labels: Record<string, string>): KubernetesObject => ({
@@ -147,8 +157,12 @@ describe("who waits", () => {
     const answered = ask(podOf(wishes), entry, around);
     expect(answered.outcomes).toEqual([outcome]);
     expect(answered.response).toMatchObject({ uid: "review-1", allowed: true });
-    const gated = [{ op: "add", path: "/spec/schedulingGates", value: [{ name: PLACEMENT_GATE }] }];
-    expect(answered.patch).toEqual(outcome === "gated" ? gated : []);
+    const gate = { op: "add", path: "/spec/schedulingGates", value: [{ name: PLACEMENT_GATE }] };
+    const isAsking = outcome === "gated" || outcome === "already_gated";
+    expect(answered.patch).toEqual([
+      ...(outcome === "gated" ? [gate] : []),
+      ...(isAsking ? [answer(outcome)] : []),
+    ]);
   });
 
   test("nobody of an excluded namespace", () => {
@@ -158,7 +172,7 @@ describe("who waits", () => {
 
   test("nobody while no planner lives", () => {
     const { outcomes, patch } = ask(podOf(), "namespace", { isPlannerAlive: () => false });
-    expect([outcomes, patch]).toEqual([["no_planner"], []]);
+    expect([outcomes, patch]).toEqual([["no_planner"], [answer("no_planner")]]);
   });
 
   test("asked twice, a pod is changed once", () => {
@@ -192,12 +206,21 @@ describe("the managed resource", () => {
   test("is none of a pod that waits, of one that nobody asked about, or while the guard forbids it", () => {
     expect(resourcesOf(ask(podOf(), "namespace", { injectable: () => RESOURCE }))).toBeUndefined();
     expect(ask(podOf({ labels: OFF }), "namespace", dead).patch).toEqual([]);
-    expect(ask(podOf(), "namespace", { ...dead, injectable: () => null }).patch).toEqual([]);
+    const none = ask(podOf(), "namespace", { ...dead, injectable: () => null });
+    expect(none.patch).toEqual([answer("no_planner")]);
   });
 });
 
 describe("bandwidth annotations", () => {
   const annotate = { "isochrone.dev/bandwidth": "annotate" };
+
+  test("stand beside the answer, on a pod that has no annotations yet", () => {
+    const pod = podOf({ labels: { ...IN_GROUP, ...ON } });
+    expect(ask(pod, "pod", { appGroup: () => group(annotate) }).pod.metadata.annotations).toEqual({
+      [EGRESS_BANDWIDTH]: "2000000",
+      [WEBHOOK_ANSWER]: "gated",
+    });
+  });
 
   test("are written where AppGroup or pod ask, for excluded schedulers too, and count the other end's pods", () => {
     const around = { appGroup: () => group(annotate), replicasOf: () => () => 3 };

@@ -1,11 +1,17 @@
 // What is answered to a review: pure but for the counts. It never waits: everything that it needs to know is known already.
-import { BANDWIDTH_ANNOTATE, BANDWIDTH_KEY, bandwidthAnnotations, LABELS } from "@isochrone/kubernetes";
+import {
+  BANDWIDTH_ANNOTATE,
+  BANDWIDTH_KEY,
+  bandwidthAnnotations,
+  LABELS,
+  WEBHOOK_ANSWER,
+} from "@isochrone/kubernetes";
 import type { JsonPatchOperation, KubernetesObject, ReplicasOf } from "@isochrone/kubernetes";
 import { allowed, isFaulty, readReview } from "./admission-review.ts";
 import type { AdmissionRequest, FaultyReview } from "./admission-review.ts";
 import { exclusionOf } from "./gate-rules.ts";
 import type { Entry, GateRules } from "./gate-rules.ts";
-import type { WebhookMetrics } from "./metrics.ts";
+import type { PodOutcome, WebhookMetrics } from "./metrics.ts";
 import { annotationPatch, gatePatch, resourcePatch } from "./pod-patch.ts";
 
 /** What the answers depend on beside the pod. */
@@ -53,39 +59,37 @@ export class Admission {
     const appGroup = typeof name === "string" ? this.#around.appGroup(namespace, name) : null;
     const asked = { pod, namespace, entry, appGroup };
     const bandwidth = rules.excludedNamespaces.has(namespace)
-      ? []
+      ? {}
       : this.#bandwidth(namespace, pod, appGroup);
     const exclusion = exclusionOf(asked, rules);
-    if (exclusion === null) return [...this.#wait(pod), ...bandwidth];
-    this.#around.metrics.count(exclusion);
-    return bandwidth;
+    const [outcome, patch] = exclusion === null ? this.#wait(pod) : [exclusion, []];
+    this.#around.metrics.count(outcome);
+    // By it a pod is told from one that asks too, and was created while nobody answered.
+    const isAsking = exclusion === null || exclusion === "already_gated";
+    const annotations = { ...bandwidth, ...(isAsking ? { [WEBHOOK_ANSWER]: outcome } : {}) };
+    return [...patch, ...annotationPatch(pod, annotations)];
   }
 
   /** A pod that nobody would plan now must not wait. It may still ask to be scored. */
-  #wait(pod: KubernetesObject): JsonPatchOperation[] {
-    const { metrics } = this.#around;
-    if (this.#around.isPlannerAlive()) {
-      metrics.count("gated");
-      return gatePatch(pod);
-    }
+  #wait(pod: KubernetesObject): [outcome: PodOutcome, patch: JsonPatchOperation[]] {
+    if (this.#around.isPlannerAlive()) return ["gated", gatePatch(pod)];
     const resource = this.#around.injectable();
-    metrics.count(resource === null ? "no_planner" : "resource");
-    return resource === null ? [] : resourcePatch(pod, resource);
+    return resource === null ? ["no_planner", []] : ["resource", resourcePatch(pod, resource)];
   }
 
   #bandwidth(
     namespace: string,
     pod: KubernetesObject,
     appGroup: KubernetesObject | null,
-  ): JsonPatchOperation[] {
+  ): Readonly<Record<string, string>> {
     const workload = pod.metadata.labels?.[LABELS.appGroupWorkload];
-    if (appGroup === null || typeof workload !== "string") return [];
+    if (appGroup === null || typeof workload !== "string") return {};
     const word = wordOn(pod) ?? wordOn(appGroup);
-    if (word !== BANDWIDTH_ANNOTATE) return [];
+    if (word !== BANDWIDTH_ANNOTATE) return {};
     const replicas = this.#around.replicasOf(namespace, appGroup.metadata.name);
-    const patch = annotationPatch(pod, bandwidthAnnotations(appGroup, workload, replicas));
-    if (patch.length > 0) this.#around.metrics.bandwidth.inc();
-    return patch;
+    const annotations = bandwidthAnnotations(appGroup, workload, replicas);
+    if (annotationPatch(pod, annotations).length > 0) this.#around.metrics.bandwidth.inc();
+    return annotations;
   }
 }
 

@@ -44,7 +44,8 @@ export interface AskedPod {
   readonly appGroup: KubernetesObject | null;
 }
 
-const MIRROR = "kubernetes.io/config.mirror";
+/** Annotation of static pods. */
+export const MIRROR = "kubernetes.io/config.mirror";
 const DEFAULT_SCHEDULER = "default-scheduler";
 const SYSTEM_PRIORITY = "system-";
 

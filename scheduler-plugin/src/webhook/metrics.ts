@@ -23,6 +23,7 @@ export type FaultReason =
 export interface WebhookMetrics {
   readonly pods: Counter<"outcome">;
   readonly bandwidth: Counter;
+  readonly unanswered: Counter;
   readonly faults: Counter<"reason">;
   readonly seconds: Histogram;
   readonly failures: Counter<"what" | "reason">;
@@ -66,7 +67,10 @@ export function createWebhookMetrics(registry: Registry, heartbeatAgeSeconds: ()
 
 function createCounters(
   registers: Registry[],
-): Pick<WebhookMetrics, "pods" | "bandwidth" | "faults" | "failures" | "steps" | "registrations"> {
+): Pick<
+  WebhookMetrics,
+  "pods" | "bandwidth" | "unanswered" | "faults" | "failures" | "steps" | "registrations"
+> {
   return {
     pods: new Counter({
       name: "isochrone_webhook_pods_total",
@@ -77,6 +81,11 @@ function createCounters(
     bandwidth: new Counter({
       name: "isochrone_webhook_bandwidth_annotated_total",
       help: "New pods that got the CNI's bandwidth annotations of their AppGroup.",
+      registers,
+    }),
+    unanswered: new Counter({
+      name: "isochrone_webhook_unanswered_pods_total",
+      help: "New pods that ask for the gate and were created without the webhook's answer: it was slow, unreachable or not registered. Each replica counts all of them.",
       registers,
     }),
     faults: new Counter({

@@ -1,17 +1,28 @@
 // The MutatingWebhookConfiguration: whom the API server asks about which pods, and whose certificates it takes.
-import { isStoreError, KINDS, looseFields, looseList, WEBHOOK_CONFIGURATION } from "@isochrone/kubernetes";
+import {
+  isStoreError,
+  KINDS,
+  looseFields,
+  looseList,
+  looseText,
+  StoreError,
+  WEBHOOK_CONFIGURATION,
+} from "@isochrone/kubernetes";
 import {
   LABELS,
   PLACEMENT_ENABLED,
   PLACEMENT_LABEL,
   type ClusterStore,
   type KubernetesObject,
+  type OwnerReference,
 } from "@isochrone/kubernetes";
-import type { Entry } from "./gate-rules.ts";
+import type { Entry, GateRules } from "./gate-rules.ts";
 
 export interface RegistrationOptions {
   /** Where the API server finds the webhook. */
   readonly target: RegistrationTarget;
+  /** ClusterRole with which the registration is deleted; null: it stays until somebody deletes it. */
+  readonly ownerClusterRole: string | null;
   readonly timeoutMs: number;
   readonly schedulerNames: readonly string[];
   readonly excludedNamespaces: readonly string[];
@@ -21,6 +32,7 @@ export type RegistrationTarget =
   | { readonly url: string }
   | { readonly service: { readonly namespace: string; readonly name: string; readonly port: number } };
 
+const SCHEDULER_CONDITION = "has-a-scheduler-of-ours";
 const NAMESPACE_NAME = "kubernetes.io/metadata.name";
 
 /** Where the webhook answers. */
@@ -38,20 +50,40 @@ export async function register(
   trusted: string,
 ): Promise<boolean> {
   const wanted = configuration(options, trusted);
+  const owner = await ownerOf(store, options);
   const found = await store.get({ ...KINDS.mutatingWebhookConfiguration, name: WEBHOOK_CONFIGURATION });
   if (found === null) {
+    const metadata = { ...wanted.metadata, ...(owner === null ? {} : { ownerReferences: [owner] }) };
     try {
-      await store.create(wanted);
+      await store.create({ ...wanted, metadata });
     } catch (error) {
       // Another leader was a moment earlier: looked at again at the next check.
       if (!isStoreError(error, "already_exists")) throw error;
     }
     return true;
   }
-  if (isCovered(wanted["webhooks"], found["webhooks"])) return false;
-  const labels = { ...found.metadata.labels, ...wanted.metadata.labels };
-  await store.update({ ...found, metadata: { ...found.metadata, labels }, webhooks: wanted["webhooks"] });
+  const owners = found.metadata.ownerReferences ?? [];
+  const isOwned = owner === null || owners.some(({ uid }) => uid === owner.uid);
+  if (isOwned && isCovered(wanted["webhooks"], found["webhooks"])) return false;
+  const metadata = {
+    ...found.metadata,
+    labels: { ...found.metadata.labels, ...wanted.metadata.labels },
+    ...(isOwned ? {} : { ownerReferences: [...owners, owner] }),
+  };
+  await store.update({ ...found, metadata, webhooks: wanted["webhooks"] });
   return true;
+}
+
+/** Rejects when the role isn't there: whoever deleted it has switched the webhook off. */
+async function ownerOf(
+  store: Pick<ClusterStore, "get">,
+  { ownerClusterRole: name }: RegistrationOptions,
+): Promise<OwnerReference | null> {
+  if (name === null) return null;
+  const role = await store.get({ ...KINDS.clusterRole, name });
+  if (role?.metadata.uid === undefined)
+    throw new StoreError("not_found", `webhook.ownerClusterRole must name a ClusterRole, got ${name}`);
+  return { ...KINDS.clusterRole, name, uid: role.metadata.uid };
 }
 
 /** Whether every entry of the registration trusts the authority (PEM). */
@@ -113,6 +145,32 @@ export function configuration(options: RegistrationOptions, trusted: string): Ku
   };
 }
 
+/** By which rules pods are asked about, as the registration says them. */
+export function rulesOfRegistration(registration: KubernetesObject): GateRules {
+  const [first] = looseList(registration["webhooks"]);
+  const excluded = looseList(looseFields(first?.["namespaceSelector"])["matchExpressions"]).find(
+    ({ key, operator }) => key === NAMESPACE_NAME && operator === "NotIn",
+  );
+  const condition = looseList(first?.["matchConditions"]).find(({ name }) => name === SCHEDULER_CONDITION);
+  return {
+    excludedNamespaces: new Set(textsOf(excluded?.["values"])),
+    schedulerNames: new Set(textsOf(namesIn(looseText(condition?.["expression"])))),
+  };
+}
+
+/** Of the condition below; none where others have written another one. */
+function namesIn(expression: string): unknown {
+  try {
+    return JSON.parse(expression.slice(expression.lastIndexOf("["))) as unknown;
+  } catch {
+    return [];
+  }
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
+}
+
 function entryOf(
   entry: Entry,
   namespaces: readonly object[],
@@ -137,7 +195,7 @@ function matchConditions(schedulerNames: readonly string[]): object[] {
         "!has(object.metadata.ownerReferences) || !object.metadata.ownerReferences.exists(o, o.kind == 'DaemonSet')",
     },
     {
-      name: "has-a-scheduler-of-ours",
+      name: SCHEDULER_CONDITION,
       expression: `!has(object.spec.schedulerName) || object.spec.schedulerName in [${names}]`,
     },
   ];

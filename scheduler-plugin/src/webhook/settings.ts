@@ -16,7 +16,7 @@ const table = {
   enabled: flag({
     default: false,
     description:
-      "Serve a mutating webhook that has new pods wait for the planner, and register it. Namespaces, AppGroups and pods opt in by the label isochrone.dev/placement=enabled. Enable gates.enabled of the aggregator with it.",
+      "Serve a mutating webhook that has new pods wait for the planner, and register it. Namespaces, AppGroups and pods opt in by the label isochrone.dev/placement=enabled. gates.enabled of the aggregator must be on, as it is by default.",
   }),
   host: text({ default: "0.0.0.0", description: "Address that the webhook listens on, by TLS only." }),
   port: integer({
@@ -37,6 +37,11 @@ const table = {
     patternRule: "must be an https address without a path",
     description:
       "Address by which the API server reaches it, in place of the Service: where it runs outside of the cluster.",
+  }),
+  ownerClusterRole: text({
+    default: null,
+    description:
+      "ClusterRole that owns the registration: once it is deleted, Kubernetes' garbage collector deletes the registration, whether this process still runs or not. The chart names the role that exists only while the webhook is enabled.",
   }),
   timeoutMs: duration({
     default: MAX_TIMEOUT_MS,

@@ -3,7 +3,11 @@ import {
   CertificateKeeper,
   createInformer,
   KINDS,
+  LABELS,
   leaderStore,
+  looseFields,
+  looseText,
+  PLANNER_LEASE,
   StoreError,
   WEBHOOK_SECRET,
 } from "@isochrone/kubernetes";
@@ -17,6 +21,7 @@ import type { Injectable } from "../domain/canary-record.ts";
 import { SCHEDULER_LEASE } from "../leadership.ts";
 import type { Leadership, SharedLeadership } from "../leadership.ts";
 import { Admission } from "./admission.ts";
+import type { GateRules } from "./gate-rules.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { createWebhookMetrics } from "./metrics.ts";
 import type { WebhookMetrics } from "./metrics.ts";
@@ -25,6 +30,7 @@ import type { RegistrationOptions } from "./registration.ts";
 import { GroupReplicas } from "./replicas.ts";
 import { WebhookServer } from "./server.ts";
 import type { WebhookConfig } from "./settings.ts";
+import { UnansweredPods } from "./unanswered-pods.ts";
 
 export interface WebhookDeps {
   readonly store: ClusterStore;
@@ -60,7 +66,9 @@ class RunningWebhook implements Webhook {
   readonly #replicas = new GroupReplicas();
   readonly #server: WebhookServer;
   readonly #leadership: Leadership;
+  readonly #stopping = new AbortController();
   #appGroups: Informer | null = null;
+  #namespaces: Informer | null = null;
   #checks: Periodic | null = null;
 
   constructor(config: WebhookConfig, deps: WebhookDeps) {
@@ -102,6 +110,8 @@ class RunningWebhook implements Webhook {
     const { store, pods, clock, random, logger } = this.#deps;
     pods.onChange((change) => this.#replicas.take(change));
     this.#appGroups = createInformer({ store, kind: KINDS.appGroup, clock, random, logger });
+    this.#namespaces = createInformer({ store, kind: KINDS.namespace, clock, random, logger });
+    void this.#countUnanswered(this.#namespaces).catch(() => undefined);
     await this.#heartbeat.start();
     const keeper = this.#createKeeper();
     this.#checks = periodic({
@@ -121,20 +131,64 @@ class RunningWebhook implements Webhook {
   }
 
   async stop(): Promise<void> {
+    this.#stopping.abort();
     await this.#checks?.stop();
     await this.#leadership.stop();
     await this.#server.close();
     await this.#heartbeat.stop();
     await this.#appGroups?.stop();
+    await this.#namespaces?.stop();
+  }
+
+  /** Once it is known which namespaces ask. Rejects when stopped before. */
+  async #countUnanswered(namespaces: Informer): Promise<void> {
+    const { pods, logger } = this.#deps;
+    const { signal } = this.#stopping;
+    const sinceMs = await this.#lastSignOfLifeMs();
+    await namespaces.synced(signal);
+    const unanswered = new UnansweredPods({
+      rules: this.#rules(),
+      sinceMs,
+      surroundings: ({ metadata: { namespace = "default", labels } }) => {
+        const group = labels?.[LABELS.appGroup];
+        const appGroup = group === undefined ? null : (this.#appGroups?.get(group, namespace) ?? null);
+        return { namespace: namespaces.get(namespace), appGroup };
+      },
+      isRemoved: () => this.#heartbeat.isRemoved(),
+      onUnanswered: ({ metadata: { namespace, name } }) => {
+        this.#metrics.unanswered.inc();
+        logger.warnOnce(
+          "webhook-unanswered",
+          "pods were created without the webhook's answer, and without the gate",
+          {
+            pod: `${namespace}/${name}`,
+          },
+        );
+      },
+    });
+    const stop = pods.onChange((change) => unanswered.take(change));
+    signal.addEventListener("abort", stop, { once: true });
+  }
+
+  /** When the planner was last seen alive, by its clock: what came later, while no replica ran, is counted by this one. */
+  async #lastSignOfLifeMs(): Promise<number> {
+    const { store, namespace, clock } = this.#deps;
+    const lease = await store.get({ ...KINDS.lease, namespace, name: PLANNER_LEASE }).catch(() => null);
+    const renewedMs = Date.parse(looseText(looseFields(lease?.spec)["renewTime"]));
+    return Number.isNaN(renewedMs) ? clock.now() : Math.min(renewedMs, clock.now());
+  }
+
+  #rules(): GateRules {
+    return {
+      schedulerNames: new Set(this.#config.schedulerNames),
+      excludedNamespaces: new Set(this.#excludedNamespaces()),
+    };
   }
 
   #createAdmission(): Admission {
     const { guard } = this.#deps;
     return new Admission({
-      rules: {
-        schedulerNames: new Set(this.#config.schedulerNames),
-        excludedNamespaces: new Set(this.#excludedNamespaces()),
-      },
+      rules: this.#rules(),
       isPlannerAlive: () => this.#heartbeat.isAlive(),
       appGroup: (namespace, name) => this.#appGroups?.get(name, namespace) ?? null,
       replicasOf: (namespace, group) => (selector) => this.#replicas.of(namespace, group, selector),
@@ -174,12 +228,11 @@ class RunningWebhook implements Webhook {
   }
 
   #registration(): RegistrationOptions {
-    const { url, serviceName: name, servicePort: port, timeoutMs, schedulerNames } = this.#config;
+    const { url, serviceName: name, servicePort: port, ...rest } = this.#config;
     const { namespace } = this.#deps;
     return {
       target: url === null ? { service: { namespace, name, port } } : { url },
-      timeoutMs,
-      schedulerNames,
+      ...rest,
       excludedNamespaces: this.#excludedNamespaces(),
     };
   }

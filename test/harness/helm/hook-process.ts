@@ -34,3 +34,23 @@ export async function runHook(
     });
   });
 }
+
+/** Of a hook whose rights are there only while it runs: they are made, and removed again. */
+export async function runHookWithRights(
+  cluster: ControlPlane,
+  objects: readonly KubernetesObject[],
+  job: string,
+): Promise<HelmResult> {
+  const rights = objects.filter((object) => object.metadata.name === job && isRight(object));
+  await cluster.create(rights);
+  const ran = await runHook(cluster, objects, job);
+  for (const { apiVersion, kind, metadata } of rights) {
+    const { name, namespace } = metadata;
+    await cluster.remove({ apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) });
+  }
+  return ran;
+}
+
+export function isRight({ kind }: KubernetesObject): boolean {
+  return kind === "ServiceAccount" || kind.includes("Role");
+}

@@ -1,7 +1,7 @@
 // Values of installations as people may want them; each is rendered, and asked of a real API server.
 import type { ChartValues } from "./helm.ts";
 
-const GATED = { gates: { enabled: true }, webhook: { enabled: true }, planner: { enabled: true } };
+const GATED = { webhook: { enabled: true }, planner: { enabled: true } };
 const SECRET_KAFKA = {
   enabled: true,
   brokers: ["kafka-0.kafka:9093", "kafka-1.kafka:9094", "[fd00::1]:9093"],
@@ -22,6 +22,7 @@ export const MATRIX: Readonly<Record<string, ChartValues>> = {
       networkTopology: { writer: "upstream", declaredWeights: "none" },
       appGroups: { observe: false },
       scheduler: { podEvents: false, appGroupStatus: "upstream" },
+      gates: { enabled: false },
       probe: { authentication: "none", bandwidth: false },
     },
     tls: { source: "none" },

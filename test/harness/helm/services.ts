@@ -24,7 +24,12 @@ export class Services {
     const section = kind === "aggregator" ? "aggregator" : "scheduler";
     const { host: _host, port: _port, ...own } = settings[section]!;
     const webhook = settings["webhook"] && {
-      webhook: { ...settings["webhook"], host: HOST, port: await this.#installation.port() },
+      webhook: {
+        ...settings["webhook"],
+        host: HOST,
+        port: await this.#installation.port(),
+        ...other["webhook"],
+      },
     };
     const merged = {
       ...settings,
@@ -35,6 +40,11 @@ export class Services {
     this.#running.push(service);
     await service.start();
     return service;
+  }
+
+  /** On which nobody listens yet. */
+  port(): Promise<number> {
+    return this.#installation.port();
   }
 
   /** What pods mount: the token of the account, and whom to trust. */

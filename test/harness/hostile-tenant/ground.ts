@@ -33,7 +33,6 @@ const PLANNED = 2;
 const VALUES = {
   settings: {
     aggregator: { windowMs: 60_000, paneMs: 2_000, buildIntervalMs: 500, counterLagMs: 0 },
-    gates: { enabled: true },
     webhook: { enabled: true },
     planner: { enabled: true, proposalsIntervalMs: 2_000 },
     descheduler: { mode: "dry-run", intervalMs: 2_000 },

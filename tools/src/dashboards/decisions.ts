@@ -210,7 +210,6 @@ export const decisions: Dashboard = {
           kind: "timeseries",
           unit: "short",
           width: 12,
-          needs: "gates",
           queries: [
             { expr: "sum by (result) (increase(isochrone_gates_opened_total[5m]))", legend: "{{result}}" },
             { expr: "max(isochrone_gates_longest_wait_seconds)", legend: "longest wait, s" },

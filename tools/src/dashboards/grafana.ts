@@ -15,7 +15,6 @@ const NEEDS = {
   planner: "planner.enabled",
   descheduler: "descheduler.mode other than off",
   webhook: "webhook.enabled",
-  gates: "gates.enabled",
   icmp: "icmp among probe.methods",
   bandwidth: "probe.bandwidth",
   tls: "certificates",

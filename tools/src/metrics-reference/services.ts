@@ -76,7 +76,6 @@ const RUNS: readonly Run[] = [
       BANDWIDTH_RESOURCE_ADVERTISE: "measured",
       NETWORK_TOPOLOGY_DECLARED_WEIGHTS: "UserDefined",
       NETWORK_TOPOLOGY_LATENCIES_FROM: "default/latencies",
-      GATES_ENABLED: "true",
       BUS_KIND: "kafka",
       BUS_BROKERS: NOWHERE,
     },

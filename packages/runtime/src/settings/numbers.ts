@@ -1,5 +1,5 @@
 import { bad, good, makeSetting } from "./setting.ts";
-import type { OrNull, Parsed, Setting, SettingOptions } from "./setting.ts";
+import type { JsonSchema, OrNull, Parsed, Setting, SettingOptions } from "./setting.ts";
 
 /** Bounds are inclusive. */
 export interface NumberOptions<D> extends SettingOptions<D> {
@@ -20,6 +20,8 @@ const DURATION_MS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
+const RATIO_UNITS: Readonly<Record<string, number>> = { "%": 0.01 };
+
 const SIZE_BYTES: Readonly<Record<string, number>> = {
   b: 1,
   kb: 1e3,
@@ -36,11 +38,16 @@ const SIZE_BYTES: Readonly<Record<string, number>> = {
 export function integer<D extends number | null = number>(
   options: NumberOptions<D>,
 ): Setting<number | OrNull<D>> {
-  return makeSetting("integer", options, `integer${boundsText(options)}`, (raw) => {
-    const value = toNumber(raw);
-    return value === null || !Number.isSafeInteger(value)
-      ? bad("must be an integer")
-      : within(value, options);
+  return makeSetting(options, {
+    kind: "integer",
+    type: `integer${boundsText(options)}`,
+    schema: { type: "integer", ...boundsSchema(options) },
+    parse: (raw) => {
+      const value = toNumber(raw);
+      return value === null || !Number.isSafeInteger(value)
+        ? bad("must be an integer")
+        : within(value, options);
+    },
   });
 }
 
@@ -48,9 +55,14 @@ export function integer<D extends number | null = number>(
 export function number<D extends number | null = number>(
   options: NumberOptions<D>,
 ): Setting<number | OrNull<D>> {
-  return makeSetting("number", options, `number${boundsText(options)}`, (raw) => {
-    const value = toNumber(raw);
-    return value === null ? bad("must be a number") : within(value, options);
+  return makeSetting(options, {
+    kind: "number",
+    type: `number${boundsText(options)}`,
+    schema: { type: "number", ...boundsSchema(options) },
+    parse: (raw) => {
+      const value = toNumber(raw);
+      return value === null ? bad("must be a number") : within(value, options);
+    },
   });
 }
 
@@ -59,9 +71,15 @@ export function ratio<D extends number | null = number>(
   options: NumberOptions<D>,
 ): Setting<number | OrNull<D>> {
   const bounds = { min: options.min ?? 0, max: options.max ?? 1 };
-  return makeSetting("ratio", options, `ratio${boundsText(bounds)}`, (raw) => {
-    const value = toRatio(raw);
-    return value === null ? bad("must be a ratio such as 0.2 or 20%") : within(value, bounds);
+  return makeSetting(options, {
+    kind: "ratio",
+    type: `ratio${boundsText(bounds)}`,
+    schema: quantitySchema(bounds, RATIO_UNITS),
+    units: RATIO_UNITS,
+    parse: (raw) => {
+      const value = toRatio(raw);
+      return value === null ? bad("must be a ratio such as 0.2 or 20%") : within(value, bounds);
+    },
   });
 }
 
@@ -70,13 +88,19 @@ export function duration<D extends number | string | null = number>(
   options: NumberOptions<D>,
 ): Setting<number | OrNull<D>> {
   const bounds = { min: options.min ?? 0, max: options.max };
-  const parse = (raw: unknown): Parsed<number> => {
-    const value = toQuantity(raw, DURATION_MS);
-    return value === null
-      ? bad("must be a duration such as 500, 500ms, 2s, 5m or 1h")
-      : within(value, bounds);
-  };
-  return makeSetting("duration", options, `duration (ms)${boundsText(bounds)}`, parse, "Ms");
+  return makeSetting(options, {
+    kind: "duration",
+    type: `duration (ms)${boundsText(bounds)}`,
+    schema: quantitySchema(bounds, DURATION_MS),
+    units: DURATION_MS,
+    keySuffix: "Ms",
+    parse: (raw) => {
+      const value = toQuantity(raw, DURATION_MS);
+      return value === null
+        ? bad("must be a duration such as 500, 500ms, 2s, 5m or 1h")
+        : within(value, bounds);
+    },
+  });
 }
 
 /** A size in bytes; the key ends in Bytes. Takes 1024, "64KiB", "10MiB", "1GB". */
@@ -84,13 +108,19 @@ export function bytes<D extends number | string | null = number>(
   options: NumberOptions<D>,
 ): Setting<number | OrNull<D>> {
   const bounds = { min: options.min ?? 0, max: options.max };
-  const parse = (raw: unknown): Parsed<number> => {
-    const value = toQuantity(raw, SIZE_BYTES);
-    if (value === null || !Number.isSafeInteger(value))
-      return bad("must be a whole number of bytes such as 1024, 64KiB or 10MiB");
-    return within(value, bounds);
-  };
-  return makeSetting("bytes", options, `size (bytes)${boundsText(bounds)}`, parse, "Bytes");
+  return makeSetting(options, {
+    kind: "bytes",
+    type: `size (bytes)${boundsText(bounds)}`,
+    schema: { ...quantitySchema(bounds, SIZE_BYTES), multipleOf: 1 },
+    units: SIZE_BYTES,
+    keySuffix: "Bytes",
+    parse: (raw) => {
+      const value = toQuantity(raw, SIZE_BYTES);
+      if (value === null || !Number.isSafeInteger(value))
+        return bad("must be a whole number of bytes such as 1024, 64KiB or 10MiB");
+      return within(value, bounds);
+    },
+  });
 }
 
 // Number("") is 0 and Number("0x10") is 16: both are mistakes in a settings file, hence the pattern.
@@ -128,4 +158,16 @@ function boundsText({ min, max }: Bounds): string {
   if (min !== undefined && max !== undefined) return `, ${min} to ${max}`;
   if (min !== undefined) return `, at least ${min}`;
   return max === undefined ? "" : `, at most ${max}`;
+}
+
+function boundsSchema({ min, max }: Bounds): JsonSchema {
+  return { ...(min === undefined ? {} : { minimum: min }), ...(max === undefined ? {} : { maximum: max }) };
+}
+
+/** A number, or text: of text it says the form alone. */
+function quantitySchema(bounds: Bounds, units: Readonly<Record<string, number>>): JsonSchema {
+  // Case by case, as not every dialect of patterns can be told to ignore it.
+  const anyCase = (unit: string): string => unit.replaceAll(/[a-z]/g, (c) => `[${c}${c.toUpperCase()}]`);
+  const pattern = `^\\s*[+-]?(\\d+(\\.\\d*)?|\\.\\d+)([eE][+-]?\\d+|\\s*(${Object.keys(units).map(anyCase).join("|")}))?\\s*$`;
+  return { type: ["number", "string"], ...boundsSchema(bounds), pattern };
 }

@@ -10,12 +10,19 @@ export interface Setting<T> {
   readonly description: string;
   /** Type, unit and bounds as the documentation shows them. */
   readonly type: string;
+  /** What a file may hold, as JSON Schema. It can't say the bounds of text with a unit, such as "5s". */
+  readonly schema: JsonSchema;
+  /** By which text with a unit is turned into the number that the bounds are for; null: it takes none. */
+  readonly units: Readonly<Record<string, number>> | null;
   /** Raw default; null: may be absent; undefined: must be given. */
   readonly default: unknown;
   /** Kinds with a unit demand that the key ends in it. */
   readonly keySuffix: string | null;
   parse(raw: unknown): Parsed<T>;
 }
+
+/** A schema, or a part of one. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** The kinds of settings. */
 export type SettingKind =
@@ -48,14 +55,14 @@ export type ValueOf<S> = S extends Setting<infer T> ? T : never;
 export const good = <T>(value: T): Parsed<T> => ({ ok: true, value });
 export const bad = (rule: string): Parsed<never> => ({ ok: false, rule });
 
+/** What a kind of settings adds to the options of one. */
+export interface SettingForm<T> extends Pick<Setting<T>, "kind" | "type" | "schema" | "parse"> {
+  readonly keySuffix?: string;
+  readonly units?: Readonly<Record<string, number>>;
+}
+
 /** Builds a setting; the cast to the optional type is sound because the loader gives null only when the default is null. */
-export function makeSetting<T, D>(
-  kind: SettingKind,
-  options: SettingOptions<D>,
-  type: string,
-  parse: (raw: unknown) => Parsed<T>,
-  keySuffix: string | null = null,
-): Setting<T | OrNull<D>> {
+export function makeSetting<T, D>(options: SettingOptions<D>, form: SettingForm<T>): Setting<T | OrNull<D>> {
   const { description } = options;
-  return Object.freeze({ kind, description, type, default: options.default, keySuffix, parse });
+  return Object.freeze({ keySuffix: null, units: null, ...form, description, default: options.default });
 }

@@ -1,6 +1,6 @@
 import { Secret } from "./secret.ts";
 import { bad, good, makeSetting } from "./setting.ts";
-import type { OrNull, Parsed, Setting, SettingOptions } from "./setting.ts";
+import type { JsonSchema, OrNull, Parsed, Setting, SettingOptions } from "./setting.ts";
 
 /** `pattern` must match the whole text; `patternRule` says it in words ("must be a host name"). */
 export interface TextOptions<D> extends SettingOptions<D> {
@@ -22,22 +22,39 @@ export interface ListOptions<D> extends SettingOptions<D> {
   readonly maxItems?: number;
 }
 
+interface ListRules {
+  readonly pattern: RegExp | undefined;
+  readonly patternRule: string | undefined;
+  readonly minItems: number;
+  readonly maxItems: number;
+}
+
 const YES = new Set(["true", "yes", "on", "1"]);
 const NO = new Set(["false", "no", "off", "0"]);
 
 /** Text of one line or more. */
 export function text<D extends string | null = string>(options: TextOptions<D>): Setting<string | OrNull<D>> {
-  return makeSetting("text", options, "text", (raw) => parseText(raw, options));
+  return makeSetting(options, {
+    kind: "text",
+    type: "text",
+    schema: textSchema(options),
+    parse: (raw) => parseText(raw, options),
+  });
 }
 
 /** Text that no output shows: not logs, not errors, not the documentation. */
 export function secret<D extends null = never>(
   options: Omit<TextOptions<D>, "pattern" | "patternRule">,
 ): Setting<Secret | OrNull<D>> {
-  return makeSetting("secret", options, "secret text", (raw) => {
-    if (raw instanceof Secret) return good(raw);
-    const parsed = parseText(raw, options);
-    return parsed.ok ? good(new Secret(parsed.value)) : parsed;
+  return makeSetting(options, {
+    kind: "secret",
+    type: "secret text",
+    schema: textSchema(options),
+    parse: (raw) => {
+      if (raw instanceof Secret) return good(raw);
+      const parsed = parseText(raw, options);
+      return parsed.ok ? good(new Secret(parsed.value)) : parsed;
+    },
   });
 }
 
@@ -45,11 +62,17 @@ export function secret<D extends null = never>(
 export function flag<D extends boolean | null = boolean>(
   options: SettingOptions<D>,
 ): Setting<boolean | OrNull<D>> {
-  return makeSetting("flag", options, "flag", (raw): Parsed<boolean> => {
-    if (typeof raw === "boolean") return good(raw);
-    const word = typeof raw === "string" ? raw.trim().toLowerCase() : raw === 1 ? "1" : raw === 0 ? "0" : "";
-    if (YES.has(word)) return good(true);
-    return NO.has(word) ? good(false) : bad("must be true or false");
+  return makeSetting(options, {
+    kind: "flag",
+    type: "flag",
+    schema: { type: "boolean" },
+    parse: (raw): Parsed<boolean> => {
+      if (typeof raw === "boolean") return good(raw);
+      const word =
+        typeof raw === "string" ? raw.trim().toLowerCase() : raw === 1 ? "1" : raw === 0 ? "0" : "";
+      if (YES.has(word)) return good(true);
+      return NO.has(word) ? good(false) : bad("must be true or false");
+    },
   });
 }
 
@@ -58,9 +81,14 @@ export function oneOf<const V extends string, D extends NoInfer<V> | null = NoIn
   values: readonly V[],
   options: SettingOptions<D>,
 ): Setting<V | OrNull<D>> {
-  return makeSetting("oneOf", options, `one of ${values.join(", ")}`, (raw): Parsed<V> => {
-    const found = values.find((value) => value === raw);
-    return found === undefined ? bad(`must be one of ${values.join(", ")}`) : good(found);
+  return makeSetting(options, {
+    kind: "oneOf",
+    type: `one of ${values.join(", ")}`,
+    schema: { enum: values },
+    parse: (raw): Parsed<V> => {
+      const found = values.find((value) => value === raw);
+      return found === undefined ? bad(`must be one of ${values.join(", ")}`) : good(found);
+    },
   });
 }
 
@@ -69,20 +97,41 @@ export function list<D extends readonly string[] | null = readonly string[]>(
   options: ListOptions<D>,
 ): Setting<readonly string[] | OrNull<D>> {
   const { minItems = 0, maxItems = 1000, pattern, patternRule } = options;
-  return makeSetting("list", options, "list of text", (raw): Parsed<readonly string[]> => {
-    const items = typeof raw === "string" ? splitList(raw) : raw;
-    if (!Array.isArray(items)) return bad("must be a list of text, or text separated by commas");
-    for (const item of items) {
-      if (typeof item !== "string" || item === "") return bad("must hold only text that is not empty");
-      if (pattern && !matchesWhole(pattern, item))
-        return bad(
-          `${patternRule ?? `must hold only text that matches ${pattern}`} (${JSON.stringify(item)} does not)`,
-        );
-    }
-    if (items.length < minItems) return bad(`must have at least ${minItems} items`);
-    if (items.length > maxItems) return bad(`must have at most ${maxItems} items`);
-    return good([...(items as readonly string[])]);
+  const items = { type: "string", minLength: 1, ...patternSchema(pattern) };
+  return makeSetting(options, {
+    kind: "list",
+    type: "list of text",
+    schema: { type: ["array", "string"], items, minItems, maxItems },
+    parse: (raw) => parseList(raw, { minItems, maxItems, pattern, patternRule }),
   });
+}
+
+function parseList(
+  raw: unknown,
+  { minItems, maxItems, pattern, patternRule }: ListRules,
+): Parsed<readonly string[]> {
+  const items = typeof raw === "string" ? splitList(raw) : raw;
+  if (!Array.isArray(items)) return bad("must be a list of text, or text separated by commas");
+  for (const item of items) {
+    if (typeof item !== "string" || item === "") return bad("must hold only text that is not empty");
+    if (pattern && !matchesWhole(pattern, item))
+      return bad(
+        `${patternRule ?? `must hold only text that matches ${pattern}`} (${JSON.stringify(item)} does not)`,
+      );
+  }
+  if (items.length < minItems) return bad(`must have at least ${minItems} items`);
+  if (items.length > maxItems) return bad(`must have at most ${maxItems} items`);
+  return good([...(items as readonly string[])]);
+}
+
+function textSchema({ minLength = 1, maxLength = 4096, pattern }: TextOptions<unknown>): JsonSchema {
+  return { type: "string", minLength, maxLength, ...patternSchema(pattern) };
+}
+
+/** Nothing where it looks ahead, which Helm's patterns can't: there the service refuses alone. */
+function patternSchema(pattern: RegExp | undefined): JsonSchema {
+  if (pattern === undefined || /\(\?[!<=]/.test(pattern.source)) return {};
+  return { pattern: wholly(pattern) };
 }
 
 function parseText(raw: unknown, options: TextOptions<unknown>): Parsed<string> {
@@ -96,7 +145,11 @@ function parseText(raw: unknown, options: TextOptions<unknown>): Parsed<string> 
 }
 
 function matchesWhole(pattern: RegExp, value: string): boolean {
-  return new RegExp(`^(?:${pattern.source})$`, pattern.flags.replaceAll(/[gy]/g, "")).test(value);
+  return new RegExp(wholly(pattern), pattern.flags.replaceAll(/[gy]/g, "")).test(value);
+}
+
+function wholly({ source }: RegExp): string {
+  return `^(?:${source})$`;
 }
 
 function splitList(raw: string): string[] {

@@ -1,0 +1,44 @@
+// The settings that each service reads.
+import {
+  aggregatorSettings,
+  accessSettings,
+  annotationSettings,
+  certificateSettings,
+  clusterControllerSections,
+} from "@isochrone/aggregator";
+import { busSettings } from "@isochrone/bus/settings";
+import { collectorSettings } from "@isochrone/collector";
+import { kubernetesSettings } from "@isochrone/kubernetes/api-server";
+import { probeSettings } from "@isochrone/probe";
+import { serviceSettings, type Section } from "@isochrone/runtime";
+import {
+  deschedulerSettings,
+  extenderCertificateSettings,
+  plannerSettings,
+  schedulerPluginSettings,
+  webhookSettings,
+} from "@isochrone/scheduler-plugin";
+/** As each main.ts has them. */
+export const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
+  probe: [serviceSettings, probeSettings, busSettings],
+  collector: [serviceSettings, collectorSettings, kubernetesSettings, busSettings],
+  aggregator: [
+    serviceSettings,
+    aggregatorSettings,
+    busSettings,
+    kubernetesSettings,
+    accessSettings,
+    certificateSettings,
+    annotationSettings,
+    ...Object.values(clusterControllerSections),
+  ],
+  "scheduler-plugin": [
+    serviceSettings,
+    schedulerPluginSettings,
+    kubernetesSettings,
+    webhookSettings,
+    plannerSettings,
+    deschedulerSettings,
+    extenderCertificateSettings,
+  ],
+};

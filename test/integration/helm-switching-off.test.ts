@@ -1,0 +1,262 @@
+// Switching off what holds pods, with the real chart on a real control plane: rolled back, upgraded to the defaults, removed; each with pods that
+// are gated, pending and running. No kubelet runs: the services are processes under the accounts of the release, with its settings, and what
+// hooks run is run here.
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import {
+  gatesOf,
+  hasOurGate,
+  KINDS,
+  PLACEMENT_GATE,
+  PLACEMENT_LABEL,
+  PLANNER_LEASE,
+  WEBHOOK_ANSWER,
+} from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { COMMAND } from "../harness/extender.ts";
+import {
+  controlPlaneSupport,
+  nodeNameOf,
+  startControlPlane,
+  type ControlPlane,
+} from "../harness/control-plane/index.ts";
+import {
+  CHART,
+  Helm,
+  helmSupport,
+  inventory,
+  runHook,
+  runHookWithRights,
+  Services,
+  type ChartValues,
+} from "../harness/helm/index.ts";
+
+const COMPONENTS = ["controller-manager", "scheduler", "kwok"] as const;
+const supports = [helmSupport(), controlPlaneSupport(COMPONENTS)];
+const missing = supports.flatMap((support) => (support.supported ? [] : [support.reason]));
+if (missing.length > 0) console.warn(`switching off is not tested: ${missing.join("; ")}`);
+
+const NAMESPACE = "isochrone";
+const SHOP = "shop";
+const OTHERS_GATE = "quota.example.com/admission";
+const WITHIN = { timeout: 150_000, interval: 500 };
+const ON: ChartValues = { settings: { webhook: { enabled: true }, planner: { enabled: true } } };
+/** The one that says no to the opener: there the hooks are all there is. */
+const NO_OPENER: ChartValues = { settings: { gates: { enabled: false } } };
+const REGISTRATION = { ...KINDS.mutatingWebhookConfiguration, name: "isochrone-placement" };
+const OPERATIONS = readFileSync(join(import.meta.dirname, "../../docs/operations.md"), "utf8");
+
+describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 400_000 }, () => {
+  let helm: Helm;
+  let cluster: ControlPlane;
+  let services: Services;
+  /** What was there before the first release. */
+  let before: string[];
+  let count = 0;
+
+  beforeAll(async () => {
+    helm = await Helm.open();
+    cluster = await startControlPlane({ components: COMPONENTS });
+    await cluster.createNamespace(NAMESPACE);
+    await cluster.addNodes(2);
+    await cluster.createNamespace(SHOP, { [PLACEMENT_LABEL]: "enabled" });
+    before = await inventory(cluster, NAMESPACE);
+  }, 900_000);
+  afterAll(async () => {
+    await cluster?.close();
+    await helm?.close();
+  });
+
+  beforeEach(() => {
+    services = new Services(cluster);
+  });
+  afterEach(() => services.close());
+
+  async function run(verb: string, ...args: readonly string[]): Promise<void> {
+    const flags = ["--namespace", NAMESPACE, "--timeout", "90s"];
+    const { code, stdout, stderr } = await helm.run([verb, NAMESPACE, ...args, ...flags], cluster.kubeconfig);
+    expect(`${code}: ${code === 0 ? "" : stderr + stdout}`).toBe("0: ");
+  }
+  const upgrade = (values: ChartValues): Promise<void> =>
+    run("upgrade", CHART, "--install", "--reset-values", "--values", helm.valuesFile(values));
+
+  /** What the release's pods would run, by its settings. */
+  async function startServices(values: ChartValues): Promise<void> {
+    const objects = await helm.template(values);
+    const aggregator = await services.start("aggregator", objects);
+    const port = await services.port();
+    const webhook = { webhook: { port, url: `https://127.0.0.1:${port}` } };
+    await services.start("scheduler-plugin", objects, {
+      scheduler: { graphUrl: aggregator.url },
+      ...(values === ON ? webhook : {}),
+    });
+  }
+
+  async function create(cpu: string, gates: readonly string[] = []): Promise<string> {
+    const name = `pod-${count++}`;
+    const spec = {
+      containers: [{ name: "main", image: "none", resources: { requests: { cpu } } }],
+      schedulingGates: gates.map((gate) => ({ name: gate })),
+      terminationGracePeriodSeconds: 0,
+    };
+    await cluster.create({ ...KINDS.pod, metadata: { namespace: SHOP, name }, spec });
+    return name;
+  }
+  const pod = async (name: string): Promise<KubernetesObject> =>
+    (await cluster.get({ ...KINDS.pod, namespace: SHOP, name }))!;
+  const isPlaced = async (name: string): Promise<boolean> => nodeNameOf(await pod(name)) !== null;
+  const isAnswered = async (name: string): Promise<boolean> =>
+    (await pod(name)).metadata.annotations?.[WEBHOOK_ANSWER] === "gated";
+
+  interface Waiting {
+    readonly gated: string;
+    readonly pending: string;
+    readonly running: string;
+  }
+
+  /** One of each: released by the planner and on its node, released and too large for any, and behind the webhook's gate. */
+  async function waitingPods(): Promise<Waiting> {
+    let running = "";
+    await expect
+      .poll(async () => {
+        running = await create("10m");
+        return isAnswered(running);
+      }, WITHIN)
+      .toBe(true);
+    const pending = await create("500");
+    const gated = await create("10m", [OTHERS_GATE]);
+    expect(gatesOf(await pod(gated))).toEqual([OTHERS_GATE, PLACEMENT_GATE]);
+    await expect.poll(() => isPlaced(running), WITHIN).toBe(true);
+    await expect.poll(async () => gatesOf(await pod(pending)), WITHIN).toEqual([]);
+    return { gated, pending, running };
+  }
+
+  /** From now on it waits for us alone, and whoever would have planned it is gone. */
+  async function loseOthersGate(name: string): Promise<void> {
+    const patch = [
+      { op: "test", path: "/spec/schedulingGates/0/name", value: OTHERS_GATE },
+      { op: "remove", path: "/spec/schedulingGates/0" },
+    ];
+    const path = `/api/v1/namespaces/${SHOP}/pods/${name}`;
+    await cluster.request("PATCH", path, patch, "application/json-patch+json");
+  }
+
+  async function expectNothingHeld({ gated, pending, running }: Waiting): Promise<void> {
+    const gatedPods = async (): Promise<string[]> =>
+      (await cluster.list("pods")).filter(hasOurGate).map(({ metadata }) => metadata.name);
+    await expect.poll(gatedPods, WITHIN).toEqual([]);
+    await expect.poll(() => cluster.get(REGISTRATION), WITHIN).toBeNull();
+    await expect.poll(() => isPlaced(gated), WITHIN).toBe(true);
+    await expect.poll(async () => (await pod(running)).status?.["phase"], WITHIN).toBe("Running");
+    // Room for it, and it goes: nothing of ours is on it that keeps it.
+    const large = `large-${count++}`;
+    await cluster.addNodes([{ name: large, cpu: "1000" }]);
+    await expect.poll(() => isPlaced(pending), WITHIN).toBe(true);
+    const fresh = await create("10m");
+    await expect.poll(() => isPlaced(fresh), WITHIN).toBe(true);
+    expect((await pod(fresh)).metadata.annotations?.[WEBHOOK_ANSWER]).toBeUndefined();
+    await cluster.remove({ ...KINDS.pod, namespace: SHOP, name: pending });
+    await cluster.remove({ ...KINDS.node, name: large });
+  }
+
+  /** Objects that weren't there before the first release, but definitions and Helm's own records. */
+  const left = async (): Promise<string[]> =>
+    (await inventory(cluster, NAMESPACE)).filter(
+      (name) => !before.includes(name) && !/^CustomResourceDefinition | sh\.helm\.release\./.test(name),
+    );
+
+  /** What is left and the documentation doesn't tell of: objects that no release has, and annotations of pods. */
+  async function untold(values: ChartValues | null): Promise<string[]> {
+    const ofRelease = values === null ? [] : await helm.template(values);
+    const released = new Set(ofRelease.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
+    const pods = await cluster.list("pods");
+    const annotations = pods.flatMap(({ metadata }) => Object.keys(metadata.annotations ?? {}));
+    const names = new Set([
+      ...(await left())
+        .filter((name) => !released.has(name) && !name.startsWith("Pod "))
+        .map((name) => name.split(" ")[1]!),
+      ...annotations.filter((name) => name.startsWith("isochrone.dev/")),
+    ]);
+    return [...names].filter((name) => !OPERATIONS.includes(`\`${name}\``));
+  }
+
+  const revision = async (): Promise<string> => {
+    const { stdout } = await helm.run(
+      ["history", NAMESPACE, "--namespace", NAMESPACE, "-o", "json"],
+      cluster.kubeconfig,
+    );
+    return String(Math.max(...(JSON.parse(stdout) as { revision: number }[]).map((one) => one.revision)));
+  };
+
+  async function cleanUp(): Promise<void> {
+    const { code, stderr } = await runHookWithRights(cluster, await helm.template(ON), "isochrone-clean-up");
+    expect(`${code}: ${stderr}`).toBe("0: ");
+  }
+
+  async function openGates(values: ChartValues): Promise<void> {
+    const { code, stderr } = await runHook(cluster, await helm.template(values), "isochrone-uninstall");
+    expect(`${code}: ${stderr}`).toBe("0: ");
+  }
+
+  async function switchOn(): Promise<Waiting> {
+    await upgrade(ON);
+    await startServices(ON);
+    const waiting = await waitingPods();
+    await services.kill();
+    await loseOthersGate(waiting.gated);
+    return waiting;
+  }
+
+  test("a rollback to the defaults leaves no pod waiting, and no registration", async () => {
+    await upgrade({});
+    const defaults = await revision();
+    const waiting = await switchOn();
+    await run("rollback", defaults);
+    await startServices({});
+    await expectNothingHeld(waiting);
+    expect(await untold({})).toEqual([]);
+  });
+
+  test("nor does an upgrade to the defaults", async () => {
+    const waiting = await switchOn();
+    await upgrade({});
+    await startServices({});
+    await expectNothingHeld(waiting);
+    expect(await untold({})).toEqual([]);
+  });
+
+  test("nor a rollback to values without the opener, for which a hook opens gates", async () => {
+    await upgrade(NO_OPENER);
+    const noOpener = await revision();
+    const waiting = await switchOn();
+    await run("rollback", noOpener);
+    await openGates(NO_OPENER);
+    await expectNothingHeld(waiting);
+    expect(await untold(NO_OPENER)).toEqual([]);
+    // In it the hook has noted that the webhook is to stay away for ten minutes.
+    await cluster.remove({ ...KINDS.lease, namespace: NAMESPACE, name: PLANNER_LEASE });
+  });
+
+  test("nor does removing the release, after which no object of ours but definitions stays", async () => {
+    const waiting = await switchOn();
+    await openGates(ON);
+    await run("uninstall");
+    await cleanUp();
+    await expectNothingHeld(waiting);
+    await expect.poll(left, WITHIN).toEqual([]);
+    expect(await untold(null)).toEqual([]);
+  });
+
+  test("nor removing it without its hooks, once gates are opened by hand; the registration goes by itself", async () => {
+    const waiting = await switchOn();
+    await run("uninstall", "--no-hooks");
+    await expect.poll(() => cluster.get(REGISTRATION), WITHIN).toBeNull();
+    const args = [COMMAND, "gates", "open", "--all", "--kubeconfig", cluster.kubeconfig];
+    await promisify(execFile)(process.execPath, args, { timeout: 60_000 });
+    await expectNothingHeld(waiting);
+    expect(await untold(null)).toEqual([]);
+  });
+});
