@@ -1,13 +1,5 @@
-import type {
-  Channel,
-  ChannelDemands,
-  DeclaredChannel,
-  PodPlacement,
-  WorkflowGraphSnapshot,
-  Workload,
-} from "@isochrone/topology";
+import type { Channel, PodPlacement, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
 import type { WorkloadPods } from "./channel-memory.ts";
-import type { ChannelRates } from "./channels.ts";
 import { compareText } from "./compare.ts";
 import { ageSeconds, rfc3339, type GraphStamp } from "./cluster-graph.ts";
 import {
@@ -18,39 +10,13 @@ import {
   type PodState,
 } from "./cluster-state.ts";
 import type { Figures } from "./figures.ts";
-import { observedChannels, ratesIn, type EndRates } from "./observed-channels.ts";
+import { observedChannels, type EndRates } from "./observed-channels.ts";
 import { podEntryOnNode } from "./speakers/authority.ts";
 import { allSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
 import type { UsageState } from "./usage.ts";
 import type { WindowName } from "./window-shape.ts";
-
-/** A workload with its pods, or one that is known by its traffic only. */
-interface Member extends NamespacedName {
-  readonly kind: string;
-  /** Null for workloads seen in traffic only: they belong where their peer belongs. */
-  readonly workflow: NamespacedName | null;
-  readonly pods: PodState[];
-}
-
-/** An ordered pair of workloads, observed, declared or both. */
-interface Edge {
-  readonly source: Member;
-  readonly target: Member;
-  /** Null: nobody has seen it. */
-  rates: EndRates | null;
-  declared: DeclaredChannel | null;
-}
-
-/** An edge as one workflow has it. */
-interface View {
-  readonly workflow: NamespacedName;
-  readonly edge: Edge;
-  /** What this workflow's namespace believes of the traffic; null: nothing. */
-  readonly rates: ChannelRates | null;
-  /** What binds the pods of this workflow; null: nothing was declared that does. */
-  readonly demands: ChannelDemands | null;
-}
+import { FarPods, viewsOf, type Edge, type Member, type View } from "./workflow-views.ts";
 
 interface Draft {
   readonly id: NamespacedName;
@@ -92,7 +58,7 @@ export function* workflowSteps(
   for (const edge of yield* edgeSteps(tables, cluster, members, stamp.nowMs, window)) {
     for (const view of viewsOf(edge)) {
       const { workflow } = view;
-      if (!room.admits(view, drafts.get(fullName(workflow)))) {
+      if (!room.admits(view, drafts.get(fullName(workflow))?.members)) {
         onTooFar();
         continue;
       }
@@ -216,62 +182,6 @@ function memberOf(members: Map<string, Member>, id: NamespacedName): Member {
     members.set(key, (member = { ...id, kind: "Unknown", workflow: null, pods: [] }));
   }
   return member;
-}
-
-/**
- * A channel between two workflows is part of both, with its far end. What a namespace declares binds its own pods: workflows of another one
- * have the channel without demands, and only if there is traffic; or with those that this other namespace agreed to.
- */
-function viewsOf(edge: Edge): View[] {
-  const { source, target, declared } = edge;
-  const home = source.workflow ?? { namespace: source.namespace, name: source.namespace };
-  if (declared === null || source.namespace === target.namespace) {
-    const own = source.workflow ?? target.workflow ?? home;
-    const view = viewIn(own, edge, declared);
-    const other = target.workflow ?? own;
-    const views = isSame(other, own) ? [view] : [view, viewIn(other, edge, declared)];
-    return views.filter(isShown);
-  }
-  const near = viewIn(home, edge, declared);
-  if (target.workflow === null) return [near];
-  return [near, viewIn(target.workflow, edge, declared.agreed ?? null)].filter(isShown);
-}
-
-function viewIn(workflow: NamespacedName, edge: Edge, demands: View["demands"]): View {
-  return { workflow, edge, rates: ratesIn(edge.rates, workflow.namespace), demands };
-}
-
-function isSame(a: NamespacedName, b: NamespacedName): boolean {
-  return a === b || (a.namespace === b.namespace && a.name === b.name);
-}
-
-function isShown({ rates, demands }: View): boolean {
-  return rates !== null || demands !== null;
-}
-
-/** Pods of other workflows that one namespace may have in its graphs for channels that it declares and that carry nothing. */
-const MAX_FAR_PODS_PER_NAMESPACE = 50_000;
-
-/** Without a bound a thousand empty workflows that each declare a channel to a workload of a thousand pods would be a million of them. */
-class FarPods {
-  readonly #byNamespace = new Map<string, number>();
-
-  admits({ workflow, edge, rates }: View, draft: Draft | undefined): boolean {
-    if (rates !== null) return true;
-    const { namespace } = workflow;
-    const far = [edge.source, edge.target].filter(
-      (member) => !isOf(member, workflow) && draft?.members.has(fullName(member)) !== true,
-    );
-    const before = this.#byNamespace.get(namespace) ?? 0;
-    const after = far.reduce((sum, { pods }) => sum + pods.length, before);
-    if (after > before && after > MAX_FAR_PODS_PER_NAMESPACE) return false;
-    this.#byNamespace.set(namespace, after);
-    return true;
-  }
-}
-
-function isOf(member: Member, workflow: NamespacedName): boolean {
-  return member.workflow !== null && isSame(member.workflow, workflow);
 }
 
 function join(drafts: Map<string, Draft>, workflow: NamespacedName, member: Member): Draft {
