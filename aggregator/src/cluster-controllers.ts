@@ -34,7 +34,7 @@ export interface ClusterControllersDependencies {
   readonly store: ClusterStore;
   readonly watch: Pick<
     StoreClusterWatch,
-    "current" | "pods" | "onPodChange" | "nodeObjects" | "workloadObjects" | "appGroups"
+    "current" | "pods" | "onPodChange" | "nodeObjects" | "workloadObjects" | "isListed" | "appGroups"
   >;
   /** The newest ones; null before the first. */
   readonly graphs: () => PublishedGraphs | null;
@@ -70,6 +70,7 @@ export function createClusterControllers(
         workflows: () => graphs()?.workflows("full") ?? null,
         cluster: () => watch.current(),
         workloadObjects: () => watch.workloadObjects(),
+        isListed: () => watch.isListed(),
         appGroups: () => watch.appGroups(),
       },
     }),

@@ -197,6 +197,11 @@ export class StoreClusterWatch implements ClusterWatch {
     return WORKLOAD_KINDS.flatMap((kind) => this.#items(kind));
   }
 
+  /** Whether all pods and workloads were listed. */
+  isListed(): boolean {
+    return [...REQUIRED, ...WORKLOAD_KINDS].every((kind) => this.#synced.has(kind));
+  }
+
   /** A node or workload object as it is now; null when it is gone. */
   latest({ kind, metadata }: KubernetesObject): KubernetesObject | null {
     const watched = [...WORKLOAD_KINDS, "node" as const].find((each) => KINDS[each].kind === kind);

@@ -24,6 +24,9 @@ let store: ClusterStore;
 let events: EventRecorder;
 let watch: StoreClusterWatch;
 let isLeader: boolean;
+/** Whether workloads are listed, and in the graphs. */
+let isListed: boolean;
+let isDrawn: boolean;
 let bytesPerSecond: number;
 let groups: ObservedAppGroups;
 
@@ -34,6 +37,8 @@ beforeEach(async () => {
   events = createEventRecorder({ store, component: "aggregator", clock, logger });
   watch = new StoreClusterWatch({ store, clock, random: seededRandom(1), logger });
   isLeader = true;
+  isListed = true;
+  isDrawn = true;
   bytesPerSecond = 100_000;
   await fill(store, [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } },
@@ -65,7 +70,8 @@ function start(settings: Readonly<Record<string, unknown>> = {}): ObservedAppGro
     sources: {
       workflows,
       cluster: () => watch.current(),
-      workloadObjects: () => watch.workloadObjects(),
+      workloadObjects: () => (isListed ? watch.workloadObjects() : []),
+      isListed: () => isListed,
       appGroups: () => watch.appGroups(),
     },
     leadership: { isLeader: () => isLeader },
@@ -79,6 +85,7 @@ function start(settings: Readonly<Record<string, unknown>> = {}): ObservedAppGro
 
 /** The two workloads of the workflow as long as they are there; web calls db. */
 function workflows(): ReadonlyMap<string, WorkflowGraphSnapshot> {
+  if (!isDrawn) return new Map();
   const workloads = watch.current().workloads.map(({ name, kind, namespace }) => ({
     name,
     kind,
@@ -185,6 +192,21 @@ describe("an AppGroup of an observed workflow", () => {
     expect(await read()).not.toBe(null);
     isLeader = true;
     await settle();
+    expect(await read()).toBe(null);
+  });
+
+  test("stays while a new leader hasn't listed the workloads that ask, and while no graph shows them yet", async () => {
+    await ask(ASK, "deployment");
+    const { uid } = (await read())!.metadata;
+    isListed = false;
+    await settle();
+    isListed = true;
+    isDrawn = false;
+    await settle();
+    isDrawn = true;
+    await settle();
+    expect((await read())?.metadata.uid).toBe(uid);
+    await ask({ "isochrone.dev/appgroup": null }, "deployment");
     expect(await read()).toBe(null);
   });
 

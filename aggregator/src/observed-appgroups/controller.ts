@@ -50,6 +50,8 @@ export interface ObservedSources {
   readonly workflows: () => ReadonlyMap<string, WorkflowGraphSnapshot> | null;
   readonly cluster: () => ClusterState;
   readonly workloadObjects: () => readonly KubernetesObject[];
+  /** Whether all pods and workloads were listed: before, what asks for an AppGroup may not be known. */
+  readonly isListed: () => boolean;
   /** Null: not listed yet, or their kind isn't installed. */
   readonly appGroups: () => readonly KubernetesObject[] | null;
 }
@@ -65,6 +67,11 @@ export interface ObservedAppGroupsOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
+}
+
+interface AskedGraphs {
+  readonly asked: ReadonlyMap<string, Omit<AppGroupInputs, "written">>;
+  readonly undrawn: ReadonlySet<string>;
 }
 
 /**
@@ -131,24 +138,27 @@ export class ObservedAppGroups implements Service {
     // What isn't known to be asked for must not be taken for not asked for.
     if (graphs === null || appGroups === null || !this.#namespacesKnown) return;
     const existing = new Map(appGroups.map((object) => [keyOf(object), object]));
-    const asked = this.#askedGraphs(graphs);
+    const { asked, undrawn } = this.#askedGraphs(graphs);
     this.#formerStates = this.#states;
     this.#states = new Map();
     for (const inputs of asked.values())
       await this.#keep(inputs, existing.get(fullName(inputs.graph)) ?? null);
-    for (const [key, object] of existing) {
-      if (isGenerated(object) && !isChangedByAnother(object) && !asked.has(key)) await this.#delete(object);
+    for (const [key, object] of sources.isListed() ? existing : []) {
+      if (!isGenerated(object) || isChangedByAnother(object)) continue;
+      if (!asked.has(key) && !undrawn.has(key)) await this.#delete(object);
     }
     this.#history.expire(nowMs);
   }
 
-  /** By namespace/name; those without a workload of their own have nothing to group. */
-  #askedGraphs(
-    graphs: ReadonlyMap<string, WorkflowGraphSnapshot>,
-  ): Map<string, Omit<AppGroupInputs, "written">> {
+  /**
+   * By namespace/name; those without a workload of their own have nothing to group. `undrawn` are those that no graph shows yet: graphs of a
+   * new leader may be older than its lists.
+   */
+  #askedGraphs(graphs: ReadonlyMap<string, WorkflowGraphSnapshot>): AskedGraphs {
     const { config, sources, logger, clock } = this.#options;
     const asked = new Map<string, Omit<AppGroupInputs, "written">>();
-    if (!config.observe) return asked;
+    const undrawn = new Set<string>();
+    if (!config.observe) return { asked, undrawn };
     const workflows = workflowsByWorkload(sources.cluster());
     const objects = sources.workloadObjects();
     const selectors = selectorsOf(objects);
@@ -164,7 +174,10 @@ export class ObservedAppGroups implements Service {
       );
     for (const key of askedWorkflows(this.#namespaces?.items() ?? [], objects, workflows, onUnknown)) {
       const graph = graphs.get(key);
-      if (graph === undefined) continue;
+      if (graph === undefined) {
+        undrawn.add(key);
+        continue;
+      }
       const { namespace } = graph;
       const kinds = new Map(graph.workloads.map((one) => [fullName(one), one.kind]));
       const isMember = (name: string): boolean => {
@@ -184,7 +197,7 @@ export class ObservedAppGroups implements Service {
         defaultMaxNetworkCost: config.defaultMaxNetworkCost,
       });
     }
-    return asked;
+    return { asked, undrawn };
   }
 
   #isYoung(): boolean {
