@@ -119,6 +119,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--service": ["", "name", "a/b/c", "a/b:c:d"],
   "--managed-resource": ["", "cpu", "kubernetes.io/x"],
   "--second-scheduler": ["", "Mine", "default-scheduler"],
+  "--topological-sort": ["", "My Shop"],
   "--workflow": ["", "shop", "a/b/c", "/b"],
   "--secret": ["", "A"],
   "--config-map": ["", "A"],

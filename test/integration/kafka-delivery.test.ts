@@ -70,21 +70,26 @@ describe.runIf(support.supported)(`delivery by Kafka, seed ${seed}`, () => {
     expect(Math.min(...verdicts.map(({ doubled }) => doubled))).toBeGreaterThan(0);
   }, 120_000);
 
-  test("with offsets committed as records are read it finds records lost", async () => {
-    const { verdicts } = await runDelivery({
-      ...base,
-      ...control,
-      // Slow enough that members are back while records still come.
-      records: 10_000,
-      perSecond: 500,
-      faults: { count: 2, everyMs: 1800, awayMs: { least: 500, most: 1000 } },
-      // Those that have read and not yet written, for which there is time.
-      victims: ["reading aggregator"],
-      aggregatorEnv: {
-        ISOCHRONE_AGGREGATOR_FAULT_FOR_TESTS: "commit_at_read",
-        ISOCHRONE_AGGREGATOR_FLUSH_INTERVAL_MS: "5s",
-      },
-    });
-    expect(Math.min(...verdicts.map(({ lost }) => lost))).toBeGreaterThan(0);
-  }, 240_000);
+  // What was read before the kill may be committed a moment after it: then nothing is lost.
+  test(
+    "with offsets committed as records are read it finds records lost",
+    { retry: 3, timeout: 240_000 },
+    async () => {
+      const { verdicts } = await runDelivery({
+        ...base,
+        ...control,
+        // Slow enough that members are back while records still come.
+        records: 15_000,
+        perSecond: 500,
+        faults: { count: 3, everyMs: 1800, awayMs: { least: 500, most: 1000 } },
+        // Those that have read and not yet written, for which there is time.
+        victims: ["reading aggregator"],
+        aggregatorEnv: {
+          ISOCHRONE_AGGREGATOR_FAULT_FOR_TESTS: "commit_at_read",
+          ISOCHRONE_AGGREGATOR_FLUSH_INTERVAL_MS: "5s",
+        },
+      });
+      expect(Math.min(...verdicts.map(({ lost }) => lost))).toBeGreaterThan(0);
+    },
+  );
 });

@@ -2,7 +2,7 @@
 import { isDnsLabel } from "@isochrone/kubernetes";
 import { isMap, isSeq } from "yaml";
 import type { Document, YAMLMap } from "yaml";
-import { CommandError } from "../errors.ts";
+import { usageError } from "../errors.ts";
 import { shown } from "../score/errors.ts";
 import { isRecord } from "../score/read-objects.ts";
 import { recordsOf } from "./configuration-file.ts";
@@ -26,8 +26,7 @@ export const QUEUE_SORT_NOTES: readonly string[] = [
  */
 export function sortQueue(file: ConfigurationFile, namespaces: readonly string[]): void {
   const wrong = namespaces.find((name) => !isDnsLabel(name));
-  if (wrong !== undefined)
-    throw new CommandError(`--topological-sort must be a namespace, got ${shown(wrong)}`);
+  if (wrong !== undefined) throw usageError(`--topological-sort must be a namespace, got ${shown(wrong)}`);
   const { document } = file;
   for (const [index, profile] of profilesOf(document).entries()) {
     refuseOthers(file, index, profile.toJS(document) as Readonly<Record<string, unknown>>);

@@ -15,7 +15,7 @@ import type {
 import type { Clock } from "@isochrone/runtime";
 import { WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraph } from "@isochrone/topology";
-import { entryOf } from "../domain/reserved-use.ts";
+import { entryOf, usedBy } from "../domain/reserved-use.ts";
 import { ModelCheck } from "./model-check.ts";
 import type { Survey, SurveyedPod } from "./survey.ts";
 import { Turns } from "./turns.ts";
@@ -109,8 +109,9 @@ class PaperRun {
   }
 
   #useOf(pod: SurveyedPod): Amounts {
-    const entry = entryOf(pod.identity, pod.node, this.#graphOf(pod), this.#input.cluster);
-    return { cpuMillicores: entry.cpuMillicores ?? 0, memoryBytes: entry.memoryBytes ?? 0 };
+    const graph = this.#graphOf(pod);
+    const use = usedBy(entryOf(pod.identity, pod.node, graph, this.#input.cluster), graph);
+    return { cpuMillicores: use.cpuMillicores ?? 0, memoryBytes: use.memoryBytes ?? 0 };
   }
 
   #send(pod: SurveyedPod, move: PaperMove): void {

@@ -102,7 +102,7 @@ export class AggregatorProcess {
   }
 
   /**
-   * Resolves with true when it has taken records twice in a row without having flushed them: some are read and not yet written. With false when
+   * Resolves with true when it has taken records three times in a row without having flushed them: some are read and not yet written. With false when
    * `isOver` says that nothing more will come.
    */
   async reads(isOver: () => boolean): Promise<boolean> {
@@ -111,7 +111,7 @@ export class AggregatorProcess {
       return { records: valueIn(page, RECORDS), flushes: valueIn(page, FLUSHES) };
     };
     let last = await look();
-    for (let risen = 0; risen < 2;) {
+    for (let risen = 0; risen < 3;) {
       if (isOver()) return false;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
       const now = await look();
