@@ -39,7 +39,11 @@ export const APP_GROUP_RULES: readonly Rule[] = [
 
 /** In the namespace of the Lease. */
 export const LEASE_RULES: readonly Rule[] = [
-  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] },
+  {
+    apiGroups: ["coordination.k8s.io"],
+    resources: ["leases"],
+    verbs: ["get", "list", "watch", "create", "update"],
+  },
 ];
 
 export interface RunningPlugin {
