@@ -151,8 +151,8 @@ export class ObservedAppGroups implements Service {
   }
 
   /**
-   * By namespace/name; those without a workload of their own have nothing to group. `undrawn` are those that no graph shows yet: graphs of a
-   * new leader may be older than its lists.
+   * By namespace/name; those without a workload of their own have nothing to group. `undrawn` are those that no graph shows yet, or
+   * only by their traffic: graphs of a new leader may be older than its lists.
    */
   #askedGraphs(graphs: ReadonlyMap<string, WorkflowGraphSnapshot>): AskedGraphs {
     const { config, sources, logger, clock } = this.#options;
@@ -185,7 +185,10 @@ export class ObservedAppGroups implements Service {
         const workflow = workflows.get(full);
         return workflow !== undefined && fullName(workflow) === key && isWorkloadKind(kinds.get(full) ?? "");
       };
-      if (!graph.workloads.some((one) => one.namespace === namespace && isMember(one.name))) continue;
+      if (!graph.workloads.some((one) => one.namespace === namespace && isMember(one.name))) {
+        undrawn.add(key);
+        continue;
+      }
       asked.set(key, {
         graph,
         isMember,

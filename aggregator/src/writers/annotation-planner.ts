@@ -49,6 +49,8 @@ type AnnotatedKind = Exclude<WriteKind, "configmap">;
 /** A workload's `observed-at` is its graph's time, a little before it was written. */
 const GRAPH_LAG_MS = 30_000;
 const OBJECTS_PER_STEP = 100;
+/** A writer with our own settings writes at each change that we see, too: one that doesn't for so many intervals is gone, or has others. */
+const SILENT_INTERVALS = 3;
 
 /** Finds out which objects' annotations this replica should write. Keeps nothing of the objects but what the API server said to writes. */
 export class AnnotationPlanner {
@@ -164,9 +166,15 @@ export class AnnotationPlanner {
         const latest = objects.latest(object);
         if (latest === null || latest.metadata.uid !== uid || latest.metadata.deletionTimestamp !== undefined)
           return null;
+        if (this.#isOfAnother(latest)) memory.tookOverMs = clock.now();
         return { object: latest, annotations: this.#marked(want), memory, isMine };
       },
     });
+  }
+
+  #isOfAnother({ metadata }: KubernetesObject): boolean {
+    const mark = readMark(metadata.annotations?.[ANNOTATED_BY], this.#options.clock.now());
+    return mark !== null && mark.name !== this.#options.self.name;
   }
 
   #marked(want: Want): ReadonlyMap<string, string> {
@@ -181,7 +189,7 @@ export class AnnotationPlanner {
    */
   #rivalOf(
     { metadata }: KubernetesObject,
-    { isRemoval }: Want,
+    { change, isRemoval }: Want,
     memory: ObjectMemory,
     minIntervalMs: number,
   ): WriterMark | null {
@@ -190,9 +198,33 @@ export class AnnotationPlanner {
     if (memory.mark === undefined) memory.mark = text;
     const mark = text === null ? null : readMark(text, clock.now());
     if (mark === null || mark.name === self.name) return null;
-    if (isRemoval !== true) return yieldsTo(self, mark) ? mark : null;
+    if (isRemoval !== true)
+      return yieldsTo(self, mark) && !(change >= 1 && this.#isSilent(mark, metadata, memory, minIntervalMs))
+        ? mark
+        : null;
     // The watch may not have shown our own write yet.
     return text === memory.mark || clock.monotonic() - memory.writtenMs < minIntervalMs ? null : mark;
+  }
+
+  /**
+   * Whether a writer of the same annotations has let changes pass. When it was not gone, but sees things otherwise, it gets twice the time
+   * with each object that it takes back, so that a fight ends.
+   */
+  #isSilent(
+    mark: WriterMark,
+    { annotations = {} }: KubernetesObject["metadata"],
+    memory: ObjectMemory,
+    minIntervalMs: number,
+  ): boolean {
+    const { clock, config } = this.#options;
+    // With another prefix it knows nothing of our annotations: these it can't let pass.
+    if (annotations[`${config.prefix}observed-at`] === undefined) return false;
+    memory.patienceMs ??= SILENT_INTERVALS * minIntervalMs;
+    if (memory.tookOverMs !== undefined && mark.atMs > memory.tookOverMs) {
+      memory.patienceMs *= 2;
+      memory.tookOverMs = undefined;
+    }
+    return clock.now() - mark.atMs > memory.patienceMs;
   }
 
   #yieldTo(rival: WriterMark, kind: AnnotatedKind, { metadata }: KubernetesObject): void {
@@ -260,6 +292,8 @@ export class AnnotationPlanner {
         disputed: new Map(),
         foreign: new Set(),
         mark: undefined,
+        patienceMs: undefined,
+        tookOverMs: undefined,
         writtenMs: Number.NEGATIVE_INFINITY,
         blockedUntilMs: Number.NEGATIVE_INFINITY,
       };

@@ -26,6 +26,10 @@ export interface ObjectMemory {
   readonly foreign: Set<string>;
   /** Mark of a writer that stood there when it was first seen, or that we left; undefined: nobody has looked yet. */
   mark: string | null | undefined;
+  /** How long another writer may be silent until its object is taken over, ms; undefined: it never undid what was written here. */
+  patienceMs: number | undefined;
+  /** When the object was taken over from another writer, ms since the epoch. */
+  tookOverMs: number | undefined;
   /** On the monotonic clock: when it was written, and until when it is left alone. */
   writtenMs: number;
   blockedUntilMs: number;

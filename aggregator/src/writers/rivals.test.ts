@@ -163,3 +163,23 @@ test.each([
   await ground.pass(MINUTE);
   expect(await keys("a")).toContain("isochrone.dev/network-cost-b");
 });
+
+describe("two aggregators with the same annotations", () => {
+  const startBoth = async (
+    first: Readonly<Record<string, unknown>>,
+    second: Readonly<Record<string, unknown>>,
+  ): Promise<void> => {
+    await ground.start(first, SOLE, { name: "first", sinceMs: ground.clock.now() });
+    await ground.pass(MINUTE);
+    await ground.start(second, SOLE, { name: "second", sinceMs: ground.clock.now() });
+    await ground.pass(MINUTE);
+  };
+
+  test("the one that waits goes on with the next change that the other one lets pass", async () => {
+    await startBoth({}, {});
+    await ground.stopLastWriters();
+    ground.links = [measuredLink("a", "b", 90), measuredLink("b", "a", 90)];
+    await ground.pass(5 * MINUTE);
+    expect((await ground.annotations("a"))[ANNOTATED_BY]).toMatch(/^first /);
+  });
+});

@@ -202,6 +202,7 @@ export function describeNodesAndWorkloads(ground: AdmissionGround): void {
     test("our annotations are written", async () => {
       const own = {
         "isochrone.dev/cpu-usage": "2",
+        "isochrone.dev/calls": "[]",
         "isochrone.dev/traffic-db": "100",
         "isochrone.dev/observed-at": "x",
         "isochrone.dev/annotated-by": "x",
