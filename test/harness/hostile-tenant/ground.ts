@@ -277,13 +277,23 @@ export class HostileGround {
     );
   }
 
-  /** Deletes its pods, for the planner to place others. Where those are. */
+  /** Scales it to nothing and back: the planner places all its pods at once, and none that was there before counts. Where they are. */
   async plannedAnew(name: string): Promise<string[]> {
-    const pods = await this.cluster.list("pods", { namespace: VICTIM, labels: `app=${name}` });
-    const names = pods.map(({ metadata }) => metadata.name);
-    for (const pod of names) await this.cluster.remove({ ...KINDS.pod, namespace: VICTIM, name: pod });
+    const ref = { ...KINDS.deployment, namespace: VICTIM, name };
+    const listed = () => this.cluster.list("pods", { namespace: VICTIM, labels: `app=${name}` });
+    const names = (await listed()).map(({ metadata }) => metadata.name);
+    await this.cluster.patch(ref, { spec: { replicas: 0 } });
+    await this.cluster.waitFor("pods", (all) => (all.some(isOf(name)) ? null : true), {
+      namespace: VICTIM,
+      timeoutMs: 60_000,
+    });
+    await this.cluster.patch(ref, { spec: { replicas: names.length } });
     return this.placesOf(name, names);
   }
+}
+
+function isOf(app: string): (pod: KubernetesObject) => boolean {
+  return ({ metadata }) => metadata.labels?.["app"] === app;
 }
 
 function isOnEveryNode({ metadata, status }: KubernetesObject): boolean {
