@@ -206,7 +206,7 @@ export const decisions: Dashboard = {
         },
         {
           title: "Gates past their deadline",
-          description: "Opened by the aggregator because nobody else did: the planner was away.",
+          description: "Opened by the aggregator because nobody else did: the planner was away. Needs gates.enabled, which is on by default.",
           kind: "timeseries",
           unit: "short",
           width: 12,
