@@ -206,7 +206,8 @@ export const decisions: Dashboard = {
         },
         {
           title: "Gates past their deadline",
-          description: "Opened by the aggregator because nobody else did: the planner was away. Needs gates.enabled, which is on by default.",
+          description:
+            "Opened by the aggregator because nobody else did: the planner was away. Needs gates.enabled, which is on by default.",
           kind: "timeseries",
           unit: "short",
           width: 12,
