@@ -49,7 +49,7 @@ type AnnotatedKind = Exclude<WriteKind, "configmap">;
 /** A workload's `observed-at` is its graph's time, a little before it was written. */
 const GRAPH_LAG_MS = 30_000;
 const OBJECTS_PER_STEP = 100;
-/** A writer with our own settings writes at each change that we see, too: one that doesn't for so many intervals is gone, or has others. */
+/** A writer with our own settings writes each change that we see. One that leaves a change for so many intervals is gone. */
 const SILENT_INTERVALS = 3;
 
 /** Finds out which objects' annotations this replica should write. Keeps nothing of the objects but what the API server said to writes. */
@@ -198,33 +198,38 @@ export class AnnotationPlanner {
     if (memory.mark === undefined) memory.mark = text;
     const mark = text === null ? null : readMark(text, clock.now());
     if (mark === null || mark.name === self.name) return null;
-    if (isRemoval !== true)
-      return yieldsTo(self, mark) && !(change >= 1 && this.#isSilent(mark, metadata, memory, minIntervalMs))
-        ? mark
-        : null;
+    if (isRemoval !== true) {
+      const isSilent = this.#isSilent(mark, change, metadata, memory, minIntervalMs);
+      return yieldsTo(self, mark) && !isSilent ? mark : null;
+    }
     // The watch may not have shown our own write yet.
     return text === memory.mark || clock.monotonic() - memory.writtenMs < minIntervalMs ? null : mark;
   }
 
   /**
-   * Whether a writer of the same annotations has let changes pass. When it was not gone, but sees things otherwise, it gets twice the time
-   * with each object that it takes back, so that a fight ends.
+   * Whether the other writer of the same annotations leaves a change that stands for some time. If it was not gone after all, it gets
+   * twice the time for each object that it takes back, so that a fight ends.
    */
   #isSilent(
     mark: WriterMark,
+    change: number,
     { annotations = {} }: KubernetesObject["metadata"],
     memory: ObjectMemory,
     minIntervalMs: number,
   ): boolean {
     const { clock, config } = this.#options;
-    // With another prefix it knows nothing of our annotations: these it can't let pass.
-    if (annotations[`${config.prefix}observed-at`] === undefined) return false;
+    const nowMs = clock.monotonic();
     memory.patienceMs ??= SILENT_INTERVALS * minIntervalMs;
     if (memory.tookOverMs !== undefined && mark.atMs > memory.tookOverMs) {
       memory.patienceMs *= 2;
       memory.tookOverMs = undefined;
     }
-    return clock.now() - mark.atMs > memory.patienceMs;
+    // A writer with another prefix does not know our annotations: it leaves no change of theirs.
+    const isChanged = change >= 1 && annotations[`${config.prefix}observed-at`] !== undefined;
+    if (!isChanged) memory.unwritten = undefined;
+    else if (memory.unwritten?.markedMs !== mark.atMs)
+      memory.unwritten = { markedMs: mark.atMs, sinceMs: nowMs };
+    return memory.unwritten !== undefined && nowMs - memory.unwritten.sinceMs > memory.patienceMs;
   }
 
   #yieldTo(rival: WriterMark, kind: AnnotatedKind, { metadata }: KubernetesObject): void {
@@ -294,6 +299,7 @@ export class AnnotationPlanner {
         mark: undefined,
         patienceMs: undefined,
         tookOverMs: undefined,
+        unwritten: undefined,
         writtenMs: Number.NEGATIVE_INFINITY,
         blockedUntilMs: Number.NEGATIVE_INFINITY,
       };

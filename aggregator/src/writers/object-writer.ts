@@ -30,6 +30,11 @@ export interface ObjectMemory {
   patienceMs: number | undefined;
   /** When the object was taken over from another writer, ms since the epoch. */
   tookOverMs: number | undefined;
+  /**
+   * A change that another writer has not written yet: the time of that writer's last mark in ms since the epoch, and since when the
+   * change stands, on the monotonic clock.
+   */
+  unwritten: { readonly markedMs: number; readonly sinceMs: number } | undefined;
   /** On the monotonic clock: when it was written, and until when it is left alone. */
   writtenMs: number;
   blockedUntilMs: number;

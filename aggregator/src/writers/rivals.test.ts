@@ -182,4 +182,50 @@ describe("two aggregators with the same annotations", () => {
     await ground.pass(5 * MINUTE);
     expect((await ground.annotations("a"))[ANNOTATED_BY]).toMatch(/^first /);
   });
+
+  const rtt = (ms: number) => [measuredLink("a", "b", ms), measuredLink("b", "a", ms)];
+  const writer = async (): Promise<string | undefined> =>
+    (await ground.annotations("a"))[ANNOTATED_BY]?.split(" ")[0];
+
+  /** Starts the second one, and lets what it sees change until the objects are its own: it writes more often than the first one. */
+  const secondTakes = async (): Promise<void> => {
+    await ground.start({}, SOLE, { name: "second", sinceMs: ground.clock.now() });
+    for (let ms = 50; ms < 1_000 && (await writer()) !== "second"; ms += 20) {
+      ground.links = rtt(ms);
+      await ground.pass(10_000);
+    }
+    expect(await writer()).toBe("second");
+  };
+
+  test("changes after a quiet time are left to the other one while it writes them", async () => {
+    await ground.start({ minIntervalMs: 60_000 }, SOLE, { name: "first", sinceMs: ground.clock.now() });
+    await ground.pass(MINUTE);
+    await secondTakes();
+    for (const ms of [90, 30, 120, 60]) {
+      await ground.pass(8 * MINUTE);
+      ground.links = rtt(ms);
+      for (let step = 0; step < 12; step++) {
+        await ground.pass(10_000);
+        expect(await writer()).toBe("second");
+      }
+      expect((await ground.annotations("a"))["isochrone.dev/network-cost-b"]).toBe(`${ms}.000`);
+    }
+  });
+
+  test("who was not gone gets more time with each object that it takes back", async () => {
+    await ground.start({ minIntervalMs: 60_000 }, SOLE, { name: "first", sinceMs: ground.clock.now() });
+    await ground.pass(MINUTE);
+    const waits: number[] = [];
+    for (let time = 0; time < 3; time++) {
+      await secondTakes();
+      await ground.stopLastWriters();
+      const fromMs = ground.clock.now();
+      ground.links = rtt(10);
+      for (let step = 0; step < 1_200 && (await writer()) === "second"; step++) await ground.pass(1_000);
+      expect(await writer()).toBe("first");
+      waits.push(ground.clock.now() - fromMs);
+    }
+    expect(waits[1]! / waits[0]!).toBeCloseTo(2, 0);
+    expect(waits[2]! / waits[1]!).toBeCloseTo(2, 0);
+  });
 });
