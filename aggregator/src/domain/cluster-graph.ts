@@ -104,12 +104,13 @@ function addDeclared(
   walk: BandwidthWalk,
   rule: CostRule,
 ): boolean {
+  const declared = [...networks].filter(([, { capacity }]) => capacity !== null).map(([name]) => name);
+  if (declared.length < 2) return false;
   const known = new Set(links.map(({ source, target }) => `${source}\n${target}`));
   const before = links.length;
-  for (const [source, from] of networks) {
-    if (from.capacity === null) continue;
-    for (const [target, to] of networks) {
-      if (source === target || to.capacity === null || known.has(`${source}\n${target}`)) continue;
+  for (const source of declared) {
+    for (const target of declared) {
+      if (source === target || known.has(`${source}\n${target}`)) continue;
       const pair = { source, target };
       links.push(unprobedLink(pair, walk.ofDeclared(pair), rule, "declared"));
     }

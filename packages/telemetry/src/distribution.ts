@@ -203,6 +203,13 @@ export class Distribution {
     const fold = data.scale - SCALE;
     const { bucketCounts, offset } = data;
     const counts = this.#counts;
+    if (fold === 0) {
+      const shift = offset - this.#first;
+      // Empty buckets at either end may lie outside of what is covered.
+      const end = Math.min(bucketCounts.length, counts.length - shift);
+      for (let i = Math.max(0, -shift); i < end; i++) counts[i + shift]! += bucketCounts[i]!;
+      return;
+    }
     for (let i = 0; i < bucketCounts.length; i++) {
       const added = bucketCounts[i]!;
       // Folding 2^k neighbours into one is a floor division, and every boundary of scale 6 is one of the finer scale too.
