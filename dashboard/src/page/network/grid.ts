@@ -1,10 +1,10 @@
 // The matrix as numbers: of nodes, or of zones or regions, whose cells are the medians of their pairs.
-import { estimateMs, findPair, NO_REGION, PAIR, type ClusterView } from "../model/cluster-view.ts";
+import { estimateMs, PAIR, type ClusterView } from "../model/cluster-view.ts";
 import type { Level, Quantity } from "../model/route.ts";
 import type { Measure } from "../model/scale.ts";
 
-/** What a cell is. */
-export const CELL = { nothing: 0, measured: 1, estimated: 2, dead: 3, self: 4 } as const;
+/** What a cell is; `scarce`: measured, with too few samples for what is shown. */
+export const CELL = { nothing: 0, measured: 1, estimated: 2, dead: 3, self: 4, scarce: 5 } as const;
 /** What it is beside that. */
 export const MARK = { lossy: 16, stale: 32, provisional: 64 } as const;
 export const KIND_BITS = 15;
@@ -34,6 +34,9 @@ export interface Grid {
 export function measureOf(quantity: Quantity): Measure {
   return quantity === "loss" ? "loss" : quantity === "age" ? "seconds" : "ms";
 }
+
+/** The percentiles that are known of fewer samples are null in the graph. */
+export const LEAST_SAMPLES: Readonly<Partial<Record<Quantity, number>>> = { p90: 20, p99: 100 };
 
 const COLUMN = { p50: "p50", p90: "p90", p99: "p99", loss: "lossRatio", age: "ageSeconds" } as const;
 
@@ -72,14 +75,14 @@ function nodeGrid(view: ClusterView, quantity: Quantity, spent: Spent | null): G
   const { nodes, areas, pairs } = view;
   const size = nodes.length;
   const { values, cells } = emptyCells(size, spent);
-  if (measureOf(quantity) === "ms") estimateAll(view, values, cells);
+  if (isOfEstimates(quantity)) estimateAll(view, values, cells);
   const column = pairs.figures[COLUMN[quantity]];
   for (let row = 0; row < size; row++) {
     for (let at = pairs.rowStart[row]!; at < pairs.rowStart[row + 1]!; at++) {
       const cell = row * size + pairs.column[at]!;
       const value = figureAt(view, at, column[at]!, quantity);
       const [kind, shown] = kindAt(view, at, value, quantity);
-      if (kind === CELL.nothing) continue;
+      if (kind === CELL.nothing || (kind === CELL.scarce && cells[cell] === CELL.estimated)) continue;
       cells[cell] = kind | marksAt(view, at, quantity);
       values[cell] = shown;
     }
@@ -97,11 +100,17 @@ function nodeGrid(view: ClusterView, quantity: Quantity, spent: Spent | null): G
   };
 }
 
+/** Coordinates and declared costs say how long a usual round trip takes, and nothing of the slow ones. */
+function isOfEstimates(quantity: Quantity): boolean {
+  return quantity === "p50";
+}
+
 /** A link that was declared or estimated has a cost and no measured quantiles. */
 function figureAt({ pairs }: ClusterView, at: number, figure: number, quantity: Quantity): number {
-  const isMeasured = (pairs.flags[at]! & (PAIR.estimated | PAIR.declared)) === 0;
-  return isMeasured || measureOf(quantity) !== "ms" ? figure : pairs.figures.costMs[at]!;
+  return isGuess(pairs.flags[at]!) && isOfEstimates(quantity) ? pairs.figures.costMs[at]! : figure;
 }
+
+const isGuess = (flags: number): boolean => (flags & (PAIR.estimated | PAIR.declared)) !== 0;
 
 function kindAt(
   { pairs }: ClusterView,
@@ -111,9 +120,8 @@ function kindAt(
 ): readonly [kind: number, value: number] {
   const flags = pairs.flags[at]!;
   if ((flags & PAIR.dead) !== 0 && quantity !== "age") return [CELL.dead, Number.NaN];
-  if (Number.isNaN(value)) return [CELL.nothing, value];
-  const isGuess = (flags & (PAIR.estimated | PAIR.declared)) !== 0;
-  return [isGuess ? CELL.estimated : CELL.measured, value];
+  if (!Number.isNaN(value)) return [isGuess(flags) ? CELL.estimated : CELL.measured, value];
+  return [isGuess(flags) || quantity === "age" ? CELL.nothing : CELL.scarce, value];
 }
 
 function marksAt({ pairs }: ClusterView, at: number, quantity: Quantity): number {
@@ -153,7 +161,12 @@ function areaGrid(view: ClusterView, quantity: Quantity, level: "zones" | "regio
   const { values, cells } = emptyCells(size, null);
   const groupAt = new Int32Array(view.nodes.length);
   for (const [index, { members }] of groups.entries()) for (const node of members) groupAt[node] = index;
-  const found = Array.from({ length: size * size }, () => ({ values: [] as number[], marks: 0, dead: 0 }));
+  const found = Array.from({ length: size * size }, () => ({
+    values: [] as number[],
+    marks: 0,
+    dead: 0,
+    scarce: 0,
+  }));
   const { pairs } = view;
   const column = pairs.figures[COLUMN[quantity]];
   for (let row = 0; row < view.nodes.length; row++)
@@ -161,20 +174,24 @@ function areaGrid(view: ClusterView, quantity: Quantity, level: "zones" | "regio
       const cell = found[groupAt[row]! * size + groupAt[pairs.column[at]!]!]!;
       const [kind, value] = kindAt(view, at, figureAt(view, at, column[at]!, quantity), quantity);
       if (kind === CELL.dead) cell.dead++;
+      else if (kind === CELL.scarce) cell.scarce++;
       else if (kind !== CELL.nothing) cell.values.push(value);
       cell.marks |= marksAt(view, at, quantity);
     }
-  for (const [cell, { values: seen, marks, dead }] of found.entries()) {
+  for (const [cell, { values: seen, marks, dead, scarce }] of found.entries()) {
     if (seen.length > 0) {
       values[cell] = median(seen);
       cells[cell] = CELL.measured | marks | (dead > 0 ? MARK.lossy : 0);
-    } else if (dead > 0) cells[cell] = CELL.dead;
-    else if (measureOf(quantity) === "ms") {
-      const guess = estimateBetween(view, groups[Math.floor(cell / size)]!, groups[cell % size]!);
-      if (Number.isNaN(guess)) continue;
+      continue;
+    }
+    const guess = isOfEstimates(quantity)
+      ? estimateBetween(view, groups[Math.floor(cell / size)]!, groups[cell % size]!)
+      : Number.NaN;
+    if (dead > 0 && scarce === 0) cells[cell] = CELL.dead;
+    else if (!Number.isNaN(guess)) {
       values[cell] = guess;
       cells[cell] = CELL.estimated;
-    }
+    } else if (scarce > 0) cells[cell] = CELL.scarce | (dead > 0 ? MARK.lossy : 0);
   }
   return {
     level,
@@ -232,24 +249,3 @@ function median(values: number[]): number {
   const middle = values.length >> 1;
   return values.length % 2 === 1 ? values[middle]! : (values[middle - 1]! + values[middle]!) / 2;
 }
-
-/** Figures of one pair of nodes by their rows, for a line of text. */
-export function pairAt(
-  view: ClusterView,
-  row: number,
-  column: number,
-): { readonly [name in "p50" | "p90" | "p99" | "lossRatio" | "ageSeconds" | "count"]: number } | null {
-  const at = findPair(view.pairs, row, column);
-  if (at < 0) return null;
-  const { p50, p90, p99, lossRatio, ageSeconds, count } = view.pairs.figures;
-  return {
-    p50: p50[at]!,
-    p90: p90[at]!,
-    p99: p99[at]!,
-    lossRatio: lossRatio[at]!,
-    ageSeconds: ageSeconds[at]!,
-    count: count[at]!,
-  };
-}
-
-export const regionLabel = (region: string): string => (region === NO_REGION ? "" : region);

@@ -84,3 +84,19 @@ export function cellAt(
   const row = Math.floor((at.y - y) / scale);
   return row >= 0 && column >= 0 && row < size && column < size ? { row, column } : null;
 }
+
+const BESIDE = 14;
+
+/** Where a box of that size stands beside a point, within its frame: below and to the right where there is room. */
+export function placeBeside(
+  at: { readonly x: number; readonly y: number },
+  [width, height]: readonly [number, number],
+  frame: readonly [width: number, height: number],
+): { readonly left: number; readonly top: number } {
+  const beside = (point: number, extent: number, room: number): number =>
+    Math.max(0, point + BESIDE + extent <= room ? point + BESIDE : point - BESIDE - extent);
+  return {
+    left: Math.min(beside(at.x, width, frame[0]), Math.max(0, frame[0] - width)),
+    top: beside(at.y, height, frame[1]),
+  };
+}
