@@ -192,9 +192,11 @@ function Legend({ quantity }: { readonly quantity: Quantity }): VNode {
         <small>{unit}</small>
       </div>
       <ul class="keys">
-        <li>
-          <i class="hatched" /> estimated
-        </li>
+        {quantity === "p50" ? (
+          <li>
+            <i class="hatched" /> estimated
+          </li>
+        ) : null}
         {LEAST_SAMPLES[quantity] === undefined ? null : (
           <li>
             <i class="scarce" style={{ backgroundColor: SCARCE[current] }} /> too few samples, below{" "}
