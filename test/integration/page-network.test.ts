@@ -186,6 +186,39 @@ describe.runIf(hasBrowser)("the network's page", () => {
     await page.waitForSelector("#moment");
   });
 
+  test("has times below a plot that don't lie upon each other, at any width", async () => {
+    await page.addInitScript(`(() => {
+      const { fillText, clearRect } = CanvasRenderingContext2D.prototype;
+      globalThis.times = [];
+      CanvasRenderingContext2D.prototype.clearRect = function (...all) {
+        if (this.canvas.closest(".plot") !== null) globalThis.times = [];
+        return clearRect.apply(this, all);
+      };
+      CanvasRenderingContext2D.prototype.fillText = function (text, x, ...rest) {
+        const { a, e } = this.getTransform();
+        if (/^\\d\\d:\\d\\d:\\d\\d$/.test(text))
+          globalThis.times.push({ at: e + a * x, width: a * this.measureText(text).width });
+        return fillText.call(this, text, x, ...rest);
+      };
+    })()`);
+    await visit.goTo(`/pair/${ground.names[0]!}/${ground.names[1]!}`);
+    await page.reload();
+    const times = async (): Promise<{ at: number; width: number }[]> =>
+      await page.evaluate(
+        "new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(times), 30)))",
+      );
+    await expect.poll(async () => (await times()).length, { timeout: 30_000 }).toBeGreaterThan(1);
+    // How far apart they are depends on the width: some of these have the least that there can be.
+    for (let width = 340; width <= 760; width += 12) {
+      await page.setViewportSize({ width, height: 800 });
+      const shown = await times();
+      for (const [index, { at, width: text }] of shown.slice(1).entries())
+        expect(at - shown[index]!.at, `at ${width} px`).toBeGreaterThan(text + 8);
+    }
+    await page.setViewportSize({ width: 1400, height: 1000 });
+    await visit.goTo("/network");
+  }, 60_000);
+
   test("asks each second while the event stream is lost, and says when no answer comes", async () => {
     let asked = 0;
     await page.route("**/api/v1/events**", (route) => route.abort());

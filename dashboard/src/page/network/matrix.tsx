@@ -204,7 +204,7 @@ function Legend({ quantity }: { readonly quantity: Quantity }): VNode {
           </li>
         )}
         <li>
-          <i class="lossy" /> loses packets
+          <i class="lossy" style={{ color: DEAD[current] }} /> loses packets
         </li>
         <li>
           <i class="stale" /> old

@@ -78,11 +78,7 @@ function Summary({ view, summary }: { readonly view: ClusterView } & Pick<Digest
         value={milliseconds(medianMs)}
         note={`slowest pair ${milliseconds(worstMs)}`}
       />
-      <Tile
-        label="Pairs measured"
-        value={count(pairs)}
-        note={`${percent(coverage)} of all; each direction counts`}
-      />
+      <Tile label="Pairs measured" value={count(pairs)} note={`${percent(coverage)} of all, by direction`} />
       <Tile
         label="No answer"
         value={count(dead)}
@@ -120,7 +116,7 @@ function Worst(props: { readonly worst: readonly WorstPair[]; readonly isSought:
         { title: "From", isText: true },
         { title: "To", isText: true },
         { title: "Median" },
-        { title: "Other way" },
+        { title: "Back" },
         { title: "p99" },
         { title: "Loss" },
       ]}
