@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";
 import { startPageGround, type PageGround } from "../harness/page-ground.ts";
-import { PageVisit } from "../harness/page-visit.ts";
+import { expectSlowest, PageVisit } from "../harness/page-visit.ts";
 
 const NODES = 6;
 
@@ -48,21 +48,57 @@ describe.runIf(hasBrowser)("the network's page", () => {
   };
 
   test("says of the cell under the pointer what is measured, beside the pointer and to who listens", async () => {
-    await ground.publish();
     await pointAt(1, 4);
     const tooltip = page.locator(".tooltip");
     await expect.poll(() => tooltip.locator("strong").textContent()).toBe("node-0002 → node-0005");
-    expect(await tooltip.textContent()).toMatch(/median [\d.]+ ms/);
-    expect(await page.locator("#readout").textContent()).toContain("node-0002 → node-0005: median");
+    await expect
+      .poll(
+        async () => {
+          await ground.publish();
+          return await tooltip.textContent();
+        },
+        { timeout: 40_000, interval: 1000 },
+      )
+      .toMatch(/median [\d.]+ ms/);
+    expect(await page.locator("#readout").textContent()).toContain("node-0002 → node-0005: ");
     const [pointer, box] = [await middleOf(1, 4), (await tooltip.boundingBox())!];
     expect(Math.hypot(box.x - pointer.x, box.y - pointer.y)).toBeLessThan(
       60 + Math.hypot(box.width, box.height),
     );
     const frame = (await page.locator(".canvas-frame").boundingBox())!;
     expect(box.x >= frame.x && box.x + box.width <= frame.x + frame.width + 1).toBe(true);
+    // The figures of the cell are those of the newest graph, while the pointer rests.
+    ground.set(1, 4, 77);
+    await expect
+      .poll(
+        async () => {
+          await ground.publish();
+          return await tooltip.textContent();
+        },
+        { timeout: 40_000, interval: 1000 },
+      )
+      .toMatch(/median 7\d(\.\d)? ms/);
     await page.mouse.move(0, 0);
     await expect.poll(() => tooltip.count()).toBe(0);
-  });
+  }, 60_000);
+
+  test("has the last colour of the legend for a link that is very slow", async () => {
+    ground.set(1, 4, 420);
+    ground.set(4, 1, 420);
+    const isPublishing = new AbortController();
+    const publishing = (async () => {
+      while (!isPublishing.signal.aborted) {
+        await ground.publish();
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+      }
+    })();
+    try {
+      await expectSlowest(visit, "node-0002", "node-0005", 40_000);
+    } finally {
+      isPublishing.abort();
+      await publishing;
+    }
+  }, 60_000);
 
   test("draws a crosshair along the row and the column that are pointed at", async () => {
     const lineAt = async (): Promise<number[]> =>

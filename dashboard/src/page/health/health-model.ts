@@ -179,6 +179,36 @@ function reasonOf(reasons: Readonly<Record<string, number>>): string {
   return reason.replaceAll("_", " ");
 }
 
+/** What was lost or could not be used on its way. */
+function intakeFindings(intake: Health["intake"]): Finding[] {
+  const refused = total(intake.refused);
+  const findings: readonly (readonly [count: number, title: string, remedy: string])[] = [
+    [
+      intake.missing,
+      `${plural(intake.missing, "record")} never came`,
+      "The bus lost them, or a publisher was killed: look for restarts of probes and collectors, then check the bus.",
+    ],
+    [
+      intake.publisherDropped,
+      `Publishers dropped ${plural(intake.publisherDropped, "record")}`,
+      "The bus was away or slow for longer than their buffers hold: check that it is up and has room.",
+    ],
+    [
+      refused,
+      `${plural(refused, "point")} or records were refused`,
+      `Most of them: ${reasonOf(intake.refused)}. Find the sender in the aggregator's log.`,
+    ],
+    [
+      intake.deadLetters,
+      `${plural(intake.deadLetters, "record")} could not be used`,
+      "Read them on the dead-letter topic: each has its reason in a header.",
+    ],
+  ];
+  return findings
+    .filter(([number]) => number > 0)
+    .map(([, title, remedy]) => ({ level: "warn", title, remedy }));
+}
+
 /** What is wrong and the next step of each; nothing when all is well. */
 export function findingsOf(
   health: Health,
@@ -189,7 +219,6 @@ export function findingsOf(
   const add = (isSo: boolean, level: Finding["level"], title: string, remedy: string): void => {
     if (isSo) findings.push({ level, title, remedy });
   };
-  const { intake } = health;
   const ofNodes = (wanted: Finding["level"]): void => {
     for (const cause of Object.keys(CAUSES) as Cause[]) {
       const finding = findingOf(cause, instruments);
@@ -204,7 +233,6 @@ export function findingsOf(
       Math.abs(skewSeconds) > most[0] ? [Math.abs(skewSeconds), source] : most,
     [0, ""],
   );
-  const refused = total(intake.refused);
   add(
     !health.ready,
     "bad",
@@ -231,30 +259,7 @@ export function findingsOf(
     `${count(lag)} records wait to be read`,
     "The aggregator falls behind: raise its CPU limit where it is reached, or add replicas.",
   );
-  add(
-    intake.missing > 0,
-    "warn",
-    `${plural(intake.missing, "record")} never came`,
-    "The bus lost them, or a publisher was killed: look for restarts of probes and collectors, then check the bus.",
-  );
-  add(
-    intake.publisherDropped > 0,
-    "warn",
-    `Publishers dropped ${plural(intake.publisherDropped, "record")}`,
-    "The bus was away or slow for longer than their buffers hold: check that it is up and has room.",
-  );
-  add(
-    refused > 0,
-    "warn",
-    `${plural(refused, "point")} or records were refused`,
-    `Most of them: ${reasonOf(intake.refused)}. Find the sender in the aggregator's log.`,
-  );
-  add(
-    intake.deadLetters > 0,
-    "warn",
-    `${plural(intake.deadLetters, "record")} could not be used`,
-    "Read them on the dead-letter topic: each has its reason in a header.",
-  );
+  findings.push(...intakeFindings(health.intake));
   add(
     skew > SKEW_SECONDS,
     "warn",

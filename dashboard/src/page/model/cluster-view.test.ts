@@ -130,6 +130,16 @@ describe("the matrix", () => {
     expect(gridOf(view, "loss", "regions").values[0]).toBeCloseTo(0.05);
   });
 
+  test("of zones takes a declared cost for an estimate, and not where something is measured", () => {
+    const declared = { origin: "declared", lossRatio: null, costMs: 30 } as const;
+    const cellOf = (links: Link[]): readonly [number, number] => {
+      const { cells, values } = gridOf(viewOf(graph(links)), "p50", "zones");
+      return [cells[1]!, values[1]!];
+    };
+    expect(cellOf([link("a-1", "b-2", null, declared)])).toEqual([CELL.estimated, 30]);
+    expect(cellOf([link("a-1", "b-2", null, declared), link("a-1", "b-10", 4)])).toEqual([CELL.measured, 4]);
+  });
+
   test("of zones has an estimate where nobody measures, and none of what no coordinate tells", () => {
     const { size, cells, values } = gridOf(viewOf(graph([])), "p50", "zones");
     // z1 has a-1 at 0, 0 and 2 above; of z2 only b-10 has a coordinate, at 3, 4 and 1 above.

@@ -155,14 +155,33 @@ interface Group {
   readonly members: readonly number[];
 }
 
+/** What the pairs of nodes between two areas have. */
+interface Found {
+  readonly measured: number[];
+  readonly guessed: number[];
+  marks: number;
+  dead: number;
+  scarce: number;
+}
+
+/** Measured before silent before guessed before measured too seldom. */
+function areaCell({ measured, guessed, marks, dead, scarce }: Found): readonly [cell: number, value: number] {
+  const lossy = dead > 0 ? MARK.lossy : 0;
+  if (measured.length > 0) return [CELL.measured | marks | lossy, median(measured)];
+  if (dead > 0 && scarce === 0) return [CELL.dead, Number.NaN];
+  if (guessed.length > 0) return [CELL.estimated, median(guessed)];
+  return scarce > 0 ? [CELL.scarce | lossy, Number.NaN] : [CELL.nothing, Number.NaN];
+}
+
 function areaGrid(view: ClusterView, quantity: Quantity, level: "zones" | "regions"): Grid {
   const groups = groupsOf(view, level);
   const size = groups.length;
   const { values, cells } = emptyCells(size, null);
   const groupAt = new Int32Array(view.nodes.length);
   for (const [index, { members }] of groups.entries()) for (const node of members) groupAt[node] = index;
-  const found = Array.from({ length: size * size }, () => ({
-    values: [] as number[],
+  const found = Array.from({ length: size * size }, (): Found => ({
+    measured: [],
+    guessed: [],
     marks: 0,
     dead: 0,
     scarce: 0,
@@ -175,23 +194,15 @@ function areaGrid(view: ClusterView, quantity: Quantity, level: "zones" | "regio
       const [kind, value] = kindAt(view, at, figureAt(view, at, column[at]!, quantity), quantity);
       if (kind === CELL.dead) cell.dead++;
       else if (kind === CELL.scarce) cell.scarce++;
-      else if (kind !== CELL.nothing) cell.values.push(value);
+      else if (kind === CELL.measured) cell.measured.push(value);
+      else if (kind === CELL.estimated) cell.guessed.push(value);
       cell.marks |= marksAt(view, at, quantity);
     }
-  for (const [cell, { values: seen, marks, dead, scarce }] of found.entries()) {
-    if (seen.length > 0) {
-      values[cell] = median(seen);
-      cells[cell] = CELL.measured | marks | (dead > 0 ? MARK.lossy : 0);
-      continue;
-    }
-    const guess = isOfEstimates(quantity)
-      ? estimateBetween(view, groups[Math.floor(cell / size)]!, groups[cell % size]!)
-      : Number.NaN;
-    if (dead > 0 && scarce === 0) cells[cell] = CELL.dead;
-    else if (!Number.isNaN(guess)) {
-      values[cell] = guess;
-      cells[cell] = CELL.estimated;
-    } else if (scarce > 0) cells[cell] = CELL.scarce | (dead > 0 ? MARK.lossy : 0);
+  for (const [cell, seen] of found.entries()) {
+    const isUnknown = isOfEstimates(quantity) && seen.measured.length === 0 && seen.guessed.length === 0;
+    if (isUnknown)
+      seen.guessed.push(...guessesBetween(view, groups[Math.floor(cell / size)]!, groups[cell % size]!));
+    [cells[cell], values[cell]] = areaCell(seen);
   }
   return {
     level,
@@ -207,9 +218,9 @@ function areaGrid(view: ClusterView, quantity: Quantity, level: "zones" | "regio
 /** Nodes of an area that stand for all of it. */
 const SAMPLE = 5;
 
-/** Median of the estimates between some nodes of either; NaN without coordinates. */
-function estimateBetween({ nodes, coordinates }: ClusterView, from: Group, to: Group): number {
-  if (coordinates === null || coordinates === undefined) return Number.NaN;
+/** The estimates between some nodes of either; none without coordinates. */
+function guessesBetween({ nodes, coordinates }: ClusterView, from: Group, to: Group): number[] {
+  if (coordinates === null || coordinates === undefined) return [];
   const some = ({ members }: Group): readonly number[] =>
     members.filter((_, index) => index % Math.ceil(members.length / SAMPLE) === 0);
   const guesses: number[] = [];
@@ -218,7 +229,7 @@ function estimateBetween({ nodes, coordinates }: ClusterView, from: Group, to: G
       const ms = row === column ? Number.NaN : estimateMs(nodes[row]!.coordinate, nodes[column]!.coordinate);
       if (!Number.isNaN(ms)) guesses.push(ms);
     }
-  return guesses.length === 0 ? Number.NaN : median(guesses);
+  return guesses;
 }
 
 function groupsOf({ areas }: ClusterView, level: "zones" | "regions"): Group[] {

@@ -20,6 +20,7 @@ export interface MatrixEvents {
   readonly onGone: (picture: Picture) => void;
 }
 
+const NOWHERE: Point = { x: 0, y: 0 };
 const WHEEL_STEP = 0.0016;
 /** More lines than these would be a pattern of their own. */
 const MOST_FOUND = 24;
@@ -49,6 +50,7 @@ export class MatrixCanvas {
   #view: Viewport = { scale: 1, x: 0, y: 0 };
   #isFitted = true;
   #cursor: Cell | null = null;
+  #pointedAt: Point = NOWHERE;
   #frame = 0;
   #moved = 0;
 
@@ -79,10 +81,12 @@ export class MatrixCanvas {
     this.#picture = picture;
     const { grid } = picture;
     if (before?.size !== grid.size || before.level !== grid.level) {
-      this.#cursor = null;
+      this.#point(null, NOWHERE);
       this.#isFitted = true;
     }
     this.#resize();
+    // What is pointed at has new figures.
+    if (this.#cursor !== null) this.#events.onCell(this.#cursor, this.#pointedAt);
     if (former !== null) {
       former.bitmap?.close();
       this.#events.onGone(former);
@@ -273,12 +277,11 @@ export class MatrixCanvas {
   #point(cell: Cell | null, at: Point): void {
     const before = this.#cursor;
     this.#cursor = cell;
+    this.#pointedAt = at;
     if (cell !== null || before !== null) this.#events.onCell(cell, at);
     if (cell?.row !== before?.row || cell?.column !== before?.column) this.#draw();
   }
 }
-
-const NOWHERE: Point = { x: 0, y: 0 };
 
 const STEPS: Readonly<Record<string, readonly [row: number, column: number]>> = {
   ArrowUp: [-1, 0],

@@ -1,4 +1,4 @@
-import type { VNode } from "preact";
+import type { RefObject, VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Empty } from "../parts/common.tsx";
 import { age, percent, plural } from "../model/format.ts";
@@ -20,7 +20,7 @@ export function Matrix(props: { readonly find: string; readonly onFind: (text: s
   const view = cluster.value!;
   const { quantity } = route.value.view;
   const level = route.value.view.level ?? usualLevel(view.size);
-  const { canvas, matrix, pointed } = useMatrix(view, quantity, level, props.find);
+  const { canvas, matrix, pointed, said } = useMatrix(view, quantity, level, props.find);
   const { size } = view;
   if (size === 0)
     return <Empty title="No node is known yet">Nodes appear as soon as the cluster lists them.</Empty>;
@@ -68,17 +68,7 @@ export function Matrix(props: { readonly find: string; readonly onFind: (text: s
             onKeyDown={({ key }) => key === "Enter" && matrix.current?.goToFound()}
           />
         </label>
-        <div class="buttons" role="group" aria-label="Zoom">
-          <button type="button" aria-label="Zoom in" onClick={() => matrix.current?.zoom(1.6)}>
-            +
-          </button>
-          <button type="button" aria-label="Zoom out" onClick={() => matrix.current?.zoom(1 / 1.6)}>
-            −
-          </button>
-          <button type="button" onClick={() => matrix.current?.fit()}>
-            Fit
-          </button>
-        </div>
+        <Zoom matrix={matrix} />
       </div>
       <Legend quantity={quantity} />
       <p class="readout soft">
@@ -86,7 +76,7 @@ export function Matrix(props: { readonly find: string; readonly onFind: (text: s
         pair.
       </p>
       <p id="readout" class="unseen" aria-live="polite">
-        {pointed === null ? "" : `${pointed.words.title}: ${pointed.words.lines.join(", ")}`}
+        {said}
       </p>
       <div class="canvas-frame">
         <canvas
@@ -98,6 +88,22 @@ export function Matrix(props: { readonly find: string; readonly onFind: (text: s
         />
         {pointed === null ? null : <Tooltip {...pointed} />}
       </div>
+    </div>
+  );
+}
+
+function Zoom({ matrix }: { readonly matrix: RefObject<MatrixCanvas | null> }): VNode {
+  return (
+    <div class="buttons" role="group" aria-label="Zoom">
+      <button type="button" aria-label="Zoom in" onClick={() => matrix.current?.zoom(1.6)}>
+        +
+      </button>
+      <button type="button" aria-label="Zoom out" onClick={() => matrix.current?.zoom(1 / 1.6)}>
+        −
+      </button>
+      <button type="button" onClick={() => matrix.current?.fit()}>
+        Fit
+      </button>
     </div>
   );
 }
@@ -132,11 +138,19 @@ function useMatrix(view: ClusterView, quantity: Quantity, level: Level, find: st
   const matrix = useRef<MatrixCanvas | null>(null);
   const shown = useRef<Picture | null>(null);
   const [pointed, setPointed] = useState<Pointed | null>(null);
+  /** Said once for each cell, and not again with each graph. */
+  const [said, setSaid] = useState("");
   const current = theme.value;
 
   useEffect(() => {
     const opened = new MatrixCanvas(canvas.current!, {
-      onCell: (cell, at) => setPointed(pointedAt(cell, at, shown.current?.grid ?? null, cluster.peek())),
+      onCell: (cell, at) => {
+        const next = pointedAt(cell, at, shown.current?.grid ?? null, cluster.peek());
+        setPointed(next);
+        setSaid((before) =>
+          next === null ? "" : before.startsWith(`${next.words.title}: `) ? before : textOf(next.words),
+        );
+      },
       onGone: ({ grid }) => reader.takeBack(grid),
       onOpen: (cell) => open(cell, shown.current?.grid ?? null),
     });
@@ -156,8 +170,10 @@ function useMatrix(view: ClusterView, quantity: Quantity, level: Level, find: st
     };
   }, [view, quantity, level, current]);
   useEffect(() => matrix.current?.find(find), [find]);
-  return { canvas, matrix, pointed };
+  return { canvas, matrix, pointed, said };
 }
+
+const textOf = ({ title, lines }: CellWords): string => `${title}: ${lines.join(", ")}`;
 
 function pointedAt(
   cell: Cell | null,

@@ -49,37 +49,41 @@ export function marginsOf(
 }
 
 export function paintNames(context: CanvasRenderingContext2D, scene: Scene): void {
-  const { grid, view, names, theme, margins, field, cursor, found } = scene;
-  const isNamed = view.scale >= NAME_ROOM;
-  const entries = isNamed
-    ? names.map((label, index) => ({ label, begin: index, end: index + 1 }))
-    : grid.bands.map(({ label, begin, end }) => ({ label: shorten(label, 14), begin, end }));
+  const { view, margins, field } = scene;
   context.textBaseline = "middle";
   for (const axis of ["y", "x"] as const) {
     context.save();
-    if (axis === "x") {
-      // Columns are rows of a page that was turned.
-      context.transform(0, -1, 1, 0, 0, margins.top);
-    }
+    // Columns are rows of a page that was turned.
+    if (axis === "x") context.transform(0, -1, 1, 0, 0, margins.top);
     const [offset, begin, extent] =
       axis === "y" ? [view.y, margins.top, field.height] : [view.x, margins.left, field.width];
-    paintStrip(context, scene, { axis, offset, begin, extent });
-    context.textAlign = axis === "y" ? "right" : "left";
-    const pointedAt = axis === "y" ? cursor?.row : cursor?.column;
-    for (const { label, begin: from, end: to } of entries) {
-      const top = Math.max(offset + from * view.scale, 0);
-      const bottom = Math.min(offset + to * view.scale, extent);
-      if (bottom - top < (isNamed ? view.scale * 0.5 : 13)) continue;
-      const isMeant = isNamed && (from === pointedAt || found.has(from));
-      context.fillStyle = isMeant ? COLOURS[theme].cursor : COLOURS[theme].soft;
-      context.font = `${isMeant ? "600 " : ""}12px ${FONT}`;
-      context.fillText(
-        label,
-        axis === "y" ? margins.left - STRIP - 5 : STRIP + 5,
-        begin + (top + bottom) / 2,
-      );
-    }
+    const place: StripPlace = { axis, offset, begin, extent };
+    paintStrip(context, scene, place);
+    paintEntries(context, scene, place);
     context.restore();
+  }
+}
+
+function paintEntries(
+  context: CanvasRenderingContext2D,
+  { grid, names, view, theme, margins, cursor, found }: Scene,
+  { axis, offset, begin, extent }: StripPlace,
+): void {
+  const isNamed = view.scale >= NAME_ROOM;
+  const entries = isNamed
+    ? names.map((label, index) => ({ label, begin: index, end: index + 1 }))
+    : grid.bands.map(({ label, begin: from, end }) => ({ label: shorten(label, 14), begin: from, end }));
+  const pointedAt = axis === "y" ? cursor?.row : cursor?.column;
+  const left = axis === "y" ? margins.left - STRIP - 5 : STRIP + 5;
+  context.textAlign = axis === "y" ? "right" : "left";
+  for (const { label, begin: from, end: to } of entries) {
+    const top = Math.max(offset + from * view.scale, 0);
+    const bottom = Math.min(offset + to * view.scale, extent);
+    if (bottom - top < (isNamed ? view.scale * 0.5 : 13)) continue;
+    const isMeant = isNamed && (from === pointedAt || found.has(from));
+    context.fillStyle = isMeant ? COLOURS[theme].cursor : COLOURS[theme].soft;
+    context.font = `${isMeant ? "600 " : ""}12px ${FONT}`;
+    context.fillText(label, left, begin + (top + bottom) / 2);
   }
 }
 
