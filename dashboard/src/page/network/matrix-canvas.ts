@@ -239,6 +239,7 @@ export class MatrixCanvas {
       return;
     }
     if (this.#isFitted) return;
+    this.#point(null, NOWHERE);
     this.#view = panned(this.#view, dx, dy, this.#size(), this.#field);
     this.#draw();
   }

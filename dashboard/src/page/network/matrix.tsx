@@ -1,7 +1,7 @@
 import type { RefObject, VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Empty } from "../parts/common.tsx";
-import { age, percent, plural } from "../model/format.ts";
+import { age, plural } from "../model/format.ts";
 import { LEVELS, QUANTITIES, type Level, type Quantity } from "../model/route.ts";
 import { DEAD, legendOf, NOTHING, SCARCE } from "../model/scale.ts";
 import type { ClusterView } from "../model/cluster-view.ts";
@@ -191,7 +191,7 @@ function Legend({ quantity }: { readonly quantity: Quantity }): VNode {
   const steps = legendOf(measure, current);
   const show = (from: number): string =>
     measure === "loss"
-      ? percent(from).replace(" %", "")
+      ? String(Number((from * 100).toPrecision(2)))
       : measure === "seconds"
         ? age(from).replace(" min", "m").replace(" s", "")
         : String(from);

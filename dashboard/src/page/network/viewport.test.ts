@@ -40,7 +40,7 @@ describe("the viewport", () => {
     const frame = [400, 300] as const;
     const box = [150, 80] as const;
     expect(placeBeside({ x: 10, y: 10 }, box, frame)).toEqual({ left: 24, top: 24 });
-    expect(placeBeside({ x: 390, y: 290 }, box, frame)).toEqual({ left: 226, top: 196 });
-    expect(placeBeside({ x: 160, y: 40 }, [390, 80], frame)).toEqual({ left: 0, top: 54 });
+    expect(placeBeside({ x: 390, y: 290 }, box, frame)).toEqual({ left: 250, top: 196 });
+    expect(placeBeside({ x: 160, y: 40 }, [390, 80], frame)).toEqual({ left: 10, top: 54 });
   });
 });

@@ -87,16 +87,15 @@ export function cellAt(
 
 const BESIDE = 14;
 
-/** Where a box of that size stands beside a point, within its frame: below and to the right where there is room. */
+/** Where a box of that size stands beside a point, within its frame: below where there is room, and as far right. */
 export function placeBeside(
   at: { readonly x: number; readonly y: number },
   [width, height]: readonly [number, number],
-  frame: readonly [width: number, height: number],
+  [frameWidth, frameHeight]: readonly [width: number, height: number],
 ): { readonly left: number; readonly top: number } {
-  const beside = (point: number, extent: number, room: number): number =>
-    Math.max(0, point + BESIDE + extent <= room ? point + BESIDE : point - BESIDE - extent);
+  const below = at.y + BESIDE;
   return {
-    left: Math.min(beside(at.x, width, frame[0]), Math.max(0, frame[0] - width)),
-    top: beside(at.y, height, frame[1]),
+    left: Math.max(0, Math.min(at.x + BESIDE, frameWidth - width)),
+    top: Math.max(0, below + height <= frameHeight ? below : at.y - BESIDE - height),
   };
 }
