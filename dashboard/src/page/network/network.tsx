@@ -4,7 +4,8 @@ import { staleAfterSeconds, zoneOf, type ClusterView } from "../model/cluster-vi
 import { age, bitsPerSecond, count, cpu, memory, milliseconds, percent } from "../model/format.ts";
 import { found } from "../model/search.ts";
 import { Card, Empty, Lead, Name, Table, Tile } from "../parts/common.tsx";
-import { cluster, digest, linkTo } from "../store.ts";
+import { cluster, digest, linkTo, route } from "../store.ts";
+import { measureOf } from "./grid.ts";
 import { NetworkMap } from "./map.tsx";
 import { Matrix } from "./matrix.tsx";
 import { worstPairs, type Digest, type WorstPair } from "./summary.ts";
@@ -41,7 +42,7 @@ export function NetworkPage({ view: which }: { readonly view: "matrix" | "map" }
       </Lead>
       <Summary view={view} summary={summary} />
       <div class="columns beside">
-        <Card title={which === "matrix" ? "Latency between nodes" : "Map"}>
+        <Card title={which === "matrix" ? MATRIX_TITLES[measureOf(route.value.view.quantity)] : "Map"}>
           {which === "matrix" ? <Matrix find={find} onFind={setFind} /> : <NetworkMap />}
         </Card>
         <Card title="Slowest pairs">
@@ -67,6 +68,11 @@ function soughtIn(view: ClusterView, text: string) {
 }
 
 const MOST_NODES = 50;
+const MATRIX_TITLES = {
+  ms: "Latency between nodes",
+  loss: "Loss between nodes",
+  seconds: "Age of the figures between nodes",
+} as const;
 
 function Summary({ view, summary }: { readonly view: ClusterView } & Pick<Digest, "summary">): VNode {
   const { medianMs, worstMs, dead, lossy, stale, pairs, coverage } = summary;
