@@ -37,12 +37,7 @@ export class Reader {
     this.#worker.addEventListener("message", ({ data }: MessageEvent<WorkerAnswer>) => {
       const waiting = this.#waiting.get(data.id);
       this.#waiting.delete(data.id);
-      if ("fault" in data)
-        waiting?.reject(
-          data.isUnreachable
-            ? new TypeError(data.fault)
-            : new Error(`the graph could not be read: ${data.fault}`),
-        );
+      if ("fault" in data) waiting?.reject(errorOf(data));
       else waiting?.resolve(data);
     });
     this.#worker.addEventListener("error", () => {
@@ -51,9 +46,13 @@ export class Reader {
     });
   }
 
-  /** Asks the graph API and reads its answer; where it says no, what it says. Rejects with a TypeError, as fetch does, where it can't be reached. */
-  async read(url: string, headers: Readonly<Record<string, string>>): Promise<ReadAnswer> {
-    const answer = await this.#ask({ kind: "view", url, headers });
+  /** Asks the graph API and reads its answer; where it says no, what it says. Rejects as fetch does: with a TypeError where it can't be reached, with a TimeoutError after that long. */
+  async read(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    patienceMs: number,
+  ): Promise<ReadAnswer> {
+    const answer = await this.#ask({ kind: "view", url, headers, patienceMs });
     return "view" in answer ? this.#unpacker.view(answer.view) : (answer as ReadAnswer);
   }
 
@@ -82,4 +81,11 @@ export class Reader {
       this.#worker.postMessage({ ...question, id }, moved);
     });
   }
+}
+
+function errorOf({ fault, kind }: Extract<WorkerAnswer, { readonly fault: string }>): Error {
+  if (kind === "unreachable") return new TypeError(fault);
+  return kind === "timeout"
+    ? new DOMException(fault, "TimeoutError")
+    : new Error(`the graph could not be read: ${fault}`);
 }

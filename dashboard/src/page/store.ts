@@ -4,7 +4,8 @@ import type { GraphHistory, WorkflowList } from "@isochrone/topology";
 import type { ClusterView } from "./model/cluster-view.ts";
 import { afterReset, afterStream, CONNECTING, type Connection } from "./model/connection.ts";
 import { followEvents } from "./model/events.ts";
-import { formatRoute, parseRoute, type Place, type Route, type View } from "./model/route.ts";
+import { ASK_EVERY_MS, PATIENCE_MS, readAgainMs } from "./model/pace.ts";
+import { formatRoute, isAlwaysNow, parseRoute, type Place, type Route, type View } from "./model/route.ts";
 import type { Theme } from "./model/scale.ts";
 import type { Digest } from "./network/summary.ts";
 import { Reader, type Reading } from "./reader.ts";
@@ -31,11 +32,12 @@ export const route = signal<Route>(parseRoute(location.hash));
 export const reader: Reader = new Reader();
 
 /** The moment that is shown, for the API; empty: now. */
-export const moment = computed(() => route.value.view.at ?? "");
+export const moment = computed(() => (isAlwaysNow(route.value.place) ? "" : (route.value.view.at ?? "")));
+/** Since when the server is asked for graphs, ms since the epoch; null: it isn't. */
+export const askedMs = signal<number | null>(null);
 
-const REFRESH_MS = 2_000;
-/** Reading takes at most a tenth of the time. */
-const SPARE = 10;
+/** Between two tries to open the event stream. */
+const RETRY_MS = 2_000;
 const HISTORY_MS = 10_000;
 
 // Themes.
@@ -110,8 +112,10 @@ async function drain(): Promise<void> {
     }
     isWanted = false;
     const began = performance.now();
+    askedMs.value = Date.now();
     await load();
-    notBeforeMs = began + Math.max(500, SPARE * (performance.now() - began));
+    askedMs.value = null;
+    notBeforeMs = readAgainMs(began, performance.now(), connection.peek().state === "live");
   }
 }
 
@@ -119,7 +123,8 @@ async function drain(): Promise<void> {
 async function readCluster(path: string): Promise<Reading> {
   let reading: Reading | null = null;
   const response = await ask(path, {}, async (asked, { headers }) => {
-    const answer = await reader.read(new URL(asked, document.baseURI).href, Object.fromEntries(headers));
+    const url = new URL(asked, document.baseURI).href;
+    const answer = await reader.read(url, Object.fromEntries(headers), PATIENCE_MS);
     if ("view" in answer) reading = answer;
     return "view" in answer ? new Response() : new Response(answer.text, { status: answer.status });
   });
@@ -131,7 +136,10 @@ async function load(): Promise<void> {
   const at = moment.peek();
   try {
     const { view, digest: said } = await readCluster(ofMoment("api/v1/graph/cluster/columns", at));
-    const list = await getJson<WorkflowList>(ofMoment("api/v1/graph/workflows", at));
+    const list = await getJson<WorkflowList>(
+      ofMoment("api/v1/graph/workflows", at),
+      AbortSignal.timeout(PATIENCE_MS),
+    );
     // Another moment was chosen meanwhile.
     if (at !== moment.peek()) return refresh(true);
     batch(() => {
@@ -156,6 +164,8 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof Refused && error.status === 403)
     return { text: "this account may not read the graphs", isSignedOut: true };
   if (error instanceof Refused) return { text: `no graphs: ${error.message}`, isSignedOut: false };
+  if (error instanceof DOMException && error.name === "TimeoutError")
+    return { text: `not connected: no answer within ${PATIENCE_MS / 1000} s`, isSignedOut: false };
   // What fetch throws says something else in each browser.
   if (error instanceof TypeError)
     return { text: "not connected: the server can't be reached", isSignedOut: false };
@@ -181,7 +191,7 @@ export function start(): void {
   setInterval(() => {
     nowMs.value = Date.now();
     if (connection.peek().state !== "live" && moment.peek() === "") refresh();
-  }, REFRESH_MS / 2);
+  }, ASK_EVERY_MS);
   setInterval(() => void loadHistory(), HISTORY_MS);
   void followEvents({
     open: (lastId, aborted) =>
@@ -195,10 +205,12 @@ export function start(): void {
     },
     onState: (isOpen) => {
       connection.value = afterStream(connection.peek(), isOpen, Date.now());
+      // From now on the page asks by itself, and not after the pause that it has made while there was a stream.
+      if (!isOpen && moment.peek() === "") refresh(true);
       if (!isOpen) return;
       setTimeout(() => (connection.value = { ...connection.peek(), news: null }), 20_000);
     },
     signal: new AbortController().signal,
-    retryMs: REFRESH_MS,
+    retryMs: RETRY_MS,
   });
 }

@@ -13,6 +13,8 @@ export interface ViewRequest {
   readonly id: number;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** The question is given up after this long. */
+  readonly patienceMs: number;
 }
 
 export interface PictureRequest {
@@ -38,7 +40,10 @@ export type WorkerAnswer =
   /** What the server said instead of a graph. */
   | { readonly id: number; readonly status: number; readonly text: string }
   | { readonly id: number; readonly picture: PackedPicture | null }
-  | { readonly id: number; readonly fault: string; readonly isUnreachable: boolean };
+  | { readonly id: number; readonly fault: string; readonly kind: FaultKind };
+
+/** As whom fetch rejects: what can't be reached, what doesn't answer, and all else. */
+type FaultKind = "unreachable" | "timeout" | "other";
 
 interface WorkerScope {
   addEventListener(
@@ -55,13 +60,18 @@ scope.addEventListener("message", ({ data }) => {
   const done = data.kind === "view" ? read(data) : draw(data);
   done.catch((error: unknown) => {
     const fault = error instanceof Error ? error.message : String(error);
-    scope.postMessage({ id: data.id, fault, isUnreachable: error instanceof TypeError }, []);
+    scope.postMessage({ id: data.id, fault, kind: kindOf(error) }, []);
   });
 });
 
+function kindOf(error: unknown): FaultKind {
+  if (error instanceof TypeError) return "unreachable";
+  return error instanceof DOMException && error.name === "TimeoutError" ? "timeout" : "other";
+}
+
 /** Megabytes in large clusters: the main thread sees none of them. */
-async function read({ id, url, headers }: ViewRequest): Promise<void> {
-  const response = await fetch(url, { headers });
+async function read({ id, url, headers, patienceMs }: ViewRequest): Promise<void> {
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(patienceMs) });
   if (!response.ok)
     return scope.postMessage({ id, status: response.status, text: await response.text() }, []);
   view = clusterViewOf((await response.json()) as ClusterColumns);

@@ -94,8 +94,51 @@ describe("health", () => {
       intake: { ...health.intake, missing: 3, refused: { malformed: 2 } },
     };
     const findings = findingsOf(sick, instrumentsOf(view), 30);
-    expect(findings.map(({ level }) => level)).toEqual(["bad", "bad", "warn", "warn", "warn"]);
-    expect(findings[0]!.remedy).toBe("waiting");
+    expect(findings.map(({ level, title }) => `${level}: ${title}`)).toEqual([
+      "bad: The aggregator isn't ready",
+      "bad: No probe reports from 1 node: mute",
+      "bad: No new answers from the probe of 1 node: old",
+      "bad: No peer answers 1 node: alone",
+      "warn: 3 records never came",
+      "warn: 2 points or records were refused",
+      "warn: Some peers don't answer: half → old",
+      "warn: No CPU and memory usage of 1 node: blind",
+    ]);
+    expect(findings[0]!.remedy).toContain("waiting");
+  });
+
+  test("names the next step of whatever it finds, and the worst offender", () => {
+    const all = instrumentsOf(view);
+    const many = Array.from({ length: 5 }, (_, index) => ({
+      ...all[0]!,
+      node: `n-${index}`,
+      cause: "mute" as const,
+    }));
+    const findings = findingsOf(
+      {
+        ...health,
+        ready: false,
+        buildFailures: 1,
+        intake: {
+          ...health.intake,
+          missing: 1,
+          publisherDropped: 1,
+          deadLetters: 1,
+          refused: { malformed: 1, too_old: 5 },
+        },
+        clocks: [
+          { source: "probe/a", skewSeconds: -90 },
+          { source: "probe/b", skewSeconds: 7 },
+        ],
+      },
+      [...all, ...many],
+      30,
+    );
+    const words = findings.map(({ title, remedy }) => `${title}. ${remedy}`);
+    for (const each of words) expect(each).toMatch(/\b([Rr]ead|[Cc]heck|Open|Find|look for|raise)\b/);
+    expect(words.join("\n")).toContain("The clock of probe/a is off by 90 s");
+    expect(words.join("\n")).toContain("Most of them: too old.");
+    expect(words.join("\n")).toContain("n-1 and 3 more");
   });
 
   test("of several replicas all count, and one that can't be asked is told", () => {

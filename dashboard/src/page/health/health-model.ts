@@ -6,7 +6,7 @@ import { age, count, plural } from "../model/format.ts";
 export interface Finding {
   readonly level: "bad" | "warn";
   readonly title: string;
-  /** What to do, or to look at. */
+  /** The next step. */
   readonly remedy: string;
 }
 
@@ -21,7 +21,45 @@ export interface Instrument {
   readonly usageAgeSeconds: number;
   readonly state: "good" | "warn" | "bad";
   readonly words: string;
+  readonly cause: Cause | null;
+  /** Peers that don't answer. */
+  readonly silent: readonly string[];
 }
+
+/** What can be wrong with the instruments of a node, worst first: level, what it is of some nodes, and the next step. */
+const CAUSES = {
+  mute: [
+    "bad",
+    "No probe reports from",
+    "Check that the probe's pod runs there, then read its log: it names what it can't reach.",
+  ],
+  silent: [
+    "bad",
+    "No new answers from the probe of",
+    "Read the probe's log on that node, and check that the node is up and reaches the bus.",
+  ],
+  alone: [
+    "bad",
+    "No peer answers",
+    "The node may be cut off: check its network, and the NetworkPolicies between the probes.",
+  ],
+  peers: [
+    "warn",
+    "Some peers don't answer",
+    "Open the pair on the Network page, and check the path between the two nodes.",
+  ],
+  noUsage: [
+    "warn",
+    "No CPU and memory usage of",
+    "Check that the collector's pod runs there, then read its log: it names what it can't scrape.",
+  ],
+  oldUsage: [
+    "warn",
+    "Old CPU and memory usage of",
+    "Read the collector's log on that node: it names what it can't scrape.",
+  ],
+} as const satisfies Record<string, readonly [Finding["level"], what: string, next: string]>;
+type Cause = keyof typeof CAUSES;
 
 const LAG = 10_000;
 const SKEW_SECONDS = 5;
@@ -31,22 +69,26 @@ export function instrumentsOf({ nodes, pairs, windowSeconds }: ClusterView): Ins
   const stale = staleAfterSeconds(windowSeconds);
   const instruments = nodes.map(({ name, usageAgeSeconds }, row): Instrument => {
     const [from, to] = [pairs.rowStart[row]!, pairs.rowStart[row + 1]!];
-    let [peers, answering, newest] = [0, 0, Number.POSITIVE_INFINITY];
+    let [peers, newest] = [0, Number.POSITIVE_INFINITY];
+    const silent: string[] = [];
     for (let at = from; at < to; at++) {
       if ((pairs.flags[at]! & (PAIR.estimated | PAIR.declared)) !== 0) continue;
       peers++;
       const seconds = pairs.figures.ageSeconds[at]!;
-      if ((pairs.flags[at]! & PAIR.dead) === 0 && seconds <= stale) answering++;
+      if ((pairs.flags[at]! & PAIR.dead) !== 0 || !(seconds <= stale))
+        silent.push(nodes[pairs.column[at]!]!.name);
       if (seconds < newest) newest = seconds;
     }
     const probeAgeSeconds = newest === Number.POSITIVE_INFINITY ? Number.NaN : newest;
     const usage = usageAgeSeconds ?? Number.NaN;
+    const answering = peers - silent.length;
     return {
       node: name,
       peers,
       answering,
       probeAgeSeconds,
       usageAgeSeconds: usage,
+      silent,
       ...verdict(peers, answering, probeAgeSeconds, usage, stale),
     };
   });
@@ -60,15 +102,37 @@ function verdict(
   probeAge: number,
   usageAge: number,
   stale: number,
-): Pick<Instrument, "state" | "words"> {
-  if (peers === 0) return { state: "bad", words: "no probe reports" };
-  if (!(probeAge <= stale)) return { state: "bad", words: "the probe is silent" };
-  if (answering === 0) return { state: "bad", words: "no peer answers" };
-  if (Number.isNaN(usageAge)) return { state: "warn", words: "no usage is known" };
-  if (usageAge > stale) return { state: "warn", words: "usage is old" };
-  if (answering < peers)
-    return { state: "warn", words: `${peers - answering} of ${peers} peers don't answer` };
-  return { state: "good", words: "well" };
+): Pick<Instrument, "state" | "words" | "cause"> {
+  const of = (cause: Cause, words: string) => ({ state: CAUSES[cause][0], words, cause });
+  if (peers === 0) return of("mute", "no probe reports");
+  if (!(probeAge <= stale)) return of("silent", "the probe is silent");
+  if (answering === 0) return of("alone", "no peer answers");
+  if (answering < peers) return of("peers", `${peers - answering} of ${peers} peers don't answer`);
+  if (Number.isNaN(usageAge)) return of("noUsage", "no usage is known");
+  if (usageAge > stale) return of("oldUsage", "usage is old");
+  return { state: "good", words: "well", cause: null };
+}
+
+const MOST_NAMES = 3;
+
+function named(names: readonly string[]): string {
+  const more = names.length - MOST_NAMES;
+  return names.slice(0, MOST_NAMES).join(", ") + (more > 0 ? ` and ${count(more)} more` : "");
+}
+
+/** One finding for all nodes of which the same is wrong. */
+function findingOf(cause: Cause, instruments: readonly Instrument[]): Finding | null {
+  const sick = instruments.filter((each) => each.cause === cause);
+  if (sick.length === 0) return null;
+  const [level, what, remedy] = CAUSES[cause];
+  if (cause !== "peers")
+    return {
+      level,
+      title: `${what} ${plural(sick.length, "node")}: ${named(sick.map(({ node }) => node))}`,
+      remedy,
+    };
+  const pairs = sick.flatMap(({ node, silent }) => silent.map((peer) => `${node} → ${peer}`));
+  return { level, title: `${what}: ${named(pairs)}`, remedy };
 }
 
 export const total = (reasons: Readonly<Record<string, number>>): number =>
@@ -91,7 +155,7 @@ function silenceOf(unreachable: readonly ReplicaHealth[]): [title: string, remed
   const reasons = unreachable.map(({ replica, problem }) => `${replica}: ${problem}`).join("; ");
   return [
     `${plural(unreachable.length, "replica")} of the aggregator can't be asked`,
-    `${reasons}. Its Lease holds: look at its log, and at what is between replicas.`,
+    `${reasons}. Its Lease holds: read its log, and check the NetworkPolicies between the replicas.`,
   ];
 }
 
@@ -109,7 +173,43 @@ export function partitionsInWords(lag: ReplicaHealth["lag"]): string {
     .join("; ");
 }
 
-/** What somebody should look at; nothing when all is well. */
+/** The most frequent reason, in words. */
+function reasonOf(reasons: Readonly<Record<string, number>>): string {
+  const [[reason] = ["none"]] = Object.entries(reasons).sort(([, a], [, b]) => b - a);
+  return reason.replaceAll("_", " ");
+}
+
+/** What was lost or could not be used on its way. */
+function intakeFindings(intake: Health["intake"]): Finding[] {
+  const refused = total(intake.refused);
+  const findings: readonly (readonly [count: number, title: string, remedy: string])[] = [
+    [
+      intake.missing,
+      `${plural(intake.missing, "record")} never came`,
+      "The bus lost them, or a publisher was killed: look for restarts of probes and collectors, then check the bus.",
+    ],
+    [
+      intake.publisherDropped,
+      `Publishers dropped ${plural(intake.publisherDropped, "record")}`,
+      "The bus was away or slow for longer than their buffers hold: check that it is up and has room.",
+    ],
+    [
+      refused,
+      `${plural(refused, "point")} or records were refused`,
+      `Most of them: ${reasonOf(intake.refused)}. Find the sender in the aggregator's log.`,
+    ],
+    [
+      intake.deadLetters,
+      `${plural(intake.deadLetters, "record")} could not be used`,
+      "Read them on the dead-letter topic: each has its reason in a header.",
+    ],
+  ];
+  return findings
+    .filter(([number]) => number > 0)
+    .map(([, title, remedy]) => ({ level: "warn", title, remedy }));
+}
+
+/** What is wrong and the next step of each; nothing when all is well. */
 export function findingsOf(
   health: Health,
   instruments: readonly Instrument[],
@@ -119,71 +219,53 @@ export function findingsOf(
   const add = (isSo: boolean, level: Finding["level"], title: string, remedy: string): void => {
     if (isSo) findings.push({ level, title, remedy });
   };
-  const { intake } = health;
-  const [sick, unwell] = (["bad", "warn"] as const).map(
-    (wanted) => instruments.filter(({ state }) => state === wanted).length,
-  ) as [number, number];
+  const ofNodes = (wanted: Finding["level"]): void => {
+    for (const cause of Object.keys(CAUSES) as Cause[]) {
+      const finding = findingOf(cause, instruments);
+      if (finding?.level === wanted) findings.push(finding);
+    }
+  };
   const all = replicasOf(health);
   const lag = waitingOf(all);
   const unreachable = all.filter(({ problem }) => problem !== null);
-  const skew = Math.max(0, ...health.clocks.map(({ skewSeconds }) => Math.abs(skewSeconds)));
-  const refused = total(intake.refused);
-  add(!health.ready, "bad", "The aggregator isn't ready", health.reasons.join("; ") || "It doesn't say why.");
+  const [skew, skewed] = health.clocks.reduce<readonly [number, string]>(
+    (most, { source, skewSeconds }) =>
+      Math.abs(skewSeconds) > most[0] ? [Math.abs(skewSeconds), source] : most,
+    [0, ""],
+  );
+  add(
+    !health.ready,
+    "bad",
+    "The aggregator isn't ready",
+    `${health.reasons.join("; ") || "It names no reason"}. Read its log if this lasts longer than a window.`,
+  );
   add(
     (health.graphAgeSeconds ?? 0) > 2 * windowSeconds,
     "bad",
     `The newest graph is ${age(health.graphAgeSeconds)} old`,
-    "Building fails or is too slow: see the aggregator's log.",
+    "Building fails or is too slow: read the aggregator's log, and compare its CPU with its limit.",
   );
-  add(
-    sick > 0,
-    "bad",
-    `${plural(sick, "node")} without a working probe`,
-    "See the list below, then the probe's pod on that node.",
-  );
+  ofNodes("bad");
   add(
     health.buildFailures > 0,
     "bad",
     `${plural(health.buildFailures, "build")} of graphs failed`,
-    "The graph before stays; the log names the error.",
+    "The last good graph stays in use. Read the aggregator's log: it names the error.",
   );
   add(unreachable.length > 0, "warn", ...silenceOf(unreachable));
   add(
     lag > LAG,
     "warn",
     `${count(lag)} records wait to be read`,
-    "The aggregator falls behind: add replicas, or look at its CPU.",
+    "The aggregator falls behind: raise its CPU limit where it is reached, or add replicas.",
   );
-  add(
-    intake.missing > 0,
-    "warn",
-    `${plural(intake.missing, "record")} never came`,
-    "Publishers numbered them: the bus lost them, or a publisher was killed.",
-  );
-  add(
-    intake.publisherDropped > 0,
-    "warn",
-    `Publishers dropped ${plural(intake.publisherDropped, "record")}`,
-    "The bus was away or slow for longer than their buffers hold.",
-  );
-  add(
-    refused > 0,
-    "warn",
-    `${plural(refused, "point")} or records were refused`,
-    "The reasons are below; somebody sends what isn't right.",
-  );
-  add(
-    intake.deadLetters > 0,
-    "warn",
-    `${plural(intake.deadLetters, "record")} could not be used`,
-    "They are kept on the dead-letter topic.",
-  );
+  findings.push(...intakeFindings(health.intake));
   add(
     skew > SKEW_SECONDS,
     "warn",
-    `A source's clock is off by ${age(skew)}`,
-    "Its figures are shifted; set the clocks of that node.",
+    `The clock of ${skewed} is off by ${age(skew)}`,
+    "Its figures are shifted in time: check that the node's clock is synchronized (NTP).",
   );
-  add(unwell > 0, "warn", `${plural(unwell, "node")} with incomplete figures`, "See the list below.");
+  ofNodes("warn");
   return findings;
 }

@@ -130,7 +130,7 @@ function Findings({ findings }: { readonly findings: readonly Finding[] }): VNod
     <ul class="findings" id="verdict">
       {findings.map(({ level, title, remedy }) => (
         <li key={title} class={level}>
-          <span class={`badge ${level}`}>{level === "bad" ? "broken" : "look"}</span>
+          <span class={`badge ${level}`}>{level === "bad" ? "broken" : "warning"}</span>
           <div>
             <strong>{title}</strong>
             <p>{remedy}</p>

@@ -1,10 +1,11 @@
 import { clusterColumnsOf, type ClusterGraphSnapshot, type Link } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { CELL, gridOf, KIND_BITS, MARK } from "../network/grid.ts";
+import { cellWords } from "../network/matrix-words.ts";
 import { pixelsOf } from "../network/pixels.ts";
 import { summaryOf, worstPairs } from "../network/summary.ts";
 import { clusterViewOf, costBetween, findPair, PAIR, rowOf } from "./cluster-view.ts";
-import { rgbSteps } from "./scale.ts";
+import { NOTHING, rgbOf, rgbSteps, SCARCE } from "./scale.ts";
 
 const node = (name: string, region: string | null, zone: string | null, coordinate: number[] | null = null) =>
   ({ name, region, zone, coordinate }) as unknown as ClusterGraphSnapshot["nodes"][number];
@@ -129,6 +130,16 @@ describe("the matrix", () => {
     expect(gridOf(view, "loss", "regions").values[0]).toBeCloseTo(0.05);
   });
 
+  test("of zones takes a declared cost for an estimate, and not where something is measured", () => {
+    const declared = { origin: "declared", lossRatio: null, costMs: 30 } as const;
+    const cellOf = (links: Link[]): readonly [number, number] => {
+      const { cells, values } = gridOf(viewOf(graph(links)), "p50", "zones");
+      return [cells[1]!, values[1]!];
+    };
+    expect(cellOf([link("a-1", "b-2", null, declared)])).toEqual([CELL.estimated, 30]);
+    expect(cellOf([link("a-1", "b-2", null, declared), link("a-1", "b-10", 4)])).toEqual([CELL.measured, 4]);
+  });
+
   test("of zones has an estimate where nobody measures, and none of what no coordinate tells", () => {
     const { size, cells, values } = gridOf(viewOf(graph([])), "p50", "zones");
     // z1 has a-1 at 0, 0 and 2 above; of z2 only b-10 has a coordinate, at 3, 4 and 1 above.
@@ -148,7 +159,7 @@ describe("the matrix", () => {
     expect(other.values).not.toBe(spent.values);
   });
 
-  test("is red where a link is slow", () => {
+  test("has the last step where a link is slow", () => {
     const pixels = pixelsOf(gridOf(view, "p50", "nodes"), "light");
     expect([...pixels.subarray(4, 8)]).toEqual([...rgbSteps("light").at(-1)!, 255]);
     expect(pixels).toHaveLength(4 * 4 * 4);
@@ -158,6 +169,65 @@ describe("the matrix", () => {
     const none = viewOf({ ...graph([]), nodes: [] });
     expect(gridOf(none, "p50", "nodes").size).toBe(0);
     expect(gridOf(none, "p50", "zones").size).toBe(0);
+  });
+});
+
+describe("percentiles of too few samples", () => {
+  const few = { p50: 2.1, p90: 3, p99: null, mean: 2.2, count: 40 };
+  const view = viewOf(
+    graph([
+      link("a-1", "b-10", 2.1, { rttMs: few }),
+      link("b-10", "a-1", null),
+      link("a-1", "b-2", null, { origin: "estimated", lossRatio: null, costMs: 9 }),
+    ]),
+  );
+  const stateOf = (quantity: "p50" | "p90" | "p99" | "loss", row: number, column: number) => {
+    const { size, cells, values } = gridOf(view, quantity, "nodes");
+    return [cells[row * size + column]! & KIND_BITS, values[row * size + column]];
+  };
+
+  test("are shown as such, and never as the estimate of the median", () => {
+    expect(stateOf("p50", 0, 2)).toEqual([CELL.measured, Math.fround(2.1)]);
+    expect(stateOf("p90", 0, 2)).toEqual([CELL.measured, 3]);
+    expect(stateOf("p99", 0, 2)).toEqual([CELL.scarce, Number.NaN]);
+    expect(stateOf("p99", 2, 0)).toEqual([CELL.dead, Number.NaN]);
+    expect(stateOf("loss", 0, 2)).toEqual([CELL.measured, 0]);
+  });
+
+  test("are unknown where nobody measures: coordinates and declared costs tell the median", () => {
+    expect(stateOf("p50", 0, 1)).toEqual([CELL.estimated, 9]);
+    for (const quantity of ["p90", "p99", "loss"] as const)
+      expect(stateOf(quantity, 0, 1)).toEqual([CELL.nothing, Number.NaN]);
+  });
+
+  test("are too few for a zone where all its measured pairs have too few", () => {
+    const at = (quantity: "p50" | "p99"): number => gridOf(view, quantity, "zones").cells[1]! & KIND_BITS;
+    expect([at("p50"), at("p99")]).toEqual([CELL.measured, CELL.scarce]);
+  });
+
+  test("have a look of their own", () => {
+    const pixels = pixelsOf(gridOf(view, "p99", "nodes"), "light");
+    expect([...pixels.subarray(8, 11)]).toEqual([...rgbOf(SCARCE.light)]);
+    expect(SCARCE.light).not.toBe(NOTHING.light);
+  });
+
+  test("are told in words, with how many there are and how many it takes", () => {
+    const words = (quantity: "p50" | "p99", row: number, column: number) =>
+      cellWords({ row, column }, gridOf(view, quantity, "nodes"), view);
+    expect(words("p99", 0, 2)).toEqual({
+      title: "a-1 → b-10",
+      lines: [
+        "p99: too few samples, 40 of 100",
+        "median 2.1 ms",
+        "p90 3 ms",
+        "loss 0 %",
+        "40 samples, the newest 1 s ago",
+        "measured from the other end: no answer",
+      ],
+    });
+    expect(words("p99", 0, 1)!.lines).toEqual(["median about 9 ms, estimated, not measured"]);
+    expect(words("p50", 2, 0)!.lines[0]).toBe("no answer: every packet was lost");
+    expect(words("p50", 0, 0)).toEqual({ title: "a-1", lines: ["the node itself"] });
   });
 });
 
@@ -171,10 +241,17 @@ describe("the network as a whole", () => {
         link("lost", "a-1", 7),
       ]),
     );
-    const names = worstPairs(view, 3).map((at) =>
-      [view.nodes[rowOf(view.pairs, at)]!.name, view.nodes[view.pairs.column[at]!]!.name].join(" "),
-    );
-    expect(names).toEqual(["b-2 b-10", "b-2 a-1", "lost a-1"]);
+    const worst = worstPairs(view);
+    // Both directions of a pair are one entry, named by the worse of them.
+    expect(worst.map(({ source, target }) => `${source} ${target}`)).toEqual([
+      "b-2 b-10",
+      "b-2 a-1",
+      "lost a-1",
+    ]);
+    expect(worst[1]).toMatchObject({ p50: 50, backP50: 5, isDead: false, isBackDead: false });
+    expect(worst[0]).toMatchObject({ isDead: true, backP50: Number.NaN });
+    const a1 = view.nodes.findIndex(({ name }) => name === "a-1");
+    expect(worstPairs(view, (row) => row === a1).map(({ source }) => source)).toEqual(["b-2", "lost"]);
     expect(summaryOf(view)).toMatchObject({
       medianMs: 7,
       worstMs: 50,

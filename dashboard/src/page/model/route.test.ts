@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatRoute, parseRoute, type Route } from "./route.ts";
+import { formatRoute, isAlwaysNow, parseRoute, type Route } from "./route.ts";
 
 const view = { quantity: "p50", level: null, at: null } as const;
 
@@ -38,4 +38,10 @@ describe("routes", () => {
   ])("%s leads to the matrix", (fragment) =>
     expect(parseRoute(fragment)).toEqual({ place: { page: "network", view: "matrix" }, view }),
   );
+});
+
+test("pages of what happens and of health are of now, whatever moment the others show", () => {
+  const isNow = (fragment: string): boolean => isAlwaysNow(parseRoute(fragment).place);
+  expect(["#/decisions", "#/plans/x", "#/health"].map(isNow)).toEqual([true, true, true]);
+  expect(["#/network", "#/pair/a/b", "#/workflows"].map(isNow)).toEqual([false, false, false]);
 });

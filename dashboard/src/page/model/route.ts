@@ -31,6 +31,11 @@ export interface Route {
 
 const PLAIN: View = { quantity: "p50", level: null, at: null };
 
+/** Whether a page shows what is now, whichever moment the others show. */
+export function isAlwaysNow({ page }: Place): boolean {
+  return page === "decisions" || page === "health";
+}
+
 /** Reads the fragment; what it can't make sense of it leaves out. */
 export function parseRoute(fragment: string): Route {
   const [path = "", query = ""] = fragment.replace(/^#/, "").split("?", 2);

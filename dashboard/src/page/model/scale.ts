@@ -1,40 +1,45 @@
-// Colours of values. Latency spans decades, so its steps are logarithmic: 1, 2, 5, 10, ... They are the same whatever is shown, so that two
-// pictures can be compared. Ink is readable on every step (4.5:1 or more), in both themes.
+// Colours of values. Latency spans decades, so its steps are logarithmic: 1, 2, 5, 10, ... They are the same whatever
+// is shown, so that two pictures can be compared. More is further from the background: darker on light, lighter on
+// dark, in steps of about equal lightness, so that the order is seen without colours too. Red is for what is lost.
 
 export type Theme = "light" | "dark";
 
 const STEPS: Readonly<Record<Theme, readonly string[]>> = {
   light: [
-    "#cfe8e4",
-    "#c3e6cf",
-    "#cfe9b8",
-    "#e2ecab",
-    "#f3ea9f",
-    "#f9db8c",
-    "#f8c27a",
-    "#f3a46c",
-    "#ec8463",
-    "#e4685f",
+    "#f3e79d",
+    "#d0da88",
+    "#a6cd82",
+    "#78bf87",
+    "#4bae94",
+    "#009ba3",
+    "#057ea2",
+    "#05659d",
+    "#094c9b",
+    "#322f78",
   ],
   dark: [
-    "#1b4a4a",
-    "#1f5140",
-    "#345733",
-    "#4a5a2a",
-    "#5f5c22",
-    "#765820",
-    "#8a5021",
-    "#9a4425",
-    "#a8372a",
-    "#b92a33",
+    "#393370",
+    "#284992",
+    "#0061a3",
+    "#0379a7",
+    "#0594b1",
+    "#27aba4",
+    "#58bf90",
+    "#8fd079",
+    "#cadd61",
+    "#fdea60",
   ],
 };
+
+const INKS = ["#10161d", "#ffffff"] as const;
 
 export const INK: Readonly<Record<Theme, string>> = { light: "#16202b", dark: "#f3f6f9" };
 /** Of cells of which nothing is known. */
 export const NOTHING: Readonly<Record<Theme, string>> = { light: "#eef1f4", dark: "#20262e" };
+/** Of pairs that answer too seldom for the percentile that is shown. */
+export const SCARCE: Readonly<Record<Theme, string>> = { light: "#d9dfe6", dark: "#333c47" };
 /** Of pairs that don't answer at all. */
-export const DEAD: Readonly<Record<Theme, string>> = { light: "#5c2330", dark: "#f0a3a8" };
+export const DEAD: Readonly<Record<Theme, string>> = { light: "#c4122c", dark: "#f53c23" };
 
 /** Lower ends of the steps after the first. */
 const EDGES_MS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200];
@@ -61,12 +66,30 @@ export function colourOf(value: number, measure: Measure, theme: Theme): string 
   return STEPS[theme][stepOf(value, measure)]!;
 }
 
+/** The colour to write with on another one: whichever is easier to read. */
+export function inkOn(colour: string): string {
+  return contrast(INKS[0], colour) >= contrast(INKS[1], colour) ? INKS[0] : INKS[1];
+}
+
+/** How much of its colour is left to a cell that nobody measured, or whose measurement is old. */
+const MUTED = 0.35;
+
+/** With less colour and the same luminance: what is estimated must not look like another value. */
+export function muted(colour: Rgb): Rgb {
+  const grey = luminanceOf(colour);
+  const part = (index: 0 | 1 | 2): number =>
+    Math.round(255 * encoded(MUTED * linear(colour[index]) + (1 - MUTED) * grey));
+  return [part(0), part(1), part(2)];
+}
+
 /** The steps as red, green and blue, for pixels. */
-export function rgbSteps(theme: Theme): readonly (readonly [number, number, number])[] {
+export function rgbSteps(theme: Theme): readonly Rgb[] {
   return STEPS[theme].map(rgbOf);
 }
 
-export function rgbOf(colour: string): readonly [number, number, number] {
+export type Rgb = readonly [red: number, green: number, blue: number];
+
+export function rgbOf(colour: string): Rgb {
   const value = Number.parseInt(colour.slice(1), 16);
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
@@ -122,9 +145,19 @@ export function contrast(a: string, b: string): number {
 }
 
 function luminance(colour: string): number {
-  const [red, green, blue] = rgbOf(colour).map((part) => {
-    const share = part / 255;
-    return share <= 0.040_45 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-  }) as [number, number, number];
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  return luminanceOf(rgbOf(colour));
+}
+
+function luminanceOf([red, green, blue]: Rgb): number {
+  return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
+}
+
+/** Light of an sRGB part, 0 to 1, and back. */
+function linear(part: number): number {
+  const share = part / 255;
+  return share <= 0.040_45 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+}
+
+function encoded(light: number): number {
+  return light <= 0.003_130_8 ? light * 12.92 : 1.055 * light ** (1 / 2.4) - 0.055;
 }

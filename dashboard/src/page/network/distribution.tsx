@@ -2,9 +2,11 @@ import type { Link } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { milliseconds } from "../model/format.ts";
 import { Empty } from "../parts/common.tsx";
+import { useWidth } from "../parts/width.ts";
+import { apart } from "./histogram-model.ts";
 import { axisOf, onAxis } from "./pair-model.ts";
 
-const WIDTH = 600;
+const USUAL_WIDTH = 600;
 const LEFT = 92;
 const ROW = 46;
 
@@ -17,12 +19,17 @@ export function Distribution({ links }: { readonly links: readonly Link[] }): VN
         A distribution needs measured round trips; an estimate has none.
       </Empty>
     );
+  return <Drawing measured={measured} />;
+}
+
+function Drawing({ measured }: { readonly measured: readonly Link[] }): VNode {
+  const { place, width } = useWidth<HTMLDivElement>(USUAL_WIDTH);
   const { low, high, ticks } = axisOf(
     measured.flatMap(({ rttMs: { p50, p90, p99, mean } }) =>
       [p50, p90, p99, mean].filter((value) => value !== null),
     ),
   );
-  const x = (value: number): number => LEFT + onAxis(value, low, high) * (WIDTH - LEFT - 40);
+  const x = (value: number): number => LEFT + onAxis(value, low, high) * (width - LEFT - 40);
   const height = measured.length * ROW + 30;
   const words = measured
     .map(
@@ -31,19 +38,21 @@ export function Distribution({ links }: { readonly links: readonly Link[] }): VN
     )
     .join("; ");
   return (
-    <svg class="distribution" viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={words}>
-      {ticks.map((tick) => (
-        <g key={tick}>
-          <line class="grid" x1={x(tick)} x2={x(tick)} y1={4} y2={height - 24} />
-          <text class="tick" x={x(tick)} y={height - 6} text-anchor="middle">
-            {milliseconds(tick)}
-          </text>
-        </g>
-      ))}
-      {measured.map((link, index) => (
-        <Row key={`${link.method} ${link.ipFamily}`} link={link} x={x} y={index * ROW + ROW / 2 + 2} />
-      ))}
-    </svg>
+    <div ref={place} class="distribution">
+      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={words}>
+        {apart(ticks, x).map((tick) => (
+          <g key={tick}>
+            <line class="grid" x1={x(tick)} x2={x(tick)} y1={4} y2={height - 24} />
+            <text class="tick" x={x(tick)} y={height - 6} text-anchor="middle">
+              {milliseconds(tick)}
+            </text>
+          </g>
+        ))}
+        {measured.map((link, index) => (
+          <Row key={`${link.method} ${link.ipFamily}`} link={link} x={x} y={index * ROW + ROW / 2 + 2} />
+        ))}
+      </svg>
+    </div>
   );
 }
 

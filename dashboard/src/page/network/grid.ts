@@ -1,10 +1,10 @@
 // The matrix as numbers: of nodes, or of zones or regions, whose cells are the medians of their pairs.
-import { estimateMs, findPair, NO_REGION, PAIR, type ClusterView } from "../model/cluster-view.ts";
+import { estimateMs, PAIR, type ClusterView } from "../model/cluster-view.ts";
 import type { Level, Quantity } from "../model/route.ts";
 import type { Measure } from "../model/scale.ts";
 
-/** What a cell is. */
-export const CELL = { nothing: 0, measured: 1, estimated: 2, dead: 3, self: 4 } as const;
+/** What a cell is; `scarce`: measured, with too few samples for what is shown. */
+export const CELL = { nothing: 0, measured: 1, estimated: 2, dead: 3, self: 4, scarce: 5 } as const;
 /** What it is beside that. */
 export const MARK = { lossy: 16, stale: 32, provisional: 64 } as const;
 export const KIND_BITS = 15;
@@ -34,6 +34,9 @@ export interface Grid {
 export function measureOf(quantity: Quantity): Measure {
   return quantity === "loss" ? "loss" : quantity === "age" ? "seconds" : "ms";
 }
+
+/** The percentiles that are known of fewer samples are null in the graph. */
+export const LEAST_SAMPLES: Readonly<Partial<Record<Quantity, number>>> = { p90: 20, p99: 100 };
 
 const COLUMN = { p50: "p50", p90: "p90", p99: "p99", loss: "lossRatio", age: "ageSeconds" } as const;
 
@@ -72,14 +75,14 @@ function nodeGrid(view: ClusterView, quantity: Quantity, spent: Spent | null): G
   const { nodes, areas, pairs } = view;
   const size = nodes.length;
   const { values, cells } = emptyCells(size, spent);
-  if (measureOf(quantity) === "ms") estimateAll(view, values, cells);
+  if (isOfEstimates(quantity)) estimateAll(view, values, cells);
   const column = pairs.figures[COLUMN[quantity]];
   for (let row = 0; row < size; row++) {
     for (let at = pairs.rowStart[row]!; at < pairs.rowStart[row + 1]!; at++) {
       const cell = row * size + pairs.column[at]!;
       const value = figureAt(view, at, column[at]!, quantity);
       const [kind, shown] = kindAt(view, at, value, quantity);
-      if (kind === CELL.nothing) continue;
+      if (kind === CELL.nothing || (kind === CELL.scarce && cells[cell] === CELL.estimated)) continue;
       cells[cell] = kind | marksAt(view, at, quantity);
       values[cell] = shown;
     }
@@ -97,11 +100,17 @@ function nodeGrid(view: ClusterView, quantity: Quantity, spent: Spent | null): G
   };
 }
 
+/** Coordinates and declared costs say how long a usual round trip takes, and nothing of the slow ones. */
+function isOfEstimates(quantity: Quantity): boolean {
+  return quantity === "p50";
+}
+
 /** A link that was declared or estimated has a cost and no measured quantiles. */
 function figureAt({ pairs }: ClusterView, at: number, figure: number, quantity: Quantity): number {
-  const isMeasured = (pairs.flags[at]! & (PAIR.estimated | PAIR.declared)) === 0;
-  return isMeasured || measureOf(quantity) !== "ms" ? figure : pairs.figures.costMs[at]!;
+  return isGuess(pairs.flags[at]!) && isOfEstimates(quantity) ? pairs.figures.costMs[at]! : figure;
 }
+
+const isGuess = (flags: number): boolean => (flags & (PAIR.estimated | PAIR.declared)) !== 0;
 
 function kindAt(
   { pairs }: ClusterView,
@@ -111,9 +120,8 @@ function kindAt(
 ): readonly [kind: number, value: number] {
   const flags = pairs.flags[at]!;
   if ((flags & PAIR.dead) !== 0 && quantity !== "age") return [CELL.dead, Number.NaN];
-  if (Number.isNaN(value)) return [CELL.nothing, value];
-  const isGuess = (flags & (PAIR.estimated | PAIR.declared)) !== 0;
-  return [isGuess ? CELL.estimated : CELL.measured, value];
+  if (!Number.isNaN(value)) return [isGuess(flags) ? CELL.estimated : CELL.measured, value];
+  return [isGuess(flags) || quantity === "age" ? CELL.nothing : CELL.scarce, value];
 }
 
 function marksAt({ pairs }: ClusterView, at: number, quantity: Quantity): number {
@@ -147,13 +155,37 @@ interface Group {
   readonly members: readonly number[];
 }
 
+/** What the pairs of nodes between two areas have. */
+interface Found {
+  readonly measured: number[];
+  readonly guessed: number[];
+  marks: number;
+  dead: number;
+  scarce: number;
+}
+
+/** Measured before silent before guessed before measured too seldom. */
+function areaCell({ measured, guessed, marks, dead, scarce }: Found): readonly [cell: number, value: number] {
+  const lossy = dead > 0 ? MARK.lossy : 0;
+  if (measured.length > 0) return [CELL.measured | marks | lossy, median(measured)];
+  if (dead > 0 && scarce === 0) return [CELL.dead, Number.NaN];
+  if (guessed.length > 0) return [CELL.estimated, median(guessed)];
+  return scarce > 0 ? [CELL.scarce | lossy, Number.NaN] : [CELL.nothing, Number.NaN];
+}
+
 function areaGrid(view: ClusterView, quantity: Quantity, level: "zones" | "regions"): Grid {
   const groups = groupsOf(view, level);
   const size = groups.length;
   const { values, cells } = emptyCells(size, null);
   const groupAt = new Int32Array(view.nodes.length);
   for (const [index, { members }] of groups.entries()) for (const node of members) groupAt[node] = index;
-  const found = Array.from({ length: size * size }, () => ({ values: [] as number[], marks: 0, dead: 0 }));
+  const found = Array.from({ length: size * size }, (): Found => ({
+    measured: [],
+    guessed: [],
+    marks: 0,
+    dead: 0,
+    scarce: 0,
+  }));
   const { pairs } = view;
   const column = pairs.figures[COLUMN[quantity]];
   for (let row = 0; row < view.nodes.length; row++)
@@ -161,20 +193,16 @@ function areaGrid(view: ClusterView, quantity: Quantity, level: "zones" | "regio
       const cell = found[groupAt[row]! * size + groupAt[pairs.column[at]!]!]!;
       const [kind, value] = kindAt(view, at, figureAt(view, at, column[at]!, quantity), quantity);
       if (kind === CELL.dead) cell.dead++;
-      else if (kind !== CELL.nothing) cell.values.push(value);
+      else if (kind === CELL.scarce) cell.scarce++;
+      else if (kind === CELL.measured) cell.measured.push(value);
+      else if (kind === CELL.estimated) cell.guessed.push(value);
       cell.marks |= marksAt(view, at, quantity);
     }
-  for (const [cell, { values: seen, marks, dead }] of found.entries()) {
-    if (seen.length > 0) {
-      values[cell] = median(seen);
-      cells[cell] = CELL.measured | marks | (dead > 0 ? MARK.lossy : 0);
-    } else if (dead > 0) cells[cell] = CELL.dead;
-    else if (measureOf(quantity) === "ms") {
-      const guess = estimateBetween(view, groups[Math.floor(cell / size)]!, groups[cell % size]!);
-      if (Number.isNaN(guess)) continue;
-      values[cell] = guess;
-      cells[cell] = CELL.estimated;
-    }
+  for (const [cell, seen] of found.entries()) {
+    const isUnknown = isOfEstimates(quantity) && seen.measured.length === 0 && seen.guessed.length === 0;
+    if (isUnknown)
+      seen.guessed.push(...guessesBetween(view, groups[Math.floor(cell / size)]!, groups[cell % size]!));
+    [cells[cell], values[cell]] = areaCell(seen);
   }
   return {
     level,
@@ -190,9 +218,9 @@ function areaGrid(view: ClusterView, quantity: Quantity, level: "zones" | "regio
 /** Nodes of an area that stand for all of it. */
 const SAMPLE = 5;
 
-/** Median of the estimates between some nodes of either; NaN without coordinates. */
-function estimateBetween({ nodes, coordinates }: ClusterView, from: Group, to: Group): number {
-  if (coordinates === null || coordinates === undefined) return Number.NaN;
+/** The estimates between some nodes of either; none without coordinates. */
+function guessesBetween({ nodes, coordinates }: ClusterView, from: Group, to: Group): number[] {
+  if (coordinates === null || coordinates === undefined) return [];
   const some = ({ members }: Group): readonly number[] =>
     members.filter((_, index) => index % Math.ceil(members.length / SAMPLE) === 0);
   const guesses: number[] = [];
@@ -201,7 +229,7 @@ function estimateBetween({ nodes, coordinates }: ClusterView, from: Group, to: G
       const ms = row === column ? Number.NaN : estimateMs(nodes[row]!.coordinate, nodes[column]!.coordinate);
       if (!Number.isNaN(ms)) guesses.push(ms);
     }
-  return guesses.length === 0 ? Number.NaN : median(guesses);
+  return guesses;
 }
 
 function groupsOf({ areas }: ClusterView, level: "zones" | "regions"): Group[] {
@@ -232,24 +260,3 @@ function median(values: number[]): number {
   const middle = values.length >> 1;
   return values.length % 2 === 1 ? values[middle]! : (values[middle - 1]! + values[middle]!) / 2;
 }
-
-/** Figures of one pair of nodes by their rows, for a line of text. */
-export function pairAt(
-  view: ClusterView,
-  row: number,
-  column: number,
-): { readonly [name in "p50" | "p90" | "p99" | "lossRatio" | "ageSeconds" | "count"]: number } | null {
-  const at = findPair(view.pairs, row, column);
-  if (at < 0) return null;
-  const { p50, p90, p99, lossRatio, ageSeconds, count } = view.pairs.figures;
-  return {
-    p50: p50[at]!,
-    p90: p90[at]!,
-    p99: p99[at]!,
-    lossRatio: lossRatio[at]!,
-    ageSeconds: ageSeconds[at]!,
-    count: count[at]!,
-  };
-}
-
-export const regionLabel = (region: string): string => (region === NO_REGION ? "" : region);

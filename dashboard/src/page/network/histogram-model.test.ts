@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { barsOf, logAxisOf, type MethodDistribution } from "./histogram-model.ts";
+import { apart, barsOf, logAxisOf, type MethodDistribution } from "./histogram-model.ts";
 
 /** As the server answers: buckets 2^(1/64) wide, bounded in seconds. */
 function distribution(times: Readonly<Record<number, number>>): MethodDistribution {
@@ -55,5 +55,11 @@ describe("a histogram", () => {
     };
     const bars = barsOf(zero, logAxisOf([zero]));
     expect(bars.map(({ count }) => count)).toEqual([1, 1]);
+  });
+
+  test("leaves out ticks whose figures would lie upon each other", () => {
+    const toX = (tick: number): number => tick * 25;
+    expect(apart([0, 1, 2, 3, 4, 5, 6], toX)).toEqual([0, 3, 6]);
+    expect(apart([0, 10, 20], toX)).toEqual([0, 10, 20]);
   });
 });

@@ -84,3 +84,16 @@ function ticksBetween(low: number, high: number): number[] {
   const every = Math.ceil(ticks.length / MOST_TICKS);
   return ticks.filter((_, index) => index % every === 0);
 }
+
+/** Room that the figure below a tick takes, pixels. */
+const TICK_WIDTH = 60;
+
+/** The ticks that have room beside the one before. */
+export function apart(ticks: readonly number[], toX: (tick: number) => number): number[] {
+  let free = Number.NEGATIVE_INFINITY;
+  return ticks.filter((tick) => {
+    if (toX(tick) < free) return false;
+    free = toX(tick) + TICK_WIDTH;
+    return true;
+  });
+}

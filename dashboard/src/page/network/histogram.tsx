@@ -2,7 +2,7 @@ import type { Link } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { count as figureOf, milliseconds, percent } from "../model/format.ts";
 import { useWidth } from "../parts/width.ts";
-import { barsOf, logAxisOf, type LogAxis, type MethodDistribution } from "./histogram-model.ts";
+import { apart, barsOf, logAxisOf, type LogAxis, type MethodDistribution } from "./histogram-model.ts";
 import { METHOD_NAMES, onAxis } from "./pair-model.ts";
 
 const USUAL_WIDTH = 560;
@@ -67,19 +67,6 @@ export function Histogram(props: {
 
 /** Where a time stands. */
 type ToX = (ms: number) => number;
-
-/** Room that the figure below a tick takes. */
-const TICK_WIDTH = 60;
-
-/** Those that have room beside the one before. */
-function apart(ticks: readonly number[], x: ToX): number[] {
-  let free = Number.NEGATIVE_INFINITY;
-  return ticks.filter((tick) => {
-    if (x(tick) < free) return false;
-    free = x(tick) + TICK_WIDTH;
-    return true;
-  });
-}
 
 function wordsOf(links: readonly Link[]): string {
   return links

@@ -1,18 +1,31 @@
 // The matrix's canvas: takes pictures, keeps the viewport, and answers pointer and keys. Draws at most once per frame.
 import type { Theme } from "../model/scale.ts";
+import { found } from "../model/search.ts";
 import type { Picture } from "../reader.ts";
 import type { Grid } from "./grid.ts";
-import { hatchingOf, marginsOf, paint, rowNames, type Cell, type Margins } from "./paint.ts";
+import { marginsOf, NAME_ROOM, rowNames } from "./paint-names.ts";
+import { paint, patternsOf, type Cell, type Margins, type Patterns } from "./paint.ts";
 import { cellAt, fitted, held, panned, showing, zoomed, type Field, type Viewport } from "./viewport.ts";
 
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
 export interface MatrixEvents {
-  readonly onCell: (cell: Cell | null) => void;
+  /** Where it is pointed at, or where the cell is that keys lead to; pixels of the canvas. */
+  readonly onCell: (cell: Cell | null, at: Point) => void;
   readonly onOpen: (cell: Cell) => void;
   /** A picture was replaced. */
   readonly onGone: (picture: Picture) => void;
 }
 
+const NOWHERE: Point = { x: 0, y: 0 };
 const WHEEL_STEP = 0.0016;
+/** More lines than these would be a pattern of their own. */
+const MOST_FOUND = 24;
+/** Pixels of a cell whose name is read. */
+const READABLE = 16;
 const MAX_HEIGHT_SHARE = 0.82;
 /** A press that moves further than this is no click, pixels. */
 const CLICK_SLOP = 4;
@@ -28,13 +41,16 @@ export class MatrixCanvas {
   /** Whose names they are. */
   #measured: { readonly labels: readonly string[]; readonly bands: string; readonly width: number } | null =
     null;
-  #hatching: CanvasPattern | null = null;
-  #hatchingTheme: Theme | null = null;
+  #patterns: Patterns = { estimated: null, scarce: null };
+  #patternsTheme: Theme | null = null;
+  #wanted = "";
+  #found: ReadonlySet<number> = new Set();
   #margins: Margins = { left: 80, top: 80 };
   #field: Field = { width: 100, height: 100 };
   #view: Viewport = { scale: 1, x: 0, y: 0 };
   #isFitted = true;
   #cursor: Cell | null = null;
+  #pointedAt: Point = NOWHERE;
   #frame = 0;
   #moved = 0;
 
@@ -48,7 +64,7 @@ export class MatrixCanvas {
     canvas.addEventListener("pointermove", (event) => this.#onMove(event), { signal });
     canvas.addEventListener("pointerup", (event) => this.#onUp(event), { signal });
     canvas.addEventListener("pointercancel", (event) => this.#pointers.delete(event.pointerId), { signal });
-    canvas.addEventListener("pointerleave", () => this.#point(null), { signal });
+    canvas.addEventListener("pointerleave", () => this.#point(null, NOWHERE), { signal });
     canvas.addEventListener("keydown", (event) => this.#onKey(event), { signal });
     const observer = new ResizeObserver(() => this.#resize());
     observer.observe(canvas.parentElement!);
@@ -65,10 +81,12 @@ export class MatrixCanvas {
     this.#picture = picture;
     const { grid } = picture;
     if (before?.size !== grid.size || before.level !== grid.level) {
-      this.#cursor = null;
+      this.#point(null, NOWHERE);
       this.#isFitted = true;
     }
     this.#resize();
+    // What is pointed at has new figures.
+    if (this.#cursor !== null) this.#events.onCell(this.#cursor, this.#pointedAt);
     if (former !== null) {
       former.bitmap?.close();
       this.#events.onGone(former);
@@ -83,6 +101,21 @@ export class MatrixCanvas {
 
   zoom(factor: number): void {
     this.#zoomAt(factor, { x: this.#field.width / 2, y: this.#field.height / 2 });
+  }
+
+  /** Marks the rows and columns of names with these letters. */
+  find(text: string): void {
+    this.#wanted = text;
+    this.#found = new Set(found(this.#picture?.grid.labels ?? [], text, MOST_FOUND));
+    this.#draw();
+  }
+
+  /** Leads to the first row that was found, near enough to read names. */
+  goToFound(): void {
+    const [row] = this.#found;
+    if (row === undefined) return;
+    if (this.#view.scale < NAME_ROOM) this.zoom(READABLE / this.#view.scale);
+    this.#goTo({ row, column: row });
   }
 
   close(): void {
@@ -115,9 +148,9 @@ export class MatrixCanvas {
     }
     // Where the cells begin, for who looks at single pixels.
     this.#canvas.dataset["margin"] = String(this.#margins.left);
-    if (this.#hatchingTheme !== theme) {
-      this.#hatching = hatchingOf(this.#context, theme);
-      this.#hatchingTheme = theme;
+    if (this.#patternsTheme !== theme) {
+      this.#patterns = patternsOf(this.#context, theme);
+      this.#patternsTheme = theme;
     }
     // A resized canvas is empty: it is drawn in the same frame, or it would flicker.
     this.#paint();
@@ -129,6 +162,7 @@ export class MatrixCanvas {
     const bands = grid.bands.map(({ label }) => label).join("\n");
     if (measured?.labels === grid.labels && measured.bands === bands && measured.width === width) return;
     this.#measured = { labels: grid.labels, bands, width };
+    this.#found = new Set(found(grid.labels, this.#wanted, MOST_FOUND));
     this.#names = rowNames(grid, width < 520);
     this.#margins = marginsOf(this.#context, grid, this.#names, width);
   }
@@ -152,7 +186,8 @@ export class MatrixCanvas {
       view: this.#view,
       theme: picture.theme,
       cursor: this.#cursor,
-      hatching: this.#hatching,
+      found: this.#found,
+      patterns: this.#patterns,
     });
   }
 
@@ -187,7 +222,11 @@ export class MatrixCanvas {
 
   #onMove(event: PointerEvent): void {
     const before = this.#pointers.get(event.pointerId);
-    if (before === undefined) return this.#point(cellAt(this.#view, this.#at(event), this.#size()));
+    if (before === undefined)
+      return this.#point(cellAt(this.#view, this.#at(event), this.#size()), {
+        x: event.offsetX,
+        y: event.offsetY,
+      });
     const [dx, dy] = [event.clientX - before.x, event.clientY - before.y];
     this.#moved += Math.abs(dx) + Math.abs(dy);
     this.#pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
@@ -200,6 +239,7 @@ export class MatrixCanvas {
       return;
     }
     if (this.#isFitted) return;
+    this.#point(null, NOWHERE);
     this.#view = panned(this.#view, dx, dy, this.#size(), this.#field);
     this.#draw();
   }
@@ -217,8 +257,7 @@ export class MatrixCanvas {
       const { row, column } = this.#cursor ?? { row: -Math.sign(step[0]), column: -Math.sign(step[1]) };
       const within = (value: number): number => Math.min(Math.max(value, 0), size - 1);
       const cell = { row: within(row + step[0]), column: within(column + step[1]) };
-      this.#view = showing(this.#view, cell, size, this.#field);
-      this.#point(cell);
+      this.#goTo(cell);
     } else if (event.key === "Enter" && this.#cursor !== null) this.#events.onOpen(this.#cursor);
     else if (event.key === "+" || event.key === "=") this.zoom(1.5);
     else if (event.key === "-") this.zoom(1 / 1.5);
@@ -227,11 +266,21 @@ export class MatrixCanvas {
     event.preventDefault();
   }
 
-  #point(cell: Cell | null): void {
-    if (cell?.row === this.#cursor?.row && cell?.column === this.#cursor?.column) return;
+  #goTo(cell: Cell): void {
+    this.#view = showing(this.#view, cell, this.#size(), this.#field);
+    const { x, y, scale } = this.#view;
+    this.#point(cell, {
+      x: this.#margins.left + x + (cell.column + 0.5) * scale,
+      y: this.#margins.top + y + (cell.row + 0.5) * scale,
+    });
+  }
+
+  #point(cell: Cell | null, at: Point): void {
+    const before = this.#cursor;
     this.#cursor = cell;
-    this.#events.onCell(cell);
-    this.#draw();
+    this.#pointedAt = at;
+    if (cell !== null || before !== null) this.#events.onCell(cell, at);
+    if (cell?.row !== before?.row || cell?.column !== before?.column) this.#draw();
   }
 }
 

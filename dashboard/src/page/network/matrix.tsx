@@ -1,31 +1,26 @@
-import type { VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import type { RefObject, VNode } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Empty } from "../parts/common.tsx";
-import { age, milliseconds, percent, plural } from "../model/format.ts";
+import { age, plural } from "../model/format.ts";
 import { LEVELS, QUANTITIES, type Level, type Quantity } from "../model/route.ts";
-import { DEAD, legendOf, NOTHING } from "../model/scale.ts";
+import { DEAD, legendOf, NOTHING, SCARCE } from "../model/scale.ts";
 import type { ClusterView } from "../model/cluster-view.ts";
 import type { Picture } from "../reader.ts";
 import { cluster, goTo, look, reader, route, theme } from "../store.ts";
-import { CELL, KIND_BITS, MARK, measureOf, pairAt, usualLevel, type Grid } from "./grid.ts";
-import { MatrixCanvas } from "./matrix-canvas.ts";
+import { LEAST_SAMPLES, measureOf, usualLevel, type Grid } from "./grid.ts";
+import { MatrixCanvas, type Point } from "./matrix-canvas.ts";
+import { placeBeside } from "./viewport.ts";
+import { cellWords, QUANTITY_NAMES, type CellWords } from "./matrix-words.ts";
 import type { Cell } from "./paint.ts";
 
-const QUANTITY_NAMES: Readonly<Record<Quantity, string>> = {
-  p50: "Median round trip",
-  p90: "90th percentile",
-  p99: "99th percentile",
-  loss: "Loss",
-  age: "Age of the newest answer",
-};
 const LEVEL_NAMES: Readonly<Record<Level, string>> = { nodes: "Nodes", zones: "Zones", regions: "Regions" };
 
-/** The latency matrix: row asks, column answers. */
-export function Matrix(): VNode {
+/** The latency matrix: source nodes in rows, destination nodes in columns. */
+export function Matrix(props: { readonly find: string; readonly onFind: (text: string) => void }): VNode {
   const view = cluster.value!;
   const { quantity } = route.value.view;
   const level = route.value.view.level ?? usualLevel(view.size);
-  const { canvas, matrix, text } = useMatrix(view, quantity, level);
+  const { canvas, matrix, pointed, said } = useMatrix(view, quantity, level, props.find);
   const { size } = view;
   if (size === 0)
     return <Empty title="No node is known yet">Nodes appear as soon as the cluster lists them.</Empty>;
@@ -60,27 +55,28 @@ export function Matrix(): VNode {
             ))}
           </select>
         </label>
-        <div class="buttons" role="group" aria-label="Zoom">
-          <button type="button" aria-label="Zoom in" onClick={() => matrix.current?.zoom(1.6)}>
-            +
-          </button>
-          <button type="button" aria-label="Zoom out" onClick={() => matrix.current?.zoom(1 / 1.6)}>
-            −
-          </button>
-          <button type="button" onClick={() => matrix.current?.fit()}>
-            Fit
-          </button>
-        </div>
+        <label>
+          Find
+          <input
+            id="find"
+            type="search"
+            placeholder="node"
+            autocomplete="off"
+            spellcheck={false}
+            value={props.find}
+            onInput={({ currentTarget }) => props.onFind(currentTarget.value)}
+            onKeyDown={({ key }) => key === "Enter" && matrix.current?.goToFound()}
+          />
+        </label>
+        <Zoom matrix={matrix} />
       </div>
       <Legend quantity={quantity} />
-      <p id="readout" class="readout" aria-live="polite">
-        {text === "" ? (
-          <span class="soft">
-            Row asks, column answers. Point at a cell, or use the arrow keys; Enter opens a pair.
-          </span>
-        ) : (
-          text
-        )}
+      <p class="readout soft">
+        Rows: source node. Columns: destination node. Point at a cell, or use the arrow keys; Enter opens a
+        pair.
+      </p>
+      <p id="readout" class="unseen" aria-live="polite">
+        {said}
       </p>
       <div class="canvas-frame">
         <canvas
@@ -90,23 +86,71 @@ export function Matrix(): VNode {
           role="img"
           aria-label={`Matrix of ${QUANTITY_NAMES[quantity].toLowerCase()} between ${plural(size, "node")}. Arrow keys go from cell to cell, Enter opens the pair, plus and minus zoom. The tables below say the same.`}
         />
+        {pointed === null ? null : <Tooltip {...pointed} />}
       </div>
     </div>
   );
 }
 
+function Zoom({ matrix }: { readonly matrix: RefObject<MatrixCanvas | null> }): VNode {
+  return (
+    <div class="buttons" role="group" aria-label="Zoom">
+      <button type="button" aria-label="Zoom in" onClick={() => matrix.current?.zoom(1.6)}>
+        +
+      </button>
+      <button type="button" aria-label="Zoom out" onClick={() => matrix.current?.zoom(1 / 1.6)}>
+        −
+      </button>
+      <button type="button" onClick={() => matrix.current?.fit()}>
+        Fit
+      </button>
+    </div>
+  );
+}
+
+interface Pointed {
+  readonly words: CellWords;
+  readonly at: Point;
+}
+
+/** Beside the pointer, on the side where there is room. The live text says the same. */
+function Tooltip({ words, at }: Pointed): VNode {
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const { offsetWidth, offsetHeight, style, parentElement } = box.current!;
+    const { clientWidth, clientHeight } = parentElement!;
+    const { left, top } = placeBeside(at, [offsetWidth, offsetHeight], [clientWidth, clientHeight]);
+    style.transform = `translate(${left}px, ${top}px)`;
+  });
+  return (
+    <div ref={box} class="tooltip" aria-hidden="true">
+      <strong>{words.title}</strong>
+      {words.lines.map((line) => (
+        <span key={line}>{line}</span>
+      ))}
+    </div>
+  );
+}
+
 /** A canvas that shows the graph, and the cell that is pointed at in words. */
-function useMatrix(view: ClusterView, quantity: Quantity, level: Level) {
+function useMatrix(view: ClusterView, quantity: Quantity, level: Level, find: string) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const matrix = useRef<MatrixCanvas | null>(null);
   const shown = useRef<Picture | null>(null);
-  const [text, setText] = useState("");
+  const [pointed, setPointed] = useState<Pointed | null>(null);
+  /** Said once for each cell, and not again with each graph. */
+  const [said, setSaid] = useState("");
   const current = theme.value;
 
   useEffect(() => {
     const opened = new MatrixCanvas(canvas.current!, {
-      onCell: (cell) =>
-        setText(cell === null ? "" : describe(cell, shown.current?.grid ?? null, cluster.peek())),
+      onCell: (cell, at) => {
+        const next = pointedAt(cell, at, shown.current?.grid ?? null, cluster.peek());
+        setPointed(next);
+        setSaid((before) =>
+          next === null ? "" : before.startsWith(`${next.words.title}: `) ? before : textOf(next.words),
+        );
+      },
       onGone: ({ grid }) => reader.takeBack(grid),
       onOpen: (cell) => open(cell, shown.current?.grid ?? null),
     });
@@ -125,7 +169,20 @@ function useMatrix(view: ClusterView, quantity: Quantity, level: Level) {
       isGone = true;
     };
   }, [view, quantity, level, current]);
-  return { canvas, matrix, text };
+  useEffect(() => matrix.current?.find(find), [find]);
+  return { canvas, matrix, pointed, said };
+}
+
+const textOf = ({ title, lines }: CellWords): string => `${title}: ${lines.join(", ")}`;
+
+function pointedAt(
+  cell: Cell | null,
+  at: Point,
+  grid: Grid | null,
+  view: ClusterView | null,
+): Pointed | null {
+  const words = cell === null || grid === null || view === null ? null : cellWords(cell, grid, view);
+  return words === null ? null : { words, at };
 }
 
 function Legend({ quantity }: { readonly quantity: Quantity }): VNode {
@@ -134,7 +191,7 @@ function Legend({ quantity }: { readonly quantity: Quantity }): VNode {
   const steps = legendOf(measure, current);
   const show = (from: number): string =>
     measure === "loss"
-      ? percent(from).replace(" %", "")
+      ? String(Number((from * 100).toPrecision(2)))
       : measure === "seconds"
         ? age(from).replace(" min", "m").replace(" s", "")
         : String(from);
@@ -151,11 +208,19 @@ function Legend({ quantity }: { readonly quantity: Quantity }): VNode {
         <small>{unit}</small>
       </div>
       <ul class="keys">
+        {quantity === "p50" ? (
+          <li>
+            <i class="hatched" /> estimated
+          </li>
+        ) : null}
+        {LEAST_SAMPLES[quantity] === undefined ? null : (
+          <li>
+            <i class="scarce" style={{ backgroundColor: SCARCE[current] }} /> too few samples, below{" "}
+            {LEAST_SAMPLES[quantity]}
+          </li>
+        )}
         <li>
-          <i class="hatched" /> estimated
-        </li>
-        <li>
-          <i class="lossy" /> loses packets
+          <i class="lossy" style={{ color: DEAD[current] }} /> loses packets
         </li>
         <li>
           <i class="stale" /> old
@@ -175,34 +240,4 @@ function open({ row, column }: Cell, grid: Grid | null): void {
   if (grid === null || (row === column && grid.level === "nodes")) return;
   if (grid.level !== "nodes") return look({ level: "nodes" });
   goTo({ page: "pair", source: grid.labels[row]!, target: grid.labels[column]! });
-}
-
-/** The cell in words. */
-function describe({ row, column }: Cell, grid: Grid | null, view: ClusterView | null): string {
-  if (grid === null || view === null) return "";
-  const pair = `${grid.labels[row]} → ${grid.labels[column]}`;
-  const cell = row * grid.size + column;
-  const state = grid.cells[cell]!;
-  const value = grid.values[cell]!;
-  const measure = measureOf(grid.quantity);
-  const figure =
-    measure === "loss" ? percent(value) : measure === "seconds" ? age(value) : milliseconds(value);
-  switch (state & KIND_BITS) {
-    case CELL.self:
-      return `${grid.labels[row]}: itself`;
-    case CELL.nothing:
-      return `${pair}: not measured`;
-    case CELL.dead:
-      return `${pair}: no answer, every packet was lost`;
-    case CELL.estimated:
-      return `${pair}: about ${figure}, estimated`;
-    default: {
-      if (grid.level !== "nodes") return `${pair}: ${figure}, median of the measured pairs`;
-      const figures = pairAt(view, row, column);
-      if (figures === null) return `${pair}: ${figure}`;
-      const { p50, p90, p99, lossRatio, ageSeconds, count } = figures;
-      const old = (state & MARK.stale) === 0 ? "" : ", old";
-      return `${pair}: median ${milliseconds(p50)}, p90 ${milliseconds(p90)}, p99 ${milliseconds(p99)}, loss ${percent(lossRatio)}, ${count} samples, ${age(ageSeconds)} ago${old}`;
-    }
-  }
 }

@@ -1,18 +1,26 @@
 import type { VNode } from "preact";
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { staleAfterSeconds, zoneOf, type ClusterView } from "../model/cluster-view.ts";
 import { age, bitsPerSecond, count, cpu, memory, milliseconds, percent } from "../model/format.ts";
+import { found } from "../model/search.ts";
 import { Card, Empty, Lead, Name, Table, Tile } from "../parts/common.tsx";
-import { cluster, digest, linkTo } from "../store.ts";
+import { cluster, digest, linkTo, route } from "../store.ts";
+import { measureOf } from "./grid.ts";
 import { NetworkMap } from "./map.tsx";
 import { Matrix } from "./matrix.tsx";
-import type { Digest } from "./summary.ts";
+import { worstPairs, type Digest, type WorstPair } from "./summary.ts";
 
 export function NetworkPage({ view: which }: { readonly view: "matrix" | "map" }): VNode {
   const view = cluster.value!;
   const { summary, worst, head } = digest.value!;
+  const [find, setFind] = useState("");
+  const isSought = which === "matrix" && find.trim() !== "";
+  const sought = useMemo(() => (isSought ? soughtIn(view, find) : null), [view, find, isSought]);
   // Hundreds of cells that seldom change: the same element is not looked at again.
-  const nodes = useMemo(() => <Nodes head={head} size={view.size} />, [head, view.size]);
+  const nodes = useMemo(
+    () => <Nodes head={sought?.nodes ?? head} size={sought?.size ?? view.size} isSought={sought !== null} />,
+    [head, view.size, sought],
+  );
   return (
     <>
       <div class="page-head">
@@ -34,17 +42,37 @@ export function NetworkPage({ view: which }: { readonly view: "matrix" | "map" }
       </Lead>
       <Summary view={view} summary={summary} />
       <div class="columns beside">
-        <Card title={which === "matrix" ? "Latency between nodes" : "Map"}>
-          {which === "matrix" ? <Matrix /> : <NetworkMap />}
+        <Card title={which === "matrix" ? MATRIX_TITLES[measureOf(route.value.view.quantity)] : "Map"}>
+          {which === "matrix" ? <Matrix find={find} onFind={setFind} /> : <NetworkMap />}
         </Card>
         <Card title="Slowest pairs">
-          <Worst worst={worst} />
+          <Worst worst={sought?.worst ?? worst} isSought={sought !== null} />
         </Card>
       </div>
       <Card title="Nodes">{nodes}</Card>
     </>
   );
 }
+
+/** What belongs to nodes with these letters in their names. */
+function soughtIn(view: ClusterView, text: string) {
+  const rows = new Set(
+    found(
+      view.nodes.map(({ name }) => name),
+      text,
+      view.size,
+    ),
+  );
+  const nodes = [...rows].slice(0, MOST_NODES).map((row) => view.nodes[row]!);
+  return { nodes, size: rows.size, worst: worstPairs(view, (row) => rows.has(row)) };
+}
+
+const MOST_NODES = 50;
+const MATRIX_TITLES = {
+  ms: "Latency between nodes",
+  loss: "Loss between nodes",
+  seconds: "Age of the figures between nodes",
+} as const;
 
 function Summary({ view, summary }: { readonly view: ClusterView } & Pick<Digest, "summary">): VNode {
   const { medianMs, worstMs, dead, lossy, stale, pairs, coverage } = summary;
@@ -56,7 +84,7 @@ function Summary({ view, summary }: { readonly view: ClusterView } & Pick<Digest
         value={milliseconds(medianMs)}
         note={`slowest pair ${milliseconds(worstMs)}`}
       />
-      <Tile label="Pairs measured" value={count(pairs)} note={`${percent(coverage)} of all`} />
+      <Tile label="Pairs measured" value={count(pairs)} note={`${percent(coverage)} of all, by direction`} />
       <Tile
         label="No answer"
         value={count(dead)}
@@ -66,22 +94,26 @@ function Summary({ view, summary }: { readonly view: ClusterView } & Pick<Digest
       <Tile
         label="Losing packets"
         value={count(lossy)}
-        note="pairs above 0.1 %"
+        note={`${lossy === 1 ? "pair" : "pairs"} above 0.1 %`}
         {...(lossy > 0 ? { state: "warn" as const } : {})}
       />
       <Tile
         label="Old figures"
         value={count(stale)}
-        note={`older than ${age(staleAfterSeconds(view.windowSeconds))}`}
+        note={`${stale === 1 ? "pair" : "pairs"} older than ${age(staleAfterSeconds(view.windowSeconds))}`}
         {...(stale > 0 ? { state: "warn" as const } : {})}
       />
     </dl>
   );
 }
 
-function Worst({ worst }: Pick<Digest, "worst">): VNode {
-  if (worst.length === 0)
-    return <Empty title="No pair is measured yet">Probes answer within seconds of their start.</Empty>;
+function Worst(props: { readonly worst: readonly WorstPair[]; readonly isSought: boolean }): VNode {
+  if (props.worst.length === 0)
+    return props.isSought ? (
+      <Empty title="No measured pair has a node with that name" />
+    ) : (
+      <Empty title="No pair is measured yet">Probes answer within seconds of their start.</Empty>
+    );
   return (
     <Table
       id="worst"
@@ -90,10 +122,11 @@ function Worst({ worst }: Pick<Digest, "worst">): VNode {
         { title: "From", isText: true },
         { title: "To", isText: true },
         { title: "Median" },
+        { title: "Back" },
         { title: "p99" },
         { title: "Loss" },
       ]}
-      rows={worst.map(({ source, target, isDead, p50, p99, lossRatio }) => ({
+      rows={props.worst.map(({ source, target, isDead, isBackDead, p50, backP50, p99, lossRatio }) => ({
         key: `${source}\n${target}`,
         class: isDead ? "bad" : "",
         cells: [
@@ -102,6 +135,7 @@ function Worst({ worst }: Pick<Digest, "worst">): VNode {
           </a>,
           <Name>{target}</Name>,
           isDead ? "no answer" : milliseconds(p50),
+          isBackDead ? "no answer" : milliseconds(backP50),
           milliseconds(p99),
           percent(lossRatio),
         ],
@@ -110,7 +144,11 @@ function Worst({ worst }: Pick<Digest, "worst">): VNode {
   );
 }
 
-function Nodes({ head, size }: Pick<Digest, "head"> & Pick<ClusterView, "size">): VNode {
+function Nodes(
+  props: Pick<Digest, "head"> & Pick<ClusterView, "size"> & { readonly isSought: boolean },
+): VNode {
+  const { head, size, isSought } = props;
+  if (size === 0 && isSought) return <Empty title="No node has that name" />;
   if (size === 0)
     return <Empty title="No node is known yet">The cluster's objects are still being read.</Empty>;
   return (

@@ -1,8 +1,8 @@
 // Draws a grid onto a canvas: the picture of its pixels enlarged, and where there is room for it figures, marks and names.
 import { figure } from "../model/format.ts";
-import { INK, type Theme } from "../model/scale.ts";
-import { shorten, shortNames } from "../model/names.ts";
-import { CELL, KIND_BITS, MARK, type Grid } from "./grid.ts";
+import { colourOf, DEAD, inkOn, type Theme } from "../model/scale.ts";
+import { CELL, KIND_BITS, MARK, measureOf, type Grid } from "./grid.ts";
+import { COLOURS, FONT, NAME_ROOM, paintNames } from "./paint-names.ts";
 import type { Field, Viewport } from "./viewport.ts";
 
 /** What room there is beside the cells, pixels. */
@@ -26,55 +26,22 @@ export interface Scene {
   readonly view: Viewport;
   readonly theme: Theme;
   readonly cursor: Cell | null;
-  readonly hatching: CanvasPattern | null;
+  /** Rows, and columns, of what somebody searches for. */
+  readonly found: ReadonlySet<number>;
+  readonly patterns: Patterns;
 }
 
-const FONT = '"Inter", "Segoe UI", system-ui, sans-serif';
+/** What is laid over cells that aren't a measured value. */
+export interface Patterns {
+  readonly estimated: CanvasPattern | null;
+  readonly scarce: CanvasPattern | null;
+}
+
 /** Pixels of a cell from which on there is room for ... */
-const ROOM = { mark: 7, name: 12, figure: 30 } as const;
-const STRIP = 5;
-const MAX_NAME = 22;
-
-const COLOURS: Readonly<
-  Record<
-    Theme,
-    {
-      readonly soft: string;
-      readonly paper: string;
-      readonly strip: readonly string[];
-      readonly cursor: string;
-    }
-  >
-> = {
-  light: { soft: "#4d5a68", paper: "#ffffff", strip: ["#7d8ea3", "#b3bfcc"], cursor: "#0b4fa8" },
-  dark: { soft: "#a9b4c1", paper: "#171c22", strip: ["#7c8b9d", "#4c5968"], cursor: "#9cc7ff" },
-};
-
-/** Names as they stand beside the rows. */
-export function rowNames(grid: Grid, isNarrow: boolean): readonly string[] {
-  const most = isNarrow ? 12 : MAX_NAME;
-  if (grid.level !== "nodes") return grid.labels.map((label) => shorten(label, most));
-  const short = shortNames(grid.labels, most);
-  return grid.labels.map((label) => shorten(short.get(label)!, most));
-}
-
-/** Names of rows where they fit, those of bands otherwise. */
-export function marginsOf(
-  context: CanvasRenderingContext2D,
-  grid: Grid,
-  names: readonly string[],
-  width: number,
-): Margins {
-  context.font = `12px ${FONT}`;
-  const labels = grid.size <= 70 ? names : grid.bands.map(({ label }) => shorten(label, 14));
-  let longest = 0;
-  for (const label of labels) longest = Math.max(longest, context.measureText(label).width);
-  const room = Math.min(Math.ceil(longest) + STRIP + 10, Math.max(64, width * 0.3));
-  return { left: room, top: room };
-}
+const ROOM = { mark: 7, figure: 30 } as const;
 
 export function paint(context: CanvasRenderingContext2D, scene: Scene): void {
-  const { margins, field, view, grid, picture, theme } = scene;
+  const { margins, field, view, grid, picture } = scene;
   const extent = grid.size * view.scale;
   context.clearRect(0, 0, margins.left + field.width, margins.top + field.height);
   context.save();
@@ -87,19 +54,39 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene): void {
   context.drawImage(picture, view.x, view.y, extent, extent);
   if (view.scale >= ROOM.mark) paintCells(context, scene);
   paintLines(context, scene);
-  if (scene.cursor !== null) {
-    context.strokeStyle = COLOURS[theme].cursor;
-    context.lineWidth = 2;
-    const side = Math.max(view.scale, 6);
-    context.strokeRect(
-      view.x + scene.cursor.column * view.scale + 1,
-      view.y + scene.cursor.row * view.scale + 1,
-      side - 2,
-      side - 2,
-    );
-  }
+  paintCrosshair(context, scene);
   context.restore();
   paintNames(context, scene);
+}
+
+/** The row and the column that are pointed at or searched for, so that the eye finds their names. */
+function paintCrosshair(
+  context: CanvasRenderingContext2D,
+  { grid, view, theme, cursor, found }: Scene,
+): void {
+  const extent = grid.size * view.scale;
+  const side = Math.max(view.scale, 2);
+  const bands = new Path2D();
+  const rows = cursor === null ? found : new Set([...found, cursor.row]);
+  const columns = cursor === null ? found : new Set([...found, cursor.column]);
+  for (const row of rows) bands.rect(view.x, view.y + row * view.scale, extent, side);
+  for (const column of columns) bands.rect(view.x + column * view.scale, view.y, side, extent);
+  const cell = new Path2D();
+  if (cursor !== null) {
+    const room = Math.max(view.scale, 6) - 2;
+    cell.rect(view.x + cursor.column * view.scale + 1, view.y + cursor.row * view.scale + 1, room, room);
+  }
+  // With an edge of the paper's colour, or it would be lost on cells of its own.
+  for (const [colour, wider] of [
+    [COLOURS[theme].paper, 2],
+    [COLOURS[theme].cursor, 0],
+  ] as const) {
+    context.strokeStyle = colour;
+    context.lineWidth = 1 + wider;
+    context.stroke(bands);
+    context.lineWidth = 2 + wider;
+    context.stroke(cell);
+  }
 }
 
 interface Range {
@@ -116,10 +103,11 @@ function seen({ grid, view, field }: Scene): Range {
 }
 
 function paintCells(context: CanvasRenderingContext2D, scene: Scene): void {
-  const { grid, view, theme, hatching } = scene;
+  const { grid, view, theme, patterns } = scene;
   const { rows, columns } = seen(scene);
   const { scale } = view;
-  const hatched = new Path2D();
+  const estimated = new Path2D();
+  const scarce = new Path2D();
   const corners = new Path2D();
   const dots = new Path2D();
   for (let row = rows[0]; row < rows[1]; row++)
@@ -127,16 +115,21 @@ function paintCells(context: CanvasRenderingContext2D, scene: Scene): void {
       const state = grid.cells[row * grid.size + column]!;
       if (state === CELL.measured || state === CELL.nothing || state === CELL.self) continue;
       const [x, y] = [view.x + column * scale, view.y + row * scale];
-      if ((state & KIND_BITS) === CELL.estimated) hatched.rect(x, y, scale, scale);
+      if ((state & KIND_BITS) === CELL.estimated) estimated.rect(x, y, scale, scale);
+      if ((state & KIND_BITS) === CELL.scarce) scarce.rect(x, y, scale, scale);
       if ((state & MARK.lossy) !== 0) addCorner(corners, x, y, scale);
       if ((state & MARK.stale) !== 0)
         dots.rect(x + scale * 0.12, y + scale * 0.76, scale * 0.76, Math.max(1, scale * 0.07));
     }
-  if (hatching !== null) {
-    context.fillStyle = hatching;
-    fillPath(context, hatched);
+  for (const [pattern, path] of [
+    [patterns.estimated, estimated],
+    [patterns.scarce, scarce],
+  ] as const) {
+    if (pattern === null) continue;
+    context.fillStyle = pattern;
+    fillPath(context, path);
   }
-  context.fillStyle = theme === "light" ? "#8f1d2c" : "#ffb3b3";
+  context.fillStyle = DEAD[theme];
   fillPath(context, corners);
   context.fillStyle = COLOURS[theme].soft;
   fillPath(context, dots);
@@ -158,7 +151,7 @@ function addCorner(path: Path2D, x: number, y: number, scale: number): void {
 }
 
 function paintFigures(context: CanvasRenderingContext2D, scene: Scene, { rows, columns }: Range): void {
-  const { grid, view, theme } = scene;
+  const { grid, view } = scene;
   const { scale } = view;
   const size = Math.min(13, scale * 0.3);
   context.textAlign = "center";
@@ -168,14 +161,28 @@ function paintFigures(context: CanvasRenderingContext2D, scene: Scene, { rows, c
       const cell = row * grid.size + column;
       const state = grid.cells[cell]!;
       const kind = state & KIND_BITS;
-      const text = kind === CELL.dead ? "✕" : kind === CELL.self ? "" : cellText(grid, grid.values[cell]!);
+      const text = kind === CELL.self ? "" : textOf(grid, kind, grid.values[cell]!);
       if (text === "") continue;
-      const isSoft = kind === CELL.nothing || (state & MARK.stale) !== 0;
       context.font = `${(state & MARK.provisional) === 0 ? "" : "italic "}${kind === CELL.dead ? "600 " : ""}${size}px ${FONT}`;
-      context.fillStyle =
-        kind === CELL.dead ? COLOURS[theme].paper : isSoft ? COLOURS[theme].soft : INK[theme];
+      context.fillStyle = inkOf(scene, kind, grid.values[cell]!);
       context.fillText(text, view.x + (column + 0.5) * scale, view.y + (row + 0.5) * scale);
     }
+}
+
+function textOf(grid: Grid, kind: number, value: number): string {
+  return kind === CELL.dead ? "✕" : kind === CELL.scarce ? "few" : cellText(grid, value);
+}
+
+function inkOf({ grid, theme }: Scene, kind: number, value: number): string {
+  switch (kind) {
+    case CELL.dead:
+      return inkOn(DEAD[theme]);
+    case CELL.measured:
+    case CELL.estimated:
+      return inkOn(colourOf(value, measureOf(grid.quantity), theme));
+    default:
+      return COLOURS[theme].soft;
+  }
 }
 
 /** In a cell there is room for three digits. */
@@ -191,7 +198,7 @@ function paintLines(context: CanvasRenderingContext2D, { grid, view, theme }: Sc
   context.strokeStyle = COLOURS[theme].paper;
   context.lineWidth = 1;
   context.beginPath();
-  if (view.scale >= ROOM.name)
+  if (view.scale >= NAME_ROOM)
     for (let index = 1; index < grid.size; index++) line(context, view, index * view.scale, extent);
   context.stroke();
   context.lineWidth = view.scale >= 2 ? 3 : 1;
@@ -207,73 +214,26 @@ function line(context: CanvasRenderingContext2D, { x, y }: Viewport, at: number,
   context.lineTo(x + extent, y + at);
 }
 
-function paintNames(context: CanvasRenderingContext2D, scene: Scene): void {
-  const { grid, view, names, theme, margins, field } = scene;
-  const isNamed = view.scale >= ROOM.name;
-  const entries = isNamed
-    ? names.map((label, index) => ({ label, begin: index, end: index + 1 }))
-    : grid.bands.map(({ label, begin, end }) => ({ label: shorten(label, 14), begin, end }));
-  context.font = `12px ${FONT}`;
-  context.textBaseline = "middle";
-  for (const axis of ["y", "x"] as const) {
-    context.save();
-    if (axis === "x") {
-      // Columns are rows of a page that was turned.
-      context.transform(0, -1, 1, 0, 0, margins.top);
-      context.translate(0, 0);
-    }
-    const [offset, begin, extent] =
-      axis === "y" ? [view.y, margins.top, field.height] : [view.x, margins.left, field.width];
-    paintStrip(context, scene, { axis, offset, begin, extent });
-    context.textAlign = axis === "y" ? "right" : "left";
-    context.fillStyle = COLOURS[theme].soft;
-    for (const { label, begin: from, end: to } of entries) {
-      const top = Math.max(offset + from * view.scale, 0);
-      const bottom = Math.min(offset + to * view.scale, extent);
-      if (bottom - top < (isNamed ? view.scale * 0.5 : 13)) continue;
-      context.fillText(
-        label,
-        axis === "y" ? margins.left - STRIP - 5 : STRIP + 5,
-        begin + (top + bottom) / 2,
-      );
-    }
-    context.restore();
-  }
-}
-
-interface StripPlace {
-  readonly axis: "x" | "y";
-  readonly offset: number;
-  readonly begin: number;
-  readonly extent: number;
-}
-
-function paintStrip(
-  context: CanvasRenderingContext2D,
-  { grid, view, theme, margins }: Scene,
-  { axis, offset, begin, extent }: StripPlace,
-): void {
-  for (const [index, band] of grid.bands.entries()) {
-    const top = Math.max(offset + band.begin * view.scale, 0);
-    const bottom = Math.min(offset + band.end * view.scale, extent);
-    if (bottom <= top) continue;
-    context.fillStyle = COLOURS[theme].strip[index % 2]!;
-    context.fillRect(axis === "y" ? margins.left - STRIP : 0, begin + top, STRIP - 1, bottom - top - 1);
-  }
-}
-
-/** Diagonal lines, for what nobody measured. */
-export function hatchingOf(context: CanvasRenderingContext2D, theme: Theme): CanvasPattern | null {
-  const tile = document.createElement("canvas");
-  tile.width = tile.height = 6;
-  const pen = tile.getContext("2d")!;
-  pen.strokeStyle = theme === "light" ? "rgba(40, 52, 66, 0.35)" : "rgba(235, 240, 246, 0.28)";
-  pen.lineWidth = 1;
-  pen.beginPath();
-  for (const shift of [-6, 0, 6]) {
-    pen.moveTo(shift, 6);
-    pen.lineTo(shift + 6, 0);
-  }
-  pen.stroke();
-  return context.createPattern(tile, "repeat");
+/** Diagonal lines for what nobody measured; dots for what was measured too seldom. */
+export function patternsOf(context: CanvasRenderingContext2D, theme: Theme): Patterns {
+  const pen = theme === "light" ? "rgba(16, 22, 29, 0.35)" : "rgba(255, 255, 255, 0.3)";
+  const tileOf = (draw: (tile: CanvasRenderingContext2D) => void): CanvasPattern | null => {
+    const tile = document.createElement("canvas");
+    tile.width = tile.height = 6;
+    const inner = tile.getContext("2d")!;
+    inner.strokeStyle = inner.fillStyle = pen;
+    draw(inner);
+    return context.createPattern(tile, "repeat");
+  };
+  return {
+    estimated: tileOf((tile) => {
+      tile.beginPath();
+      for (const shift of [-6, 0, 6]) {
+        tile.moveTo(shift, 6);
+        tile.lineTo(shift + 6, 0);
+      }
+      tile.stroke();
+    }),
+    scarce: tileOf((tile) => tile.fillRect(2, 2, 2, 2)),
+  };
 }

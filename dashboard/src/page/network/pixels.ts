@@ -1,9 +1,16 @@
 // A grid as pixels, one per cell: what is drawn while cells are small, and what panning and zooming move about.
-import { DEAD, NOTHING, rgbOf, rgbSteps, stepOf, type Theme } from "../model/scale.ts";
+import {
+  DEAD,
+  muted,
+  NOTHING,
+  rgbOf,
+  rgbSteps,
+  SCARCE,
+  stepOf,
+  type Rgb,
+  type Theme,
+} from "../model/scale.ts";
 import { CELL, KIND_BITS, MARK, measureOf, type Grid } from "./grid.ts";
-
-/** How much of its colour a cell keeps that nobody measured, or whose measurement is old. */
-const FADED = 0.55;
 
 /** Red, green, blue and 255, row by row. */
 export function pixelsOf(
@@ -13,11 +20,10 @@ export function pixelsOf(
   const pixels = new Uint8ClampedArray(size * size * 4);
   const words = new Uint32Array(pixels.buffer);
   const measure = measureOf(quantity);
-  const nothing = rgbOf(NOTHING[theme]);
   const steps = rgbSteps(theme);
   const full = Uint32Array.from(steps, word);
-  const faded = Uint32Array.from(steps, (colour) => word(mixed(colour, nothing)));
-  const [none, dead] = [word(nothing), word(rgbOf(DEAD[theme]))];
+  const faded = Uint32Array.from(steps, (colour) => word(muted(colour)));
+  const [none, scarce, dead] = [NOTHING, SCARCE, DEAD].map((colour) => word(rgbOf(colour[theme])));
   for (let cell = 0; cell < cells.length; cell++) {
     const state = cells[cell]!;
     switch (state & KIND_BITS) {
@@ -27,25 +33,20 @@ export function pixelsOf(
       case CELL.estimated:
         words[cell] = faded[stepOf(values[cell]!, measure)]!;
         break;
+      case CELL.scarce:
+        words[cell] = scarce!;
+        break;
       case CELL.dead:
-        words[cell] = dead;
+        words[cell] = dead!;
         break;
       default:
-        words[cell] = none;
+        words[cell] = none!;
     }
   }
   return pixels;
 }
 
-type Rgb = readonly [number, number, number];
-
 /** Little-endian, as every machine with a browser is. */
 function word([red, green, blue]: Rgb): number {
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
-}
-
-/** A colour on its way to another one. */
-export function mixed(colour: Rgb, other: Rgb): Rgb {
-  const part = (index: 0 | 1 | 2): number => Math.round(FADED * colour[index] + (1 - FADED) * other[index]);
-  return [part(0), part(1), part(2)];
 }

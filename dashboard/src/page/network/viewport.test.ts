@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cellAt, fitted, panned, showing, zoomed } from "./viewport.ts";
+import { cellAt, fitted, panned, placeBeside, showing, zoomed } from "./viewport.ts";
 
 const field = { width: 500, height: 400 };
 
@@ -34,5 +34,13 @@ describe("the viewport", () => {
   test("knows no cell beside the square", () => {
     expect(cellAt({ scale: 10, x: 0, y: 0 }, { x: 31, y: 5 }, 3)).toBeNull();
     expect(cellAt({ scale: 10, x: 0, y: 0 }, { x: -1, y: 5 }, 3)).toBeNull();
+  });
+
+  test("has room for a box beside a point, whatever corner it is in", () => {
+    const frame = [400, 300] as const;
+    const box = [150, 80] as const;
+    expect(placeBeside({ x: 10, y: 10 }, box, frame)).toEqual({ left: 24, top: 24 });
+    expect(placeBeside({ x: 390, y: 290 }, box, frame)).toEqual({ left: 250, top: 196 });
+    expect(placeBeside({ x: 160, y: 40 }, [390, 80], frame)).toEqual({ left: 10, top: 54 });
   });
 });

@@ -84,3 +84,18 @@ export function cellAt(
   const row = Math.floor((at.y - y) / scale);
   return row >= 0 && column >= 0 && row < size && column < size ? { row, column } : null;
 }
+
+const BESIDE = 14;
+
+/** Where a box of that size stands beside a point, within its frame: below where there is room, and as far right. */
+export function placeBeside(
+  at: { readonly x: number; readonly y: number },
+  [width, height]: readonly [number, number],
+  [frameWidth, frameHeight]: readonly [width: number, height: number],
+): { readonly left: number; readonly top: number } {
+  const below = at.y + BESIDE;
+  return {
+    left: Math.max(0, Math.min(at.x + BESIDE, frameWidth - width)),
+    top: Math.max(0, below + height <= frameHeight ? below : at.y - BESIDE - height),
+  };
+}

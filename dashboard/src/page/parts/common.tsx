@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from "preact";
-import { age, clockTime } from "../model/format.ts";
+import { age, clockTime, UNKNOWN } from "../model/format.ts";
 import { nowMs } from "../store.ts";
 
 /** A framed part of a page with a heading. */
@@ -74,7 +74,7 @@ export interface Column {
   readonly isText?: boolean;
 }
 
-/** A table that scrolls in itself where it is wider than its place. */
+/** A table that scrolls in itself where it is wider than its place. Columns of figures that nobody knows are left out. */
 export function Table(props: {
   readonly label: string;
   readonly columns: readonly Column[];
@@ -85,12 +85,20 @@ export function Table(props: {
   }[];
   readonly id?: string;
 }): VNode {
+  const shown = props.columns
+    .map((column, index) => ({ ...column, index }))
+    .filter(
+      ({ isText, index }) =>
+        isText === true ||
+        props.rows.length === 0 ||
+        props.rows.some(({ cells }) => cells[index] !== UNKNOWN),
+    );
   return (
     <div class="scroll" id={props.id} tabIndex={0} role="region" aria-label={props.label}>
       <table>
         <thead>
           <tr>
-            {props.columns.map(({ title, isText }) => (
+            {shown.map(({ title, isText }) => (
               <th key={title} scope="col" class={isText === true ? "text" : ""}>
                 {title}
               </th>
@@ -100,9 +108,9 @@ export function Table(props: {
         <tbody>
           {props.rows.map(({ key, cells, class: kind }) => (
             <tr key={key} class={kind}>
-              {cells.map((cell, index) => (
-                <td key={index} class={props.columns[index]?.isText === true ? "text" : ""}>
-                  {cell}
+              {shown.map(({ index, isText }) => (
+                <td key={index} class={isText === true ? "text" : ""}>
+                  {cells[index]}
                 </td>
               ))}
             </tr>

@@ -17,6 +17,9 @@ const LINES = {
 const DASHES = [[], [6, 3], [2, 3]] as const;
 const AXES = { light: ["#4d5a68", "#e3e8ed"], dark: ["#a9b4c1", "#2a323c"] } as const;
 
+/** Pixels that a time of day needs, with room to the next one. */
+const CLOCK_SPACE = 84;
+
 /** Seconds since the epoch as a time of day, in the reader's zone. */
 const clock = (seconds: number): string => new Date(seconds * 1000).toLocaleTimeString("en-GB");
 
@@ -61,8 +64,8 @@ export function TimePlot(props: {
         legend: { live: true },
         scales: { y: { range: (_plot, _low, high) => [0, Math.max(high, 0.001) * 1.15] } },
         axes: [
-          { ...axis, values: (_plot, ticks) => ticks.map(clock) },
-          { ...axis, size: 64, values: (_plot, ticks) => ticks.map((tick) => milliseconds(tick)) },
+          { ...axis, space: CLOCK_SPACE, values: (_plot, ticks) => ticks.map(clock) },
+          { ...axis, size: 64, space: 36, values: (_plot, ticks) => ticks.map((tick) => milliseconds(tick)) },
         ],
         series: [
           {

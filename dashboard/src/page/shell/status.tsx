@@ -1,7 +1,8 @@
 import type { VNode } from "preact";
 import { age, plural } from "../model/format.ts";
 import type { ClusterView } from "../model/cluster-view.ts";
-import { cluster, connection, digest, failure, moment, nowMs } from "../store.ts";
+import { askingWords } from "../model/pace.ts";
+import { askedMs, cluster, connection, digest, failure, moment, nowMs } from "../store.ts";
 
 /** A graph that is older is said to be. */
 const OLD_SECONDS = 30;
@@ -53,7 +54,7 @@ function statusOfGraph(view: ClusterView, ageSeconds: number): Said {
       change: "showing the past",
     };
   if (connection.value.state === "lost") {
-    const words = `the event stream is lost; asking every second instead, graph ${old} old, ${size}`;
+    const words = `the event stream is lost; ${askingWords(askedMs.value, nowMs.value)}; graph ${old} old, ${size}`;
     return { state: "warn", words, change: "the event stream is lost; trying again" };
   }
   if (ageSeconds > OLD_SECONDS)

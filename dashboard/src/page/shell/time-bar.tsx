@@ -1,11 +1,27 @@
 import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { age, clockTime } from "../model/format.ts";
-import { history, look, moment, nowMs } from "../store.ts";
+import { isAlwaysNow } from "../model/route.ts";
+import { history, look, moment, nowMs, route } from "../store.ts";
 import { indexOfMoment } from "./moments.ts";
 
-/** Travel over the kept history: left is the past, the right end is now. */
+/** Of pages that show a moment: others say that they don't. */
 export function TimeBar(): VNode | null {
+  const { place, view } = route.value;
+  if (!isAlwaysNow(place)) return <Slider />;
+  if (view.at === null) return null;
+  return (
+    <div class="time">
+      <p>This page always shows now; the other pages show {clockTime(view.at, nowMs.value)}.</p>
+      <button type="button" onClick={() => look({ at: null })}>
+        Back to now
+      </button>
+    </div>
+  );
+}
+
+/** Travel over the kept history: left is the past, the right end is now. */
+function Slider(): VNode | null {
   const times = history.value?.times ?? [];
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const at = moment.value;
