@@ -5,6 +5,7 @@ import {
   createLabControl,
   EmulatedNetwork,
   LabCluster,
+  LabTimeline,
   loadManifest,
   newControlToken,
   SAMPLE_MANIFEST,
@@ -53,10 +54,20 @@ export class Embedded {
   readonly network: EmulatedNetwork;
   readonly cluster: LabCluster;
   readonly graphs: GraphClient;
+  /** The page with the token of the emulator's controls: for the user's own eyes. */
+  readonly pageWithControls: string;
   readonly #services: Service;
 
-  private constructor(urls: EmbeddedUrls, network: EmulatedNetwork, cluster: LabCluster, services: Service) {
+  private constructor(
+    urls: EmbeddedUrls,
+    token: string,
+    network: EmulatedNetwork,
+    cluster: LabCluster,
+    services: Service,
+  ) {
     this.urls = urls;
+    // Behind the #: browsers send that part to nobody.
+    this.pageWithControls = `${urls.page}/#/?emulator=${token}`;
     this.network = network;
     this.cluster = cluster;
     this.graphs = new GraphClient({ baseUrl: urls.page, timeoutMs: GRAPH_TIMEOUT_MS });
@@ -96,7 +107,23 @@ export class Embedded {
     const bus = createMemoryBus({ clock: systemClock, ...BUS });
     const { logger } = options;
     const tokens = new PartTokens();
-    const surroundings: Surroundings = { options, bus, tokens, store, isReal, logger, pages: [] };
+    const timeline = new LabTimeline({
+      cluster: () => cluster.value(),
+      clock: systemClock,
+      logger: logger.child({ service: "lab" }),
+    });
+    network.onDown((reason) => timeline.networkDown(reason));
+    const emulator = { network, timeline, token: newControlToken() };
+    const surroundings: Surroundings = {
+      options,
+      bus,
+      tokens,
+      store,
+      isReal,
+      emulator,
+      logger,
+      pages: [],
+    };
     const probes = new EmbeddedProbes(network, seats);
     const startCluster = (stopping: AbortSignal): Promise<LabCluster> =>
       LabCluster.start({ ...clusterOptions(options, ground, urls), network, manifest }, stopping);
@@ -113,6 +140,7 @@ export class Embedded {
         { name: "scheduler-plugin", service: schedulerOf(surroundings, portOf(urls.extender), urls.page) },
         // Before the probes: it registers the nodes that their plans are made for.
         { name: "cluster", service: cluster },
+        { name: "timeline", service: timeline },
         ...measuring(surroundings, probes, urls.page),
         ...collectorServices(surroundings, seats, urls.page, () => cluster.value()),
         { name: "lab control", service: labControl(surroundings, network, cluster, portOf(urls.lab)) },
@@ -126,7 +154,7 @@ export class Embedded {
     );
     await startUnlessAborted(services, signal);
     probes.refreshPlans();
-    return new Embedded(urls, network, cluster.value(), services);
+    return new Embedded(urls, emulator.token, network, cluster.value(), services);
   }
 
   /** Has the scheduler ask the extender from now on, and places every pod of the workflow anew. */
@@ -244,7 +272,7 @@ function measuring(
 }
 
 function labControl(
-  { options, store, isReal, logger, pages }: Surroundings,
+  { options, store, isReal, emulator, logger, pages }: Surroundings,
   network: EmulatedNetwork,
   cluster: Deferred<LabCluster>,
   port: number,
@@ -258,12 +286,13 @@ function labControl(
   const { allowedHosts, env } = options;
   return deferred(
     async () => {
-      const token = newControlToken();
+      const { token, timeline } = emulator;
       const control = await createLabControl({
         network,
         cluster: report,
         pages,
         token,
+        ...(timeline === undefined ? {} : { timeline }),
         allowedHosts: { hosts: allowedHosts, setting: "--allow-host" },
         logger,
         registry: createRegistry(),

@@ -9,9 +9,10 @@ import {
   type CollectorMetrics,
   type TargetSource,
 } from "@isochrone/collector";
-import { createPage } from "@isochrone/dashboard";
+import { createPage, withEmulator } from "@isochrone/dashboard";
 import type { ClusterStore } from "@isochrone/kubernetes";
-import type { EmulatedNetwork, LabCluster, MetricsPage } from "@isochrone/lab";
+import { addLinkRoutes } from "@isochrone/lab";
+import type { EmulatedNetwork, LabCluster, LinkRoutesOptions, MetricsPage } from "@isochrone/lab";
 import { createProbe, type MeasuringThread, type Probe } from "@isochrone/probe";
 import {
   createRegistry,
@@ -44,6 +45,8 @@ export interface Surroundings {
   /** Whether it is an API server: then the graphs are written onto its objects. */
   readonly isReal: boolean;
   readonly logger: Logger;
+  /** What the page shows of the emulator, and changes of it. */
+  readonly emulator: LinkRoutesOptions;
   /** Of all services, added as they are composed. */
   readonly pages: MetricsPage[];
 }
@@ -68,7 +71,7 @@ export function aggregatorOf(
   addresses: ProbeAddresses,
   decisionsUrl: string,
 ) {
-  const { options, bus, tokens, store, isReal, logger } = surroundings;
+  const { options, bus, tokens, store, isReal, emulator, logger } = surroundings;
   return createAggregator(aggregatorConfig(options, port, decisionsUrl), {
     bus,
     access: { gate: tokens.gate, isMetricsOpen: true },
@@ -78,7 +81,8 @@ export function aggregatorOf(
     logger: logger.child({ service: "aggregator" }),
     registry: registryOf(surroundings, "aggregator", "aggregator"),
     addresses,
-    page: createPage(),
+    page: withEmulator(createPage()),
+    addRoutes: (app) => addLinkRoutes(app, emulator),
     ...(isReal ? writingConfig(options) : {}),
   });
 }

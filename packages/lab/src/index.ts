@@ -16,15 +16,11 @@ export type { NetworkErrorCode } from "./network/errors.ts";
 export { createLabControl } from "./control.ts";
 export { newControlToken, readControlToken, storeControlToken } from "./control-token.ts";
 export type { StoredToken } from "./control-token.ts";
-export type {
-  ClusterReport,
-  LabControl,
-  LabControlOptions,
-  LinkAnswer,
-  LinkRequest,
-  MetricsPage,
-  RecordAnswer,
-} from "./control.ts";
+export type { ClusterReport, LabControl, LabControlOptions, MetricsPage, RecordAnswer } from "./control.ts";
+export { addLinkRoutes } from "./link-routes.ts";
+export type { LinkAnswer, LinkRequest, LinkRoutesOptions, LinkState } from "./link-routes.ts";
+export { LabTimeline } from "./timeline.ts";
+export type { Timeline, TimelineMark, TimelineOptions, TimelinePoint, TimelineSource } from "./timeline.ts";
 export { LabClient, LabClientError } from "./lab-client.ts";
 export type { LabClientOptions } from "./lab-client.ts";
 export { CLUSTER_ERROR_CODES, ClusterError, ExtenderError, ManifestError } from "./cluster/index.ts";

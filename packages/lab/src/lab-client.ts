@@ -1,5 +1,6 @@
 import { CodedError, reasonOf } from "@isochrone/runtime";
-import type { LinkAnswer, RecordAnswer } from "./control.ts";
+import type { RecordAnswer } from "./control.ts";
+import type { LinkAnswer } from "./link-routes.ts";
 import type { NetworkTruth } from "./network/emulated-network.ts";
 import type { LinkChange } from "./network/links.ts";
 
