@@ -8,7 +8,8 @@ import { NetworkMap } from "./map.tsx";
 import { Matrix } from "./matrix.tsx";
 import type { Digest } from "./summary.ts";
 
-export function NetworkPage({ view: which }: { readonly view: "matrix" | "map" }): VNode {
+export function NetworkPage(props: { readonly view: "matrix" | "map"; readonly from: string | null }): VNode {
+  const { view: which } = props;
   const view = cluster.value!;
   const { summary, worst, head } = digest.value!;
   // Hundreds of cells that seldom change: the same element is not looked at again.

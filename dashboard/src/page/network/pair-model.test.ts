@@ -1,6 +1,6 @@
 import type { Link } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
-import { axisOf, believed, onAxis } from "./pair-model.ts";
+import { axisOf, believed, healing, isAsBefore, linkInWords, onAxis } from "./pair-model.ts";
 
 const link = (method: string, origin: string, p50: number | null): Link =>
   ({ method, origin, rttMs: { p50 }, costMs: p50 }) as unknown as Link;
@@ -28,5 +28,22 @@ describe("the axis", () => {
     expect(onAxis(500, low, high)).toBe(1);
     expect(onAxis(Math.sqrt(5000), low, high)).toBeCloseTo(0.5);
     expect(axisOf([]).ticks).toHaveLength(5);
+  });
+});
+
+describe("an emulated link", () => {
+  const initial = { rttMs: 12, jitterMs: 0, lossRatio: 0, bandwidthBitsPerSecond: null, cut: false };
+
+  test("is said in words", () => {
+    expect(linkInWords(initial)).toBe("12 ms");
+    expect(linkInWords({ ...initial, jitterMs: 2, lossRatio: 0.3 })).toBe("12 ms, jitter 2 ms, loses 30 %");
+    expect(linkInWords({ ...initial, cut: true })).toBe("cut");
+  });
+
+  test("is healed to what it was, in everything that can be changed", () => {
+    const broken = { rttMs: 80, jitterMs: 5, lossRatio: 0.3, bandwidthBitsPerSecond: 1e6, cut: true };
+    expect(isAsBefore(broken, initial)).toBe(false);
+    const { delayMs, ...rest } = healing(initial);
+    expect(isAsBefore({ ...broken, ...rest, rttMs: delayMs! } as typeof initial, initial)).toBe(true);
   });
 });

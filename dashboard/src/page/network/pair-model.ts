@@ -1,4 +1,6 @@
 import type { Link } from "@isochrone/topology";
+import type { EmulatedLink, LinkChange } from "../emulator.ts";
+import { milliseconds, percent } from "../model/format.ts";
 
 export const METHOD_NAMES: Readonly<Record<string, string>> = {
   udp_rr: "UDP request/response",
@@ -46,4 +48,27 @@ export function axisOf(values: readonly number[]): {
   const between = steps.filter((step) => step >= low && step <= high);
   const every = Math.ceil(between.length / 7);
   return { low, high, ticks: between.filter((_, index) => index % every === 0) };
+}
+
+/** A link of the emulator in words: `12 ms, loses 30 %`. */
+export function linkInWords({ rttMs, jitterMs, lossRatio, cut }: EmulatedLink): string {
+  if (cut) return "cut";
+  const parts = [milliseconds(rttMs)];
+  if (jitterMs > 0) parts.push(`jitter ${milliseconds(jitterMs)}`);
+  if (lossRatio > 0) parts.push(`loses ${percent(lossRatio)}`);
+  return parts.join(", ");
+}
+
+const changeable = ({ rttMs, jitterMs, lossRatio, bandwidthBitsPerSecond, cut }: EmulatedLink) =>
+  [rttMs, jitterMs, lossRatio, bandwidthBitsPerSecond, cut] as const;
+
+export function isAsBefore(link: EmulatedLink, initial: EmulatedLink): boolean {
+  const before = changeable(initial);
+  return changeable(link).every((value, index) => value === before[index]);
+}
+
+/** The change after which a link is as it was. */
+export function healing({ rttMs: delayMs, ...rest }: EmulatedLink): LinkChange {
+  const { jitterMs, lossRatio, bandwidthBitsPerSecond, cut } = rest;
+  return { delayMs, jitterMs, lossRatio, bandwidthBitsPerSecond, cut };
 }

@@ -6,9 +6,11 @@ import { promqlOf } from "../model/promql.ts";
 import { Card, Empty, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
 import { useJson } from "../parts/ask.ts";
 import { TimePlot } from "../parts/plot.tsx";
+import { hasEmulator } from "../emulator.ts";
 import { linkTo, moment, route } from "../store.ts";
 import { Distribution } from "./distribution.tsx";
 import { Histogram } from "./histogram.tsx";
+import { PairControls } from "./pair-controls.tsx";
 import { believed, METHOD_NAMES } from "./pair-model.ts";
 
 /** One ordered pair of nodes, and the way back. */
@@ -41,6 +43,7 @@ export function PairPage(props: { readonly source: string; readonly target: stri
       ) : (
         <PairBody graph={graph} past={past.data} source={source} target={target} />
       )}
+      {hasEmulator && moment.value === "" ? <PairControls source={source} target={target} /> : null}
     </>
   );
 }

@@ -1,0 +1,72 @@
+// The few things that somebody should know first, each with the next step. Pure.
+import { milliseconds, plural } from "../model/format.ts";
+import type { Place, View } from "../model/route.ts";
+import type { Finding } from "../health/health-model.ts";
+import type { Summary, WorstPair } from "../network/summary.ts";
+
+export interface Concern {
+  readonly level: "bad" | "warn";
+  readonly title: string;
+  /** What to do next. */
+  readonly next: string;
+  readonly to: { readonly place: Place; readonly view?: Partial<View> };
+}
+
+/** What the best plan would change. */
+export interface Gain {
+  readonly workflow: { readonly namespace: string; readonly name: string };
+  readonly todayMs: number;
+  readonly bestMs: number;
+  readonly moves: number;
+}
+
+export interface Known {
+  readonly summary: Pick<Summary, "dead" | "lossy">;
+  /** The slowest pairs, those without an answer first. */
+  readonly worst: readonly Pick<WorstPair, "source" | "target" | "isDead">[];
+  readonly findings: readonly Finding[];
+  readonly gain: Gain | null;
+}
+
+const MOST = 3;
+/** A gain that is worth a look: so much of today's time, and so many milliseconds. */
+const WORTH_RATIO = 0.1;
+const WORTH_MS = 1;
+
+/** The worst first, three at most; none: all is well as far as it is known. */
+export function worstOf({ summary, worst, findings, gain }: Known): Concern[] {
+  const concerns: Concern[] = [];
+  const dead = worst.find(({ isDead }) => isDead);
+  if (summary.dead > 0 && dead !== undefined)
+    concerns.push({
+      level: "bad",
+      title:
+        summary.dead === 1
+          ? `${dead.source} gets no answer from ${dead.target}`
+          : `${plural(summary.dead, "pair")} of nodes without an answer, such as ${dead.source} → ${dead.target}`,
+      next: "Open the pair: since when, and whether the way back works.",
+      to: { place: { page: "pair", source: dead.source, target: dead.target } },
+    });
+  for (const { level, title, remedy } of findings)
+    concerns.push({ level, title, next: remedy, to: { place: { page: "health" } } });
+  if (summary.lossy > 0)
+    concerns.push({
+      level: "warn",
+      title: `${plural(summary.lossy, "pair")} of nodes lose packets`,
+      next: "See in the matrix by loss whether they share a node or a zone.",
+      to: { place: { page: "network", view: "matrix" }, view: { quantity: "loss" } },
+    });
+  if (gain !== null && isWorth(gain))
+    concerns.push({
+      level: "warn",
+      title: `Requests of ${gain.workflow.name} spend ${milliseconds(gain.todayMs)} on the network; ${milliseconds(gain.bestMs)} would do`,
+      next: `See which ${plural(gain.moves, "pod")} the best plan has elsewhere.`,
+      to: { place: { page: "workflows", workflow: gain.workflow } },
+    });
+  const order = { bad: 0, warn: 1 } as const;
+  return concerns.sort((a, b) => order[a.level] - order[b.level]).slice(0, MOST);
+}
+
+export function isWorth({ todayMs, bestMs }: Gain): boolean {
+  return todayMs - bestMs >= WORTH_MS && todayMs - bestMs >= WORTH_RATIO * todayMs;
+}
