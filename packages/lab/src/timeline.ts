@@ -93,10 +93,11 @@ export class LabTimeline implements Service {
     const cluster = this.#options.cluster();
     if (cluster === null) return;
     this.#noteMoves(cluster);
+    const at = this.#at();
     const { count: requests, errors, p50Ms, p95Ms } = await cluster.endToEnd({ lastMs: SPAN_MS });
     // Before the first request there is nothing to say.
     if (requests + errors === 0 && this.#points.length === 0) return;
-    push(this.#points, { at: this.#at(), requests, errors, p50Ms, p95Ms }, MAX_POINTS);
+    push(this.#points, { at, requests, errors, p50Ms, p95Ms }, MAX_POINTS);
   }
 
   /** A link was changed by somebody. */

@@ -36,7 +36,7 @@ export function NetworkPage(props: { readonly view: "matrix" | "map"; readonly f
       <Summary view={view} summary={summary} />
       <div class="columns beside">
         <Card title={which === "matrix" ? "Latency between nodes" : "Map"}>
-          {which === "matrix" ? <Matrix /> : <NetworkMap />}
+          {which === "matrix" ? <Matrix /> : <NetworkMap from={props.from} />}
         </Card>
         <Card title="Slowest pairs">
           <Worst worst={worst} />

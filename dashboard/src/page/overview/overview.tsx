@@ -5,6 +5,7 @@ import { emulatorToken, hasEmulator } from "../emulator.ts";
 import { findingsOf, instrumentsOf } from "../health/health-model.ts";
 import { costBetween } from "../model/cluster-view.ts";
 import { age, count, milliseconds, percent, plural } from "../model/format.ts";
+import { largestWorkflow, workflowPath } from "../model/largest.ts";
 import type { ProposalList } from "../model/plan.ts";
 import { requestTime, withMoves, type RequestTime } from "../model/request-time.ts";
 import { useJson } from "../parts/ask.ts";
@@ -15,7 +16,7 @@ import { worstOf, type Concern, type Gain } from "./worst.ts";
 
 /** The first page: how long requests take, what is wrong, what would be better, and whether that can be believed. */
 export function OverviewPage(): VNode {
-  const chosen = largest();
+  const chosen = largestWorkflow(workflows.value?.workflows ?? []);
   const timeline = useJson<LabTimeline>(hasEmulator ? "lab/v1/timeline" : null, { isOfNow: true }).data;
   const workflow = useJson<WorkflowGraphSnapshot>(chosen === null ? null : workflowPath(chosen)).data;
   const proposals = useJson<ProposalList>(
@@ -37,6 +38,8 @@ export function OverviewPage(): VNode {
     [health, view],
   );
   const { summary, worst } = digest.value!;
+  const newest = timeline?.points.at(-1);
+  const requests = newest === undefined ? null : { answered: newest.requests, failed: newest.errors };
   return (
     <>
       <div class="page-head">
@@ -63,7 +66,7 @@ export function OverviewPage(): VNode {
           {health === null ? (
             <Loading lines={3} />
           ) : (
-            <Concerns concerns={worstOf({ summary, worst, findings, gain })} />
+            <Concerns concerns={worstOf({ summary, worst, findings, gain, requests })} />
           )}
         </Card>
       </div>
@@ -71,17 +74,6 @@ export function OverviewPage(): VNode {
     </>
   );
 }
-
-/** The workflow with the most channels, which is the one to begin with; null: none is known. */
-function largest(): { readonly namespace: string; readonly name: string } | null {
-  const [first] = (workflows.value?.workflows ?? []).toSorted(
-    (a, b) => b.channels - a.channels || b.pods - a.pods,
-  );
-  return first === undefined || first.channels === 0 ? null : first;
-}
-
-const workflowPath = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
-  `api/v1/graph/workflows/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
 
 function gainOf(
   workflow: WorkflowGraphSnapshot | null,
@@ -171,13 +163,14 @@ function PlanTile(props: {
     return <Tile label="The best plan would save" value="–" note={why} />;
   }
   const savedMs = gain.todayMs - gain.bestMs;
-  const nodes = gain.moves === 0 ? "all pods stay" : `${plural(gain.moves, "pod")} elsewhere`;
-  // The plan is of its own moment, and of bytes; the milliseconds are of this graph.
+  // The plan saves bytes under way; the milliseconds are of this graph, and need not become fewer.
+  if (!(savedMs > 0))
+    return <Tile label="The best plan would save" value="nothing" note="of network time per request" />;
   return (
     <Tile
       label="The best plan would save"
-      value={savedMs > 0 ? `${milliseconds(savedMs)}` : "nothing"}
-      note={`of network time per request; ${nodes}`}
+      value={milliseconds(savedMs)}
+      note={`of network time per request; ${plural(gain.moves, "pod")} elsewhere`}
     />
   );
 }

@@ -6,6 +6,7 @@ const calm: Known = {
   worst: [{ source: "a", target: "b", isDead: false }],
   findings: [],
   gain: null,
+  requests: null,
 };
 const gain = { workflow: { namespace: "shop", name: "cart" }, todayMs: 60, bestMs: 20, moves: 2 };
 
@@ -34,6 +35,14 @@ describe("the worst things", () => {
       "Open the pair: since when, and whether the way back works.",
       "Read its log.",
       "Look.",
+    ]);
+  });
+
+  test("name requests that fail before anything else", () => {
+    expect(worstOf({ ...calm, requests: { answered: 50, failed: 0 } })).toEqual([]);
+    expect(worstOf({ ...calm, gain, requests: { answered: 4, failed: 40 } })).toMatchObject([
+      { level: "bad", title: "40 of the last 44 requests failed" },
+      { level: "warn" },
     ]);
   });
 

@@ -26,6 +26,8 @@ export interface Known {
   readonly worst: readonly Pick<WorstPair, "source" | "target" | "isDead">[];
   readonly findings: readonly Finding[];
   readonly gain: Gain | null;
+  /** What users of the embedded cluster's workflow get; null: nobody counts them here. */
+  readonly requests: { readonly answered: number; readonly failed: number } | null;
 }
 
 const MOST = 3;
@@ -34,8 +36,15 @@ const WORTH_RATIO = 0.1;
 const WORTH_MS = 1;
 
 /** The worst first, three at most; none: all is well as far as it is known. */
-export function worstOf({ summary, worst, findings, gain }: Known): Concern[] {
+export function worstOf({ summary, worst, findings, gain, requests }: Known): Concern[] {
   const concerns: Concern[] = [];
+  if (requests !== null && requests.failed > 0)
+    concerns.push({
+      level: "bad",
+      title: `${requests.failed} of the last ${plural(requests.answered + requests.failed, "request")} failed`,
+      next: "See in the workflow whether pods are being replaced, or can't reach each other.",
+      to: { place: { page: "workflows", workflow: null } },
+    });
   const dead = worst.find(({ isDead }) => isDead);
   if (summary.dead > 0 && dead !== undefined)
     concerns.push({
