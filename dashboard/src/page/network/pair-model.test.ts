@@ -1,6 +1,15 @@
-import type { Link } from "@isochrone/topology";
+import type { Link, LinkHistory } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
-import { axisOf, believed, healing, isAsBefore, linkInWords, onAxis } from "./pair-model.ts";
+import {
+  axisOf,
+  believed,
+  healing,
+  isAsBefore,
+  isCut,
+  lastAnswer,
+  linkInWords,
+  onAxis,
+} from "./pair-model.ts";
 
 const link = (method: string, origin: string, p50: number | null): Link =>
   ({ method, origin, rttMs: { p50 }, costMs: p50 }) as unknown as Link;
@@ -16,6 +25,35 @@ describe("the link that is believed", () => {
     expect(believed(links, ["icmp"])).toBe(links[1]);
     expect(believed([link("udp_rr", "measured", null), links[1]!], [])).toBe(links[1]);
     expect(believed([], [])).toBeNull();
+  });
+});
+
+describe("the last answer", () => {
+  const of = (count: number, more: object = {}) =>
+    ({ rttMs: { count }, observedAt: "2026-01-01T00:10:00Z", ...more }) as unknown as Link;
+  const past = {
+    points: [
+      { at: "2026-01-01T00:08:00Z", p50Ms: 12 },
+      { at: "2026-01-01T00:09:00Z", p50Ms: 13 },
+      { at: "2026-01-01T00:10:00Z", p50Ms: null },
+    ],
+  } as unknown as LinkHistory;
+
+  test("of a pair that answers is its newest sample", () =>
+    expect(lastAnswer(of(25), null)).toEqual({ at: "2026-01-01T00:10:00Z", isExact: true }));
+
+  test("of a cut pair is what the graph says, else a moment of the history before which it was, never the lost packet's", () => {
+    const answeredAt = "2026-01-01T00:09:31Z";
+    expect(lastAnswer(of(0, { answeredAt }), past)).toEqual({ at: answeredAt, isExact: true });
+    expect(lastAnswer(of(0), past)).toEqual({ at: "2026-01-01T00:09:00Z", isExact: false });
+    expect(lastAnswer(of(0), null)).toBeNull();
+    expect(lastAnswer(of(0, { answeredAt: null }), null)).toBeNull();
+  });
+
+  test("a pair is cut where it is probed and nothing comes back", () => {
+    expect(isCut({ origin: "measured", lossRatio: 1 } as Link)).toBe(true);
+    expect(isCut({ origin: "measured", lossRatio: 0.9 } as Link)).toBe(false);
+    expect(isCut({ origin: "estimated", lossRatio: null } as Link)).toBe(false);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { Link } from "@isochrone/topology";
+import type { Link, LinkHistory } from "@isochrone/topology";
 import type { EmulatedLink, LinkChange } from "../emulator.ts";
 import { milliseconds, percent } from "../model/format.ts";
 
@@ -23,6 +23,33 @@ export function believed(links: readonly Link[], order: readonly string[]): Link
     null,
   );
 }
+
+/** A link as aggregators tell it that know more than its window; the API's document describes the fields. */
+export type KnownLink = Link & {
+  /** Time of the newest answer; it stays while nothing answers. */
+  readonly answeredAt?: string | null;
+  /** Since when the figures hold, where the link changed within the window. */
+  readonly since?: string | null;
+};
+
+/** When the other side answered last. */
+export interface LastAnswer {
+  readonly at: string;
+  /** False: not after that moment, and at most a window before it. */
+  readonly isExact: boolean;
+}
+
+/** null: not known. Of a pair that answers it is the newest sample; of one that doesn't, that is only the newest lost packet. */
+export function lastAnswer(link: KnownLink, past: LinkHistory | null): LastAnswer | null {
+  if (link.answeredAt !== undefined && link.answeredAt !== null)
+    return { at: link.answeredAt, isExact: true };
+  if (link.rttMs.count > 0) return link.observedAt === null ? null : { at: link.observedAt, isExact: true };
+  const kept = past?.points.findLast(({ p50Ms }) => p50Ms !== null);
+  return kept === undefined ? null : { at: kept.at, isExact: false };
+}
+
+/** Whether anybody probes the pair and nothing comes back. */
+export const isCut = ({ origin, lossRatio }: Link): boolean => origin === "measured" && lossRatio === 1;
 
 /** Where a value stands on a logarithmic axis, 0 to 1. */
 export function onAxis(value: number, low: number, high: number): number {

@@ -119,18 +119,21 @@ function nearest(spots: readonly Spot[], { x, y }: { readonly x: number; readonl
   return best;
 }
 
-function placedPods(workflow: WorkflowGraphSnapshot, byNode: ReadonlyMap<string, Spot>) {
-  const counts = new Map<string, number>();
-  return workflow.workloads.flatMap(({ name: workload, pods }) =>
-    pods.flatMap(({ name: pod, node }) => {
-      const spot = node === null ? undefined : byNode.get(node);
-      if (node === null || spot === undefined) return [];
-      const index = counts.get(node) ?? 0;
-      counts.set(node, index + 1);
-      const x = spot.x - POD / 2 + ((index % PER_ROW) - (PER_ROW - 1) / 2) * STEP;
-      return [{ pod, workload, node, x, y: spot.y + BELOW + Math.floor(index / PER_ROW) * STEP }];
-    }),
+/** In rows below their node, in the middle. */
+function placedPods({ workloads }: WorkflowGraphSnapshot, byNode: ReadonlyMap<string, Spot>) {
+  const pods = workloads.flatMap(({ name: workload, pods: all }) =>
+    all.flatMap(({ name: pod, node }) => (node === null ? [] : [{ pod, workload, node }])),
   );
+  return [...Map.groupBy(pods, ({ node }) => node)].flatMap(([node, here]) => {
+    const spot = byNode.get(node);
+    if (spot === undefined) return [];
+    const columns = Math.min(PER_ROW, here.length);
+    return here.map((each, index) => ({
+      ...each,
+      x: spot.x - POD / 2 + ((index % PER_ROW) - (columns - 1) / 2) * STEP,
+      y: spot.y + BELOW + Math.floor(index / PER_ROW) * STEP,
+    }));
+  });
 }
 
 const MOST_LINES = 400;
