@@ -46,12 +46,13 @@ export class PageVisit {
     );
   }
 
+  /** An address without a place opens the network. */
   static async open(url: string, options: { readonly isDark?: boolean } = {}): Promise<PageVisit> {
     const browser = await launchBrowser();
     const colorScheme = options.isDark === true ? "dark" : "light";
     const page = await browser.newPage({ viewport: DESK, colorScheme });
     const visit = new PageVisit(browser, page, url, colorScheme);
-    await page.goto(url);
+    await page.goto(new URL(url).hash === "" ? `${new URL(url).origin}/#/network` : url);
     return visit;
   }
 

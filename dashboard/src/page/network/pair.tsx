@@ -35,6 +35,7 @@ export function PairPage(props: { readonly source: string; readonly target: stri
           Show the way back
         </a>
       </div>
+      {hasEmulator && moment.value === "" ? <PairControls source={source} target={target} /> : null}
       {graph === null ? (
         answer.failure === null ? (
           <Loading lines={5} />
@@ -44,7 +45,6 @@ export function PairPage(props: { readonly source: string; readonly target: stri
       ) : (
         <PairBody graph={graph} past={past.data} source={source} target={target} />
       )}
-      {hasEmulator && moment.value === "" ? <PairControls source={source} target={target} /> : null}
     </>
   );
 }
@@ -148,7 +148,7 @@ function Facts({ link, back, past }: FactsProps): VNode {
       />
       <Tile
         label="The way back"
-        value={milliseconds(roundTrip(back))}
+        value={back !== null && isCut(back) ? "no answer" : milliseconds(roundTrip(back))}
         note={back === null ? "not known" : back.origin}
       />
       <Tile
@@ -271,7 +271,8 @@ function Methods({ links }: { readonly links: readonly Link[] }): VNode {
           milliseconds(link.jitterMs),
           percent(link.lossRatio),
           figure(link.rttMs.count),
-          age(link.ageSeconds),
+          // The newest sample of a cut pair is a lost packet.
+          isCut(link) ? "–" : age(link.ageSeconds),
         ],
       }))}
     />
