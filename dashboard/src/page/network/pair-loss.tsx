@@ -52,7 +52,7 @@ export function LossOverTime({ past }: { readonly past: LinkHistory | null }): V
             class="lost"
             x={x(at).toFixed(1)}
             y={(HEIGHT - Math.max(2, lossRatio! * HEIGHT)).toFixed(1)}
-            width={Math.max(1, step).toFixed(1)}
+            width={(Math.max(1, step) + 0.5).toFixed(1)}
             height={Math.max(2, lossRatio! * HEIGHT).toFixed(1)}
           >
             <title>{`${clockTime(at, nowMs.value)}: ${percent(lossRatio)} lost`}</title>

@@ -25,7 +25,7 @@ export function OverviewPage(): VNode {
       : `api/v1/plans?kind=proposal&namespace=${encodeURIComponent(chosen.namespace)}&limit=200`,
     { isOfNow: true },
   );
-  const health = useJson<Health>("api/v1/health", { isOfNow: true }).data;
+  const { data: health, failure } = useJson<Health>("api/v1/health", { isOfNow: true });
   const view = cluster.value!;
   const costs = useMemo(() => costBetween(view), [view]);
   const time = useMemo(() => (workflow === null ? null : requestTime(workflow, costs)), [workflow, costs]);
@@ -63,10 +63,12 @@ export function OverviewPage(): VNode {
           </Card>
         )}
         <Card title="Look at this first" id="concerns">
-          {health === null ? (
-            <Loading lines={3} />
-          ) : (
-            <Concerns concerns={worstOf({ summary, worst, findings, gain, requests })} />
+          <Concerns
+            concerns={worstOf({ summary, worst, findings, gain, requests })}
+            isWaiting={health === null && failure === null}
+          />
+          {failure === null ? null : (
+            <p class="soft">The aggregator says nothing of itself: {failure.text}.</p>
           )}
         </Card>
       </div>
@@ -198,7 +200,13 @@ function NoWorkflow(): VNode {
   );
 }
 
-function Concerns({ concerns }: { readonly concerns: readonly Concern[] }): VNode {
+function Concerns(props: {
+  readonly concerns: readonly Concern[];
+  /** What the aggregator says of itself has not come yet. */
+  readonly isWaiting: boolean;
+}): VNode {
+  const { concerns, isWaiting } = props;
+  if (concerns.length === 0 && isWaiting) return <Loading lines={3} />;
   if (concerns.length === 0)
     return (
       <p class="verdict good">

@@ -46,6 +46,11 @@ describe("the worst things", () => {
     ]);
   });
 
+  test("tell pairs without an answer even where none of them is known by name", () =>
+    expect(worstOf({ ...calm, summary: { dead: 2, lossy: 0 } })).toMatchObject([
+      { level: "bad", title: "2 pairs of nodes without an answer", to: { place: { page: "network" } } },
+    ]));
+
   test("name a better plan with what it brings", () =>
     expect(worstOf({ ...calm, gain })).toMatchObject([
       {

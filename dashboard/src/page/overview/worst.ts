@@ -45,17 +45,7 @@ export function worstOf({ summary, worst, findings, gain, requests }: Known): Co
       next: "See in the workflow whether pods are being replaced, or can't reach each other.",
       to: { place: { page: "workflows", workflow: null } },
     });
-  const dead = worst.find(({ isDead }) => isDead);
-  if (summary.dead > 0 && dead !== undefined)
-    concerns.push({
-      level: "bad",
-      title:
-        summary.dead === 1
-          ? `${dead.source} gets no answer from ${dead.target}`
-          : `${plural(summary.dead, "pair")} of nodes without an answer, such as ${dead.source} → ${dead.target}`,
-      next: "Open the pair: since when, and whether the way back works.",
-      to: { place: { page: "pair", source: dead.source, target: dead.target } },
-    });
+  if (summary.dead > 0) concerns.push(silence(summary.dead, worst.find(({ isDead }) => isDead) ?? null));
   for (const { level, title, remedy } of findings)
     concerns.push({ level, title, next: remedy, to: { place: { page: "health" } } });
   if (summary.lossy > 0)
@@ -74,6 +64,28 @@ export function worstOf({ summary, worst, findings, gain, requests }: Known): Co
     });
   const order = { bad: 0, warn: 1 } as const;
   return concerns.sort((a, b) => order[a.level] - order[b.level]).slice(0, MOST);
+}
+
+/** Pairs without an answer; one of them is named, where one is known by name. */
+function silence(pairs: number, one: Known["worst"][number] | null): Concern {
+  const level = "bad";
+  if (one === null)
+    return {
+      level,
+      title: `${plural(pairs, "pair")} of nodes without an answer`,
+      next: "See in the matrix which ones, and whether they share a node or a zone.",
+      to: { place: { page: "network", view: "matrix" }, view: { quantity: "loss" } },
+    };
+  const { source, target } = one;
+  return {
+    level,
+    title:
+      pairs === 1
+        ? `${source} gets no answer from ${target}`
+        : `${plural(pairs, "pair")} of nodes without an answer, such as ${source} → ${target}`,
+    next: "Open the pair: since when, and whether the way back works.",
+    to: { place: { page: "pair", source, target } },
+  };
 }
 
 export function isWorth({ todayMs, bestMs }: Gain): boolean {
