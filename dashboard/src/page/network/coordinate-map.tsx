@@ -47,7 +47,9 @@ export function CoordinateMap(props: {
   readonly places: readonly Place[];
   readonly size: Size;
   readonly colours: ReadonlyMap<string, string>;
-  readonly children: ComponentChildren;
+  /** Drawn before the nodes, and after them. */
+  readonly under: ComponentChildren;
+  readonly over: ComponentChildren;
 }): VNode {
   const { places, size, colours } = props;
   const field = fieldOf(places, size);
@@ -66,10 +68,10 @@ export function CoordinateMap(props: {
           cx={field.x(x).toFixed(1)}
           cy={field.y(y).toFixed(1)}
           r={Math.min(60, 6 + Math.max(0, heightMs) * field.scale)}
-          fill={colours.get(zoneOf(node))!}
+          fill={colours.get(zoneOf(node))}
         />
       ))}
-      {props.children}
+      {props.under}
       {places.map(({ node, x, y, heightMs }) => (
         <a
           key={node.name}
@@ -82,10 +84,11 @@ export function CoordinateMap(props: {
             cx={field.x(x).toFixed(1)}
             cy={field.y(y).toFixed(1)}
             r={places.length > 200 ? 4 : 6}
-            fill={colours.get(zoneOf(node))!}
+            fill={colours.get(zoneOf(node))}
           />
         </a>
       ))}
+      {props.over}
       <NodeNames spots={spotsOf(places, field)} size={size} />
       <g transform={`translate(${EDGE} ${size.height - 14})`}>
         <path class="bar" d={`M 0 -5 V 0 H ${bar * field.scale} V -5`} />

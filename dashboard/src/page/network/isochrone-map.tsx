@@ -42,7 +42,9 @@ export function IsochroneMap(props: {
   readonly size: Size;
   readonly colours: ReadonlyMap<string, string>;
   readonly fromColour: string;
-  readonly children: ComponentChildren;
+  /** Drawn before the nodes, and after them. */
+  readonly under: ComponentChildren;
+  readonly over: ComponentChildren;
 }): VNode {
   const { from, isochrones, size, colours, fromColour } = props;
   const radius = radiusOf(size);
@@ -59,7 +61,7 @@ export function IsochroneMap(props: {
       {rings.toReversed().map(({ ms, share }) => (
         <circle key={ms} class="ring" data-ms={ms} cx={middle!.x} cy={middle!.y} r={share * radius} />
       ))}
-      {props.children}
+      {props.under}
       {neighbours.map((neighbour, index) => (
         <Around
           key={neighbour.node.name}
@@ -83,6 +85,7 @@ export function IsochroneMap(props: {
           {milliseconds(ms)}
         </text>
       ))}
+      {props.over}
       <NodeNames spots={spots} size={size} />
     </svg>
   );

@@ -16,7 +16,7 @@ import { CoordinateMap, fieldOf, spotsOf, type Size } from "./coordinate-map.tsx
 import { isochronesOf, type Isochrones } from "./isochrone-layout.ts";
 import { IsochroneMap, isochroneSpots, wayInWords } from "./isochrone-map.tsx";
 import { mapOf, type Place } from "./map-layout.ts";
-import { PodLayer, type Spot } from "./pod-layer.tsx";
+import { PodLayer, Traffic, type Spot } from "./pod-layer.tsx";
 import { WhatIfPanel } from "./what-if-panel.tsx";
 import { predict, withMove } from "./what-if.ts";
 
@@ -97,13 +97,17 @@ function Drawing({ view, places, from, isochrones, size }: DrawingProps): VNode 
           size={size}
           colours={colours}
           fromColour={colours.get(zoneOf(fromNode!))!}
-        >
-          {scene?.layer}
-        </IsochroneMap>
+          under={scene?.traffic}
+          over={scene?.pods}
+        />
       ) : (
-        <CoordinateMap places={places} size={size} colours={colours}>
-          {scene?.layer}
-        </CoordinateMap>
+        <CoordinateMap
+          places={places}
+          size={size}
+          colours={colours}
+          under={scene?.traffic}
+          over={scene?.pods}
+        />
       )}
       <Zones colours={colours} />
       {scene?.panel}
@@ -130,16 +134,8 @@ function useScene(view: ClusterView, spots: readonly Spot[]) {
   const add = (move: PodMove): void => setMoves(withMove(workflow, moves, move));
   return {
     workflow,
-    layer: (
-      <PodLayer
-        spots={spots}
-        workflow={workflow}
-        moves={moves}
-        costs={costs}
-        onHover={setHover}
-        onDrop={add}
-      />
-    ),
+    traffic: <Traffic spots={spots} workflow={workflow} moves={shown} costs={costs} />,
+    pods: <PodLayer spots={spots} workflow={workflow} moves={moves} onHover={setHover} onDrop={add} />,
     panel: (
       <WhatIfPanel
         workflow={workflow}

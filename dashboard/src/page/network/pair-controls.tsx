@@ -22,7 +22,7 @@ interface PairProps {
 /** A change, and what is said of it. */
 interface Change {
   readonly words: string;
-  carryOut(): Promise<void>;
+  readonly carryOut: () => Promise<void>;
 }
 
 /** What the emulator does to the packets of this pair, and how to change it: the embedded cluster alone has it. */

@@ -171,7 +171,8 @@ function Facts({ link, back, past }: FactsProps): VNode {
 /** A lost packet is no answer, however new. */
 function AnswerTile({ link, past }: Omit<FactsProps, "back">): VNode {
   const last = lastAnswer(link, past);
-  const since = link.since == null ? "" : `figures since ${clockTime(link.since, nowMs.value)}`;
+  const { since: changedAt = null } = link;
+  const since = changedAt === null ? "" : `figures since ${clockTime(changedAt, nowMs.value)}`;
   const samples = link.provisional ? "the window isn't full yet" : `${figure(link.rttMs.count)} samples`;
   const note = isCut(link) ? "every packet of the window is lost" : samples;
   const state = isCut(link) ? { state: "bad" as const } : {};

@@ -17,7 +17,6 @@ interface LayerProps {
   readonly spots: readonly Spot[];
   readonly workflow: WorkflowGraphSnapshot;
   readonly moves: readonly PodMove[];
-  readonly costs: CostBetween;
   /** Of a pod that is dragged over a node; null: it is let go elsewhere. */
   readonly onHover: (move: PodMove | null) => void;
   readonly onDrop: (move: PodMove) => void;
@@ -38,9 +37,9 @@ interface Drag {
   readonly over: string | null;
 }
 
-/** The traffic between the nodes, and the pods on them, which can be dragged to other nodes to see what that would change. */
+/** The pods on the nodes, which can be dragged to other nodes to see what that would change. */
 export function PodLayer(props: LayerProps): VNode {
-  const { spots, workflow, moves, costs, onHover, onDrop } = props;
+  const { spots, workflow, moves, onHover, onDrop } = props;
   const layer = useRef<SVGGElement>(null);
   const [drag, setDrag] = useState<Drag | null>(null);
   const shown = withMoves(workflow, moves);
@@ -61,9 +60,9 @@ export function PodLayer(props: LayerProps): VNode {
     onHover(null);
     setDrag(null);
   };
+  const target = byNode.get(drag?.over ?? "");
   return (
     <g ref={layer} class="pods">
-      <Traffic byNode={byNode} workflow={shown} costs={costs} />
       {placedPods(shown, byNode).map(({ pod, workload, node, x, y }) => {
         const isDragged = drag?.pod === pod;
         const at = isDragged ? { x: drag.x - POD / 2, y: drag.y - POD / 2 } : { x, y };
@@ -90,7 +89,7 @@ export function PodLayer(props: LayerProps): VNode {
           </rect>
         );
       })}
-      {drag?.over == null ? null : <Target spot={byNode.get(drag.over)!} />}
+      {target === undefined ? null : <Target spot={target} />}
     </g>
   );
 }
@@ -139,13 +138,15 @@ function placedPods({ workloads }: WorkflowGraphSnapshot, byNode: ReadonlyMap<st
 const MOST_LINES = 400;
 
 /** A line for each pair of nodes between which pods talk: as thick as the traffic, in the colour of the round trip. */
-function Traffic(props: {
-  readonly byNode: ReadonlyMap<string, Spot>;
+export function Traffic(props: {
+  readonly spots: readonly Spot[];
   readonly workflow: WorkflowGraphSnapshot;
+  readonly moves: readonly PodMove[];
   readonly costs: CostBetween;
 }): VNode {
-  const { byNode, workflow, costs } = props;
-  const lines = trafficOf(workflow).slice(0, MOST_LINES);
+  const { spots, workflow, moves, costs } = props;
+  const byNode = new Map(spots.map((spot) => [spot.name, spot]));
+  const lines = trafficOf(withMoves(workflow, moves)).slice(0, MOST_LINES);
   const most = Math.max(1, ...lines.map(({ bytes }) => bytes));
   return (
     <g class="traffic">

@@ -71,14 +71,14 @@ export function WhatIfPanel({ workflow, nodes, moves, prediction, onMove, onRese
 
 function sentence(prediction: Prediction | null, moves: number): string {
   if (prediction === null) return "Network time per request isn't known: nobody counts the requests.";
-  const { today, then, p95Ms } = prediction;
+  const { today, moved, p95Ms } = prediction;
   const total = (ms: number): string => (ms === Number.POSITIVE_INFINITY ? "unreachable" : milliseconds(ms));
   const now = `Network time per request ${total(today.totalMs)}, its slowest chain of calls ${total(today.chainMs)}`;
-  if (moves === 0 && then.totalMs === today.totalMs && then.chainMs === today.chainMs)
+  if (moves === 0 && moved.totalMs === today.totalMs && moved.chainMs === today.chainMs)
     return `${now}. Drag a pod to another node to see what that would change; nothing is moved by it.`;
   const parts = [
-    `${total(today.totalMs)} → ${total(then.totalMs)} network time per request (${changeInWords(today.totalMs, then.totalMs)})`,
-    `${total(today.chainMs)} → ${total(then.chainMs)} on the slowest chain of calls`,
+    `${total(today.totalMs)} → ${total(moved.totalMs)} network time per request (${changeInWords(today.totalMs, moved.totalMs)})`,
+    `${total(today.chainMs)} → ${total(moved.chainMs)} on the slowest chain of calls`,
   ];
   if (p95Ms !== null)
     parts.push(

@@ -16,8 +16,8 @@ const workflow = {
 describe("a prediction", () => {
   test("is today's p95 and the difference of the slowest chain", () => {
     const there = predict(workflow, [{ pod: "store-1", node: "b" }], costs, 130);
-    expect(there).toMatchObject({ today: { totalMs: 100 }, then: { totalMs: 10 } });
-    expect(there!.p95Ms).toEqual({ today: 130, then: 40 });
+    expect(there).toMatchObject({ today: { totalMs: 100 }, moved: { totalMs: 10 } });
+    expect(there!.p95Ms).toEqual({ today: 130, moved: 40 });
   });
 
   test("has no p95 where none is measured, and is none where no way is known", () => {

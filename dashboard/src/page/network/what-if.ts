@@ -11,9 +11,9 @@ import {
 
 export interface Prediction {
   readonly today: RequestTime;
-  readonly then: RequestTime;
+  readonly moved: RequestTime;
   /** End to end; null: nobody measures it here. */
-  readonly p95Ms: { readonly today: number; readonly then: number } | null;
+  readonly p95Ms: { readonly today: number; readonly moved: number } | null;
 }
 
 /**
@@ -27,16 +27,16 @@ export function predict(
   measuredP95Ms: number | null,
 ): Prediction | null {
   const today = requestTime(workflow, costBetween);
-  const then = requestTime(withMoves(workflow, moves), costBetween);
-  if (today === null || then === null) return null;
-  const difference = then.chainMs - today.chainMs;
+  const moved = requestTime(withMoves(workflow, moves), costBetween);
+  if (today === null || moved === null) return null;
+  const difference = moved.chainMs - today.chainMs;
   return {
     today,
-    then,
+    moved,
     p95Ms:
       measuredP95Ms === null || !Number.isFinite(difference)
         ? null
-        : { today: measuredP95Ms, then: Math.max(0, measuredP95Ms + difference) },
+        : { today: measuredP95Ms, moved: Math.max(0, measuredP95Ms + difference) },
   };
 }
 

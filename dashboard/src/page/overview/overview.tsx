@@ -16,30 +16,7 @@ import { worstOf, type Concern, type Gain } from "./worst.ts";
 
 /** The first page: how long requests take, what is wrong, what would be better, and whether that can be believed. */
 export function OverviewPage(): VNode {
-  const chosen = largestWorkflow(workflows.value?.workflows ?? []);
-  const timeline = useJson<LabTimeline>(hasEmulator ? "lab/v1/timeline" : null, { isOfNow: true }).data;
-  const workflow = useJson<WorkflowGraphSnapshot>(chosen === null ? null : workflowPath(chosen)).data;
-  const proposals = useJson<ProposalList>(
-    chosen === null || moment.value !== ""
-      ? null
-      : `api/v1/plans?kind=proposal&namespace=${encodeURIComponent(chosen.namespace)}&limit=200`,
-    { isOfNow: true },
-  );
-  const { data: health, failure } = useJson<Health>("api/v1/health", { isOfNow: true });
-  const view = cluster.value!;
-  const costs = useMemo(() => costBetween(view), [view]);
-  const time = useMemo(() => (workflow === null ? null : requestTime(workflow, costs)), [workflow, costs]);
-  const gain = useMemo(
-    () => gainOf(workflow, proposals.data, time, costs),
-    [workflow, proposals.data, time, costs],
-  );
-  const findings = useMemo(
-    () => (health === null ? [] : findingsOf(health, instrumentsOf(view), view.windowSeconds)),
-    [health, view],
-  );
-  const { summary, worst } = digest.value!;
-  const newest = timeline?.points.at(-1);
-  const requests = newest === undefined ? null : { answered: newest.requests, failed: newest.errors };
+  const { chosen, timeline, workflow, proposals, time, gain } = useRequests();
   return (
     <>
       <div class="page-head">
@@ -62,18 +39,53 @@ export function OverviewPage(): VNode {
             {workflow === null ? <NoWorkflow /> : <NetworkTime workflow={workflow} />}
           </Card>
         )}
-        <Card title="Look at this first" id="concerns">
-          <Concerns
-            concerns={worstOf({ summary, worst, findings, gain, requests })}
-            isWaiting={health === null && failure === null}
-          />
-          {failure === null ? null : (
-            <p class="soft">The aggregator says nothing of itself: {failure.text}.</p>
-          )}
-        </Card>
+        <FirstThings gain={gain} timeline={timeline} />
       </div>
       {hasEmulator ? <TryThis /> : null}
     </>
+  );
+}
+
+/** What is known of the largest workflow and its requests. */
+function useRequests() {
+  const chosen = largestWorkflow(workflows.value?.workflows ?? []);
+  const timeline = useJson<LabTimeline>(hasEmulator ? "lab/v1/timeline" : null, { isOfNow: true }).data;
+  const workflow = useJson<WorkflowGraphSnapshot>(chosen === null ? null : workflowPath(chosen)).data;
+  const proposals = useJson<ProposalList>(
+    chosen === null || moment.value !== ""
+      ? null
+      : `api/v1/plans?kind=proposal&namespace=${encodeURIComponent(chosen.namespace)}&limit=200`,
+    { isOfNow: true },
+  );
+  const view = cluster.value!;
+  const costs = useMemo(() => costBetween(view), [view]);
+  const time = useMemo(() => (workflow === null ? null : requestTime(workflow, costs)), [workflow, costs]);
+  const gain = useMemo(
+    () => gainOf(workflow, proposals.data, time, costs),
+    [workflow, proposals.data, time, costs],
+  );
+  return { chosen, timeline, workflow, proposals, time, gain };
+}
+
+function FirstThings(props: { readonly gain: Gain | null; readonly timeline: LabTimeline | null }): VNode {
+  const { gain, timeline } = props;
+  const view = cluster.value!;
+  const { data: health, failure } = useJson<Health>("api/v1/health", { isOfNow: true });
+  const findings = useMemo(
+    () => (health === null ? [] : findingsOf(health, instrumentsOf(view), view.windowSeconds)),
+    [health, view],
+  );
+  const { summary, worst } = digest.value!;
+  const newest = timeline?.points.at(-1);
+  const requests = newest === undefined ? null : { answered: newest.requests, failed: newest.errors };
+  return (
+    <Card title="Look at this first" id="concerns">
+      <Concerns
+        concerns={worstOf({ summary, worst, findings, gain, requests })}
+        isWaiting={health === null && failure === null}
+      />
+      {failure === null ? null : <p class="soft">The aggregator says nothing of itself: {failure.text}.</p>}
+    </Card>
   );
 }
 
