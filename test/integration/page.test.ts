@@ -136,5 +136,5 @@ describe.runIf(hasBrowser)("the page of an empty cluster", () => {
       await visit.close();
       await ground.stop();
     }
-  }, 60_000);
+  }, 180_000);
 });

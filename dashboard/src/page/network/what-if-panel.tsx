@@ -82,7 +82,7 @@ function sentence(prediction: Prediction | null, moves: number): string {
   ];
   if (p95Ms !== null)
     parts.push(
-      `p95 end to end ${milliseconds(p95Ms.today)} → about ${milliseconds(p95Ms.then)} (measured, and the difference of that chain)`,
+      `p95 end to end ${milliseconds(p95Ms.today)} → about ${milliseconds(p95Ms.moved)} (measured, and the difference of that chain)`,
     );
   return `With ${plural(moves, "pod")} elsewhere: ${parts.join("; ")}. Nothing is moved.`;
 }
