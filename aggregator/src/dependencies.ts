@@ -31,7 +31,10 @@ export interface AggregatorDependencies {
   readonly randomBytes?: (count: number) => Uint8Array;
   /** The web page; without it there is none. */
   readonly page?: PageAssets;
-  /** Adds routes of whoever composes this to the graph API's address, so that the page reaches them. @default none */
+  /**
+   * Adds routes of whoever composes this to the graph API's address, so that the page reaches them. @default
+   * none
+   */
   readonly addRoutes?: (app: HttpApp) => Promise<void>;
   /** What is written onto the cluster's objects. @default nothing */
   readonly annotations?: AnnotationConfig;

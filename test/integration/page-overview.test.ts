@@ -1,4 +1,5 @@
-// The first page and the map as one node sees it, in a real browser, on a real aggregator with a workflow whose requests are counted.
+// The first page and the map as one node sees it, in a real browser, on a real aggregator with a workflow
+// whose requests are counted.
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,5 @@
-// The part of the control API that a web page may have, too: links, and what became of the load. It can stand on several servers.
+// The part of the control API that a web page may have, too: links, and what became of the load. It can stand
+// on several servers.
 import { HttpError, problem, sendProblem, type HttpApp, type Refusal } from "@isochrone/runtime/http";
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { EmulatedNetwork } from "./network/emulated-network.ts";
@@ -64,8 +65,9 @@ const NODE_PAIR = {
 const OF_LAB = { config: { isOpen: true } } as const;
 
 /**
- * Adds `GET` and `PUT /lab/v1/links/A/B` and `GET /lab/v1/timeline`. The token is asked for by the routes themselves, whatever the server's gate is:
- * no browser sends it unasked, as it would a cookie, so that no foreign page can change a link by it.
+ * Adds `GET` and `PUT /lab/v1/links/A/B` and `GET /lab/v1/timeline`. The token is asked for by the routes
+ * themselves, whatever the server's gate is: no browser sends it unasked, as it would a cookie, so that no
+ * foreign page can change a link by it.
  */
 export async function addLinkRoutes(server: HttpApp, options: LinkRoutesOptions): Promise<void> {
   const { network, token, timeline } = options;

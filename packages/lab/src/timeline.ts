@@ -1,4 +1,5 @@
-// What users of the emulated cluster experienced over time, and what was done to it meanwhile: so that a change can be seen beside its effect.
+// What users of the emulated cluster experienced over time, and what was done to it meanwhile: so that a
+// change can be seen beside its effect.
 import { periodic, type Clock, type Logger, type Service } from "@isochrone/runtime";
 import type { EndToEnd, LabPod } from "./cluster/index.ts";
 import type { LinkSettings } from "./network/links.ts";
@@ -121,7 +122,10 @@ export class LabTimeline implements Service {
     return { spanSeconds: SPAN_MS / 1_000, points: [...this.#points], marks: [...this.#marks] };
   }
 
-  /** A pod that is being replaced is nowhere for a moment: its workload is compared once all of it is placed again. */
+  /**
+   * A pod that is being replaced is nowhere for a moment: its workload is compared once all of it is placed
+   * again.
+   */
   #noteMoves(cluster: TimelineSource): void {
     const placed = new Map<string, string[]>();
     for (const { workload, node, deleting } of cluster.pods())

@@ -3,7 +3,10 @@
 const PARAMETER = "emulator";
 const TOKEN = /^[\w-]{16,200}$/;
 
-/** The fragment of the address without the token, so that it stays in no history and is sent to nobody who gets the address. */
+/**
+ * The fragment of the address without the token, so that it stays in no history and is sent to nobody who
+ * gets the address.
+ */
 export function withoutToken(fragment: string): { readonly fragment: string; readonly token: string | null } {
   const mark = fragment.indexOf("?");
   if (mark < 0) return { fragment, token: null };

@@ -20,7 +20,10 @@ export interface RequestTime {
   readonly leftOut: number;
 }
 
-/** null where nobody counts requests, or no way is known. Infinity where pods that call each other can't reach each other. */
+/**
+ * null where nobody counts requests, or no way is known. Infinity where pods that call each other can't reach
+ * each other.
+ */
 export function requestTime(workflow: Placed, costBetween: CostBetween): RequestTime | null {
   const costs = channelCosts(workflow, costBetween);
   const rate = entryRate(costs);
@@ -44,7 +47,10 @@ export function callsPerRequest(channels: Placed["channels"]): ReadonlyMap<strin
   );
 }
 
-/** Requests that come in from outside, per second: at an entry, which nobody of the workflow calls, the channel that is used the most. */
+/**
+ * Requests that come in from outside, per second: at an entry, which nobody of the workflow calls, the
+ * channel that is used the most.
+ */
 function entryRate(costs: readonly Pick<ChannelCost, "channel">[]): number {
   const called = new Set(costs.map(({ channel }) => channel.target));
   const rates = new Map<string, number>();

@@ -26,7 +26,9 @@ export interface Isochrones {
 
 /** Where those stand that don't answer, or of which nothing is known. */
 const OUTSIDE = 1.12;
-/** How much of the way from its true direction to an even spread a node is turned, so that none hides another. */
+/**
+ * How much of the way from its true direction to an even spread a node is turned, so that none hides another.
+ */
 const EVENNESS = 0.6;
 
 /** null: there is no such node. */
@@ -68,7 +70,10 @@ function wayTo(view: ClusterView, row: number, column: number): Pick<Neighbour, 
   return { ms, isEstimated: true };
 }
 
-/** Directions as on the map, turned a little so that they are spread; in the order of names where nodes have no place on the map. */
+/**
+ * Directions as on the map, turned a little so that they are spread; in the order of names where nodes have
+ * no place on the map.
+ */
 function anglesOf(view: ClusterView, from: string): ReadonlyMap<string, number> {
   const places = new Map(mapOf(view.nodes).map((place) => [place.node.name, place]));
   const middle = places.get(from);
@@ -82,7 +87,8 @@ function anglesOf(view: ClusterView, from: string): ReadonlyMap<string, number> 
   const sorted = others
     .map((name, index) => ({ name, angle: trueAngle(name) ?? (index / others.length) * full }))
     .sort((a, b) => a.angle - b.angle);
-  // An even spread that begins where the true directions are on average, so that nodes are turned as little as can be.
+  // An even spread that begins where the true directions are on average, so that nodes are turned as little
+  // as can be.
   const shift =
     sorted.reduce((sum, { angle }, index) => sum + angle - (index / sorted.length) * full, 0) /
     Math.max(1, sorted.length);

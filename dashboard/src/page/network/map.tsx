@@ -116,7 +116,10 @@ function Drawing({ view, places, from, isochrones, size }: DrawingProps): VNode 
   );
 }
 
-/** The pods of the largest workflow on the map, and what would be if they were elsewhere; null: there are none, or too many nodes. */
+/**
+ * The pods of the largest workflow on the map, and what would be if they were elsewhere; null: there are
+ * none, or too many nodes.
+ */
 function useScene(view: ClusterView, spots: readonly Spot[]) {
   const chosen = largestWorkflow(workflows.value?.workflows ?? []);
   const isSmall = view.nodes.length <= MOST_NODES;

@@ -25,7 +25,10 @@ interface Change {
   readonly carryOut: () => Promise<void>;
 }
 
-/** What the emulator does to the packets of this pair, and how to change it: the embedded cluster alone has it. */
+/**
+ * What the emulator does to the packets of this pair, and how to change it: the embedded cluster alone has
+ * it.
+ */
 export function PairControls({ source, target }: PairProps): VNode {
   const there = useJson<EmulatedLinkState>(linkPath(source, target), { isOfNow: true });
   const back = useJson<EmulatedLinkState>(linkPath(target, source), { isOfNow: true });

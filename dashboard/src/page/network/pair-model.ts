@@ -39,7 +39,10 @@ export interface LastAnswer {
   readonly isExact: boolean;
 }
 
-/** null: not known. Of a pair that answers it is the newest sample; of one that doesn't, that is only the newest lost packet. */
+/**
+ * null: not known. Of a pair that answers it is the newest sample; of one that doesn't, that is only the
+ * newest lost packet.
+ */
 export function lastAnswer(link: KnownLink, past: LinkHistory | null): LastAnswer | null {
   if (link.answeredAt !== undefined && link.answeredAt !== null)
     return { at: link.answeredAt, isExact: true };

@@ -137,7 +137,10 @@ function placedPods({ workloads }: WorkflowGraphSnapshot, byNode: ReadonlyMap<st
 
 const MOST_LINES = 400;
 
-/** A line for each pair of nodes between which pods talk: as thick as the traffic, in the colour of the round trip. */
+/**
+ * A line for each pair of nodes between which pods talk: as thick as the traffic, in the colour of the round
+ * trip.
+ */
 export function Traffic(props: {
   readonly spots: readonly Spot[];
   readonly workflow: WorkflowGraphSnapshot;

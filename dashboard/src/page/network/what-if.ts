@@ -17,8 +17,8 @@ export interface Prediction {
 }
 
 /**
- * @param measuredP95Ms end to end, today; null: not measured. What is predicted of it is what is measured and the difference of the slowest
- * chain: all else of a request stays as it is
+ * @param measuredP95Ms end to end, today; null: not measured. What is predicted of it is what is measured and
+ * the difference of the slowest chain: all else of a request stays as it is
  */
 export function predict(
   workflow: WorkflowGraphSnapshot,

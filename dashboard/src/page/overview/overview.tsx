@@ -14,7 +14,10 @@ import { cluster, digest, linkTo, moment, nowMs, workflows } from "../store.ts";
 import { MeasuredLatency, NetworkTime, type LabTimeline } from "./latency.tsx";
 import { worstOf, type Concern, type Gain } from "./worst.ts";
 
-/** The first page: how long requests take, what is wrong, what would be better, and whether that can be believed. */
+/**
+ * The first page: how long requests take, what is wrong, what would be better, and whether that can be
+ * believed.
+ */
 export function OverviewPage(): VNode {
   const { chosen, timeline, workflow, proposals, time, gain } = useRequests();
   return (

@@ -1,4 +1,5 @@
-// Network time per request over the kept history, of today's placement: the ways between the nodes as they were, as often as a request goes them. Pure.
+// Network time per request over the kept history, of today's placement: the ways between the nodes as they
+// were, as often as a request goes them. Pure.
 import type { LinkHistory, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { callsPerRequest } from "../model/request-time.ts";
 import type { Mark } from "./marks.ts";
