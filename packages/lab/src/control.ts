@@ -78,7 +78,7 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
     logger,
     registry,
     bodyLimitBytes: BODY_LIMIT_BYTES,
-    gate: objectsNeed(token),
+    gate: changesNeed(token),
     ...(allowedHosts === undefined ? {} : { allowedHosts }),
     ready: () => ({ ready: true, reasons: [] }),
   });
@@ -131,11 +131,14 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
 }
 
 /** What is only read says nothing that the emulated network doesn't show anyway; but objects may hold what only their owner should see. */
-function objectsNeed(token: string): RequestGate {
+function changesNeed(token: string): RequestGate {
   const refusalOf = tokenCheck(token);
   return {
-    check: ({ path, authorization }) =>
-      path === OBJECTS_PATH ? refusalOf(authorization, "reading objects") : null,
+    check({ method, path, authorization }) {
+      const isRead = method === "GET" || method === "HEAD";
+      if (isRead && path !== OBJECTS_PATH) return null;
+      return refusalOf(authorization, isRead ? "reading objects" : "changing the emulated network");
+    },
   };
 }
 
