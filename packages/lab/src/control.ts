@@ -27,6 +27,8 @@ export interface ClusterReport {
   endToEnd(): unknown;
   /** Ids of the processes that stand for relay and pods. */
   processes(): unknown;
+  /** A node dies; absent where the nodes aren't the lab's. Resolves when its pods have ended. */
+  killNode?(node: string): Promise<void>;
   /** The objects of a cluster that has no API server, as a Kubernetes List; absent where it has one. */
   objects?(): Promise<object>;
 }
@@ -70,6 +72,7 @@ const TARGETS_PATH = "/lab/v1/metrics-targets";
 const PAGES_PATH = "/lab/v1/metrics";
 const OBJECTS_PATH = "/lab/v1/objects";
 
+const NODE = { type: "object", properties: { node: { type: "string", maxLength: 253 } } };
 /** Commands of a person for the network under a running cluster. It is not part of what Isochrone measures with. */
 export async function createLabControl(options: LabControlOptions): Promise<LabControl> {
   const { network, cluster, timeline, pages = [], token, allowedHosts, logger, registry } = options;
@@ -86,6 +89,16 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
   app.get("/lab/v1/matrix", () => network.matrix());
 
   await addLinkRoutes(app, { network, token, timeline });
+
+  app.post("/lab/v1/nodes/:node/kill", { schema: { params: NODE } }, async (request) => {
+    const { node } = request.params as { node: string };
+    const report = needCluster(cluster);
+    if (report.killNode === undefined)
+      throw new HttpError(404, "not_our_nodes", "the nodes are the cluster's own, and aren't killed here");
+    await asHttp(() => report.killNode!(node));
+    timeline?.nodeKilled(node);
+    return { node };
+  });
 
   app.get("/lab/v1/record", async (request) => {
     const { last = DEFAULT_LAST } = request.query as { last?: unknown };

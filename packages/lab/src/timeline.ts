@@ -31,7 +31,8 @@ export type TimelineMark =
       readonly from: string;
       readonly to: string;
     }
-  | { readonly at: string; readonly kind: "down"; readonly reason: string };
+  | { readonly at: string; readonly kind: "down"; readonly reason: string }
+  | { readonly at: string; readonly kind: "killed"; readonly node: string };
 
 /** The answer of the API. */
 export interface Timeline {
@@ -111,6 +112,11 @@ export class LabTimeline implements Service {
   /** The emulated network is down. */
   networkDown(reason: string): void {
     push(this.#marks, { at: this.#at(), kind: "down", reason }, MAX_MARKS);
+  }
+
+  /** A node was killed by somebody. */
+  nodeKilled(node: string): void {
+    push(this.#marks, { at: this.#at(), kind: "killed", node }, MAX_MARKS);
   }
 
   /** The link as it was before somebody changed it; undefined: nobody did. */

@@ -30,6 +30,7 @@ describe("marks", () => {
       change(40, "a", "b", { cut: false }, { ...link, cut: true }),
       change(50, "a", "b", { lossRatio: 0.3 }),
       { at: at(60), kind: "down", reason: "killed" },
+      { at: at(70), kind: "killed", node: "c" },
     ]);
     expect(marks.map(({ at: when, kind, text }) => [when, kind, text])).toEqual([
       [1, "fault", "a ↔ b: 12 ms → 80 ms"],
@@ -38,6 +39,7 @@ describe("marks", () => {
       [40, "heal", "a ↔ b: healed"],
       [50, "fault", "a ↔ b: loses 30 %"],
       [60, "fault", "the network is down: killed"],
+      [70, "fault", "c is killed"],
     ]);
   });
 

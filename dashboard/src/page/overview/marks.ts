@@ -31,7 +31,8 @@ export type LabMark =
       readonly from: string;
       readonly to: string;
     }
-  | { readonly at: string; readonly kind: "down"; readonly reason: string };
+  | { readonly at: string; readonly kind: "down"; readonly reason: string }
+  | { readonly at: string; readonly kind: "killed"; readonly node: string };
 
 /** Moves that follow each other this closely are told together, seconds. */
 const TOGETHER = 15;
@@ -54,6 +55,8 @@ export function marksOf(marks: readonly LabMark[]): Mark[] {
       moves.push(mark);
     } else if (mark.kind === "down") {
       told.push({ at: seconds(mark.at), kind: "fault", text: `the network is down: ${mark.reason}` });
+    } else if (mark.kind === "killed") {
+      told.push({ at: seconds(mark.at), kind: "fault", text: `${mark.node} is killed` });
     } else if (!isWayBack(last, mark)) told.push(linkMark(mark));
     last = mark;
   }
