@@ -51,6 +51,34 @@ test("the oldest points go first", async () => {
   expect(timeline.report().points).toHaveLength(450);
 });
 
+test("a killed node is a mark, and killing one needs the token as every change does", async () => {
+  const network = await startNetwork();
+  const timeline = timelineOf(() => null);
+  const killed: string[] = [];
+  const nothing = (): null => null;
+  const control = await createLabControl({
+    network,
+    timeline,
+    token: "secret",
+    cluster: {
+      receiverCounts: nothing,
+      endToEnd: nothing,
+      processes: nothing,
+      killNode: async (node) => void killed.push(node),
+    },
+    logger: new MemoryLogger(),
+    registry: createRegistry(),
+  });
+  onTestFinished(() => control.stop());
+  const kill = (headers: Record<string, string>) =>
+    control.app.inject({ method: "POST", url: "/lab/v1/nodes/b/kill", headers });
+  expect((await kill({})).statusCode).toBe(401);
+  expect([killed, timeline.report().marks]).toEqual([[], []]);
+  expect((await kill({ authorization: "Bearer secret" })).statusCode).toBe(200);
+  expect(killed).toEqual(["b"]);
+  expect(timeline.report().marks).toMatchObject([{ kind: "killed", node: "b" }]);
+});
+
 test("changes of links are marks, both ways, and the link as it was is known", async () => {
   const network = await startNetwork({ rttMs: 6 });
   const timeline = timelineOf(() => null);
