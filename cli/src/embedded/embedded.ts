@@ -110,6 +110,7 @@ export class Embedded {
     const tokens = new PartTokens();
     const timeline = new LabTimeline({
       cluster: () => cluster.value(),
+      network,
       clock: systemClock,
       logger: logger.child({ service: "lab" }),
     });

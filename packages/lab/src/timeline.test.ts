@@ -79,6 +79,15 @@ test("a killed node is a mark, and killing one needs the token as every change d
   expect(timeline.report().marks).toMatchObject([{ kind: "killed", node: "b" }]);
 });
 
+test("the link as it was is known even where it was changed past the API", async () => {
+  const network = await startNetwork({ rttMs: 6 });
+  const clock = new ManualClock();
+  const timeline = new LabTimeline({ cluster: () => null, network, clock, logger: new MemoryLogger() });
+  await network.setLink("a", "b", { cut: true });
+  expect(timeline.initialLink("a", "b")).toMatchObject({ rttMs: 6, cut: false });
+  expect(timeline.initialLink("b", "a")).toMatchObject({ rttMs: 6, cut: false });
+});
+
 test("changes of links are marks, both ways, and the link as it was is known", async () => {
   const network = await startNetwork({ rttMs: 6 });
   const timeline = timelineOf(() => null);

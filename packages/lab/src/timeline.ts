@@ -2,6 +2,7 @@
 // change can be seen beside its effect.
 import { periodic, type Clock, type Logger, type Service } from "@isochrone/runtime";
 import type { EndToEnd, LabPod } from "./cluster/index.ts";
+import type { EmulatedNetwork } from "./network/emulated-network.ts";
 import type { LinkSettings } from "./network/links.ts";
 
 /** End-to-end latency of the requests that the load generator planned in the seconds before. */
@@ -51,6 +52,8 @@ export interface TimelineSource {
 export interface TimelineOptions {
   /** Null: there is none yet. */
   readonly cluster: () => TimelineSource | null;
+  /** Its links as they are now are the initial ones. @default those before a change through the API are */
+  readonly network?: Pick<EmulatedNetwork, "nodes" | "link">;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -72,7 +75,11 @@ export class LabTimeline implements Service {
 
   constructor(options: TimelineOptions) {
     this.#options = options;
-    const { clock, logger } = options;
+    const { network, clock, logger } = options;
+    // Not everybody who changes a link does so through the API: a killed node is cut off, too.
+    for (const source of network?.nodes ?? [])
+      for (const target of network!.nodes)
+        if (source !== target) this.#initialLinks.set(linkKey(source, target), network!.link(source, target));
     this.#loop = periodic({
       clock,
       intervalMs: STEP_MS,
