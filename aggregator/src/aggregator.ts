@@ -176,7 +176,7 @@ class RunningAggregator implements Aggregator {
   }
 
   async #createServer(): Promise<HttpApp> {
-    const { logger, registry, clock, page, certificates = null } = this.#deps;
+    const { logger, registry, clock, page, addRoutes, certificates = null } = this.#deps;
     const { bus, keys } = this.#proven;
     const config = this.#config;
     const app = await createGraphApi({
@@ -221,6 +221,7 @@ class RunningAggregator implements Aggregator {
         }),
       }),
       page,
+      addRoutes,
       ready: () => this.#ready(),
     });
     const { speakerOf } = this.#speaking;

@@ -1,7 +1,7 @@
 import type { Bus } from "@isochrone/bus";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
-import type { RequestGate } from "@isochrone/runtime/http";
+import type { HttpApp, RequestGate } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
 import type { KeptCertificates } from "./adapters/own-certificates.ts";
 import type { ClusterControllersConfig } from "./cluster-controllers.ts";
@@ -31,6 +31,11 @@ export interface AggregatorDependencies {
   readonly randomBytes?: (count: number) => Uint8Array;
   /** The web page; without it there is none. */
   readonly page?: PageAssets;
+  /**
+   * Adds routes of whoever composes this to the graph API's address, so that the page reaches them. @default
+   * none
+   */
+  readonly addRoutes?: (app: HttpApp) => Promise<void>;
   /** What is written onto the cluster's objects. @default nothing */
   readonly annotations?: AnnotationConfig;
   /** The pod or machine that it runs on, for people who look for who writes. @default it has no name */

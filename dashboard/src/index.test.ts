@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createPage, type PageFolders } from "./index.ts";
+import { createPage, withEmulator, type PageFolders } from "./index.ts";
 
 describe("the page", () => {
   const { assets, missing } = createPage();
@@ -18,6 +18,14 @@ describe("the page", () => {
 
   test("holds no inline script or style, so that a strict content security policy can hold", () => {
     expect(document).not.toMatch(/<style|style=|<script(?![^>]*src=)|\son\w+=/);
+  });
+
+  test("says that there is an emulator only where whoever serves it says so", () => {
+    const mark = 'name="isochrone-emulator"';
+    expect(document).not.toContain(mark);
+    const page = withEmulator({ assets, missing });
+    expect(String(page.assets.get("/")?.body)).toMatch(new RegExp(`<head>\\s*<meta ${mark}`));
+    expect([...page.assets.keys()]).toEqual([...assets.keys()]);
   });
 
   test("asks nobody but its own server", () => {

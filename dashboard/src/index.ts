@@ -55,6 +55,17 @@ export function createPage(folders: PageFolders = FOLDERS): Page {
   }
 }
 
+/** By its presence the page knows that an emulator's routes stand beside it; see page/emulator.ts. */
+const EMULATOR_MARK = '<meta name="isochrone-emulator" content="on" />';
+
+/** The page of the embedded cluster: it shows the emulator's controls. What isn't the page stays as it is. */
+export function withEmulator(page: Page): Page {
+  const document = page.assets.get("/");
+  if (page.missing !== null || document === undefined) return page;
+  const body = String(document.body).replace("<head>", `<head>${EMULATOR_MARK}`);
+  return { ...page, assets: new Map([...page.assets, ["/", { ...document, body }]]) };
+}
+
 /** The folder of a build of these very sources. Throws where there is none and none can be made. */
 function builtFolder(folders: PageFolders): string {
   if (!existsSync(folders.sources)) return newestBuild(folders.builds);

@@ -21,6 +21,7 @@ import type { Descheduler, DeschedulerDeps } from "./descheduler/descheduler.ts"
 import { emptyReport } from "./descheduler/report.ts";
 import { addDeschedulerRoute } from "./descheduler/routes.ts";
 import type { DeschedulerConfig } from "./descheduler/settings.ts";
+import { decisionIds } from "./domain/decision-ids.ts";
 import { DecisionLog } from "./domain/decision-log.ts";
 import { DecisionRecorder } from "./domain/decision-recorder.ts";
 import { Ledger } from "./domain/ledger.ts";
@@ -63,6 +64,8 @@ export interface SchedulerPluginDeps {
   readonly planner?: PlannerConfig;
   /** Of what moves running pods; needs a store, and the planner unless its mode is `paper`. @default there is none */
   readonly descheduler?: DeschedulerConfig;
+  /** Hears how each move of the descheduler goes on. */
+  readonly onMove?: DeschedulerDeps["onMove"];
   /** Of plans for workflows that run, which nobody carries out; needs a store. @default as `planner` says */
   readonly proposals?: ProposalsConfig;
   /** Certificates of this process's own keeping, for the extender. @default those of the files in `config`, if there are any */
@@ -386,13 +389,4 @@ function pollGraphs(
     onFailure: (reason) => metrics.graphRefreshFailures.inc({ reason }),
     onDropped: (kind, count) => metrics.graphPartsDropped.inc({ kind }, count),
   });
-}
-
-/** Unique among this process's decisions, and very likely among those of its predecessors. */
-function decisionIds(random: Random): () => string {
-  const run = Math.floor(random.next() * 36 ** 8)
-    .toString(36)
-    .padStart(8, "0");
-  let last = 0;
-  return () => `${run}-${++last}`;
 }

@@ -1,9 +1,11 @@
 // A real aggregator with its page over the memory bus, fed with a cluster of any size: what the page is looked at and measured with.
 import { aggregatorSettings, createAggregator, type Aggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
-import { createPage } from "@isochrone/dashboard";
+import { createPage, withEmulator } from "@isochrone/dashboard";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
+import { addLinkRoutes, type LinkRoutesOptions } from "@isochrone/lab";
 import { createRegistry, loadSettings, seededRandom, systemClock, systemRandom } from "@isochrone/runtime";
+import type { HttpApp } from "@isochrone/runtime/http";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import {
   Distribution,
@@ -24,6 +26,10 @@ export interface PageGroundOptions {
   readonly nameOf?: (index: number) => string;
   /** Workflows of a Deployment each, called by `workflowOf`. @default 0 */
   readonly workflows?: number;
+  /** A workflow with traffic: pods by name on nodes by position; each calls the next. @default none */
+  readonly shop?: readonly (readonly [workload: string, node: number])[];
+  /** As in the embedded cluster: the page has its controls. @default none */
+  readonly emulator?: LinkRoutesOptions;
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
@@ -55,6 +61,9 @@ export async function startPageGround(options: PageGroundOptions): Promise<PageG
     await store.create(nodeObject(name, Math.floor(index / zoneSize)));
   for (let index = 0; index < (options.workflows ?? 0); index++)
     await store.create(deploymentObject(workflowOf(index)));
+  const shop = options.shop ?? [];
+  for (const [workload, node] of shop)
+    for (const object of shopObjects(workload, names[node]!)) await store.create(object);
   const bus = createMemoryBus({ clock: systemClock });
   const { aggregator: config } = loadSettings([aggregatorSettings], {
     env: {},
@@ -76,7 +85,7 @@ export async function startPageGround(options: PageGroundOptions): Promise<PageG
     random: systemRandom,
     logger: new MemoryLogger(),
     registry: createRegistry(),
-    page: createPage(),
+    ...pageOf(options.emulator),
   });
   await aggregator.start();
   const rttOf = (source: number, target: number): number | null => {
@@ -85,11 +94,13 @@ export async function startPageGround(options: PageGroundOptions): Promise<PageG
     const [a, b] = [places[source]!, places[target]!];
     return 0.3 + Math.hypot(a.x - b.x, a.y - b.y) + 0.2 * random.next();
   };
+  const beganMs = Date.now() - 1000;
   const publish = async (): Promise<void> => {
     for (const [source, name] of names.entries()) {
       const samples = peers[source]!.map((target) => ({ target: names[target]!, ms: rttOf(source, target) }));
       await bus.publish(TOPICS.probe, [{ key: name, value: recordsOf(name, samples), headers: {} }]);
     }
+    if (shop.length > 1) await bus.publish(TOPICS.traffic, [trafficOf(names[0]!, shop, beganMs)]);
   };
   await publish();
   return {
@@ -139,6 +150,79 @@ function deploymentObject(name: string) {
     kind: "Deployment",
     metadata: { namespace: "many", name, labels },
     spec: { selector: { matchLabels: { app: name } }, template: { metadata: { labels }, spec: {} } },
+  };
+}
+
+function pageOf(emulator: LinkRoutesOptions | undefined) {
+  return emulator === undefined
+    ? { page: createPage() }
+    : {
+        page: withEmulator(createPage()),
+        addRoutes: (app: HttpApp) => addLinkRoutes(app, emulator),
+      };
+}
+
+/** A Deployment of the workflow `shop`, and its running pod. */
+function shopObjects(workload: string, nodeName: string) {
+  const hash = "7d4b9c6f58";
+  const labels = { app: workload, "isochrone.dev/workflow": "shop" };
+  const template = { metadata: { labels }, spec: {} };
+  return [
+    {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { namespace: "shop", name: workload, labels },
+      spec: { selector: { matchLabels: { app: workload } }, template },
+    },
+    {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: {
+        namespace: "shop",
+        name: `${workload}-${hash}-x2x2x`,
+        labels: { ...labels, "pod-template-hash": hash },
+        ownerReferences: [
+          {
+            apiVersion: "apps/v1",
+            kind: "ReplicaSet",
+            name: `${workload}-${hash}`,
+            uid: workload,
+            controller: true,
+          },
+        ],
+      },
+      spec: { nodeName, containers: [{ name: "app" }] },
+      status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] },
+    },
+  ];
+}
+
+const REQUESTS_PER_SECOND = 10;
+
+/** What the sidecars count: each request of the first goes on to the next. */
+function trafficOf(node: string, shop: readonly (readonly [string, number])[], beganMs: number) {
+  const timeMs = Date.now();
+  const value = Math.round(((timeMs - beganMs) / 1000) * REQUESTS_PER_SECOND);
+  const points = shop.slice(1).map(([target], index) => ({
+    attributes: {
+      reporter: "source",
+      source_workload: shop[index]![0],
+      source_workload_namespace: "shop",
+      destination_workload: target,
+      destination_workload_namespace: "shop",
+      response_code: "200",
+    },
+    startMs: beganMs,
+    timeMs,
+    value,
+  }));
+  const name = "istio_requests_total";
+  const metrics: Metric[] = [{ kind: "sum", name, temporality: "cumulative", monotonic: true, points }];
+  const resource = { [RESOURCE_ATTRIBUTES.node]: node };
+  return {
+    key: node,
+    value: encodeMetrics({ resource, scope: { name: "test" }, metrics }),
+    headers: {},
   };
 }
 

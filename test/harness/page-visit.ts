@@ -46,12 +46,13 @@ export class PageVisit {
     );
   }
 
+  /** An address without a place opens the network. */
   static async open(url: string, options: { readonly isDark?: boolean } = {}): Promise<PageVisit> {
     const browser = await launchBrowser();
     const colorScheme = options.isDark === true ? "dark" : "light";
     const page = await browser.newPage({ viewport: DESK, colorScheme });
     const visit = new PageVisit(browser, page, url, colorScheme);
-    await page.goto(url);
+    await page.goto(new URL(url).hash === "" ? `${new URL(url).origin}/#/network` : url);
     return visit;
   }
 
@@ -147,6 +148,17 @@ export async function lookAtPages(visit: PageVisit, system: EmbeddedSystem): Pro
   expect(await page.locator("#freshness").textContent()).toContain("8 nodes");
   await check("network");
 
+  await visit.goTo("/overview");
+  const p95 = page.locator(".tile", { hasText: "End to end, p95" });
+  await expect.poll(() => p95.textContent(), { timeout: 20_000 }).toMatch(/\d (ms|s)/);
+  // The load generator's own figure, some seconds earlier or later.
+  const { p95Ms } = await system.get<{ p95Ms: number }>("lab", "/lab/v1/workflow");
+  const { points } = await system.get<{ points: { p95Ms: number | null }[] }>("page", "/lab/v1/timeline");
+  expect(points.some((point) => point.p95Ms !== null)).toBe(true);
+  expect(p95Ms).toBeGreaterThan(0);
+  await page.waitForSelector("#latency-title");
+  await check("overview");
+
   const [first, second] = [graph.nodes[4]!.name, graph.nodes[5]!.name];
   await visit.goTo(`/pair/${first}/${second}`);
   const median = page.locator(".tile dd").first();
@@ -163,6 +175,12 @@ export async function lookAtPages(visit: PageVisit, system: EmbeddedSystem): Pro
   await visit.goTo("/network/map");
   await expect.poll(() => page.locator("#map circle.node").count()).toBe(8);
   await check("map");
+  await visit.goTo(`/network/map/${first}`);
+  await page.waitForSelector("#map .ring");
+  expect(await page.locator("#map circle.node").count()).toBe(8);
+  await expect.poll(() => page.locator("#map .pod").count()).toBe(17);
+  await expect.poll(() => page.locator("#what-if").textContent()).toContain("Network time per request");
+  await check("isochrones");
 
   await visit.goTo("/workflows/default/sample");
   await expect.poll(() => page.locator("#dag g.workload").count()).toBe(17);

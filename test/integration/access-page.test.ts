@@ -81,7 +81,7 @@ describe.runIf(hasBrowser)("the page on a server that asks for tokens", () => {
     const page = await browser.newPage();
     const faults: string[] = [];
     page.on("pageerror", (error) => faults.push(error.message));
-    await page.goto(aggregator.address().url);
+    await page.goto(`${aggregator.address().url}/#/network`);
     await page.waitForSelector("#token-form", { state: "visible" });
     expect(await page.locator("#token-mistake").textContent()).toBe("");
     await enter(page, "wrong-token");
@@ -116,7 +116,7 @@ describe.runIf(hasBrowser)("the page on a server that asks for tokens", () => {
     accepted = "third-token";
     judgement = { kind: "forbidden", user: "visitor", detail: "visitor needs a ClusterRole" };
     const page = await browser.newPage();
-    await page.goto(aggregator.address().url);
+    await page.goto(`${aggregator.address().url}/#/network`);
     await page.waitForSelector("#token-form", { state: "visible" });
     await enter(page, "third-token");
     await expect.poll(() => page.locator("#token-mistake").textContent()).toContain("needs a ClusterRole");
@@ -136,7 +136,7 @@ describe.runIf(hasBrowser)("the page on a server that asks for tokens", () => {
     accepted = "fourth-token";
     judgement = { kind: "unavailable", detail: "the API server can't be asked" };
     const page = await browser.newPage({ viewport: { width: 400, height: 800 } });
-    await page.goto(aggregator.address().url);
+    await page.goto(`${aggregator.address().url}/#/network`);
     await page.waitForSelector("#token-form", { state: "visible" });
     await enter(page, "fourth-token");
     await expect.poll(() => page.locator("#freshness").textContent()).toContain("can't be asked");
@@ -151,7 +151,7 @@ describe.runIf(hasBrowser)("the page on a server that asks for tokens", () => {
   test("asks a server that has refused a token no more than now and then with it", async () => {
     accepted = "fifth-token";
     const page = await browser.newPage();
-    await page.goto(aggregator.address().url);
+    await page.goto(`${aggregator.address().url}/#/network`);
     await page.waitForSelector("#token-form", { state: "visible" });
     await enter(page, "refused-token");
     await page.waitForSelector("#token-mistake:not(:empty)");

@@ -119,6 +119,7 @@ describe.runIf(hasBrowser)("the page of an empty cluster", () => {
     const visit = await PageVisit.open(ground.url);
     try {
       for (const [address, words] of [
+        ["/overview", "No workflow with traffic is known"],
         ["/network", "No node is known yet"],
         ["/network/map", "No coordinates yet"],
         ["/workflows", "No workflow is known"],
@@ -135,5 +136,5 @@ describe.runIf(hasBrowser)("the page of an empty cluster", () => {
       await visit.close();
       await ground.stop();
     }
-  }, 60_000);
+  }, 180_000);
 });

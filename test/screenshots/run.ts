@@ -71,8 +71,10 @@ async function embedded(browser: Browser): Promise<void> {
       decisions.find(({ explanation }) =>
         explanation.some((words) => words.startsWith("The network part decided")),
       ) ?? decisions[0]!;
+    await shoot(browser, `${url}/#/overview`, "overview", ALL, ".concerns, .verdict");
     await shoot(browser, `${url}/#/network`, "network", ALL, "#matrix");
     await shoot(browser, `${url}/#/network/map`, "map", ALL, "#map circle");
+    await shoot(browser, `${url}/#/network/map/${source}`, "isochrones", ALL, "#map .pod");
     await shoot(browser, `${url}/#/pair/${source}/${target}`, "pair", ALL, ".u-over");
     await shoot(browser, `${url}/#/workflows/default/sample`, "workflows", ALL, "#dag svg");
     await shoot(browser, `${url}/#/decisions`, "decisions", ALL, "#decisions tbody tr");
@@ -125,6 +127,7 @@ async function empty(browser: Browser): Promise<void> {
   const ground = await startPageGround({ nodes: 0, zoneSize: 1, degree: 0 });
   try {
     await pause(2_500);
+    await shoot(browser, `${ground.url}/#/overview`, "empty-overview", ["light"], ".empty");
     await shoot(browser, `${ground.url}/#/network`, "empty-network", ["light", "dark", "narrow"], ".empty");
     await shoot(browser, `${ground.url}/#/workflows`, "empty-workflows", ["light"], ".empty");
     await shoot(browser, `${ground.url}/#/decisions`, "empty-decisions", ["light"], ".empty");

@@ -59,6 +59,7 @@ export interface GraphApiParts {
   } | null;
   readonly decisions: DecisionsSource;
   readonly page?: PageAssets | undefined;
+  readonly addRoutes?: ((app: HttpApp) => Promise<void>) | undefined;
   ready(): Readiness;
 }
 
@@ -96,6 +97,7 @@ export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
   });
   app.addHook("preClose", async () => parts.events.close());
   if (parts.page !== undefined) registerPage(app, parts.page);
+  await parts.addRoutes?.(app);
   return app;
 }
 

@@ -58,7 +58,7 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
   }
   try {
     lifecycle.to("running");
-    reporter.started(embedded.urls, process.pid);
+    reporter.started(embedded.urls, process.pid, embedded.pageWithControls);
     embedded.network.onDown((reason) => reporter.networkDown(reason));
     await runUntilEnd(embedded, options, reporter, ending.signal);
   } finally {

@@ -9,9 +9,10 @@ import {
   type CollectorMetrics,
   type TargetSource,
 } from "@isochrone/collector";
-import { createPage } from "@isochrone/dashboard";
+import { createPage, withEmulator } from "@isochrone/dashboard";
 import type { ClusterStore } from "@isochrone/kubernetes";
-import type { EmulatedNetwork, LabCluster, MetricsPage } from "@isochrone/lab";
+import { addLinkRoutes } from "@isochrone/lab";
+import type { EmulatedNetwork, LabCluster, LinkRoutesOptions, MetricsPage } from "@isochrone/lab";
 import { createProbe, type MeasuringThread, type Probe } from "@isochrone/probe";
 import {
   createRegistry,
@@ -21,12 +22,13 @@ import {
   type NamedService,
 } from "@isochrone/runtime";
 import { createSchedulerPlugin } from "@isochrone/scheduler-plugin";
+import type { MoveProgress } from "@isochrone/scheduler-plugin";
 import type { EmbeddedOptions } from "./options.ts";
 import type { PartTokens } from "./part-tokens.ts";
 import {
   aggregatorConfig,
   collectorConfig,
-  deschedulerConfig,
+  movingConfig,
   probeConfigOf,
   schedulerConfig,
   writingConfig,
@@ -44,6 +46,8 @@ export interface Surroundings {
   /** Whether it is an API server: then the graphs are written onto its objects. */
   readonly isReal: boolean;
   readonly logger: Logger;
+  /** What the page shows of the emulator, and changes of it. */
+  readonly emulator: LinkRoutesOptions;
   /** Of all services, added as they are composed. */
   readonly pages: MetricsPage[];
 }
@@ -68,7 +72,7 @@ export function aggregatorOf(
   addresses: ProbeAddresses,
   decisionsUrl: string,
 ) {
-  const { options, bus, tokens, store, isReal, logger } = surroundings;
+  const { options, bus, tokens, store, isReal, emulator, logger } = surroundings;
   return createAggregator(aggregatorConfig(options, port, decisionsUrl), {
     bus,
     access: { gate: tokens.gate, isMetricsOpen: true },
@@ -78,13 +82,25 @@ export function aggregatorOf(
     logger: logger.child({ service: "aggregator" }),
     registry: registryOf(surroundings, "aggregator", "aggregator"),
     addresses,
-    page: createPage(),
+    page: withEmulator(createPage()),
+    addRoutes: (app) => addLinkRoutes(app, emulator),
     ...(isReal ? writingConfig(options) : {}),
   });
 }
 
-export function schedulerOf(surroundings: Surroundings, port: number, graphUrl: string) {
-  const { options, store, logger } = surroundings;
+export interface SchedulerSeat {
+  readonly port: number;
+  /** Of the webhook that has new pods wait for the planner. */
+  readonly webhookPort: number;
+  readonly graphUrl: string;
+  readonly onMove: (progress: MoveProgress) => void;
+}
+
+export function schedulerOf(
+  surroundings: Surroundings,
+  { port, webhookPort, graphUrl, onMove }: SchedulerSeat,
+) {
+  const { options, store, isReal, logger } = surroundings;
   return createSchedulerPlugin(schedulerConfig(options, port, graphUrl), {
     store,
     clock,
@@ -92,7 +108,8 @@ export function schedulerOf(surroundings: Surroundings, port: number, graphUrl: 
     logger: logger.child({ service: "scheduler-plugin" }),
     registry: registryOf(surroundings, "scheduler-plugin", "scheduler-plugin"),
     proposals: PROPOSALS,
-    descheduler: deschedulerConfig(options),
+    ...movingConfig(options, isReal, webhookPort),
+    onMove,
   });
 }
 

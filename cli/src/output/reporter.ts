@@ -26,7 +26,11 @@ export interface LiveView {
 export interface Reporter {
   /** Null: on the nodes of a cluster that there is. */
   starting(nodes: number | null): void;
-  started(urls: EmbeddedUrls, pid: number): void;
+  /**
+   * @param pageWithControls the page with the token of the emulator's controls: for a terminal, never for a
+   * log
+   */
+  started(urls: EmbeddedUrls, pid: number, pageWithControls: string): void;
   warming(progress: WarmUp): void;
   warm(progress: WarmUp): void;
   replacing(before: EndToEnd): void;

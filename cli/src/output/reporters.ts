@@ -62,11 +62,13 @@ export function textReporter(out: Terminal): Reporter {
           ? "isochrone: starting on the simulated nodes of the cluster ..."
           : `isochrone: starting an embedded cluster of ${nodes} nodes ...`,
       ),
-    started: ({ page, extender, lab }) =>
+    started: ({ page, extender, lab }, _pid, pageWithControls) =>
       say(
         [
           "",
           `  page and graph API   ${page}`,
+          // A file or a pipe may be read by others.
+          ...(live ? [`  page with controls   ${pageWithControls}`] : []),
           `  API description      ${page}/api/v1/openapi.json`,
           `  extender             ${extender}`,
           `  emulator's controls  ${lab}/lab/v1/matrix`,

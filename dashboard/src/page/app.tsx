@@ -5,6 +5,7 @@ import { HealthPage } from "./health/health.tsx";
 import type { Place } from "./model/route.ts";
 import { NetworkPage } from "./network/network.tsx";
 import { PairPage } from "./network/pair.tsx";
+import { OverviewPage } from "./overview/overview.tsx";
 import { Loading } from "./parts/common.tsx";
 import { hasToken, signIn, signOut } from "./session.ts";
 import { SignIn } from "./shell/sign-in.tsx";
@@ -19,6 +20,7 @@ const PAGES: readonly {
   readonly pages: readonly Place["page"][];
   readonly place: Place;
 }[] = [
+  { name: "Overview", pages: ["overview"], place: { page: "overview" } },
   { name: "Network", pages: ["network", "pair"], place: { page: "network", view: "matrix" } },
   { name: "Workflows", pages: ["workflows"], place: { page: "workflows", workflow: null } },
   { name: "Decisions", pages: ["decisions"], place: { page: "decisions", kind: "decision", id: null } },
@@ -54,7 +56,7 @@ export function App(): VNode {
         Skip to the content
       </a>
       <header class="top">
-        <a class="brand" href={linkTo({ page: "network", view: "matrix" })}>
+        <a class="brand" href={linkTo({ page: "overview" })}>
           <Mark />
           Isochrone
         </a>
@@ -90,8 +92,10 @@ export function App(): VNode {
 function Content({ place }: { readonly place: Place }): VNode | null {
   if (cluster.value === null) return <Waiting />;
   switch (place.page) {
+    case "overview":
+      return <OverviewPage />;
     case "network":
-      return <NetworkPage view={place.view} />;
+      return <NetworkPage view={place.view} from={place.from ?? null} />;
     case "pair":
       return (
         <PairPage key={`${place.source}\n${place.target}`} source={place.source} target={place.target} />

@@ -9,32 +9,11 @@ import {
   type ListenAddress,
   type RequestGate,
 } from "@isochrone/runtime/http";
-import { createHash, timingSafeEqual } from "node:crypto";
 import { parseDuration } from "./duration.ts";
+import { addLinkRoutes, asHttp, tokenCheck } from "./link-routes.ts";
 import type { EmulatedNetwork } from "./network/emulated-network.ts";
-import { NetworkError, type NetworkErrorCode } from "./network/errors.ts";
-import type { LinkChange, LinkSettings } from "./network/links.ts";
 import type { PairRecord } from "./network/record.ts";
-
-/** A change of a link as the control API takes it; what is left out stays. */
-export interface LinkRequest {
-  /** Round-trip time. */
-  readonly delayMs?: number;
-  readonly jitterMs?: number;
-  readonly lossRatio?: number;
-  /** Of each way; null is unlimited. */
-  readonly bandwidthBitsPerSecond?: number | null;
-  readonly cut?: boolean;
-  /** Only exchanges that the first node initiates. @default false */
-  readonly oneWay?: boolean;
-}
-
-/** A link after a change. */
-export interface LinkAnswer {
-  readonly source: string;
-  readonly target: string;
-  readonly link: LinkSettings;
-}
+import type { LabTimeline } from "./timeline.ts";
 
 /** What the emulator did to the packets of the time asked for. */
 export interface RecordAnswer {
@@ -48,6 +27,8 @@ export interface ClusterReport {
   endToEnd(): unknown;
   /** Ids of the processes that stand for relay and pods. */
   processes(): unknown;
+  /** A node dies; absent where the nodes aren't the lab's. Resolves when its pods have ended. */
+  killNode?(node: string): Promise<void>;
   /** The objects of a cluster that has no API server, as a Kubernetes List; absent where it has one. */
   objects?(): Promise<object>;
 }
@@ -65,6 +46,8 @@ export interface LabControlOptions {
   readonly network: Pick<EmulatedNetwork, "matrix" | "setLink" | "link" | "record">;
   /** Without it, the cluster's paths answer 404. */
   readonly cluster?: ClusterReport;
+  /** What changes of links are noted in; without it, its path answers 404. */
+  readonly timeline?: LabTimeline;
   /** Of the services that listen nowhere themselves; read when they are asked for. @default none */
   readonly pages?: readonly MetricsPage[];
   /** Asked of whoever would change something, or read objects. The command reads it from a file; a page may get it from whoever serves the page. */
@@ -89,38 +72,10 @@ const TARGETS_PATH = "/lab/v1/metrics-targets";
 const PAGES_PATH = "/lab/v1/metrics";
 const OBJECTS_PATH = "/lab/v1/objects";
 
-const LINK_REQUEST = {
-  type: "object",
-  additionalProperties: false,
-  minProperties: 1,
-  properties: {
-    delayMs: { type: "number", minimum: 0 },
-    jitterMs: { type: "number", minimum: 0 },
-    lossRatio: { type: "number", minimum: 0, maximum: 1 },
-    bandwidthBitsPerSecond: { type: ["number", "null"] },
-    cut: { type: "boolean" },
-    oneWay: { type: "boolean" },
-  },
-};
-
-const NODE_PAIR = {
-  type: "object",
-  properties: { a: { type: "string", maxLength: 253 }, b: { type: "string", maxLength: 253 } },
-};
-
-const STATUS: Readonly<Record<NetworkErrorCode, number>> = {
-  invalid_argument: 400,
-  unknown_node: 404,
-  not_exposed: 404,
-  no_addresses: 503,
-  relay_down: 503,
-  relay_failed: 500,
-  invalid_matrix: 400,
-};
-
+const NODE = { type: "object", properties: { node: { type: "string", maxLength: 253 } } };
 /** Commands of a person for the network under a running cluster. It is not part of what Isochrone measures with. */
 export async function createLabControl(options: LabControlOptions): Promise<LabControl> {
-  const { network, cluster, pages = [], token, allowedHosts, logger, registry } = options;
+  const { network, cluster, timeline, pages = [], token, allowedHosts, logger, registry } = options;
   const app = await createHttpApp({
     name: "lab",
     logger,
@@ -133,13 +88,16 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
 
   app.get("/lab/v1/matrix", () => network.matrix());
 
-  app.put("/lab/v1/links/:a/:b", { schema: { body: LINK_REQUEST, params: NODE_PAIR } }, async (request) => {
-    const { a, b } = request.params as { a: string; b: string };
-    const { oneWay = false, ...change } = request.body as LinkRequest;
-    await asHttp(() => network.setLink(a, b, toLinkChange(change), { oneWay }));
-    const changed: LinkAnswer[] = [{ source: a, target: b, link: network.link(a, b) }];
-    if (!oneWay) changed.push({ source: b, target: a, link: network.link(b, a) });
-    return { links: changed };
+  await addLinkRoutes(app, { network, token, timeline });
+
+  app.post("/lab/v1/nodes/:node/kill", { schema: { params: NODE } }, async (request) => {
+    const { node } = request.params as { node: string };
+    const report = needCluster(cluster);
+    if (report.killNode === undefined)
+      throw new HttpError(404, "not_our_nodes", "the nodes are the cluster's own, and aren't killed here");
+    await asHttp(() => report.killNode!(node));
+    timeline?.nodeKilled(node);
+    return { node };
   });
 
   app.get("/lab/v1/record", async (request) => {
@@ -187,43 +145,19 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
 
 /** What is only read says nothing that the emulated network doesn't show anyway; but objects may hold what only their owner should see. */
 function changesNeed(token: string): RequestGate {
-  const expected = digestOf(token);
+  const refusalOf = tokenCheck(token);
   return {
     check({ method, path, authorization }) {
       const isRead = method === "GET" || method === "HEAD";
       if (isRead && path !== OBJECTS_PATH) return null;
-      const given = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
-      if (given !== undefined && timingSafeEqual(digestOf(given), expected)) return null;
-      return {
-        status: 401,
-        code: "token_needed",
-        detail: `${isRead ? "reading objects" : "changing the emulated network"} needs its token, got ${given === undefined ? "none" : "another one"}; the command reads it as the user that started the lab`,
-        headers: { "www-authenticate": "Bearer" },
-      };
+      return refusalOf(authorization, isRead ? "reading objects" : "changing the emulated network");
     },
   };
-}
-
-function digestOf(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
-}
-
-function toLinkChange({ delayMs, ...rest }: Omit<LinkRequest, "oneWay">): LinkChange {
-  return { ...rest, ...(delayMs === undefined ? {} : { rttMs: delayMs }) };
 }
 
 function needCluster(cluster: ClusterReport | undefined): ClusterReport {
   if (cluster !== undefined) return cluster;
   throw new HttpError(404, "no_cluster", "this lab runs a network without a cluster");
-}
-
-async function asHttp<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof NetworkError) throw new HttpError(STATUS[error.code], error.code, error.message);
-    throw error;
-  }
 }
 
 function pagePath(job: string, instance: string): string {

@@ -16,21 +16,18 @@ export type { NetworkErrorCode } from "./network/errors.ts";
 export { createLabControl } from "./control.ts";
 export { newControlToken, readControlToken, storeControlToken } from "./control-token.ts";
 export type { StoredToken } from "./control-token.ts";
-export type {
-  ClusterReport,
-  LabControl,
-  LabControlOptions,
-  LinkAnswer,
-  LinkRequest,
-  MetricsPage,
-  RecordAnswer,
-} from "./control.ts";
+export type { ClusterReport, LabControl, LabControlOptions, MetricsPage, RecordAnswer } from "./control.ts";
+export { addLinkRoutes } from "./link-routes.ts";
+export type { LinkAnswer, LinkRequest, LinkRoutesOptions, LinkState } from "./link-routes.ts";
+export { LabTimeline } from "./timeline.ts";
+export type { Timeline, TimelineMark, TimelineOptions, TimelinePoint, TimelineSource } from "./timeline.ts";
 export { LabClient, LabClientError } from "./lab-client.ts";
 export type { LabClientOptions } from "./lab-client.ts";
 export { CLUSTER_ERROR_CODES, ClusterError, ExtenderError, ManifestError } from "./cluster/index.ts";
 export { BEHAVIOUR, readBehaviour, WORKFLOW_LABEL } from "./cluster/index.ts";
 export { NotReadyError, PodProcessError, SiteError } from "./cluster/index.ts";
-export { LabCluster, loadManifest, readManifest, SAMPLE_MANIFEST, Scheduler } from "./cluster/index.ts";
+export { LabCluster, loadManifest, loseNode, readManifest, SAMPLE_MANIFEST } from "./cluster/index.ts";
+export { Scheduler } from "./cluster/index.ts";
 export type {
   Behaviour,
   CallOptions,
@@ -41,6 +38,7 @@ export type {
   LabClusterOptions,
   LabPod,
   LoadPlan,
+  LostNodeOptions,
   ManifestProblem,
   Move,
   NodePort,

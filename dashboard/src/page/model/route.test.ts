@@ -6,7 +6,9 @@ const view = { quantity: "p50", level: null, at: null } as const;
 describe("routes", () => {
   test.each<[string, Route]>([
     ["#/network", { place: { page: "network", view: "matrix" }, view }],
+    ["#/overview", { place: { page: "overview" }, view }],
     ["#/network/map", { place: { page: "network", view: "map" }, view }],
+    ["#/network/map/a%2Fb", { place: { page: "network", view: "map", from: "a/b" }, view }],
     ["#/pair/a%2Fb/%3Cb%3E%20%22c", { place: { page: "pair", source: "a/b", target: '<b> "c' }, view }],
     [
       "#/workflows/default/sample",
@@ -27,16 +29,14 @@ describe("routes", () => {
     expect(formatRoute(route)).toBe(fragment);
   });
 
-  test.each([
-    "",
-    "#",
-    "#/nowhere/else",
-    "#/pair/only-one",
-    "#/network/%E0%A4%A",
-    "#/network?show=<script>&level=9&at=yesterday",
-    "#///",
-  ])("%s leads to the matrix", (fragment) =>
-    expect(parseRoute(fragment)).toEqual({ place: { page: "network", view: "matrix" }, view }),
+  test.each(["", "#", "#/nowhere/else", "#/%E0%A4%A", "#/?show=<script>&level=9&at=yesterday", "#///"])(
+    "%s leads to the overview",
+    (fragment) => expect(parseRoute(fragment)).toEqual({ place: { page: "overview" }, view }),
+  );
+
+  test.each(["#/pair/only-one", "#/network/%E0%A4%A", "#/network?show=<script>&level=9&at=yesterday"])(
+    "%s leads to the matrix",
+    (fragment) => expect(parseRoute(fragment)).toEqual({ place: { page: "network", view: "matrix" }, view }),
   );
 });
 

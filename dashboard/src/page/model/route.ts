@@ -7,7 +7,13 @@ export const LEVELS = ["nodes", "zones", "regions"] as const;
 export type Level = (typeof LEVELS)[number];
 
 export type Place =
-  | { readonly page: "network"; readonly view: "matrix" | "map" }
+  | { readonly page: "overview" }
+  | {
+      readonly page: "network";
+      readonly view: "matrix" | "map";
+      /** On the map: from which node the others are looked at. */
+      readonly from?: string;
+    }
   | { readonly page: "pair"; readonly source: string; readonly target: string }
   | {
       readonly page: "workflows";
@@ -71,15 +77,20 @@ function placeOf([page, ...rest]: readonly string[]): Place {
       return { page: "decisions", kind: "plan", id: rest[0] ?? null };
     case "health":
       return { page };
+    case "network":
+      return rest[0] === "map" && rest[1] !== undefined
+        ? { page, view: "map", from: rest[1] }
+        : { page, view: rest[0] === "map" ? "map" : "matrix" };
     default:
-      return { page: "network", view: rest[0] === "map" ? "map" : "matrix" };
+      return { page: "overview" };
   }
 }
 
 function segmentsOf(place: Place): readonly string[] {
   switch (place.page) {
     case "network":
-      return place.view === "map" ? ["network", "map"] : ["network"];
+      if (place.view !== "map") return ["network"];
+      return place.from === undefined ? ["network", "map"] : ["network", "map", place.from];
     case "pair":
       return ["pair", place.source, place.target];
     case "workflows":

@@ -10,7 +10,8 @@ import { NetworkMap } from "./map.tsx";
 import { Matrix } from "./matrix.tsx";
 import { worstPairs, type Digest, type WorstPair } from "./summary.ts";
 
-export function NetworkPage({ view: which }: { readonly view: "matrix" | "map" }): VNode {
+export function NetworkPage(props: { readonly view: "matrix" | "map"; readonly from: string | null }): VNode {
+  const { view: which } = props;
   const view = cluster.value!;
   const { summary, worst, head } = digest.value!;
   const [find, setFind] = useState("");
@@ -43,7 +44,7 @@ export function NetworkPage({ view: which }: { readonly view: "matrix" | "map" }
       <Summary view={view} summary={summary} />
       <div class="columns beside">
         <Card title={which === "matrix" ? MATRIX_TITLES[measureOf(route.value.view.quantity)] : "Map"}>
-          {which === "matrix" ? <Matrix find={find} onFind={setFind} /> : <NetworkMap />}
+          {which === "matrix" ? <Matrix find={find} onFind={setFind} /> : <NetworkMap from={props.from} />}
         </Card>
         <Card title="Slowest pairs">
           <Worst worst={sought?.worst ?? worst} isSought={sought !== null} />

@@ -1,4 +1,6 @@
-import type { Link } from "@isochrone/topology";
+import type { Link, LinkHistory } from "@isochrone/topology";
+import type { EmulatedLink, LinkChange } from "../emulator.ts";
+import { milliseconds, percent } from "../model/format.ts";
 
 export const METHOD_NAMES: Readonly<Record<string, string>> = {
   udp_rr: "UDP request/response",
@@ -21,6 +23,36 @@ export function believed(links: readonly Link[], order: readonly string[]): Link
     null,
   );
 }
+
+/** A link as aggregators tell it that know more than its window; the API's document describes the fields. */
+export type KnownLink = Link & {
+  /** Time of the newest answer; it stays while nothing answers. */
+  readonly answeredAt?: string | null;
+  /** Since when the figures hold, where the link changed within the window. */
+  readonly since?: string | null;
+};
+
+/** When the other side answered last. */
+export interface LastAnswer {
+  readonly at: string;
+  /** False: not after that moment, and at most a window before it. */
+  readonly isExact: boolean;
+}
+
+/**
+ * null: not known. Of a pair that answers it is the newest sample; of one that doesn't, that is only the
+ * newest lost packet.
+ */
+export function lastAnswer(link: KnownLink, past: LinkHistory | null): LastAnswer | null {
+  if (link.answeredAt !== undefined && link.answeredAt !== null)
+    return { at: link.answeredAt, isExact: true };
+  if (link.rttMs.count > 0) return link.observedAt === null ? null : { at: link.observedAt, isExact: true };
+  const kept = past?.points.findLast(({ p50Ms }) => p50Ms !== null);
+  return kept === undefined ? null : { at: kept.at, isExact: false };
+}
+
+/** Whether anybody probes the pair and nothing comes back. */
+export const isCut = ({ origin, lossRatio }: Link): boolean => origin === "measured" && lossRatio === 1;
 
 /** Where a value stands on a logarithmic axis, 0 to 1. */
 export function onAxis(value: number, low: number, high: number): number {
@@ -46,4 +78,27 @@ export function axisOf(values: readonly number[]): {
   const between = steps.filter((step) => step >= low && step <= high);
   const every = Math.ceil(between.length / 7);
   return { low, high, ticks: between.filter((_, index) => index % every === 0) };
+}
+
+/** A link of the emulator in words: `12 ms, loses 30 %`. */
+export function linkInWords({ rttMs, jitterMs, lossRatio, cut }: EmulatedLink): string {
+  if (cut) return "cut";
+  const parts = [milliseconds(rttMs)];
+  if (jitterMs > 0) parts.push(`jitter ${milliseconds(jitterMs)}`);
+  if (lossRatio > 0) parts.push(`loses ${percent(lossRatio)}`);
+  return parts.join(", ");
+}
+
+const changeable = ({ rttMs, jitterMs, lossRatio, bandwidthBitsPerSecond, cut }: EmulatedLink) =>
+  [rttMs, jitterMs, lossRatio, bandwidthBitsPerSecond, cut] as const;
+
+export function isAsBefore(link: EmulatedLink, initial: EmulatedLink): boolean {
+  const before = changeable(initial);
+  return changeable(link).every((value, index) => value === before[index]);
+}
+
+/** The change after which a link is as it was. */
+export function healing({ rttMs: delayMs, ...rest }: EmulatedLink): LinkChange {
+  const { jitterMs, lossRatio, bandwidthBitsPerSecond, cut } = rest;
+  return { delayMs, jitterMs, lossRatio, bandwidthBitsPerSecond, cut };
 }

@@ -1,15 +1,18 @@
 import type { ClusterGraphSnapshot, Link, LinkDistributions, LinkHistory } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { age, bitsPerSecond, figure, milliseconds, percent } from "../model/format.ts";
+import { age, bitsPerSecond, clockTime, figure, milliseconds, percent } from "../model/format.ts";
 import { promqlOf } from "../model/promql.ts";
 import { Card, Empty, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
 import { useJson } from "../parts/ask.ts";
 import { TimePlot } from "../parts/plot.tsx";
-import { linkTo, moment, route } from "../store.ts";
+import { hasEmulator } from "../emulator.ts";
+import { linkTo, moment, nowMs, route } from "../store.ts";
 import { Distribution } from "./distribution.tsx";
 import { Histogram } from "./histogram.tsx";
-import { believed, METHOD_NAMES } from "./pair-model.ts";
+import { PairControls } from "./pair-controls.tsx";
+import { LossOverTime, LostPackets } from "./pair-loss.tsx";
+import { believed, isCut, lastAnswer, METHOD_NAMES, type KnownLink } from "./pair-model.ts";
 
 /** One ordered pair of nodes, and the way back. */
 export function PairPage(props: { readonly source: string; readonly target: string }): VNode {
@@ -32,6 +35,7 @@ export function PairPage(props: { readonly source: string; readonly target: stri
           Show the way back
         </a>
       </div>
+      {hasEmulator && moment.value === "" ? <PairControls source={source} target={target} /> : null}
       {graph === null ? (
         answer.failure === null ? (
           <Loading lines={5} />
@@ -75,13 +79,14 @@ function PairBody({ graph, past, source, target }: BodyProps): VNode {
   );
   return (
     <>
-      <Facts link={best} back={back} />
+      <Facts link={best} back={back} past={past} />
       <div class="columns">
         <Card title="Distribution">
           <Times source={source} target={target} links={links} />
         </Card>
         <Card title="Over time">
           <Past past={past} />
+          <LossOverTime past={past} />
         </Card>
       </div>
       <Card title="By method" aside={<CopyQuery source={source} target={target} method={best.method} />}>
@@ -95,10 +100,15 @@ function PairBody({ graph, past, source, target }: BodyProps): VNode {
 function Times(props: Omit<BodyProps, "graph" | "past"> & { readonly links: readonly Link[] }): VNode {
   const { source, target, links } = props;
   const isPast = moment.value !== "";
+  const isSilent = links.some(isCut) && links.every(({ rttMs }) => rttMs.count === 0);
   const query = `source=${encodeURIComponent(source)}&target=${encodeURIComponent(target)}`;
-  const { data, failure } = useJson<LinkDistributions>(isPast ? null : `api/v1/graph/link?${query}`, {
-    isOfNow: true,
-  });
+  const { data, failure } = useJson<LinkDistributions>(
+    isPast || isSilent ? null : `api/v1/graph/link?${query}`,
+    {
+      isOfNow: true,
+    },
+  );
+  if (isSilent) return <LostPackets links={links} />;
   if (isPast)
     return (
       <>
@@ -119,7 +129,13 @@ function Times(props: Omit<BodyProps, "graph" | "past"> & { readonly links: read
   return data === null && failure === null ? <Loading /> : <Distribution links={links} />;
 }
 
-function Facts({ link, back }: { readonly link: Link; readonly back: Link | null }): VNode {
+interface FactsProps {
+  readonly link: KnownLink;
+  readonly back: Link | null;
+  readonly past: LinkHistory | null;
+}
+
+function Facts({ link, back, past }: FactsProps): VNode {
   const isDead = link.lossRatio === 1;
   const note = link.origin === "measured" ? (METHOD_NAMES[link.method] ?? link.method) : link.origin;
   return (
@@ -132,7 +148,7 @@ function Facts({ link, back }: { readonly link: Link; readonly back: Link | null
       />
       <Tile
         label="The way back"
-        value={milliseconds(roundTrip(back))}
+        value={back !== null && isCut(back) ? "no answer" : milliseconds(roundTrip(back))}
         note={back === null ? "not known" : back.origin}
       />
       <Tile
@@ -147,12 +163,38 @@ function Facts({ link, back }: { readonly link: Link; readonly back: Link | null
         {...lossState(link.lossRatio)}
       />
       <Tile label="Bandwidth" value={bitsPerSecond(bandwidthOf(link))} note={bandwidthNote(link)} />
+      <AnswerTile link={link} past={past} />
+    </dl>
+  );
+}
+
+/** A lost packet is no answer, however new. */
+function AnswerTile({ link, past }: Omit<FactsProps, "back">): VNode {
+  const last = lastAnswer(link, past);
+  const { since: changedAt = null } = link;
+  const since = changedAt === null ? "" : `figures since ${clockTime(changedAt, nowMs.value)}`;
+  const samples = link.provisional ? "the window isn't full yet" : `${figure(link.rttMs.count)} samples`;
+  const note = isCut(link) ? "every packet of the window is lost" : samples;
+  const state = isCut(link) ? { state: "bad" as const } : {};
+  if (last === null)
+    return (
       <Tile
         label="Newest answer"
-        value={link.ageSeconds === null ? "none" : age(link.ageSeconds)}
-        note={link.provisional ? "the window isn't full yet" : `${figure(link.rttMs.count)} samples`}
+        value={link.origin === "measured" ? "not known" : "none"}
+        note={link.origin === "measured" ? note : `nobody measures it: ${link.origin}`}
+        {...state}
       />
-    </dl>
+    );
+  const seconds =
+    ((moment.value === "" ? nowMs.value : Date.parse(moment.value)) - Date.parse(last.at)) / 1000;
+  const ago = seconds < 1 ? "now" : `${age(seconds)} ago`;
+  return (
+    <Tile
+      label="Newest answer"
+      value={last.isExact ? ago : `before ${clockTime(last.at, nowMs.value)}`}
+      note={[note, since].filter((text) => text !== "").join("; ")}
+      {...state}
+    />
   );
 }
 
@@ -230,7 +272,8 @@ function Methods({ links }: { readonly links: readonly Link[] }): VNode {
           milliseconds(link.jitterMs),
           percent(link.lossRatio),
           figure(link.rttMs.count),
-          age(link.ageSeconds),
+          // The newest sample of a cut pair is a lost packet.
+          isCut(link) ? "–" : age(link.ageSeconds),
         ],
       }))}
     />

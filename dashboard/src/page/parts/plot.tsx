@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import UPlot from "uplot";
 import { milliseconds } from "../model/format.ts";
 import { theme } from "../store.ts";
+import { drawMarks, type PlotMark } from "./plot-marks.ts";
 
 export interface Line {
   readonly label: string;
@@ -35,7 +36,11 @@ export function TimePlot(props: {
   readonly times: readonly number[];
   readonly lines: readonly Line[];
   readonly height?: number;
+  /** Vertical lines at moments. */
+  readonly marks?: readonly PlotMark[];
 }): VNode {
+  const marks = useRef(props.marks ?? []);
+  marks.current = props.marks ?? [];
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
   const current = theme.value;
@@ -59,7 +64,12 @@ export function TimePlot(props: {
         height,
         padding: [12, 8, 0, 0],
         // Where nobody points the newest figures stand in the legend.
-        hooks: { setCursor: [newest], ready: [newest], setData: [newest] },
+        hooks: {
+          setCursor: [newest],
+          ready: [newest],
+          setData: [newest],
+          draw: [(drawn) => drawMarks(drawn, marks.current, current)],
+        },
         cursor: { drag: { x: false, y: false }, points: { size: 6 } },
         legend: { live: true },
         scales: { y: { range: (_plot, _low, high) => [0, Math.max(high, 0.001) * 1.15] } },
@@ -95,7 +105,7 @@ export function TimePlot(props: {
     };
   }, [current, labels, height]);
 
-  useEffect(() => plot.current?.setData(data()), [props.times, props.lines]);
+  useEffect(() => plot.current?.setData(data()), [props.times, props.lines, props.marks]);
 
   return <div ref={place} class="plot" role="img" aria-label={props.label} />;
 }

@@ -14,6 +14,8 @@ export { LabCluster } from "./lab-cluster.ts";
 export type { LabClusterOptions, LabPod } from "./lab-cluster.ts";
 export type { CpuBudget } from "./kubelet/node-cpu.ts";
 export type { EndToEnd, LoadPlan, RawStretch } from "./load/protocol.ts";
+export { loseNode } from "./controllers/lost-node.ts";
+export type { LostNodeOptions } from "./controllers/lost-node.ts";
 export { readBehaviour } from "./manifest/behaviour.ts";
 export { BEHAVIOUR, WORKFLOW_LABEL } from "./names.ts";
 export type { Behaviour, CallOptions, WorkflowManifest, WorkflowWorkload } from "./manifest/model.ts";

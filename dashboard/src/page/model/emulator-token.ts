@@ -1,0 +1,22 @@
+// The token of the emulator's controls in the page's address, where `isochrone up` puts it. Pure.
+
+const PARAMETER = "emulator";
+const TOKEN = /^[\w-]{16,200}$/;
+
+/**
+ * The fragment of the address without the token, so that it stays in no history and is sent to nobody who
+ * gets the address.
+ */
+export function withoutToken(fragment: string): { readonly fragment: string; readonly token: string | null } {
+  const mark = fragment.indexOf("?");
+  if (mark < 0) return { fragment, token: null };
+  const query = new URLSearchParams(fragment.slice(mark + 1));
+  const token = query.get(PARAMETER);
+  if (token === null) return { fragment, token: null };
+  query.delete(PARAMETER);
+  const rest = query.toString();
+  return {
+    fragment: fragment.slice(0, mark) + (rest === "" ? "" : `?${rest}`),
+    token: TOKEN.test(token) ? token : null,
+  };
+}

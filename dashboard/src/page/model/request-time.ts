@@ -1,0 +1,93 @@
+// How long a request of a workflow spends on the network, by the graphs. Pure.
+import type { WorkflowGraphSnapshot } from "@isochrone/topology";
+import { channelCosts, type ChannelCost } from "../workflows/costs.ts";
+
+type Placed = Pick<WorkflowGraphSnapshot, "workloads" | "channels">;
+export type CostBetween = (source: string, target: string) => number;
+
+/** A pod that is thought to be on another node. */
+export interface PodMove {
+  readonly pod: string;
+  readonly node: string;
+}
+
+export interface RequestTime {
+  /** All calls that a request causes, one after the other, ms. */
+  readonly totalMs: number;
+  /** The slowest chain of calls: all that it takes where a service makes its calls at once, ms. */
+  readonly chainMs: number;
+  /** Channels that are left out: no requests are counted there, or the way isn't known. */
+  readonly leftOut: number;
+}
+
+/**
+ * null where nobody counts requests, or no way is known. Infinity where pods that call each other can't reach
+ * each other.
+ */
+export function requestTime(workflow: Placed, costBetween: CostBetween): RequestTime | null {
+  const costs = channelCosts(workflow, costBetween);
+  const rate = entryRate(costs);
+  const known = costs.filter(({ channel, ms }) => (channel.requestsPerSecond ?? 0) > 0 && !Number.isNaN(ms));
+  if (rate === 0 || known.length === 0) return null;
+  return {
+    totalMs: known.reduce((sum, { channel, ms }) => sum + (channel.requestsPerSecond! / rate) * ms, 0),
+    chainMs: longestChain(known),
+    leftOut: costs.length - known.length,
+  };
+}
+
+/** How many calls on each channel a request of the workflow causes, by its ends. */
+export function callsPerRequest(channels: Placed["channels"]): ReadonlyMap<string, number> {
+  const rate = entryRate(channels.map((channel) => ({ channel })));
+  return new Map(
+    channels.map(({ source, target, requestsPerSecond }) => [
+      `${source}\n${target}`,
+      rate === 0 ? 0 : (requestsPerSecond ?? 0) / rate,
+    ]),
+  );
+}
+
+/**
+ * Requests that come in from outside, per second: at an entry, which nobody of the workflow calls, the
+ * channel that is used the most.
+ */
+function entryRate(costs: readonly Pick<ChannelCost, "channel">[]): number {
+  const called = new Set(costs.map(({ channel }) => channel.target));
+  const rates = new Map<string, number>();
+  for (const { channel } of costs)
+    if (!called.has(channel.source))
+      rates.set(channel.source, Math.max(rates.get(channel.source) ?? 0, channel.requestsPerSecond ?? 0));
+  return [...rates.values()].reduce((sum, rate) => sum + rate, 0);
+}
+
+function longestChain(costs: readonly ChannelCost[]): number {
+  const outgoing = Map.groupBy(costs, ({ channel }) => channel.source);
+  const done = new Map<string, number>();
+  const under = (workload: string): number => {
+    const known = done.get(workload);
+    if (known !== undefined) return known;
+    // Who is called back in a circle adds nothing a second time.
+    done.set(workload, 0);
+    const ms = Math.max(
+      0,
+      ...(outgoing.get(workload) ?? []).map((each) => each.ms + under(each.channel.target)),
+    );
+    done.set(workload, ms);
+    return ms;
+  };
+  const called = new Set(costs.map(({ channel }) => channel.target));
+  const entries = [...outgoing.keys()].filter((workload) => !called.has(workload));
+  return Math.max(0, ...entries.map(under));
+}
+
+/** The workflow as if these pods were elsewhere. */
+export function withMoves<T extends Placed>(workflow: T, moves: readonly PodMove[]): T {
+  const nodes = new Map(moves.map(({ pod, node }) => [pod, node]));
+  return {
+    ...workflow,
+    workloads: workflow.workloads.map((workload) => ({
+      ...workload,
+      pods: workload.pods.map((pod) => ({ ...pod, node: nodes.get(pod.name) ?? pod.node })),
+    })),
+  };
+}

@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { marksOf, type LabMark } from "./marks.ts";
+
+const at = (second: number): string => new Date(second * 1000).toISOString();
+const link = { rttMs: 12, jitterMs: 0, lossRatio: 0, bandwidthBitsPerSecond: null, cut: false };
+const change = (second: number, source: string, target: string, after: object, before = link): LabMark => ({
+  at: at(second),
+  kind: "link",
+  source,
+  target,
+  before,
+  after: { ...before, ...after },
+});
+const move = (second: number, workload: string): LabMark => ({
+  at: at(second),
+  kind: "move",
+  workload,
+  from: "a",
+  to: "b",
+});
+
+describe("marks", () => {
+  test("tell a change of both ways once, and whether it is for the worse", () => {
+    const slow = { ...link, rttMs: 80 };
+    const marks = marksOf([
+      change(1, "a", "b", { rttMs: 80 }),
+      change(1, "b", "a", { rttMs: 80 }),
+      change(20, "a", "b", { rttMs: 12 }, slow),
+      change(30, "a", "b", { cut: true }),
+      change(40, "a", "b", { cut: false }, { ...link, cut: true }),
+      change(50, "a", "b", { lossRatio: 0.3 }),
+      { at: at(60), kind: "down", reason: "killed" },
+      { at: at(70), kind: "killed", node: "c" },
+    ]);
+    expect(marks.map(({ at: when, kind, text }) => [when, kind, text])).toEqual([
+      [1, "fault", "a ↔ b: 12 ms → 80 ms"],
+      [20, "heal", "a ↔ b: 80 ms → 12 ms"],
+      [30, "fault", "a ↔ b: cut"],
+      [40, "heal", "a ↔ b: healed"],
+      [50, "fault", "a ↔ b: loses 30 %"],
+      [60, "fault", "the network is down: killed"],
+      [70, "fault", "c is killed"],
+    ]);
+  });
+
+  test("tell moves that follow each other closely together, in the order of time", () => {
+    const marks = marksOf([
+      move(1, "m1"),
+      move(10, "m2"),
+      change(12, "a", "b", { cut: true }),
+      move(15, "m3"),
+      move(90, "m4"),
+    ]);
+    expect(marks.map(({ at: when, kind, text }) => [when, kind, text])).toEqual([
+      [1, "move", "3 pods moved"],
+      [12, "fault", "a ↔ b: cut"],
+      [90, "move", "m4: a → b"],
+    ]);
+  });
+});

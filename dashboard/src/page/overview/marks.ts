@@ -1,0 +1,101 @@
+// What happened, as marks beside a line: moves of pods, faults, and their ends. Pure.
+import { milliseconds, percent, plural } from "../model/format.ts";
+
+export interface Mark {
+  /** Seconds since the epoch. */
+  readonly at: number;
+  readonly kind: "move" | "fault" | "heal";
+  readonly text: string;
+}
+
+interface EmulatedLink {
+  readonly rttMs: number;
+  readonly lossRatio: number;
+  readonly cut: boolean;
+}
+
+/** What the emulator's time line has; the lab's API defines it. */
+export type LabMark =
+  | {
+      readonly at: string;
+      readonly kind: "link";
+      readonly source: string;
+      readonly target: string;
+      readonly before: EmulatedLink;
+      readonly after: EmulatedLink;
+    }
+  | {
+      readonly at: string;
+      readonly kind: "move";
+      readonly workload: string;
+      readonly from: string;
+      readonly to: string;
+    }
+  | { readonly at: string; readonly kind: "down"; readonly reason: string }
+  | { readonly at: string; readonly kind: "killed"; readonly node: string };
+
+/** Moves that follow each other this closely are told together, seconds. */
+const TOGETHER = 15;
+
+const seconds = (at: string): number => Date.parse(at) / 1000;
+
+/** In the order of time. */
+export function marksOf(marks: readonly LabMark[]): Mark[] {
+  const told: Mark[] = [];
+  let moves: Extract<LabMark, { kind: "move" }>[] = [];
+  const tellMoves = (): void => {
+    if (moves.length > 0) told.push(moveMark(moves));
+    moves = [];
+  };
+  let last: LabMark | null = null;
+  for (const mark of marks) {
+    if (mark.kind === "move") {
+      const before = moves.at(-1);
+      if (before !== undefined && seconds(mark.at) - seconds(before.at) > TOGETHER) tellMoves();
+      moves.push(mark);
+    } else if (mark.kind === "down") {
+      told.push({ at: seconds(mark.at), kind: "fault", text: `the network is down: ${mark.reason}` });
+    } else if (mark.kind === "killed") {
+      told.push({ at: seconds(mark.at), kind: "fault", text: `${mark.node} is killed` });
+    } else if (!isWayBack(last, mark)) told.push(linkMark(mark));
+    last = mark;
+  }
+  tellMoves();
+  return told.sort((a, b) => a.at - b.at);
+}
+
+function moveMark(moves: readonly Extract<LabMark, { kind: "move" }>[]): Mark {
+  const { workload, from, to, at } = moves[0]!;
+  const text = moves.length === 1 ? `${workload}: ${from} → ${to}` : `${plural(moves.length, "pod")} moved`;
+  return { at: seconds(at), kind: "move", text };
+}
+
+type LinkMark = Extract<LabMark, { kind: "link" }>;
+
+/** A link is changed both ways at once, which is one event. */
+function isWayBack(before: LabMark | null, mark: LinkMark): boolean {
+  return (
+    before?.kind === "link" &&
+    before.source === mark.target &&
+    before.target === mark.source &&
+    before.after.cut === mark.after.cut &&
+    before.after.lossRatio === mark.after.lossRatio &&
+    Math.abs(seconds(mark.at) - seconds(before.at)) < 1
+  );
+}
+
+function linkMark({ at, source, target, before, after }: LinkMark): Mark {
+  const name = `${source} ↔ ${target}`;
+  const mark = (kind: Mark["kind"], text: string): Mark => ({
+    at: seconds(at),
+    kind,
+    text: `${name}: ${text}`,
+  });
+  if (after.cut !== before.cut) return after.cut ? mark("fault", "cut") : mark("heal", "healed");
+  if (after.lossRatio !== before.lossRatio) {
+    const isWorse = after.lossRatio > before.lossRatio;
+    return mark(isWorse ? "fault" : "heal", `loses ${percent(after.lossRatio)}`);
+  }
+  const isWorse = after.rttMs > before.rttMs;
+  return mark(isWorse ? "fault" : "heal", `${milliseconds(before.rttMs)} → ${milliseconds(after.rttMs)}`);
+}

@@ -1,0 +1,258 @@
+import type { Health, WorkflowGraphSnapshot } from "@isochrone/topology";
+import type { VNode } from "preact";
+import { useMemo } from "preact/hooks";
+import { emulatorToken, hasEmulator } from "../emulator.ts";
+import { findingsOf, instrumentsOf } from "../health/health-model.ts";
+import { costBetween } from "../model/cluster-view.ts";
+import { age, count, milliseconds, percent, plural } from "../model/format.ts";
+import { largestWorkflow, workflowPath } from "../model/largest.ts";
+import type { ProposalList } from "../model/plan.ts";
+import { requestTime, withMoves, type RequestTime } from "../model/request-time.ts";
+import { useJson } from "../parts/ask.ts";
+import { Card, Empty, Lead, Loading, Name, Tile } from "../parts/common.tsx";
+import { cluster, digest, linkTo, moment, nowMs, workflows } from "../store.ts";
+import { MeasuredLatency, NetworkTime, type LabTimeline } from "./latency.tsx";
+import { worstOf, type Concern, type Gain } from "./worst.ts";
+
+/**
+ * The first page: how long requests take, what is wrong, what would be better, and whether that can be
+ * believed.
+ */
+export function OverviewPage(): VNode {
+  const { chosen, timeline, workflow, proposals, time, gain } = useRequests();
+  return (
+    <>
+      <div class="page-head">
+        <h1>Overview</h1>
+      </div>
+      <Lead>How long requests take, what stands in their way, and what a better placement would bring.</Lead>
+      <dl class="tiles">
+        {hasEmulator ? <EndToEnd timeline={timeline} /> : null}
+        <TimeTile time={time} name={chosen} />
+        <PlanTile gain={gain} isNow={moment.value === ""} hasNone={proposals.failure !== null} />
+        <FreshnessTile />
+      </dl>
+      <div class="columns beside">
+        {hasEmulator ? (
+          <Card title="End to end over time" id="latency">
+            {timeline === null ? <Loading lines={5} /> : <MeasuredLatency timeline={timeline} />}
+          </Card>
+        ) : (
+          <Card title="Network time per request over time" id="latency">
+            {workflow === null ? <NoWorkflow /> : <NetworkTime workflow={workflow} />}
+          </Card>
+        )}
+        <FirstThings gain={gain} timeline={timeline} />
+      </div>
+      {hasEmulator ? <TryThis /> : null}
+    </>
+  );
+}
+
+/** What is known of the largest workflow and its requests. */
+function useRequests() {
+  const chosen = largestWorkflow(workflows.value?.workflows ?? []);
+  const timeline = useJson<LabTimeline>(hasEmulator ? "lab/v1/timeline" : null, { isOfNow: true }).data;
+  const workflow = useJson<WorkflowGraphSnapshot>(chosen === null ? null : workflowPath(chosen)).data;
+  const proposals = useJson<ProposalList>(
+    chosen === null || moment.value !== ""
+      ? null
+      : `api/v1/plans?kind=proposal&namespace=${encodeURIComponent(chosen.namespace)}&limit=200`,
+    { isOfNow: true },
+  );
+  const view = cluster.value!;
+  const costs = useMemo(() => costBetween(view), [view]);
+  const time = useMemo(() => (workflow === null ? null : requestTime(workflow, costs)), [workflow, costs]);
+  const gain = useMemo(
+    () => gainOf(workflow, proposals.data, time, costs),
+    [workflow, proposals.data, time, costs],
+  );
+  return { chosen, timeline, workflow, proposals, time, gain };
+}
+
+function FirstThings(props: { readonly gain: Gain | null; readonly timeline: LabTimeline | null }): VNode {
+  const { gain, timeline } = props;
+  const view = cluster.value!;
+  const { data: health, failure } = useJson<Health>("api/v1/health", { isOfNow: true });
+  const findings = useMemo(
+    () => (health === null ? [] : findingsOf(health, instrumentsOf(view), view.windowSeconds)),
+    [health, view],
+  );
+  const { summary, worst } = digest.value!;
+  const newest = timeline?.points.at(-1);
+  const requests = newest === undefined ? null : { answered: newest.requests, failed: newest.errors };
+  return (
+    <Card title="Look at this first" id="concerns">
+      <Concerns
+        concerns={worstOf({ summary, worst, findings, gain, requests })}
+        isWaiting={health === null && failure === null}
+      />
+      {failure === null ? null : <p class="soft">The aggregator says nothing of itself: {failure.text}.</p>}
+    </Card>
+  );
+}
+
+function gainOf(
+  workflow: WorkflowGraphSnapshot | null,
+  list: ProposalList | null,
+  today: RequestTime | null,
+  costs: (source: string, target: string) => number,
+): Gain | null {
+  if (workflow === null || list === null || today === null) return null;
+  const { namespace, name } = workflow;
+  const proposal = list.plans.find((each) => each.workflow === `${namespace}/${name}`);
+  if (proposal === undefined) return null;
+  const moves = proposal.pods.flatMap(({ name: pod, node }) => (node === null ? [] : [{ pod, node }]));
+  const best = requestTime(withMoves(workflow, moves), costs);
+  if (best === null) return null;
+  return {
+    workflow: { namespace, name },
+    todayMs: today.totalMs,
+    bestMs: best.totalMs,
+    moves: moves.length,
+  };
+}
+
+function EndToEnd({ timeline }: { readonly timeline: LabTimeline | null }): VNode {
+  const newest = timeline?.points.at(-1);
+  const note =
+    newest === undefined
+      ? "the load begins once all pods are ready"
+      : `load generator, last ${timeline!.spanSeconds} s`;
+  const failed = newest?.errors ?? 0;
+  return (
+    <>
+      <Tile label="End to end, median" value={milliseconds(newest?.p50Ms)} note={note} />
+      <Tile
+        label="End to end, p95"
+        value={milliseconds(newest?.p95Ms)}
+        note={newest === undefined ? note : `${plural(newest.requests, "request")}, ${failed} failed`}
+        {...(failed > 0 ? { state: "bad" as const } : {})}
+      />
+    </>
+  );
+}
+
+function TimeTile(props: {
+  readonly time: RequestTime | null;
+  readonly name: { readonly namespace: string; readonly name: string } | null;
+}): VNode {
+  const { time, name } = props;
+  if (name === null || time === null)
+    return (
+      <Tile
+        label="Network time per request"
+        value="–"
+        note={name === null ? "no workflow with traffic is known" : "no counted requests on known ways"}
+      />
+    );
+  const left = time.leftOut === 0 ? "" : `; ${plural(time.leftOut, "channel")} unknown`;
+  return (
+    <Tile
+      label="Network time per request"
+      value={time.totalMs === Number.POSITIVE_INFINITY ? "unreachable" : milliseconds(time.totalMs)}
+      note={
+        <>
+          all calls of{" "}
+          <a href={linkTo({ page: "workflows", workflow: name })}>
+            <Name>{name.name}</Name>
+          </a>
+          ; the slowest chain {milliseconds(time.chainMs)}
+          {left}
+        </>
+      }
+    />
+  );
+}
+
+function PlanTile(props: {
+  readonly gain: Gain | null;
+  readonly isNow: boolean;
+  readonly hasNone: boolean;
+}): VNode {
+  const { gain, isNow, hasNone } = props;
+  if (gain === null) {
+    const why = isNow
+      ? hasNone
+        ? "no scheduler-plugin answers"
+        : "nothing is proposed yet"
+      : "is of now only";
+    return <Tile label="The best plan would save" value="–" note={why} />;
+  }
+  const savedMs = gain.todayMs - gain.bestMs;
+  // The plan saves bytes under way; the milliseconds are of this graph, and need not become fewer.
+  if (!(savedMs > 0))
+    return <Tile label="The best plan would save" value="nothing" note="of network time per request" />;
+  return (
+    <Tile
+      label="The best plan would save"
+      value={milliseconds(savedMs)}
+      note={`of network time per request; ${plural(gain.moves, "pod")} elsewhere`}
+    />
+  );
+}
+
+function FreshnessTile(): VNode {
+  const view = cluster.value!;
+  const { summary } = digest.value!;
+  const seconds = (nowMs.value - Date.parse(view.observedAt)) / 1000;
+  return (
+    <Tile
+      label="Freshness"
+      value={seconds < 1 ? "now" : `${age(seconds)} old`}
+      note={`graph of ${count(view.size)} nodes; ${percent(summary.coverage)} of the pairs measured`}
+      {...(moment.value === "" && seconds > 30 ? { state: "bad" as const } : {})}
+    />
+  );
+}
+
+function NoWorkflow(): VNode {
+  return (
+    <Empty title="No workflow with traffic is known">
+      Network time per request appears with the first counted requests of a workflow. Latency end to end isn't
+      in the graphs: nothing measures it at the workflow's entry.
+    </Empty>
+  );
+}
+
+function Concerns(props: {
+  readonly concerns: readonly Concern[];
+  /** What the aggregator says of itself has not come yet. */
+  readonly isWaiting: boolean;
+}): VNode {
+  const { concerns, isWaiting } = props;
+  if (concerns.length === 0 && isWaiting) return <Loading lines={3} />;
+  if (concerns.length === 0)
+    return (
+      <p class="verdict good">
+        Nothing is wrong: every measured pair answers, figures are fresh, and no plan would bring much.
+      </p>
+    );
+  return (
+    <ol class="concerns">
+      {concerns.map(({ level, title, next, to }) => (
+        <li key={title} class={level}>
+          <a href={linkTo(to.place, to.view)}>{title}</a>
+          <p>{next}</p>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** What somebody in front of the embedded cluster can do next. */
+function TryThis(): VNode {
+  const slowest = digest.value!.worst.find(({ isDead }) => !isDead);
+  if (slowest === undefined) return <></>;
+  const { source, target } = slowest;
+  return (
+    <p class="soft" id="try">
+      This network is emulated. Slow, cut or heal a link of it on the page of its pair, such as{" "}
+      <a href={linkTo({ page: "pair", source, target })}>
+        <Name>{source}</Name> → <Name>{target}</Name>
+      </a>
+      {emulatorToken.value === "" ? ", with the address that the terminal shows" : ""}, and see here what it
+      does to requests.
+    </p>
+  );
+}

@@ -1,0 +1,85 @@
+// Network time per request over the kept history, of today's placement: the ways between the nodes as they
+// were, as often as a request goes them. Pure.
+import type { LinkHistory, WorkflowGraphSnapshot } from "@isochrone/topology";
+import { callsPerRequest } from "../model/request-time.ts";
+import type { Mark } from "./marks.ts";
+
+/** How often a request goes from one node to another. */
+export interface Way {
+  readonly source: string;
+  readonly target: string;
+  readonly calls: number;
+}
+
+/** Ways between different nodes, the most used first; calls spread evenly over the replicas of both ends. */
+export function waysOf({
+  workloads,
+  channels,
+}: Pick<WorkflowGraphSnapshot, "workloads" | "channels">): Way[] {
+  const nodesOf = new Map(
+    workloads.map(({ name, pods }) => [name, pods.map(({ node }) => node).filter((node) => node !== null)]),
+  );
+  const ways = new Map<string, { source: string; target: string; calls: number }>();
+  const perRequest = callsPerRequest(channels);
+  for (const channel of channels) {
+    const calls = perRequest.get(`${channel.source}\n${channel.target}`) ?? 0;
+    const sources = nodesOf.get(channel.source) ?? [];
+    const targets = nodesOf.get(channel.target) ?? [];
+    if (calls === 0) continue;
+    for (const source of sources)
+      for (const target of targets) {
+        if (source === target) continue;
+        const key = `${source}\n${target}`;
+        const way = ways.get(key) ?? { source, target, calls: 0 };
+        way.calls += calls / (sources.length * targets.length);
+        ways.set(key, way);
+      }
+  }
+  return [...ways.values()].sort((a, b) => b.calls - a.calls);
+}
+
+export interface Past {
+  /** Seconds since the epoch. */
+  readonly times: readonly number[];
+  /** null where one of the ways isn't known. */
+  readonly totalMs: readonly (number | null)[];
+  /** Pairs that stopped to answer, and that answered again. */
+  readonly marks: readonly Mark[];
+}
+
+/** @param histories of the ways, in their order; null: not read yet */
+export function pastOf(ways: readonly Way[], histories: readonly (LinkHistory | null)[]): Past {
+  const points = histories.map((history) => history?.points ?? []);
+  const [first = []] = points;
+  const byTime = points.map((each) => new Map(each.map((point) => [point.at, point.p50Ms])));
+  const totalMs = first.map(({ at }) => {
+    let total = 0;
+    for (const [index, { calls }] of ways.entries()) {
+      const ms = byTime[index]?.get(at) ?? null;
+      if (ms === null) return null;
+      total += calls * ms;
+    }
+    return total;
+  });
+  const marks = ways.flatMap((way, index) => outagesOf(way, points[index] ?? []));
+  return {
+    times: first.map(({ at }) => Date.parse(at) / 1000),
+    totalMs,
+    marks: marks.sort((a, b) => a.at - b.at),
+  };
+}
+
+function outagesOf({ source, target }: Way, points: LinkHistory["points"]): Mark[] {
+  const marks: Mark[] = [];
+  let wasOut: boolean | null = null;
+  for (const { at, lossRatio } of points) {
+    if (lossRatio === null) continue;
+    const isOut = lossRatio === 1;
+    const name = `${source} → ${target}`;
+    const when = Date.parse(at) / 1000;
+    if (isOut && wasOut === false) marks.push({ at: when, kind: "fault", text: `${name}: no answer` });
+    if (!isOut && wasOut === true) marks.push({ at: when, kind: "heal", text: `${name}: answers again` });
+    wasOut = isOut;
+  }
+  return marks;
+}

@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import { worstOf, type Known } from "./worst.ts";
+
+const calm: Known = {
+  summary: { dead: 0, lossy: 0 },
+  worst: [{ source: "a", target: "b", isDead: false }],
+  findings: [],
+  gain: null,
+  requests: null,
+};
+const gain = { workflow: { namespace: "shop", name: "cart" }, todayMs: 60, bestMs: 20, moves: 2 };
+
+describe("the worst things", () => {
+  test("are none where all is well, and no gain that is too small to matter is one", () => {
+    expect(worstOf(calm)).toEqual([]);
+    expect(worstOf({ ...calm, gain: { ...gain, todayMs: 2, bestMs: 1.5 } })).toEqual([]);
+    expect(worstOf({ ...calm, gain: { ...gain, todayMs: 60, bestMs: 58 } })).toEqual([]);
+  });
+
+  test("come worst first, three at most, each with its next step and where to take it", () => {
+    const finding = { level: "bad", title: "The aggregator isn't ready", remedy: "Read its log." } as const;
+    const concerns = worstOf({
+      ...calm,
+      summary: { dead: 2, lossy: 3 },
+      worst: [{ source: "a", target: "b", isDead: true }],
+      findings: [{ level: "warn", title: "Old", remedy: "Look." }, finding],
+      gain,
+    });
+    expect(concerns.map(({ level, title, to }) => [level, title, to.place.page])).toEqual([
+      ["bad", "2 pairs of nodes without an answer, such as a → b", "pair"],
+      ["bad", "The aggregator isn't ready", "health"],
+      ["warn", "Old", "health"],
+    ]);
+    expect(concerns.map(({ next }) => next)).toEqual([
+      "Open the pair: since when, and whether the way back works.",
+      "Read its log.",
+      "Look.",
+    ]);
+  });
+
+  test("name requests that fail before anything else", () => {
+    expect(worstOf({ ...calm, requests: { answered: 50, failed: 0 } })).toEqual([]);
+    expect(worstOf({ ...calm, gain, requests: { answered: 4, failed: 40 } })).toMatchObject([
+      { level: "bad", title: "40 of the last 44 requests failed" },
+      { level: "warn" },
+    ]);
+  });
+
+  test("tell pairs without an answer even where none of them is known by name", () =>
+    expect(worstOf({ ...calm, summary: { dead: 2, lossy: 0 } })).toMatchObject([
+      { level: "bad", title: "2 pairs of nodes without an answer", to: { place: { page: "network" } } },
+    ]));
+
+  test("name a better plan with what it brings", () =>
+    expect(worstOf({ ...calm, gain })).toMatchObject([
+      {
+        title: "Requests of cart spend 60 ms on the network; 20 ms would do",
+        to: { place: { page: "workflows", workflow: { namespace: "shop", name: "cart" } } },
+      },
+    ]));
+});

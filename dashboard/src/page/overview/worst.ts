@@ -1,0 +1,93 @@
+// The few things that somebody should know first, each with the next step. Pure.
+import { milliseconds, plural } from "../model/format.ts";
+import type { Place, View } from "../model/route.ts";
+import type { Finding } from "../health/health-model.ts";
+import type { Summary, WorstPair } from "../network/summary.ts";
+
+export interface Concern {
+  readonly level: "bad" | "warn";
+  readonly title: string;
+  /** What to do next. */
+  readonly next: string;
+  readonly to: { readonly place: Place; readonly view?: Partial<View> };
+}
+
+/** What the best plan would change. */
+export interface Gain {
+  readonly workflow: { readonly namespace: string; readonly name: string };
+  readonly todayMs: number;
+  readonly bestMs: number;
+  readonly moves: number;
+}
+
+export interface Known {
+  readonly summary: Pick<Summary, "dead" | "lossy">;
+  /** The slowest pairs, those without an answer first. */
+  readonly worst: readonly Pick<WorstPair, "source" | "target" | "isDead">[];
+  readonly findings: readonly Finding[];
+  readonly gain: Gain | null;
+  /** What users of the embedded cluster's workflow get; null: nobody counts them here. */
+  readonly requests: { readonly answered: number; readonly failed: number } | null;
+}
+
+const MOST = 3;
+/** A gain that is worth a look: so much of today's time, and so many milliseconds. */
+const WORTH_RATIO = 0.1;
+const WORTH_MS = 1;
+
+/** The worst first, three at most; none: all is well as far as it is known. */
+export function worstOf({ summary, worst, findings, gain, requests }: Known): Concern[] {
+  const concerns: Concern[] = [];
+  if (requests !== null && requests.failed > 0)
+    concerns.push({
+      level: "bad",
+      title: `${requests.failed} of the last ${plural(requests.answered + requests.failed, "request")} failed`,
+      next: "See in the workflow whether pods are being replaced, or can't reach each other.",
+      to: { place: { page: "workflows", workflow: null } },
+    });
+  if (summary.dead > 0) concerns.push(silence(summary.dead, worst.find(({ isDead }) => isDead) ?? null));
+  for (const { level, title, remedy } of findings)
+    concerns.push({ level, title, next: remedy, to: { place: { page: "health" } } });
+  if (summary.lossy > 0)
+    concerns.push({
+      level: "warn",
+      title: `${plural(summary.lossy, "pair")} of nodes lose packets`,
+      next: "See in the matrix by loss whether they share a node or a zone.",
+      to: { place: { page: "network", view: "matrix" }, view: { quantity: "loss" } },
+    });
+  if (gain !== null && isWorth(gain))
+    concerns.push({
+      level: "warn",
+      title: `Requests of ${gain.workflow.name} spend ${milliseconds(gain.todayMs)} on the network; ${milliseconds(gain.bestMs)} would do`,
+      next: `See which ${plural(gain.moves, "pod")} the best plan has elsewhere.`,
+      to: { place: { page: "workflows", workflow: gain.workflow } },
+    });
+  const order = { bad: 0, warn: 1 } as const;
+  return concerns.sort((a, b) => order[a.level] - order[b.level]).slice(0, MOST);
+}
+
+/** Pairs without an answer; one of them is named, where one is known by name. */
+function silence(pairs: number, one: Known["worst"][number] | null): Concern {
+  const level = "bad";
+  if (one === null)
+    return {
+      level,
+      title: `${plural(pairs, "pair")} of nodes without an answer`,
+      next: "See in the matrix which ones, and whether they share a node or a zone.",
+      to: { place: { page: "network", view: "matrix" }, view: { quantity: "loss" } },
+    };
+  const { source, target } = one;
+  return {
+    level,
+    title:
+      pairs === 1
+        ? `${source} gets no answer from ${target}`
+        : `${plural(pairs, "pair")} of nodes without an answer, such as ${source} → ${target}`,
+    next: "Open the pair: since when, and whether the way back works.",
+    to: { place: { page: "pair", source, target } },
+  };
+}
+
+export function isWorth({ todayMs, bestMs }: Gain): boolean {
+  return todayMs - bestMs >= WORTH_MS && todayMs - bestMs >= WORTH_RATIO * todayMs;
+}

@@ -1,0 +1,161 @@
+// The part of the control API that a web page may have, too: links, and what became of the load. It can stand
+// on several servers.
+import { HttpError, problem, sendProblem, type HttpApp, type Refusal } from "@isochrone/runtime/http";
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { EmulatedNetwork } from "./network/emulated-network.ts";
+import { NetworkError, type NetworkErrorCode } from "./network/errors.ts";
+import type { LinkChange, LinkSettings } from "./network/links.ts";
+import type { LabTimeline } from "./timeline.ts";
+
+/** A change of a link as the control API takes it; what is left out stays. */
+export interface LinkRequest {
+  /** Round-trip time. */
+  readonly delayMs?: number;
+  readonly jitterMs?: number;
+  readonly lossRatio?: number;
+  /** Of each way; null is unlimited. */
+  readonly bandwidthBitsPerSecond?: number | null;
+  readonly cut?: boolean;
+  /** Only exchanges that the first node initiates. @default false */
+  readonly oneWay?: boolean;
+}
+
+/** A link after a change. */
+export interface LinkAnswer {
+  readonly source: string;
+  readonly target: string;
+  readonly link: LinkSettings;
+}
+
+/** A link as it is. */
+export interface LinkState extends LinkAnswer {
+  /** As it was before somebody changed it. */
+  readonly initial: LinkSettings;
+}
+
+export interface LinkRoutesOptions {
+  readonly network: Pick<EmulatedNetwork, "setLink" | "link">;
+  readonly token: string;
+  /** Without it changes are not remembered. */
+  readonly timeline?: LabTimeline | undefined;
+}
+
+const BODY_LIMIT_BYTES = 4096;
+const LINK_PATH = "/lab/v1/links/:a/:b";
+const LINK_REQUEST = {
+  type: "object",
+  additionalProperties: false,
+  minProperties: 1,
+  properties: {
+    delayMs: { type: "number", minimum: 0 },
+    jitterMs: { type: "number", minimum: 0 },
+    lossRatio: { type: "number", minimum: 0, maximum: 1 },
+    bandwidthBitsPerSecond: { type: ["number", "null"] },
+    cut: { type: "boolean" },
+    oneWay: { type: "boolean" },
+  },
+};
+
+const NODE_PAIR = {
+  type: "object",
+  properties: { a: { type: "string", maxLength: 253 }, b: { type: "string", maxLength: 253 } },
+};
+
+/** Open to whoever may read; a change needs the token. Not in a server's own document. */
+const OF_LAB = { config: { isOpen: true } } as const;
+
+/**
+ * Adds `GET` and `PUT /lab/v1/links/A/B` and `GET /lab/v1/timeline`. The token is asked for by the routes
+ * themselves, whatever the server's gate is: no browser sends it unasked, as it would a cookie, so that no
+ * foreign page can change a link by it.
+ */
+export async function addLinkRoutes(server: HttpApp, options: LinkRoutesOptions): Promise<void> {
+  const { network, token, timeline } = options;
+  await server.register(async (app) => {
+    const refusalOf = tokenCheck(token);
+    app.get(LINK_PATH, { ...OF_LAB, schema: { hide: true, params: NODE_PAIR } }, async (request) => {
+      const { a, b } = request.params as { a: string; b: string };
+      return asHttp(async (): Promise<LinkState> => {
+        const link = network.link(a, b);
+        return { source: a, target: b, link, initial: timeline?.initialLink(a, b) ?? link };
+      });
+    });
+    app.put(
+      LINK_PATH,
+      {
+        ...OF_LAB,
+        bodyLimit: BODY_LIMIT_BYTES,
+        schema: { hide: true, body: LINK_REQUEST, params: NODE_PAIR },
+        // Before the body is read.
+        onRequest: async (request, reply) => {
+          const refusal = refusalOf(request.headers.authorization, "changing the emulated network");
+          if (refusal === null) return undefined;
+          const { status, code, detail, headers = {} } = refusal;
+          return sendProblem(reply.headers(headers), problem(status, { code, detail }));
+        },
+      },
+      async (request) => {
+        const { a, b } = request.params as { a: string; b: string };
+        const { oneWay = false, ...change } = request.body as LinkRequest;
+        const pairs = oneWay ? [[a, b] as const] : [[a, b] as const, [b, a] as const];
+        const before = await asHttp(async () => pairs.map(([from, to]) => network.link(from, to)));
+        await asHttp(() => network.setLink(a, b, toLinkChange(change), { oneWay }));
+        const links = pairs.map(([source, target]): LinkAnswer => {
+          return { source, target, link: network.link(source, target) };
+        });
+        for (const [index, { source, target, link }] of links.entries())
+          timeline?.linkChanged(source, target, before[index]!, link);
+        return { links };
+      },
+    );
+    app.get("/lab/v1/timeline", { ...OF_LAB, schema: { hide: true } }, () => {
+      if (timeline !== undefined) return timeline.report();
+      throw new HttpError(404, "no_cluster", "this lab runs a network without a cluster");
+    });
+  });
+}
+
+/** Says why a request goes no further; null: it has the token. */
+export function tokenCheck(
+  token: string,
+): (authorization: string | undefined, what: string) => Refusal | null {
+  const expected = digestOf(token);
+  return (authorization, what) => {
+    const given = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
+    if (given !== undefined && timingSafeEqual(digestOf(given), expected)) return null;
+    return {
+      status: 401,
+      code: "token_needed",
+      detail: `${what} needs its token, got ${given === undefined ? "none" : "another one"}; the command reads it as the user that started the lab`,
+      headers: { "www-authenticate": "Bearer" },
+    };
+  };
+}
+
+function digestOf(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+function toLinkChange({ delayMs, ...rest }: Omit<LinkRequest, "oneWay">): LinkChange {
+  return { ...rest, ...(delayMs === undefined ? {} : { rttMs: delayMs }) };
+}
+
+const STATUS: Readonly<Record<NetworkErrorCode, number>> = {
+  invalid_argument: 400,
+  unknown_node: 404,
+  not_exposed: 404,
+  no_addresses: 503,
+  relay_down: 503,
+  relay_failed: 500,
+  invalid_matrix: 400,
+};
+
+/** What the network refuses, as an answer. */
+export async function asHttp<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof NetworkError) throw new HttpError(STATUS[error.code], error.code, error.message);
+    throw error;
+  }
+}

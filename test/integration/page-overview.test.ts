@@ -1,0 +1,132 @@
+// The first page and the map as one node sees it, in a real browser, on a real aggregator with a workflow
+// whose requests are counted.
+import type { ClusterGraphSnapshot } from "@isochrone/topology";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hasBrowser } from "../harness/browser.ts";
+import { startPageGround, type PageGround } from "../harness/page-ground.ts";
+import { PageVisit } from "../harness/page-visit.ts";
+
+const NODES = 6;
+const FIRST = "node-0001";
+/** In another zone of the region, as the last one is. */
+const LAST = "node-0006";
+const PATIENCE = { timeout: 30_000 };
+
+describe.runIf(hasBrowser)("the overview and the map", () => {
+  let ground: PageGround;
+  let visit: PageVisit;
+  let page: Page;
+  let publishing: ReturnType<typeof setInterval>;
+
+  beforeAll(async () => {
+    ground = await startPageGround({
+      nodes: NODES,
+      zoneSize: 2,
+      degree: NODES - 1,
+      shop: [
+        ["front", 0],
+        ["cart", 5],
+        ["store", 0],
+      ],
+    });
+    publishing = setInterval(() => void ground.publish(), 1_000);
+    visit = await PageVisit.open(`${ground.url}/#/`);
+    page = visit.page;
+  }, 60_000);
+
+  afterAll(async () => {
+    clearInterval(publishing);
+    await visit?.close();
+    await ground?.stop();
+  });
+
+  const tile = (label: string) => page.locator(".tile", { hasText: label }).textContent();
+
+  /** Median from one node to another, by the API. */
+  async function median(source: string, target: string): Promise<number> {
+    const graph = (await (await fetch(`${ground.url}/api/v1/graph/cluster`)).json()) as ClusterGraphSnapshot;
+    return graph.links.find((link) => link.source === source && link.target === target)!.rttMs.p50!;
+  }
+
+  test("the page begins with it: network time per request is the calls' round trips, and what isn't known says so", async () => {
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    // Each request goes there and back again: front to cart, cart to store.
+    const expected = (await median(FIRST, LAST)) + (await median(LAST, FIRST));
+    await expect
+      .poll(
+        async () =>
+          Number.parseFloat(/request([\d.]+)/.exec((await tile("Network time per request"))!)?.[1] ?? ""),
+        PATIENCE,
+      )
+      .toSatisfy((ms: number) => Math.abs(ms - expected) < 0.5);
+    expect(await tile("The best plan would save")).toContain("–");
+    expect(await page.locator(".tile", { hasText: "End to end" }).count()).toBe(0);
+    await expect
+      .poll(() => page.locator("main").textContent(), PATIENCE)
+      .toContain("Latency end to end isn't known here");
+    expect(await visit.barriers()).toEqual([]);
+  });
+
+  test("a pair without an answer is the first of the worst things, and leads to its page", async () => {
+    ground.set(2, 3, null);
+    const first = page.locator(".concerns li a").first();
+    await expect.poll(() => first.textContent(), { timeout: 90_000 }).toMatch(/node-0003.*node-0004/);
+    await first.click();
+    await page.waitForSelector("h1:has-text('→')");
+    // Nothing came back: the newest sample is a lost packet, and no answer.
+    await expect.poll(() => tile("Newest answer"), PATIENCE).toMatch(/before \d\d:|ago/);
+    expect(await tile("Newest answer")).not.toContain("now");
+    expect(await page.locator(".loss .lost").count()).toBe(1);
+    expect(await visit.barriers()).toEqual([]);
+  });
+
+  test("a node of the map shows rings around itself, with the others as far away as they answer", async () => {
+    await visit.goTo("/network/map");
+    await page.waitForSelector("#map a .node", PATIENCE);
+    await page
+      .locator("#map a", { has: page.locator(".node") })
+      .first()
+      .focus();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.url()).toContain("/network/map/node-0001");
+    expect(await page.locator("#map .ring").count()).toBe(3);
+    expect(await page.locator("#map circle.node").count()).toBe(NODES);
+    const shown = await visit.column("#ways", 2);
+    const ways = await visit.column("#ways", 1);
+    expect(Number.parseFloat(shown[ways.indexOf(LAST)]!)).toBeCloseTo(await median(FIRST, LAST), 0);
+    expect(shown.map(Number.parseFloat)).toEqual(shown.map(Number.parseFloat).toSorted((a, b) => a - b));
+    expect(await page.locator("#map .pod").count()).toBe(3);
+    expect(await page.locator("#map .traffic line").count()).toBe(2);
+    expect(await visit.barriers()).toEqual([]);
+  });
+
+  test("a pod that is dragged to another node says what that would change, and so do the keys; nothing is moved", async () => {
+    const said = () => page.locator("#what-if").textContent();
+    await expect.poll(said).toContain("nothing is moved by it");
+    await page.locator("#what-if-pod").selectOption({ label: "cart-7d4b9c6f58-x2x2x" });
+    await page.locator("#what-if-node").selectOption(FIRST);
+    await page.getByRole("button", { name: "Show" }).press("Enter");
+    await expect.poll(said).toMatch(/→ 0 ms network time per request \([\d.]+ ms less\)/);
+    await page.getByRole("button", { name: "As today" }).click();
+    await expect.poll(said).toContain("nothing is moved by it");
+    const pod = (await page.locator('[data-pod^="cart"]').boundingBox())!;
+    const target = (await page.locator("#map circle.from").boundingBox())!;
+    await page.mouse.move(pod.x + pod.width / 2, pod.y + pod.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(target.x + 30, target.y + 20, { steps: 4 });
+    await page.mouse.move(target.x + target.width / 2, target.y + target.height / 2, { steps: 4 });
+    // Said while the pod still hangs over the node.
+    await expect.poll(said).toMatch(/→ 0 ms network time per request/);
+    await page.mouse.up();
+    await expect.poll(said).toMatch(/With 1 pod elsewhere: .* → 0 ms/);
+    const workflow = (await (await fetch(`${ground.url}/api/v1/graph/workflows/shop/shop`)).json()) as {
+      readonly workloads: readonly {
+        readonly name: string;
+        readonly pods: readonly { readonly node: string }[];
+      }[];
+    };
+    expect(workflow.workloads.find(({ name }) => name === "cart")?.pods[0]?.node).toBe(LAST);
+    expect(visit.faults.filter((fault) => !fault.startsWith("Failed to load resource"))).toEqual([]);
+  });
+});
