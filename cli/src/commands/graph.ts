@@ -1,4 +1,4 @@
-import { visibleData } from "@isochrone/runtime";
+import { visibleData } from "@isochrone/runtime/basics";
 import { droppedElements } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, Dropped, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { GraphClient } from "@isochrone/topology/client";

@@ -1,4 +1,4 @@
-import { LabClient, LabClientError, readControlToken, type LinkChange } from "@isochrone/lab";
+import { LabClient, LabClientError, readControlToken, type LinkChange } from "@isochrone/lab/client";
 import { usageError } from "../errors.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";

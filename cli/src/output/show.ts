@@ -6,8 +6,8 @@ import {
   visible,
   visibleData,
   visibleLines,
-} from "@isochrone/runtime";
-import type { Clock } from "@isochrone/runtime";
+} from "@isochrone/runtime/basics";
+import type { Clock } from "@isochrone/runtime/basics";
 import { usageError } from "../errors.ts";
 import { formatted, jsonText, yamlText } from "./format.ts";
 import type { Format } from "./format.ts";

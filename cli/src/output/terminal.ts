@@ -1,5 +1,5 @@
 // Where everything that a command says leaves it. Names are words of others: what a terminal acts on is shown escaped, here for all commands.
-import { visibleLines } from "@isochrone/runtime";
+import { visibleLines } from "@isochrone/runtime/basics";
 
 interface Stream {
   write(text: string): unknown;

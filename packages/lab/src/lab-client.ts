@@ -1,4 +1,4 @@
-import { CodedError, reasonOf } from "@isochrone/runtime";
+import { CodedError, reasonOf } from "@isochrone/runtime/basics";
 import type { LinkAnswer, RecordAnswer } from "./control.ts";
 import type { NetworkTruth } from "./network/emulated-network.ts";
 import type { LinkChange } from "./network/links.ts";
