@@ -25,7 +25,7 @@ import {
 import { GraphClient } from "@isochrone/topology/client";
 import { randomBytes } from "node:crypto";
 import { PartTokens } from "./part-tokens.ts";
-import { freePort } from "./free-port.ts";
+import { freePort, requireFreePorts } from "./free-port.ts";
 import { openGround, type Ground } from "./ground.ts";
 import type { EmbeddedOptions, EmbeddedUrls } from "./options.ts";
 import {
@@ -304,6 +304,7 @@ async function objectsOf(store: ClusterStore): Promise<object> {
 async function chooseUrls(port: number): Promise<EmbeddedUrls> {
   const ports =
     port === 0 ? [await freePort(), await freePort(), await freePort()] : [port, port + 1, port + 2];
+  await requireFreePorts(ports);
   const [page, extender, lab] = ports.map((each) => `http://127.0.0.1:${each}`) as [string, string, string];
   return { page, extender: `${extender}/scheduler`, lab };
 }
