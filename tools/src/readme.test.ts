@@ -20,16 +20,22 @@ describe("the README", () => {
     expect([...text("README.md").matchAll(/!\[/g)].length).toBeLessThanOrEqual(MOST_PICTURES);
   });
 
-  test.each(["README.md", "CONTRIBUTING.md", "docs/README.md", "docs/demo.md", "docs/status.md", "docs/comparison.md"])(
-    "%s links to what is there",
-    (page) => {
-      const missing = linked(page).filter((target) => !existsSync(join(ROOT, dirname(page), target)));
-      expect(missing).toEqual([]);
-    },
-  );
+  test.each([
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/README.md",
+    "docs/demo.md",
+    "docs/status.md",
+    "docs/comparison.md",
+  ])("%s links to what is there", (page) => {
+    const missing = linked(page).filter((target) => !existsSync(join(ROOT, dirname(page), target)));
+    expect(missing).toEqual([]);
+  });
 
   test("leads to every page by the index of the documentation", () => {
-    const pages = readdirSync(join(ROOT, "docs")).filter((name) => name.endsWith(".md") && name !== "README.md");
+    const pages = readdirSync(join(ROOT, "docs")).filter(
+      (name) => name.endsWith(".md") && name !== "README.md",
+    );
     expect(pages.filter((name) => !linked("docs/README.md").includes(name))).toEqual([]);
     expect(linked("README.md")).toContain("docs/README.md");
   });
