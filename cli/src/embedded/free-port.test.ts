@@ -18,6 +18,6 @@ test("a port that another program has is refused before anything starts, with wh
 
 test("free ports stay free", async () => {
   const port = await freePort();
-  await requireFreePorts([port]);
-  await requireFreePorts([port]);
+  await expect(requireFreePorts([port])).resolves.toBeUndefined();
+  await expect(requireFreePorts([port])).resolves.toBeUndefined();
 });
