@@ -161,6 +161,7 @@ async function story(browser: Browser): Promise<void> {
     await page.goto(`${system.urls.page}/#/network`);
     await page.waitForSelector("#matrix", { timeout: 20_000 });
     await pause(2_000);
+    await page.evaluate('document.querySelector("#matrix").scrollIntoView({ block: "center" })');
     const file = join(folder, "story.png");
     writeFileSync(file, await recordStory(system, page, pause));
     console.log(`${file} ${statSync(file).size}`);
