@@ -53,6 +53,29 @@ describe("a matrix in heat colours", () => {
   });
 });
 
+/** Of two colours as escape codes have them (WCAG 2). */
+function contrast(a: string, b: string): number {
+  const light = (colour: string): number => {
+    const [red, green, blue] = colour
+      .split(";")
+      .slice(1)
+      .map((part) => {
+        const share = Number(part) / 255;
+        return share <= 0.040_45 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+      }) as [number, number, number];
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05;
+  };
+  return Math.max(light(a), light(b)) / Math.min(light(a), light(b));
+}
+
+it("is readable at every step", () => {
+  const text = heatMatrix(NAMES, figureOf, wide(120));
+  const pairs = [...text.matchAll(COLOUR)];
+  // Those of the legend at least: ten steps, and what is lost.
+  expect(new Set(pairs.map(([, , back]) => back)).size).toBe(11);
+  for (const [, ink, back] of pairs) expect(contrast(ink!, back!)).toBeGreaterThan(4.3);
+});
+
 describe("a canvas", () => {
   const depthOf = (depth: number) => (): number => depth;
   it.each([

@@ -27,6 +27,8 @@ const LOST: Rgb = [196, 18, 44];
 export const HEAT_EDGES_MS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200] as const;
 const WHITE: Rgb = [255, 255, 255];
 const BLACK: Rgb = [16, 22, 29];
+/** Share of white's light at which black and white are equally easy to read on a colour. */
+const DARK_INK_ABOVE = 0.18;
 const RESET = "\u001b[0m";
 
 interface Stream {
@@ -48,7 +50,7 @@ export function canvasOn(stream: Stream): Canvas | null {
 /** @param ms null: lost */
 export function paintedMs(text: string, ms: number | null, { depth }: Canvas): string {
   const back = ms === null ? LOST : STEPS[HEAT_EDGES_MS.filter((edge) => ms >= edge).length]!;
-  const ink = lightOf(back) > lightOf(WHITE) / 3 ? BLACK : WHITE;
+  const ink = lightOf(back) / lightOf(WHITE) > DARK_INK_ABOVE ? BLACK : WHITE;
   return `\u001b[38;${code(ink, depth)};48;${code(back, depth)}m${text}${RESET}`;
 }
 
