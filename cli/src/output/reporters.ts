@@ -1,4 +1,4 @@
-import { visibleLines } from "@isochrone/runtime/basics";
+import { visibleLines } from "@isochrone/runtime";
 import type { EndToEnd } from "@isochrone/lab";
 import type { Reporter, WarmUp } from "./reporter.ts";
 import { clusterMatrix } from "../commands/graph.ts";
