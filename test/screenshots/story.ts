@@ -54,9 +54,12 @@ async function recordUntil(
   throw new Error(`the matrix must show the change of a link within ${(MOST_PICTURES * EVERY_MS) / 1000} s`);
 }
 
+/** NaN while nothing is measured: neither slow nor healed. */
 async function medianMs(system: EmbeddedSystem, source: string, target: string): Promise<number> {
   const { links } = await system.cluster();
-  const own = links.filter((link) => link.source === source && link.target === target);
+  const medians = links.flatMap(({ rttMs, ...link }) =>
+    link.source === source && link.target === target && rttMs.p50 !== null ? [rttMs.p50] : [],
+  );
   // A method that a busy machine delays says nothing of the link; a slow link delays all of them.
-  return Math.min(...own.map(({ rttMs }) => rttMs.p50 ?? Number.POSITIVE_INFINITY));
+  return medians.length === 0 ? Number.NaN : Math.min(...medians);
 }
