@@ -22,3 +22,32 @@ export function exitCodeOf(error: unknown): 0 | 1 | 2 {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   return error instanceof CommandError ? error.exitCode : 1;
 }
+
+/** The network's words for: nobody is there. */
+const NOBODY = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ETIMEDOUT", "timeout"];
+const UNAUTHORIZED = 401;
+const MAX_CAUSES = 5;
+
+/** What to do about an error that the caller can mend; null: the error says all there is to say. */
+export function nextStepOf(error: unknown): string | null {
+  const causes = causesOf(error);
+  const has = (key: string, ...values: readonly unknown[]): boolean =>
+    causes.some((each) => values.includes(Reflect.get(each, key)));
+  // By name: to import the classes would load the clients of all of them.
+  if (has("name", "StoreError"))
+    return causes.some(({ message }) => message.includes("gives no credentials"))
+      ? "name the cluster's file by --kubeconfig FILE"
+      : null;
+  if (has("status", UNAUTHORIZED)) return "give a token by --token-file FILE";
+  if (!has("code", ...NOBODY)) return null;
+  return `is npm start running? ${has("name", "LabClientError") ? "--lab" : "--server"} URL names another address`;
+}
+
+function causesOf(error: unknown): Error[] {
+  const causes: Error[] = [];
+  for (let each = error; each instanceof Error && causes.length < MAX_CAUSES; each = each.cause) {
+    causes.push(each);
+    if (each instanceof AggregateError) causes.push(...each.errors.filter((one) => one instanceof Error));
+  }
+  return causes;
+}

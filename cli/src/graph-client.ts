@@ -1,4 +1,4 @@
-import { authorizedFetch, systemClock } from "@isochrone/runtime";
+import { authorizedFetch, systemClock } from "@isochrone/runtime/basics";
 import { GraphClient } from "@isochrone/topology/client";
 import { usageError } from "./errors.ts";
 

@@ -1,7 +1,7 @@
-import { reasonOf } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/runtime/basics";
 import { CommanderError } from "commander";
 import { createProgram } from "./program.ts";
-import { exitCodeOf } from "./errors.ts";
+import { exitCodeOf, nextStepOf } from "./errors.ts";
 import { terminal } from "./output/terminal.ts";
 
 try {
@@ -18,5 +18,6 @@ try {
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (process.env["ISOCHRONE_DEBUG"] !== undefined) return error.stack ?? error.message;
-  return reasonOf(error);
+  const step = nextStepOf(error);
+  return step === null ? reasonOf(error) : `${reasonOf(error)}; ${step}`;
 }

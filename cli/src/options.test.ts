@@ -53,4 +53,10 @@ describe("options", () => {
   it("reads assignments", () => {
     expect(assignments("alpha=0.3, beta=0.7")).toEqual({ alpha: 0.3, beta: 0.7 });
   });
+
+  it("names the bounds of a duration in units", () => {
+    expect(() => durationFrom(1_000, 3_600_000)("500ms")).toThrow('from 1s to 60m, got "500ms"');
+    expect(() => durationFrom(1_500, 2_000)("3s")).toThrow("from 1500ms to 2s");
+    expect(() => durationFrom(0, 500)("1s")).toThrow("from 0ms to 500ms");
+  });
 });

@@ -18,10 +18,18 @@ export function durationFrom(minMs: number, maxMs: number): (text: string) => nu
     const value = durationOf(text);
     if (value < minMs || value > maxMs)
       throw new InvalidArgumentError(
-        `must be a duration from ${minMs}ms to ${maxMs / 1000}s, got ${JSON.stringify(text)}`,
+        `must be a duration from ${inUnits(minMs)} to ${inUnits(maxMs)}, got ${JSON.stringify(text)}`,
       );
     return value;
   };
+}
+
+/** In the largest unit that leaves a whole number. */
+function inUnits(ms: number): string {
+  const [unit] = Object.entries(DURATION_UNITS).findLast(([, size]) => ms >= size && ms % size === 0) ?? [
+    "ms",
+  ];
+  return `${ms / DURATION_UNITS[unit]!}${unit}`;
 }
 
 function durationOf(text: string): number {

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { dnsLabel, durationMs, httpUrl, readableFile } from "./options.ts";
 import { FORMATS } from "./output/format.ts";
 
-export type Print = (text: string) => void;
+export type { Print } from "./output/show.ts";
 
 const DEFAULT_SERVER = "http://127.0.0.1:8080";
 const DEFAULT_LAB = "http://127.0.0.1:8082";

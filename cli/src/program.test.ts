@@ -28,7 +28,9 @@ function helpOf(command: Command): string {
 }
 
 const DOCS = readFileSync(new URL("../../docs/cli.md", import.meta.url), "utf8");
-const README = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+const PAGES = ["README.md", "docs/demo.md"].map((page) =>
+  readFileSync(new URL(`../../${page}`, import.meta.url), "utf8"),
+);
 
 describe("the program", () => {
   it.each(leaves.map(({ path }) => [path]))("has %s in docs/cli.md, with an example", (path) => {
@@ -36,11 +38,11 @@ describe("the program", () => {
     expect(row).toContain(`isochrone ${path}`);
   });
 
-  it("has every command and long option that the README uses", () => {
-    const used = [...README.matchAll(/npx isochrone ([^#`\n]*)/g)].map(([, words = ""]) =>
+  it("has every command and long option that the README and the demo's page use", () => {
+    const used = [...PAGES.join("\n").matchAll(/npx isochrone ([^#`\n]*)/g)].map(([, words = ""]) =>
       words.trim().split(/\s+/),
     );
-    expect(used.length).toBeGreaterThan(5);
+    expect(used.length).toBeGreaterThan(12);
     for (const words of used) {
       const leaf = leaves.find(({ path }) => `${words.join(" ")} `.startsWith(`${path} `));
       expect([words, leaf?.path]).not.toEqual([words, undefined]);

@@ -1,5 +1,5 @@
 // The command line: what can be said, its help, and which function does it.
-import { visibleLines } from "@isochrone/runtime";
+import { visibleLines } from "@isochrone/runtime/basics";
 import { Command, Option } from "commander";
 import { addChart } from "./program-chart.ts";
 import { addDescheduler } from "./program-descheduler.ts";

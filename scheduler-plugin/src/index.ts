@@ -28,7 +28,5 @@ export type { DeschedulerAlone, DeschedulerAloneOptions } from "./descheduler/te
 export { plannerSettings } from "./planner/settings.ts";
 export type { PlannerConfig } from "./planner/settings.ts";
 export { spreadLimits } from "./planner/spread.ts";
-export { rulesOfRegistration } from "./webhook/registration.ts";
-export { isUnanswered } from "./webhook/unanswered.ts";
 export { webhookSettings } from "./webhook/settings.ts";
 export type { WebhookConfig } from "./webhook/settings.ts";

@@ -20,6 +20,7 @@ interface PanelJson {
   readonly title: string;
   readonly description?: string;
   readonly gridPos: Box;
+  readonly fieldConfig?: { readonly defaults: { readonly noValue?: string } };
   readonly panels?: readonly PanelJson[];
 }
 
@@ -47,6 +48,22 @@ describe.each(readdirSync(FOLDER))("%s", (file) => {
       ({ type, description = "" }) => type !== "row" && !description.endsWith("."),
     );
     expect(silent).toEqual([]);
+  });
+
+  test("a panel whose feature is off says so and names the value, in the place of No data", () => {
+    const optional = panels.filter(({ description = "" }) => / Needs .+\.$/.test(description));
+    expect(optional.length > 0).toBe(file !== "isochrone-workflows.json");
+    for (const { title, fieldConfig } of optional)
+      expect([title, fieldConfig?.defaults.noValue]).toEqual([
+        title,
+        expect.stringMatching(
+          /^(.+ (is|are) off|There is no .+|Served without certificates)(: values [\w.]+)?, or no figures yet$/,
+        ),
+      ]);
+    const others = panels.filter((panel) => panel.type !== "row" && !optional.includes(panel));
+    expect(others.map(({ fieldConfig }) => fieldConfig?.defaults.noValue)).toEqual(
+      others.map(() => undefined),
+    );
   });
 
   test("no panel lies on another, none beyond the edge", () => {

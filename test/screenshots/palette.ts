@@ -1,8 +1,8 @@
 // Screenshots of a few hundred colours as PNGs of 256: a third of the size, and no difference that one sees.
 import { deflateSync, inflateSync } from "node:zlib";
 
-const SIGNATURE = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]);
-const MAX_COLOURS = 256;
+export const SIGNATURE = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]);
+export const MAX_COLOURS = 256;
 
 /** @param png of 8 bits, red, green and blue with or without alpha, not interlaced: as Chromium writes it */
 export function toPalette(png: Buffer): Buffer {
@@ -44,12 +44,12 @@ export function toPalette(png: Buffer): Buffer {
 }
 
 /** A small green dot says more than one more grey in the edges of letters. */
-function weightOf(colour: number, count: number): number {
+export function weightOf(colour: number, count: number): number {
   const parts = [colour >> 16, (colour >> 8) & 255, colour & 255];
   return Math.sqrt(count) * (1 + (Math.max(...parts) - Math.min(...parts)) / 64);
 }
 
-function nearest(palette: readonly number[], colour: number): number {
+export function nearest(palette: readonly number[], colour: number): number {
   const part = (value: number, shift: number): number => (value >> shift) & 255;
   let [best, least] = [0, Number.POSITIVE_INFINITY];
   for (const [index, other] of palette.entries()) {
@@ -62,7 +62,7 @@ function nearest(palette: readonly number[], colour: number): number {
   return best;
 }
 
-interface Picture {
+export interface Picture {
   readonly width: number;
   readonly height: number;
   readonly pixels: Buffer;
@@ -70,7 +70,7 @@ interface Picture {
   readonly step: number;
 }
 
-function decode(png: Buffer): Picture {
+export function decode(png: Buffer): Picture {
   const data: Buffer[] = [];
   let [width, height, step] = [0, 0, 4];
   for (let at = SIGNATURE.length; at < png.length;) {
@@ -109,7 +109,7 @@ function paeth(left: number, up: number, corner: number): number {
   return a <= b && a <= c ? left : b <= c ? up : corner;
 }
 
-function chunk(type: string, body: Buffer): Buffer {
+export function chunk(type: string, body: Buffer): Buffer {
   const head = Buffer.alloc(4);
   head.writeUInt32BE(body.length);
   const named = Buffer.concat([Buffer.from(type, "latin1"), body]);

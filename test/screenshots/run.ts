@@ -1,5 +1,5 @@
 // Pictures of the page for the docs: `npm run screenshots`. Starts the embedded cluster for the pages that live of workflows, and a synthetic
-// one for what it hasn't: a thousand nodes, nothing at all, a server that is gone. Arguments name parts (embedded large empty broken); none means all.
+// one for what it hasn't: a thousand nodes, nothing at all, a server that is gone. Arguments name parts (embedded large empty broken story); none means all.
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
@@ -8,6 +8,7 @@ import { launchBrowser } from "../harness/browser.ts";
 import { EmbeddedSystem } from "../harness/embedded.ts";
 import { startPageGround } from "../harness/page-ground.ts";
 import { toPalette } from "./palette.ts";
+import { recordStory } from "./story.ts";
 
 const folder = process.env["ISOCHRONE_SCREENSHOTS"] ?? join(import.meta.dirname, "../../docs/images");
 const wanted = process.argv.slice(2);
@@ -152,7 +153,27 @@ async function broken(browser: Browser): Promise<void> {
   }
 }
 
-const PARTS = { embedded, large, empty, broken } as const;
+/** The size of a picture in the README. */
+const STORY = { width: 880, height: 620 } as const;
+
+async function story(browser: Browser): Promise<void> {
+  const system = await EmbeddedSystem.start();
+  try {
+    await system.event("replaced", 180_000);
+    const page = await browser.newPage({ viewport: STORY, colorScheme: "light", reducedMotion: "reduce" });
+    await page.goto(`${system.urls.page}/#/network`);
+    await page.waitForSelector("#matrix", { timeout: 20_000 });
+    await pause(2_000);
+    await page.evaluate('document.querySelector("#matrix").scrollIntoView({ block: "center" })');
+    const file = join(folder, "story.png");
+    writeFileSync(file, await recordStory(system, page, pause));
+    console.log(`${file} ${statSync(file).size}`);
+  } finally {
+    await system.stop();
+  }
+}
+
+const PARTS = { embedded, large, empty, broken, story } as const;
 
 mkdirSync(folder, { recursive: true });
 const browser = await launchBrowser();

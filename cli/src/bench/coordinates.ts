@@ -1,8 +1,8 @@
 // Judges network coordinates against a matrix of round-trip times: probes are drawn from it, a model is fitted to them, and its estimates are
 // compared with the matrix, those of pairs that nobody probed as well.
 import type { RttMatrix } from "@isochrone/lab";
-import { seededRandom } from "@isochrone/runtime";
-import type { Random } from "@isochrone/runtime";
+import { seededRandom } from "@isochrone/runtime/basics";
+import type { Random } from "@isochrone/runtime/basics";
 import { fitCoordinates } from "@isochrone/topology/coordinates";
 import type { CoordinateInput, CoordinateModel, CoordinateSamples } from "@isochrone/topology/coordinates";
 

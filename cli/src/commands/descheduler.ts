@@ -1,4 +1,4 @@
-import { authorizedFetch, reasonOf, systemClock } from "@isochrone/runtime";
+import { authorizedFetch, reasonOf, systemClock } from "@isochrone/runtime/basics";
 import type { DeschedulerReport } from "@isochrone/scheduler-plugin";
 import { CommandError, usageError } from "../errors.ts";
 import type { Format } from "../output/format.ts";

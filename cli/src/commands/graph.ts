@@ -1,12 +1,16 @@
-import { visibleData } from "@isochrone/runtime";
+import { visibleData } from "@isochrone/runtime/basics";
 import { droppedElements } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, Dropped, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { GraphClient } from "@isochrone/topology/client";
 import { graphClientOf, type GraphServerOptions } from "../graph-client.ts";
 import { graphDot } from "../output/dot.ts";
 import type { Format } from "../output/format.ts";
+import { heatMatrix } from "../output/heat-matrix.ts";
+import type { PairFigure } from "../output/heat-matrix.ts";
+import type { Canvas } from "../output/heat.ts";
+import { byPlace } from "../output/node-order.ts";
 import { show, viewOf } from "../output/show.ts";
-import type { View } from "../output/show.ts";
+import type { Print, View } from "../output/show.ts";
 import { matrix, table } from "../output/table.ts";
 
 export interface GraphOptions extends GraphServerOptions {
@@ -18,7 +22,7 @@ export interface GraphOptions extends GraphServerOptions {
 }
 
 /** Prints the cluster graph and the workflows, or one workflow. */
-export async function graphCommand(options: GraphOptions, print: (text: string) => void): Promise<void> {
+export async function graphCommand(options: GraphOptions, print: Print): Promise<void> {
   const client = graphClientOf(options);
   const { workflow } = options;
   const read = (): Promise<View> =>
@@ -46,8 +50,8 @@ async function readAll(client: GraphClient): Promise<View> {
   return viewOf(
     { cluster, workflows },
     {
-      text: (shown) =>
-        [clusterText(shown.cluster), ...shown.workflows.map(workflowText), ...left].join("\n\n"),
+      text: (shown, canvas) =>
+        [clusterText(shown.cluster, canvas), ...shown.workflows.map(workflowText), ...left].join("\n\n"),
       dot: (shown) => graphDot(shown.cluster, shown.workflows),
     },
   );
@@ -62,37 +66,47 @@ export function droppedText(all: readonly Dropped[]): string[] {
     : [`left out ${count} parts that break the graphs' rules; the first: ${faulty[0]!.first}`];
 }
 
-/** The matrix of medians in ms, with what is lost marked. */
-export function clusterMatrix(cluster: ClusterGraphSnapshot): string {
-  const names = cluster.nodes.map(({ name }) => name);
+/** What is known of each pair: its median in ms, with loss marked. */
+function pairFigures(cluster: ClusterGraphSnapshot): (source: string, target: string) => PairFigure | null {
   const links = new Map<string, Link>();
   for (const link of cluster.links) {
     const key = `${link.source} ${link.target}`;
     if (!links.has(key) || (links.get(key)!.costMs === null && link.costMs !== null)) links.set(key, link);
   }
-  const cell = (source: string, target: string): string | null => {
+  return (source, target) => {
     const link = links.get(`${source} ${target}`);
     if (link === undefined) return null;
-    if (link.lossRatio === 1) return "lost";
-    return link.rttMs.p50 === null
+    const { p50 } = link.rttMs;
+    if (link.lossRatio === 1) return { ms: null, text: "lost" };
+    return p50 === null
       ? null
-      : `${link.rttMs.p50.toFixed(1)}${(link.lossRatio ?? 0) > 0.001 ? "!" : ""}`;
+      : { ms: p50, text: `${p50.toFixed(1)}${(link.lossRatio ?? 0) > 0.001 ? "!" : ""}` };
   };
-  return matrix(names, cell);
 }
 
-/** The matrix and the nodes. */
-export function clusterText(cluster: ClusterGraphSnapshot): string {
-  const nodes = cluster.nodes.map((node) => [
-    node.name,
-    node.zone,
-    node.ready ? (node.cordoned ? "cordoned" : "ready") : "not ready",
-    node.availableCpuMillicores === null ? null : Math.round(node.availableCpuMillicores),
-    node.availableMemoryBytes === null ? null : Math.round(node.availableMemoryBytes / 2 ** 20),
-  ]);
+const namesOf = ({ nodes }: ClusterGraphSnapshot): readonly string[] =>
+  nodes.toSorted(byPlace).map(({ name }) => name);
+
+/** The matrix of medians in ms, with what is lost marked. */
+export function clusterMatrix(cluster: ClusterGraphSnapshot): string {
+  const figureOf = pairFigures(cluster);
+  return matrix(namesOf(cluster), (source, target) => figureOf(source, target)?.text ?? null);
+}
+
+/** The matrix and the nodes. @param canvas to paint the matrix on; null: without colours */
+export function clusterText(cluster: ClusterGraphSnapshot, canvas: Canvas | null = null): string {
+  const nodes = cluster.nodes
+    .toSorted(byPlace)
+    .map((node) => [
+      node.name,
+      node.zone,
+      node.ready ? (node.cordoned ? "cordoned" : "ready") : "not ready",
+      node.availableCpuMillicores === null ? null : Math.round(node.availableCpuMillicores),
+      node.availableMemoryBytes === null ? null : Math.round(node.availableMemoryBytes / 2 ** 20),
+    ]);
   return [
     `cluster graph ${cluster.version}, ${cluster.observedAt}, window ${cluster.windowSeconds} s; median round trip in ms, ! = loss`,
-    clusterMatrix(cluster),
+    canvas === null ? clusterMatrix(cluster) : heatMatrix(namesOf(cluster), pairFigures(cluster), canvas),
     "",
     table(["node", "zone", "state", "CPU available (m)", "memory available (MiB)"], nodes),
   ].join("\n");

@@ -1,7 +1,13 @@
-import { LabClient, LabClientError, readControlToken, type LinkChange } from "@isochrone/lab";
+import { LabClient, LabClientError, readControlToken, type LinkChange } from "@isochrone/lab/client";
 import { usageError } from "../errors.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
+import { heatMatrix } from "../output/heat-matrix.ts";
+import type { PairFigure } from "../output/heat-matrix.ts";
+import { canvasOn } from "../output/heat.ts";
+import type { Canvas } from "../output/heat.ts";
+import { naturally } from "../output/node-order.ts";
+import type { Print } from "../output/show.ts";
 import { matrix, table } from "../output/table.ts";
 
 export interface LabOptions {
@@ -18,8 +24,6 @@ export interface LinkOptions extends LabOptions {
   readonly heal?: boolean;
   readonly oneWay?: boolean;
 }
-
-type Print = (text: string) => void;
 
 /** Changes what the emulator does to the packets between two nodes. */
 export async function labLinkCommand(
@@ -67,12 +71,26 @@ async function asked<T>(answer: Promise<T>): Promise<T> {
 
 /** Prints the emulator's truth. */
 export async function labMatrixCommand(options: LabOptions, print: Print): Promise<void> {
-  const truth = await new LabClient(options.lab).matrix();
-  const row = new Map(truth.nodes.map((name, index) => [name, index]));
-  const cell = (source: string, target: string): string =>
-    truth.rttMs[row.get(source)!]![row.get(target)!]?.toFixed(1) ?? "cut";
-  const { nodes, rttMs } = truth;
-  print(formatted(options.output, { nodes, rttMs }, () => matrix(nodes, cell)));
+  const { nodes, rttMs } = await new LabClient(options.lab).matrix();
+  const canvas = options.output === "table" ? canvasOn(process.stdout) : null;
+  print(
+    formatted(options.output, { nodes, rttMs }, (shown) => truthText(shown, canvas)),
+    canvas !== null,
+  );
+}
+
+type Truth = Pick<Awaited<ReturnType<LabClient["matrix"]>>, "nodes" | "rttMs">;
+
+function truthText({ nodes, rttMs }: Truth, canvas: Canvas | null): string {
+  const row = new Map(nodes.map((name, index) => [name, index]));
+  const figureOf = (source: string, target: string): PairFigure => {
+    const ms = rttMs[row.get(source)!]![row.get(target)!] ?? null;
+    return { ms, text: ms?.toFixed(1) ?? "cut" };
+  };
+  const names = nodes.toSorted(naturally);
+  return canvas === null
+    ? matrix(names, (source, target) => figureOf(source, target).text)
+    : heatMatrix(names, figureOf, canvas);
 }
 
 /** A node of the embedded cluster dies, until the cluster ends. */

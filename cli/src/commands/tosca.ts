@@ -10,7 +10,7 @@ import {
   workflowGraphOf,
 } from "@isochrone/scheduler-plugin/tosca";
 import type { Application, AppliedObject } from "@isochrone/scheduler-plugin/tosca";
-import { visibleData } from "@isochrone/runtime";
+import { visibleData } from "@isochrone/runtime/basics";
 import { CommandError, usageError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";
 import { formatted, jsonText, yamlText } from "../output/format.ts";

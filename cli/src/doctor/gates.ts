@@ -15,7 +15,7 @@ import {
   WEBHOOK_CONFIGURATION,
 } from "@isochrone/kubernetes";
 import type { ClusterStore, KindRef, KubernetesObject } from "@isochrone/kubernetes";
-import { isUnanswered, rulesOfRegistration } from "@isochrone/scheduler-plugin";
+import { isUnanswered, rulesOfRegistration } from "@isochrone/scheduler-plugin/webhook-rules";
 import { NAME_A_CLUSTER, ok, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 import { isAllowed } from "./rbac.ts";

@@ -1,7 +1,7 @@
 // This machine: Node's version, the kernel's stamps and clock source, what this process may do.
 import { inspectHostSockets } from "@isochrone/probe";
 import type { HostSockets } from "@isochrone/probe";
-import { systemClock } from "@isochrone/runtime";
+import { systemClock } from "@isochrone/runtime/basics";
 import { readFile } from "node:fs/promises";
 import { release } from "node:os";
 import { ok, skipped, verdict } from "./finding.ts";

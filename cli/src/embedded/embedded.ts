@@ -25,7 +25,7 @@ import { randomBytes } from "node:crypto";
 import { deferred } from "./deferred.ts";
 import { labControl } from "./lab-control.ts";
 import { PartTokens } from "./part-tokens.ts";
-import { freePort } from "./free-port.ts";
+import { freePort, requireFreePorts } from "./free-port.ts";
 import { openGround, type Ground } from "./ground.ts";
 import type { EmbeddedOptions, EmbeddedUrls } from "./options.ts";
 import { optIn, placeByPlan } from "./place-by-plan.ts";
@@ -296,6 +296,7 @@ function measuring(
 async function chooseUrls(port: number): Promise<EmbeddedUrls> {
   const ports =
     port === 0 ? [await freePort(), await freePort(), await freePort()] : [port, port + 1, port + 2];
+  await requireFreePorts(ports);
   const [page, extender, lab] = ports.map((each) => `http://127.0.0.1:${each}`) as [string, string, string];
   return { page, extender: `${extender}/scheduler`, lab };
 }

@@ -1,11 +1,35 @@
 import { createServer, type AddressInfo } from "node:net";
+import { CommandError } from "../errors.ts";
+
+const HOST = "127.0.0.1";
 
 /** A TCP port of 127.0.0.1 that was free a moment ago. */
 export async function freePort(): Promise<number> {
+  return await tried(0);
+}
+
+/** Throws CommandError unless each port can be listened on: tried before anything starts, so that a mistake costs nothing. */
+export async function requireFreePorts(ports: readonly number[]): Promise<void> {
+  for (const port of ports)
+    await tried(port).catch((error: unknown) => {
+      const code = error instanceof Error ? (Reflect.get(error, "code") as unknown) : undefined;
+      throw new CommandError(
+        `port ${port} of ${HOST} must be free, ${reasonOf(code, error)}; take others by --port NUMBER, which needs ${ports.length} in a row (0: any free ones)`,
+      );
+    });
+}
+
+function reasonOf(code: unknown, error: unknown): string {
+  if (code === "EADDRINUSE") return "another program listens there";
+  return code === "EACCES" ? "this user may not listen there" : `got ${String(error)}`;
+}
+
+/** Listens and closes again; gives the port. */
+async function tried(wanted: number): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(0, "127.0.0.1", resolve);
+    server.listen(wanted, HOST, resolve);
   });
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));

@@ -1,7 +1,7 @@
 // What the webhook had to do with a pod: what it answered, or that nobody waited for its answer.
 import { isStoreError, KINDS, LABELS, WEBHOOK_ANSWER, WEBHOOK_CONFIGURATION } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
-import { isUnanswered, rulesOfRegistration } from "@isochrone/scheduler-plugin";
+import { isUnanswered, rulesOfRegistration } from "@isochrone/scheduler-plugin/webhook-rules";
 
 const SENTENCES: Readonly<Record<string, string>> = {
   no_planner:

@@ -1,5 +1,5 @@
 // The graphs as a drawing for Graphviz: nodes in their zones, workloads in their workflows, channels, placements, round trips.
-import { visible } from "@isochrone/runtime";
+import { visible } from "@isochrone/runtime/basics";
 import type { ClusterGraphSnapshot, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 
 /** Without a cluster graph only the workflows are drawn. */

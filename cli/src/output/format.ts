@@ -1,6 +1,10 @@
 // The forms in which data is printed, in one place: every command that prints data knows all of them.
-import { visibleData, visibleLines, visibleSource } from "@isochrone/runtime";
-import { Document, Scalar, visit } from "yaml";
+import { visibleData, visibleLines, visibleSource } from "@isochrone/runtime/basics";
+import { createRequire } from "node:module";
+import type * as Yaml from "yaml";
+
+// Required where it is needed, not imported: a third of what a table's command would load.
+const require = createRequire(import.meta.url);
 
 export const FORMATS = ["table", "json", "yaml"] as const;
 export type Format = (typeof FORMATS)[number];
@@ -17,6 +21,7 @@ export function jsonText(value: unknown, indent?: number): string {
 }
 
 export function yamlText(value: unknown): string {
+  const { Document, Scalar, visit } = require("yaml") as typeof Yaml;
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, {
     Scalar(_, scalar) {

@@ -1,6 +1,6 @@
 // A bar for long work: on a terminal only, on standard error, so that what is printed can be piped on.
 
-import { visible } from "@isochrone/runtime";
+import { visible } from "@isochrone/runtime/basics";
 
 export interface ProgressScreen {
   readonly isTTY?: boolean;

@@ -1,13 +1,17 @@
 import { ManualClock } from "@isochrone/runtime/testing";
 import { describe, expect, it } from "vitest";
 import { watchView } from "./show.ts";
-import type { ShowOptions, View } from "./show.ts";
+import { paintedMs } from "./heat.ts";
+import type { Screen, ShowOptions, View } from "./show.ts";
 
-const view = (n: number): View => ({ value: { n }, text: () => `n is\n${n}` });
+const view = (n: number): View => ({
+  value: { n },
+  text: (canvas) => `n is\n${canvas ? paintedMs(String(n), n, canvas) : n}`,
+});
 
 async function watched(
   output: ShowOptions["output"],
-  screen: { isTTY?: boolean; rows?: number },
+  screen: Omit<Screen, "write">,
   reads: readonly (number | Error)[],
 ): Promise<{ written: string[]; notes: string[] }> {
   const [written, notes]: [string[], string[]] = [[], []];
@@ -58,6 +62,13 @@ describe("a watch", () => {
     expect(written).toHaveLength(1);
     expect(written[0]!.startsWith("\u001b[H")).toBe(true);
     expect(written[0]).toContain("2 lines more");
+  });
+
+  it("paints what has colours where the terminal has them", async () => {
+    const on = async (depth: number): Promise<string | undefined> =>
+      (await watched("table", { isTTY: true, getColorDepth: () => depth }, [1])).written[0];
+    expect(await on(24)).toContain("\u001b[38;2;255;255;255;48;2;0;97;163m1\u001b[0m");
+    expect(await on(1)).toContain("n is\u001b[K\n1\u001b[K");
   });
 
   it("goes on when a later look fails, and says so", async () => {

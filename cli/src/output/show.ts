@@ -1,22 +1,21 @@
 // Prints what a command read, once or again and again.
-import {
-  nodeProcessHost,
-  reasonOf,
-  systemClock,
-  visible,
-  visibleData,
-  visibleLines,
-} from "@isochrone/runtime";
-import type { Clock } from "@isochrone/runtime";
+import { nodeProcessHost, reasonOf, systemClock, visible, visibleData } from "@isochrone/runtime/basics";
+import type { Clock } from "@isochrone/runtime/basics";
 import { usageError } from "../errors.ts";
+import { canvasOn, visiblePainted } from "./heat.ts";
+import type { Canvas } from "./heat.ts";
 import { formatted, jsonText, yamlText } from "./format.ts";
 import type { Format } from "./format.ts";
 import { terminal } from "./terminal.ts";
 
+/** Prints lines; painted ones may hold colours, and no word of others that wasn't made visible. */
+export type Print = (text: string, isPainted?: boolean) => void;
+
 /** What a command shows: data for machines, text for people. {@link viewOf} makes it. */
 export interface View {
   readonly value: unknown;
-  text(): string;
+  /** @param canvas where colours can be shown; null: text alone */
+  text(canvas?: Canvas | null): string;
   /** As a drawing, where there is one. */
   dot?(): string;
 }
@@ -24,11 +23,17 @@ export interface View {
 /** Text and drawing are made of a copy in which nothing is hidden: names are words of others. */
 export function viewOf<T>(
   value: T,
-  { text, dot }: { readonly text: (shown: T) => string; readonly dot?: (shown: T) => string },
+  {
+    text,
+    dot,
+  }: {
+    readonly text: (shown: T, canvas: Canvas | null) => string;
+    readonly dot?: (shown: T) => string;
+  },
 ): View {
   return {
     value,
-    text: () => text(visibleData(value)),
+    text: (canvas = null) => text(visibleData(value), canvas),
     ...(dot === undefined ? {} : { dot: () => dot(visibleData(value)) }),
   };
 }
@@ -43,6 +48,8 @@ export interface ShowOptions {
 export interface Screen {
   readonly isTTY?: boolean;
   readonly rows?: number;
+  readonly columns?: number;
+  getColorDepth?(): number;
   write(text: string): unknown;
 }
 
@@ -59,13 +66,12 @@ export interface WatchSurroundings {
 const SECOND_SIGNAL_MS = 100;
 
 /** Throws what the first look throws; of a watch, later looks may fail, and are tried again. */
-export async function show(
-  read: () => Promise<View>,
-  options: ShowOptions,
-  print: (text: string) => void,
-): Promise<void> {
+export async function show(read: () => Promise<View>, options: ShowOptions, print: Print): Promise<void> {
   const { output, watch } = options;
-  if (watch === undefined) return print(textOf(await read(), output));
+  if (watch === undefined) {
+    const canvas = output === "table" ? canvasOn(process.stdout) : null;
+    return print(textOf(await read(), output, canvas), canvas !== null);
+  }
   const ended = new AbortController();
   const off = nodeProcessHost().onSignal(() => ended.abort());
   // Whoever read the lines has gone.
@@ -99,7 +105,8 @@ export async function watchView(
   let view = await unlessEnded(read, signal);
   let trouble: string | null = null;
   while (view !== null && !signal.aborted) {
-    if (isRedrawn) screen.write(page(view.text(), headOf(clock, watch, trouble), screen.rows));
+    if (isRedrawn)
+      screen.write(page(view.text(canvasOn(screen)), headOf(clock, watch, trouble), screen.rows));
     else if (trouble !== null) note(trouble);
     else screen.write(`${lineOf(view.value, output)}\n`);
     if (!(await isSlept(clock, watch, signal))) return;
@@ -112,8 +119,8 @@ export async function watchView(
   }
 }
 
-function textOf(view: View, output: ShowOptions["output"]): string {
-  if (output !== "dot") return formatted(output, view.value, () => view.text());
+function textOf(view: View, output: ShowOptions["output"], canvas: Canvas | null): string {
+  if (output !== "dot") return formatted(output, view.value, () => view.text(canvas));
   if (view.dot === undefined) throw usageError("-o dot is for graphs");
   return view.dot();
 }
@@ -149,7 +156,7 @@ function headOf(clock: Clock, watchMs: number, trouble: string | null): string {
 
 /** Each line over the old one, then the rest of the old page away: clearing first would flicker. */
 function page(text: string, head: string, rows = 0): string {
-  const all = [visible(head), "", ...visibleLines(text).split("\n")];
+  const all = [visible(head), "", ...visiblePainted(text).split("\n")];
   // A terminal that does not say how high it is says 0.
   const room = rows === 0 ? all.length : Math.max(3, rows - 1);
   const lines =

@@ -1,6 +1,6 @@
 // Plain tables for terminals: numbers to the right, names to the left, a dash for what isn't known.
 
-import { visible } from "@isochrone/runtime";
+import { visible } from "@isochrone/runtime/basics";
 
 export type Cell = string | number | null;
 

@@ -13,7 +13,8 @@ import { strategyPlugin } from "./strategy-plugin.ts";
 
 export class AffinityContender extends SchedulingContender {
   readonly id = "affinity";
-  readonly by = "Algorithm 1 of 001, raw, in an imitation of kube-scheduler 1.35";
+  readonly by =
+    "Algorithm 1 of Marchese and Tomarchio 2022 (communication-aware), raw, in an imitation of kube-scheduler 1.35";
   #isDeployedAgain = false;
 
   protected schedule({ point, before, request, random }: SchedulingInput): Placement {

@@ -34,7 +34,7 @@ export class PaperContender extends SchedulingContender {
     const isScaled = id === "paper-scaled";
     this.#strategy = new ResourceNetwork(isScaled ? "scaled" : "raw", WEIGHTS);
     const sum = isScaled ? "each part scaled to 0..100 over the candidate nodes" : "raw";
-    this.by = `Algorithm 1 of 000, ${sum}, in an imitation of kube-scheduler 1.35, and its descheduler`;
+    this.by = `Algorithm 1 of Marchese and Tomarchio 2023 (DAG workflows), ${sum}, in an imitation of kube-scheduler 1.35, and its descheduler`;
   }
 
   protected schedule({ point, before, request, random }: SchedulingInput): Placement {

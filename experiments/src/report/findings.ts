@@ -134,10 +134,13 @@ function lossText(scenario: Scenario, analysis: Analysis, { contender, other }: 
   const without = uncomparedOf(scenario, analysis, contender).length;
   const compared = analysis.points.length - without;
   const names = losses.map(({ point }) => labelText(point.labels) || "the only point");
-  const where =
+  const others =
     losses.length === 0
-      ? `Against ${other} it helps at ${compared === 1 ? "the point" : `all ${compared} points`} that can be compared`
-      : `Against ${other} it does not help, or not provably, at ${losses.length} of ${count(compared, "point")}${names.length > MOST_NAMED ? "" : `: ${names.join("; ")}`}`;
+      ? ""
+      : names.length > MOST_NAMED
+        ? `, and not at ${losses.length}`
+        : `, and not at ${names.join("; ")}`;
+  const where = `Against ${other} its p95 is lower by 1 % or more, with 95 % confidence, at ${compared - losses.length} of ${count(compared, "point")}${others}`;
   return html`${where}${without === 0 ? "" : `; ${count(without, "point")} can't be compared`} (<a
       href="#losses"
       >where and why</a

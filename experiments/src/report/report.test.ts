@@ -2,11 +2,14 @@ import { describe, expect, it } from "vitest";
 import type { CellResult } from "../run/result.ts";
 import { tiny } from "../run/testing/fakes.ts";
 import { verdictsOf } from "../run/verdict.ts";
+import { AffinityContender } from "../contenders/affinity.ts";
+import { PaperContender } from "../contenders/paper.ts";
 import { CONTENDERS } from "../scenario/model.ts";
 import type { Scenario } from "../scenario/model.ts";
 import { agreementsOf } from "./agreement.ts";
 import { analyse } from "./analysis.ts";
 import { toCsv } from "./csv.ts";
+import { findings } from "./findings.ts";
 import { figuresOf } from "./figures.ts";
 import { figure, percent } from "./format.ts";
 import { html, prose } from "./html.ts";
@@ -52,6 +55,20 @@ describe("the analysis", () => {
     expect(losses.map(({ point }) => point.id)).toStrictEqual(["rttMs=100"]);
     expect(losses[0]!.why).toMatch(/^waits for CPU: its busiest node is asked for 130 % of its CPU/);
   });
+
+  it("says in one sentence at how many points it gains 1 % or more, and at which it doesn't", () => {
+    const input = { scenario: tiny(), results: mixed(), quick: false };
+    expect(findings(input, analyse(tiny(), mixed()), "isochrone").text).toContain(
+      "Against default its p95 is lower by 1 % or more, with 95 % confidence, at 1 of 2 points, and not at rttMs 100",
+    );
+  });
+
+  it.each([new PaperContender(), new PaperContender("paper-scaled"), new AffinityContender()])(
+    "names the paper that $id is from",
+    ({ by }) => {
+      expect(by).toMatch(/^Algorithm 1 of Marchese and Tomarchio 202[23] \(.+\), /);
+    },
+  );
 
   it("counts no point as won that can't be compared", () => {
     const alone = mixed().filter(({ contender }) => contender === "isochrone");

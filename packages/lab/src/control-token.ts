@@ -1,6 +1,5 @@
 // Who may change the emulated network: programs of the user that started it. They find the token in a file that only this user can read.
-import { CodedError, reasonOf } from "@isochrone/runtime";
-import { isLoopback } from "@isochrone/runtime/http";
+import { CodedError, isLoopback, reasonOf } from "@isochrone/runtime/basics";
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";

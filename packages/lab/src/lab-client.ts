@@ -1,4 +1,4 @@
-import { CodedError, reasonOf } from "@isochrone/runtime";
+import { CodedError, reasonOf } from "@isochrone/runtime/basics";
 import type { RecordAnswer } from "./control.ts";
 import type { LinkAnswer } from "./link-routes.ts";
 import type { NetworkTruth } from "./network/emulated-network.ts";

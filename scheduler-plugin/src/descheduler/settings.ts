@@ -2,7 +2,7 @@ import { parseMaintenanceWindow } from "@isochrone/placement";
 import { duration, flag, integer, list, number, oneOf, ratio, section } from "@isochrone/runtime";
 import type { Section, SettingsOf } from "@isochrone/runtime";
 
-/** `paper`: the rule of seed 000, section 3.4, to compare with. */
+/** `paper`: the rule of Marchese and Tomarchio 2023 (DAG workflows), section 3.4, to compare with. */
 export const DESCHEDULER_MODES = ["off", "dry-run", "evict", "paper"] as const;
 export type DeschedulerMode = (typeof DESCHEDULER_MODES)[number];
 

@@ -206,11 +206,11 @@ export const decisions: Dashboard = {
         },
         {
           title: "Gates past their deadline",
-          description:
-            "Opened by the aggregator because nobody else did: the planner was away. Needs gates.enabled, which is on by default.",
+          description: "Opened by the aggregator because nobody else did: the planner was away.",
           kind: "timeseries",
           unit: "short",
           width: 12,
+          needs: "gates",
           queries: [
             { expr: "sum by (result) (increase(isochrone_gates_opened_total[5m]))", legend: "{{result}}" },
             { expr: "max(isochrone_gates_longest_wait_seconds)", legend: "longest wait, s" },

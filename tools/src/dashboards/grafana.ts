@@ -8,16 +8,26 @@ export interface Query {
   readonly legend?: string;
 }
 
-/** What a query needs beyond probes, collectors, an aggregator and a scheduler-plugin as they come; panels say so. */
+/**
+ * What a query needs beyond probes, collectors, an aggregator and a scheduler-plugin as they come. Panels say so, and
+ * in place of "No data" they name what is off. The values are the chart's.
+ */
 const NEEDS = {
-  kafka: "Kafka as the bus",
-  kubernetes: "an API server",
-  planner: "planner.enabled",
-  descheduler: "descheduler.mode other than off",
-  webhook: "webhook.enabled",
-  icmp: "icmp among probe.methods",
-  bandwidth: "probe.bandwidth",
-  tls: "certificates",
+  kafka: { needs: "Kafka as the bus", off: "Kafka is off: values kafka.enabled" },
+  kubernetes: { needs: "an API server", off: "There is no API server" },
+  gates: {
+    needs: "gates.enabled, which is on by default",
+    off: "Gates are off: values settings.gates.enabled",
+  },
+  planner: { needs: "planner.enabled", off: "The planner is off: values settings.planner.enabled" },
+  descheduler: {
+    needs: "descheduler.mode other than off",
+    off: "The descheduler is off: values settings.descheduler.mode",
+  },
+  webhook: { needs: "webhook.enabled", off: "The webhook is off: values settings.webhook.enabled" },
+  icmp: { needs: "icmp among probe.methods", off: "ICMP is off: values settings.probe.methods" },
+  bandwidth: { needs: "probe.bandwidth", off: "Bandwidth is off: values settings.probe.bandwidth" },
+  tls: { needs: "certificates", off: "Served without certificates: values tls.source" },
 } as const;
 type Need = keyof typeof NEEDS;
 
@@ -149,7 +159,7 @@ function panelJson(panel: Panel): Json {
   const isInstant = kind === "table" || kind === "bargauge";
   return {
     title,
-    description: needs === undefined ? description : `${description} Needs ${NEEDS[needs]}.`,
+    description: needs === undefined ? description : `${description} Needs ${NEEDS[needs].needs}.`,
     type: kind,
     datasource: DATASOURCE,
     targets: queries.map(({ expr, legend }, index) => ({
@@ -169,10 +179,12 @@ function panelJson(panel: Panel): Json {
   };
 }
 
-function fieldDefaults({ kind, unit, thresholds, lowIsBad = false, log = false }: Panel): Json {
+function fieldDefaults({ kind, unit, thresholds, lowIsBad = false, log = false, needs }: Panel): Json {
   const colored = thresholds !== undefined && kind !== "timeseries";
   return {
     unit,
+    // What is on and has nothing to tell yet looks the same to Grafana.
+    ...(needs === undefined ? {} : { noValue: `${NEEDS[needs].off}, or no figures yet` }),
     ...(colored ? { color: { mode: "thresholds" } } : {}),
     ...(thresholds === undefined
       ? {}

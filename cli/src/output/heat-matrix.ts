@@ -1,0 +1,67 @@
+// A matrix of round trips in heat colours, as wide as the terminal is.
+import { HEAT_EDGES_MS, paintedMs } from "./heat.ts";
+import type { Canvas } from "./heat.ts";
+
+/** What is known of a pair. */
+export interface PairFigure {
+  /** Null: nothing answers. */
+  readonly ms: number | null;
+  /** E.g. "12.3!"; the value alone decides about the colour. */
+  readonly text: string;
+}
+
+type FigureOf = (source: string, target: string) => PairFigure | null;
+
+const LEAST_NAME = 4;
+/** Narrower than a figure: colour alone. */
+const SWATCH = 2;
+
+/** Columns have the numbers of the rows where their names don't fit, cells only their colour where figures don't, and the last nodes are left out where not even that fits. */
+export function heatMatrix(names: readonly string[], figureOf: FigureOf, canvas: Canvas): string {
+  const figures = names.map((source) =>
+    names.map((target) => (source === target ? null : figureOf(source, target))),
+  );
+  const figureWidth = Math.max(LEAST_NAME, ...figures.flat().map((figure) => figure?.text.length ?? 1));
+  const nameWidth = Math.max(0, ...names.map(({ length }) => length));
+  const numberWidth = String(names.length).length;
+  const fits = (head: number, cell: number): boolean => head + names.length * (cell + 1) <= canvas.columns;
+  if (fits(nameWidth, Math.max(figureWidth, nameWidth)))
+    return drawn(names, names, figures, Math.max(figureWidth, nameWidth), canvas);
+  const rows = names.map((name, index) => `${String(index + 1).padStart(numberWidth)} ${name}`);
+  const numbers = names.map((_, index) => String(index + 1));
+  const head = numberWidth + 1 + nameWidth;
+  if (fits(head, figureWidth)) return drawn(rows, numbers, figures, figureWidth, canvas);
+  const cell = Math.max(SWATCH, numberWidth);
+  const shown = Math.min(names.length, Math.max(1, Math.floor((canvas.columns - head) / (cell + 1))));
+  const blank = figures.map((row) => row.slice(0, shown).map((each) => each && { ...each, text: "" }));
+  const all = drawn(rows.slice(0, shown), numbers.slice(0, shown), blank.slice(0, shown), cell, canvas);
+  return shown === names.length
+    ? all
+    : `${all}\n${names.length - shown} more nodes don't fit into ${canvas.columns} columns; -o json has them`;
+}
+
+function drawn(
+  rows: readonly string[],
+  columns: readonly string[],
+  figures: readonly (readonly (PairFigure | null)[])[],
+  cell: number,
+  canvas: Canvas,
+): string {
+  const head = Math.max(...rows.map(({ length }) => length));
+  const top = `${" ".repeat(head)} ${columns.map((name) => name.padStart(cell)).join(" ")}`;
+  const lines = rows.map((name, row) => {
+    const cells = figures[row]!.map((figure, column) =>
+      figure === null
+        ? (row === column ? "" : "–").padStart(cell)
+        : paintedMs(figure.text.padStart(cell), figure.ms, canvas),
+    );
+    return `${name.padEnd(head)} ${cells.join(" ")}`;
+  });
+  return [top.trimEnd(), ...lines, legend(canvas)].join("\n");
+}
+
+/** Each step with what it begins at. */
+function legend(canvas: Canvas): string {
+  const steps = [0, ...HEAT_EDGES_MS].map((from) => paintedMs(` ${from} `, from, canvas));
+  return `ms from ${steps.join("")} ${paintedMs(" lost ", null, canvas)}`;
+}

@@ -1,0 +1,63 @@
+// How fast a command starts is decided by what it loads. Counted, not timed: a busy machine loads the same.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+
+const MAIN = new URL("./main.ts", import.meta.url).pathname;
+/** Port 9 (discard) is one that fetch refuses to ask: the command fails after it has loaded everything. */
+const NOWHERE = "http://127.0.0.1:9";
+
+/** Tells at its end which modules the process has loaded. */
+const COUNTER = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from "node:module";
+  import { writeSync } from "node:fs";
+  const loaded = [];
+  registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
+  process.on("exit", () => writeSync(2, "\\nLOADED " + JSON.stringify(loaded)));
+`)}`;
+
+interface Loaded {
+  /** Files of this repository. */
+  readonly own: number;
+  /** Packages of others, by name. */
+  readonly packages: readonly string[];
+}
+
+async function loadedBy(args: readonly string[]): Promise<Loaded> {
+  const node = ["--disable-warning=ExperimentalWarning", "--import", COUNTER, MAIN, ...args];
+  const { stderr } = await promisify(execFile)(process.execPath, node).catch(
+    (error: { readonly stderr: string }) => error,
+  );
+  const urls = JSON.parse(/^LOADED (.*)$/m.exec(stderr)![1]!) as readonly string[];
+  const names = urls.map((url) => /^.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1]);
+  const others = names.filter((name) => name !== undefined);
+  const builtIn = urls.filter((url) => url.startsWith("node:")).length;
+  return { own: urls.length - others.length - builtIn, packages: [...new Set(others)].sort() };
+}
+
+describe("what a command loads", () => {
+  it.each([
+    [["--help"]],
+    [["up", "--help"]],
+    [["completion", "bash"]],
+    [["lab", "matrix", "--lab", NOWHERE]],
+    [["descheduler", "--server", NOWHERE]],
+  ])("is commander and 40 files of ours for %j", async (args) => {
+    const { own, packages } = await loadedBy(args);
+    expect(packages).toEqual(["commander"]);
+    expect(own).toBeLessThanOrEqual(40);
+  });
+
+  it("is the schema besides for a graph", async () => {
+    const { own, packages } = await loadedBy(["graph", "--server", NOWHERE]);
+    expect(packages).toEqual(["commander", "typebox"]);
+    expect(own).toBeLessThanOrEqual(110);
+  });
+
+  it("is no web server for explain", async () => {
+    const { packages } = await loadedBy(["explain", "web", "--server", NOWHERE]);
+    expect(packages).toContain("typebox");
+    expect(packages).not.toContain("fastify");
+    expect(packages).not.toContain("@kubernetes/client-node");
+  });
+});
