@@ -92,6 +92,43 @@ describe("what a leader leaves for the next one", () => {
     expect(targets()).toContain("b2");
   });
 
+  test.each([
+    [5, false],
+    [7, true],
+  ])(
+    "nor within six of them where that is less than an hour: %i minutes later it may be %s",
+    async (minutes, may) => {
+      const rig = await rigWith({ coolDownMs: MINUTE, judgeAfterMs: 3 * 60 * MINUTE });
+      await moved(rig);
+      rig.farMs = { zb: 0.5, zc: 50 };
+      await rig.clock.advance(minutes * MINUTE);
+      await rig.run();
+      expect(rig.term.report.pods.map(({ target }) => target).includes("b1")).toBe(may);
+    },
+  );
+
+  test("each move is told as it goes on: evicted, arrived, measured again, also by the next leader", async () => {
+    const rig = await rigWith({ judgeAfterMs: MINUTE, coolDownMs: 0 });
+    await moved(rig);
+    rig.replaceLeader();
+    await rig.clock.advance(MINUTE);
+    await rig.run();
+    const [evicted, arrived, measured] = rig.progress;
+    expect(rig.progress.map(({ stage }) => stage).slice(0, 3)).toEqual(["evicted", "arrived", "measured"]);
+    expect(evicted).toMatchObject({
+      workload: "web",
+      pod: "web-1-1",
+      from: "b1",
+      replacement: null,
+      afterMs: null,
+    });
+    expect(evicted!.worth!.pods).toBe(1);
+    expect(evicted!.worth!.gainRatio).toBeGreaterThan(0.5);
+    expect(evicted!.beforeMs!).toBeGreaterThan(evicted!.expectedMs!);
+    expect(arrived!.replacement!.node).toBe(evicted!.to);
+    expect(measured).toMatchObject({ id: evicted!.id, worth: evicted!.worth, afterMs: evicted!.expectedMs });
+  });
+
   test("in dry-run nothing is written, nor without anything new", async () => {
     const dry = await rigWith({ mode: "dry-run" });
     await dry.run();
