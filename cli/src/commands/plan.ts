@@ -15,6 +15,7 @@ import type { Format } from "../output/format.ts";
 import { show, viewOf } from "../output/show.ts";
 import type { View } from "../output/show.ts";
 import { table } from "../output/table.ts";
+import { proposedMoves } from "./proposed-moves.ts";
 import { fromSettingsFile } from "../settings-file.ts";
 
 export interface PlanOptions extends GraphServerOptions {
@@ -75,12 +76,17 @@ async function readPlans(
     throw new CommandError(
       `the graph API knows no workflow ${options.workflow === undefined ? "" : `${JSON.stringify(options.workflow)} `}in namespace ${JSON.stringify(namespace)}`,
     );
-  const { model, pods } = await readCluster(options);
+  const [{ model, pods }, proposed] = await Promise.all([
+    readCluster(options),
+    proposedMoves(namespace, options),
+  ]);
   const graph = new ClusterGraph(cluster);
   const reports: WorkflowPlanReport[] = [];
   for (const name of names) {
     const { value } = await client.workflow(namespace, name);
+    const previous = proposed.get(`${namespace}/${name}`);
     const report = workflowPlan({
+      ...(previous === undefined ? {} : { previous }),
       model,
       pods,
       cluster: graph,
