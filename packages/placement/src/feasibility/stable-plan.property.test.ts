@@ -137,7 +137,11 @@ function planOf(
 
 const movesOf = ({ moves }: WorkflowPlanReport): PreviousMoves =>
   new Map(moves.map(({ pod, to }) => [pod, to]));
-const textOf = (report: WorkflowPlanReport): string => JSON.stringify([...movesOf(report)].sort());
+const textOf = ({ moves }: WorkflowPlanReport): string =>
+  moves
+    .map(({ pod, to }) => `${pod} ${to}`)
+    .sort((a, b) => (a < b ? -1 : 1))
+    .join();
 
 const WINDOWS = 12;
 
@@ -204,10 +208,7 @@ describe("the moves of a plan", () => {
     // Idle nodes of another region: whoever moves for nothing moves all five there.
     const cpuOf = (name: string): string => (name.startsWith("north") ? "66" : "64");
     const found = planOf(given, QUIET, { cpuOf });
-    expect(found.moves.map(({ pod, to }) => [pod, to]).sort()).toEqual([
-      ["w3-1", "west-1"],
-      ["w4-1", "west-1"],
-    ]);
+    expect(textOf(found)).toBe("w3-1 west-1,w4-1 west-1");
     const { model, pods } = objectsOf(given, cpuOf);
     const byKey = new Map(pods.map((pod) => [`shop/${pod.metadata.name}`, pod]));
     const running = runningWorkflow({ model, podOf: (key) => byKey.get(key), ...graphsOf(given, QUIET) })!;

@@ -112,9 +112,13 @@ export class Capacity {
 
   /** Of that what moving it costs. A pod that runs nowhere yet moves for nothing. */
   moveOf(pod: number, node: number): number {
-    if (this.#moveCost === 0) return 0;
-    const { current } = this.#problem.pods[pod]!;
-    return current < 0 || current === node ? 0 : this.#moveCost;
+    const home = this.homeOf(pod);
+    return home < 0 || home === node ? 0 : this.#moveCost;
+  }
+
+  /** The node that it costs something to leave; -1: none. */
+  homeOf(pod: number): number {
+    return this.#moveCost > 0 ? this.#problem.pods[pod]!.current : -1;
   }
 
   /** Of that what requests make. */

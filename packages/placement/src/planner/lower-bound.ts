@@ -7,7 +7,7 @@ const MAX_PRESSED = 100_000;
  * What no plan can be cheaper than: each pod at the node where it alone is cheapest, with what it exchanges with pods that aren't planned, and
  * with the load as it is; planned pods are taken to sit together. Weak where little is fixed: pods may then come together for nothing.
  */
-export function lowerBound({ problem, field, traffic, capacity, settings }: CostModel): number {
+export function lowerBound({ problem, field, traffic, capacity }: CostModel): number {
   const columns = traffic.groups.map(({ fixed }) => {
     const column = new Float64Array(field.nodeCount);
     for (const { location, calling, called } of fixed) {
@@ -23,12 +23,12 @@ export function lowerBound({ problem, field, traffic, capacity, settings }: Cost
   let sum = 0;
   // Replicas are alike.
   const known = new Map<Uint8Array | null, Map<string, number>>();
-  for (const [pod, { allowed, demand, current }] of problem.pods.entries()) {
+  for (const [pod, { allowed, demand }] of problem.pods.entries()) {
     const group = traffic.groupOf[pod]!;
     const column = columns[group];
     const ofAllowed = known.get(allowed) ?? new Map<string, number>();
     known.set(allowed, ofAllowed);
-    const kind = `${group}:${demand.join()}:${capacity.overload.useOf(pod)}:${settings.moveCost > 0 ? current : ""}`;
+    const kind = `${group}:${demand.join()}:${capacity.overload.useOf(pod)}:${capacity.homeOf(pod)}`;
     const before = ofAllowed.get(kind);
     if (before !== undefined) {
       sum += before;
