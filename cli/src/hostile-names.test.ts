@@ -139,9 +139,18 @@ describe("names of others on a terminal", () => {
 
   test("isochrone plan and doctor", async () => {
     const cost = { network: 1, pressure: 0, total: 1 };
-    const move = { pod: EVIL, workload: EVIL, from: EVIL, to: EVIL, savesAlone: 1 };
+    const move = { pod: EVIL, workload: EVIL, from: EVIL, to: EVIL, gain: 1, obstacle: EVIL };
     const kept = [{ pod: EVIL, reason: EVIL }];
-    const report = { workflow: EVIL, pods: 1, today: cost, best: cost, moves: [move], kept, notes: [EVIL] };
+    const report = {
+      workflow: EVIL,
+      pods: 1,
+      today: cost,
+      best: cost,
+      savedRatio: 0.5,
+      moves: [move],
+      kept,
+      notes: [EVIL],
+    };
     const finding = {
       group: "sources",
       check: EVIL,

@@ -25,6 +25,7 @@ export { deschedulerTable } from "./descheduler/report.ts";
 export type { DeschedulerReport, ReportedPod } from "./descheduler/report.ts";
 export { createDeschedulerTerm } from "./descheduler/term-alone.ts";
 export type { DeschedulerAlone, DeschedulerAloneOptions } from "./descheduler/term-alone.ts";
+export { PLANNED_NODE_ANNOTATION } from "./planner/adapters/pod-writer.ts";
 export { plannerSettings } from "./planner/settings.ts";
 export type { PlannerConfig } from "./planner/settings.ts";
 export { spreadLimits } from "./planner/spread.ts";

@@ -1,7 +1,7 @@
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { LabClient, LabClientError, readControlToken } from "@isochrone/lab";
-import { SchedulingModel, workflowPlan } from "@isochrone/placement";
+import { planVerdict, SchedulingModel, workflowPlan } from "@isochrone/placement";
 import type { WorkflowPlanInput, WorkflowPlanReport } from "@isochrone/placement";
 import { loadSettings } from "@isochrone/runtime";
 import { plannerSettings, schedulerPluginSettings, spreadLimits } from "@isochrone/scheduler-plugin";
@@ -15,6 +15,7 @@ import type { Format } from "../output/format.ts";
 import { show, viewOf } from "../output/show.ts";
 import type { View } from "../output/show.ts";
 import { table } from "../output/table.ts";
+import { proposedMoves } from "./proposed-moves.ts";
 import { fromSettingsFile } from "../settings-file.ts";
 
 export interface PlanOptions extends GraphServerOptions {
@@ -75,12 +76,17 @@ async function readPlans(
     throw new CommandError(
       `the graph API knows no workflow ${options.workflow === undefined ? "" : `${JSON.stringify(options.workflow)} `}in namespace ${JSON.stringify(namespace)}`,
     );
-  const { model, pods } = await readCluster(options);
+  const [{ model, pods }, proposed] = await Promise.all([
+    readCluster(options),
+    proposedMoves(namespace, options),
+  ]);
   const graph = new ClusterGraph(cluster);
   const reports: WorkflowPlanReport[] = [];
   for (const name of names) {
     const { value } = await client.workflow(namespace, name);
+    const previous = proposed.get(`${namespace}/${name}`);
     const report = workflowPlan({
+      ...(previous === undefined ? {} : { previous }),
       model,
       pods,
       cluster: graph,
@@ -163,33 +169,30 @@ const JUDGED_BY = {
 } as const;
 
 /** Costs in kB/s x ms: bytes give numbers that nobody can read. */
-export function reportText({ workflow, pods, today, best, moves, kept, notes }: WorkflowPlanReport): string {
+export function reportText(report: WorkflowPlanReport): string {
+  const { workflow, today, best, moves, kept, notes } = report;
   const kilo = (cost: number): number => cost / 1_000;
-  const saved = today.total > 0 ? (100 * (today.total - best.total)) / today.total : 0;
   const rows = [
     ["today", kilo(today.network), kilo(today.pressure), kilo(today.total)],
     ["best plan", kilo(best.network), kilo(best.pressure), kilo(best.total)],
   ] as const;
-  const verdict =
-    moves.length === 0
-      ? "Nothing would be gained by moving pods."
-      : `${moves.length} of ${pods} pods would move; that saves ${saved.toFixed(1)} %.`;
   return [
     `workflow ${workflow}: cost in kB/s x ms`,
     table(["", "network", "load of nodes", "total"], rows),
     "",
-    verdict,
+    planVerdict(report),
     ...(moves.length === 0
       ? []
       : [
           table(
-            ["pod", "workload", "from", "to", "saves alone"],
-            moves.map(({ pod, workload, from, to, savesAlone }) => [
+            ["pod", "workload", "from", "to", "brings", ""],
+            moves.map(({ pod, workload, from, to, gain, obstacle }) => [
               pod,
               workload,
               from,
               to,
-              kilo(savesAlone),
+              kilo(gain),
+              obstacle,
             ]),
           ),
         ]),

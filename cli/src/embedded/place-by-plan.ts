@@ -6,10 +6,12 @@ import {
   PLACEMENT_ENABLED,
   PLACEMENT_LABEL,
   PLANNER_LEASE,
+  podView,
   type ClusterStore,
 } from "@isochrone/kubernetes";
 import { NotReadyError, type LabCluster, type LabPod, type Move } from "@isochrone/lab";
 import type { Clock } from "@isochrone/runtime";
+import { PLANNED_NODE_ANNOTATION } from "@isochrone/scheduler-plugin";
 
 export interface PlanPlacement {
   readonly store: ClusterStore;
@@ -22,6 +24,8 @@ export interface PlanPlacement {
 }
 
 const POLL_MS = 100;
+/** A pod that the planner had no time for is released without a plan: it is replaced once more. */
+const ATTEMPTS = 3;
 
 /** While it is opted in, new pods of the namespace wait for the planner, and the descheduler may move them. */
 export async function optIn(
@@ -39,15 +43,21 @@ export async function optIn(
 
 /** Throws NotReadyError when the planner doesn't come up, or the pods don't. */
 export async function placeByPlan(options: PlanPlacement): Promise<readonly Move[]> {
-  const { store, cluster, namespace, signal, withinMs } = options;
+  const { store, cluster, namespace, clock, signal, withinMs } = options;
   const present = (): readonly LabPod[] =>
     cluster.pods().filter((pod) => pod.namespace === namespace && !pod.deleting);
   await untilGated(options);
   await optIn(options, true);
   try {
     const before = present();
-    for (const { name } of before) await store.evict({ namespace, name });
-    await cluster.waitReady(withinMs, signal);
+    let unplanned = before.map(({ name }) => name);
+    for (let attempt = 0; attempt < ATTEMPTS && unplanned.length > 0; attempt++) {
+      for (const name of unplanned) await store.evict({ namespace, name });
+      // What is read of the cluster follows its objects a moment later.
+      while (present().some(({ name }) => unplanned.includes(name))) await clock.sleep(POLL_MS, signal);
+      await cluster.waitReady(withinMs, signal);
+      unplanned = await unplannedOf(store, namespace);
+    }
     return movesBetween(before, present());
   } finally {
     await optIn(options, false);
@@ -68,6 +78,15 @@ async function untilGated({ store, clock, signal, withinMs }: PlanPlacement): Pr
       throw new NotReadyError(`the planner must be ready within ${withinMs} ms and was not`, ["planner"]);
     await clock.sleep(POLL_MS, signal);
   }
+}
+
+async function unplannedOf(store: ClusterStore, namespace: string): Promise<string[]> {
+  const { items } = await store.list(KINDS.pod, { namespace });
+  return items
+    .filter(
+      (pod) => !podView(pod).terminating && pod.metadata.annotations?.[PLANNED_NODE_ANNOTATION] === undefined,
+    )
+    .map(({ metadata }) => metadata.name);
 }
 
 /** Pods of a workload are alike: which of them is which one's replacement makes no difference. */

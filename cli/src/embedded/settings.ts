@@ -67,6 +67,8 @@ export function schedulerConfig(options: EmbeddedOptions, port: number, graphUrl
 /** Certificates are trusted soon: the only API server that must know their authority is in this process. */
 const TRUST_DELAY_MS = 1_000;
 const CERTIFICATE_CHECK_MS = 500;
+/** Webhook and planner live and die together here: on a busy machine a late sign of life says nothing. */
+const BUSY_MS = 30_000;
 
 /**
  * What moves pods by itself: webhook, planner and descheduler. With a real cluster's API server there are no webhook and no planner, and
@@ -84,8 +86,13 @@ export function movingConfig(
   if (isReal) return loadSettings([deschedulerSettings], { env });
   const paneMs = Math.round(windowMs / PANES);
   const file = {
-    webhook: { enabled: true, trustDelayMs: TRUST_DELAY_MS, certificateCheckMs: CERTIFICATE_CHECK_MS },
-    planner: { enabled: true },
+    webhook: {
+      enabled: true,
+      trustDelayMs: TRUST_DELAY_MS,
+      certificateCheckMs: CERTIFICATE_CHECK_MS,
+      heartbeatMaxAgeMs: BUSY_MS,
+    },
+    planner: { enabled: true, graphWaitMs: BUSY_MS, deadlineMs: 2 * BUSY_MS },
     descheduler: {
       mode: "evict",
       intervalMs: Math.max(1_000, paneMs),

@@ -44,9 +44,16 @@ export { DEFAULT_SPREAD } from "./feasibility/spread-limits.ts";
 export type { SpreadLimits } from "./feasibility/spread-limits.ts";
 export { FILTER_PLUGINS } from "./feasibility/verdict.ts";
 export type { FilterPlugin, Rejection } from "./feasibility/verdict.ts";
-export { runningWorkflow, workflowPlan, workflowPlanReport } from "./feasibility/workflow-plan.ts";
+export {
+  moveCostOf,
+  planVerdict,
+  runningWorkflow,
+  workflowPlan,
+  workflowPlanReport,
+} from "./feasibility/workflow-plan.ts";
 export type {
   PlannedMove,
+  PreviousMoves,
   RunningWorkflow,
   WorkflowPlanInput,
   WorkflowPlanReport,

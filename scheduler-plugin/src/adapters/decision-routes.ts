@@ -47,6 +47,12 @@ const PlanSchema = Type.Object(
     durationMs: Type.Number(),
     cost: Type.Union([CostSchema, Type.Null()]),
     today: Type.Optional(CostSchema),
+    savedRatio: Type.Optional(
+      Type.Union([Type.Number(), Type.Null()], {
+        description:
+          "of a proposal: share of what the network costs today that it saves; null where it costs nothing",
+      }),
+    ),
     lowerBound: Type.Union([Type.Number(), Type.Null()], { description: "no plan costs less" }),
     pods: Type.Array(
       Type.Object({
@@ -56,6 +62,17 @@ const PlanSchema = Type.Object(
         reason: NullableText,
         decision: Type.Union([Type.String(), Type.Null()], { description: "null: it is a proposal" }),
         from: Type.Optional(Type.String({ description: "of a proposal: where it runs" })),
+        gain: Type.Optional(
+          Type.Number({
+            description: "of a proposal: what the plan would cost more without this move, bytes/s x ms",
+          }),
+        ),
+        obstacle: Type.Optional(
+          Type.Union([Type.String(), Type.Null()], {
+            description:
+              "of a proposal: why the move can't be made once those before it are made; null: it can",
+          }),
+        ),
       }),
     ),
     explanation: Type.Array(Type.String()),

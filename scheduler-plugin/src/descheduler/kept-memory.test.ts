@@ -92,6 +92,43 @@ describe("what a leader leaves for the next one", () => {
     expect(targets()).toContain("b2");
   });
 
+  test.each([
+    [5, true],
+    [7, false],
+  ])(
+    "nor within six of them, where an hour is more: %i minutes later the node is kept from it: %s",
+    async (minutes, kept) => {
+      const rig = await rigWith({ coolDownMs: MINUTE, judgeAfterMs: 3 * 60 * MINUTE });
+      await moved(rig);
+      await rig.clock.advance(minutes * MINUTE);
+      await rig.run();
+      const memory = readMemory((await rig.lease()).metadata.annotations![MEMORY_ANNOTATION]!)!;
+      expect(memory.left.some(({ node }) => node === "b1")).toBe(kept);
+    },
+  );
+
+  test("each move is told as it goes on: evicted, arrived, measured again, also by the next leader", async () => {
+    const rig = await rigWith({ judgeAfterMs: MINUTE, coolDownMs: 0 });
+    await moved(rig);
+    rig.replaceLeader();
+    await rig.clock.advance(MINUTE);
+    await rig.run();
+    const [evicted, arrived, measured] = rig.progress;
+    expect(rig.progress.map(({ stage }) => stage).slice(0, 3)).toEqual(["evicted", "arrived", "measured"]);
+    expect(evicted).toMatchObject({
+      workload: "web",
+      pod: "web-1-1",
+      from: "b1",
+      replacement: null,
+      afterMs: null,
+    });
+    expect(evicted!.worth!.pods).toBe(1);
+    expect(evicted!.worth!.gainRatio).toBeGreaterThan(0.5);
+    expect(evicted!.beforeMs!).toBeGreaterThan(evicted!.expectedMs!);
+    expect(arrived!.replacement!.node).toBe(evicted!.to);
+    expect(measured).toMatchObject({ id: evicted!.id, worth: evicted!.worth, afterMs: evicted!.expectedMs });
+  });
+
   test("in dry-run nothing is written, nor without anything new", async () => {
     const dry = await rigWith({ mode: "dry-run" });
     await dry.run();

@@ -23,12 +23,19 @@ export interface LoggedProposal extends Omit<LoggedPlan, "pods" | "cost"> {
   /** As the pods are now. */
   readonly today: PlanCosts;
   readonly cost: PlanCosts;
-  /** Those that would move. */
+  /** Share of what the network costs today that it saves; null where it costs nothing. */
+  readonly savedRatio: number | null;
+  /** Those that would move, in the order in which they are to. */
   readonly pods: readonly LoggedProposalPod[];
 }
 
-export interface LoggedProposalPod extends Omit<LoggedPlanPod, "decision"> {
+export interface LoggedProposalPod extends Omit<LoggedPlanPod, "decision" | "node"> {
   readonly from: string;
+  readonly node: string;
+  /** What the plan would cost more without this move, bytes/s x ms. */
+  readonly gain: number;
+  /** Why it can't be made once those before it are made; null: it can. */
+  readonly obstacle: string | null;
   /** Nothing is decided. */
   readonly decision: null;
 }

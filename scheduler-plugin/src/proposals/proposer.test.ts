@@ -130,12 +130,19 @@ test("a workflow that runs has a proposal: what it costs today, what it could, a
   expect(today.network).toBe(40_000);
   expect(cost.total).toBeLessThan(today.total);
   expect(pods.length).toBeGreaterThan(0);
-  for (const { name, from, node, decision } of pods) {
+  for (const { name, from, node, gain, obstacle, decision } of pods) {
+    expect(gain).toBeGreaterThan(0);
+    expect(obstacle).toBeNull();
     expect(from).toBe(Object.assign({}, ...Object.values(PODS))[name]);
     expect(node).not.toBe(from);
     expect(decision).toBeNull();
   }
-  expect(explanation[0]).toMatch(/^\d of 3 pods would move; that saves \d+ %/);
+  const { savedRatio } = proposals[0]!;
+  expect(savedRatio).toBe(1 - cost.network / today.network);
+  const percent = (100 * savedRatio).toFixed(1).replace(/\.0$/, "");
+  expect(explanation[0]).toBe(
+    `${pods.length} of 3 pods would move; that saves ${percent} % of what the network costs.`,
+  );
   // Proposals are no plans, and nobody is moved by them.
   expect((await plans("")).plans).toEqual([]);
   const pod = await store.get({ apiVersion: "v1", kind: "Pod", namespace: "shop", name: "p-1" });

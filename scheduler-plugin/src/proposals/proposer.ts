@@ -1,6 +1,12 @@
 // What would be best for workflows that run, worked out again and again and moved by nobody: so that people see what their placement costs.
-import { runningWorkflow, workflowPlanReport, workflowTraffic } from "@isochrone/placement";
-import type { WorkflowPlanReport } from "@isochrone/placement";
+import {
+  moveCostOf,
+  planVerdict,
+  runningWorkflow,
+  workflowPlanReport,
+  workflowTraffic,
+} from "@isochrone/placement";
+import type { PreviousMoves, WorkflowPlanReport } from "@isochrone/placement";
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic, Service } from "@isochrone/runtime";
 import type { WorkflowGraph } from "@isochrone/topology";
@@ -50,6 +56,8 @@ export class Proposer implements Service {
   readonly #metrics: ProposalMetrics;
   readonly #loop: Periodic;
   readonly #stopped = new AbortController();
+  /** By workflow, what was proposed last: it is proposed again unless something else is clearly better. */
+  #previous: ReadonlyMap<string, PreviousMoves> = new Map();
   #objects: FollowedObjects | null = null;
 
   constructor(config: ProposalsConfig, deps: ProposerDeps) {
@@ -99,7 +107,11 @@ export class Proposer implements Service {
     const cluster = await clusterView(objects.lists(), pods.items(), { clock, signal });
     const outcomes = cluster === null ? null : await this.#outcomes(cluster);
     if (outcomes === null) return;
-    plans.propose(outcomes.filter((outcome) => typeof outcome === "object").filter((one) => one !== null));
+    const proposals = outcomes
+      .filter((outcome) => typeof outcome === "object")
+      .filter((outcome) => outcome !== null);
+    plans.propose(proposals);
+    this.#previous = new Map(proposals.map((proposal) => [proposal.workflow, movesOf(proposal)]));
     this.#tell(outcomes, clock.monotonic() - beganMs);
   }
 
@@ -153,9 +165,12 @@ export class Proposer implements Service {
     if (running === null) return null;
     const snapshot = this.#deps.graphs.clusterSnapshot?.() ?? null;
     const cost = { bytesPerRequest, ...(maxCpuUse === undefined ? {} : { maxCpuUse }) };
-    const options = { seed, budgetMs, ...cost, maxAlternatives: 0 };
+    const moveCost = moveCostOf(running.problem, cost);
+    const options = { seed, budgetMs, ...cost, moveCost, maxAlternatives: 0 };
     const found = await this.#unlessStopped(search.runPatiently(running.problem, snapshot, options));
-    const report = workflowPlanReport(running, found, cost);
+    const { namespace, name } = graphs.workflow;
+    const previous = this.#previous.get(`${namespace}/${name}`);
+    const report = workflowPlanReport(running, found, { ...cost, moveCost }, previous);
     return {
       id: newId(),
       at: new Date(clock.now()).toISOString(),
@@ -163,9 +178,10 @@ export class Proposer implements Service {
       durationMs: found.durationMs,
       today: report.today,
       cost: report.best,
+      savedRatio: report.savedRatio,
       lowerBound: null,
-      pods: report.moves.map(({ pod: name, workload, from, to: node }) => {
-        return { name, workload, from, node, reason: null, decision: null };
+      pods: report.moves.map(({ pod, workload, from, to: node, gain, obstacle }) => {
+        return { name: pod, workload, from, node, gain, obstacle, reason: null, decision: null };
       }),
       explanation: sentencesOf(report),
     };
@@ -212,12 +228,17 @@ function byTraffic(workflows: Iterable<WorkflowGraph>, bytesPerRequest: number):
     .map(({ workflow }) => workflow);
 }
 
-function sentencesOf({ pods, today, best, moves, kept, notes }: WorkflowPlanReport): string[] {
-  const saved = today.total > 0 ? (100 * (today.total - best.total)) / today.total : 0;
+function movesOf({ pods }: LoggedProposal): PreviousMoves {
+  return new Map(pods.map(({ name, node }) => [name, node]));
+}
+
+function sentencesOf(report: WorkflowPlanReport): string[] {
+  const { moves, kept, notes } = report;
   return [
-    moves.length === 0
-      ? "Nothing would be gained by moving pods."
-      : `${moves.length} of ${pods} pods would move; that saves ${saved.toFixed(0)} % of what the network and the load of the nodes cost together.`,
+    planVerdict(report),
+    ...moves.flatMap(({ pod, to, obstacle }) =>
+      obstacle === null ? [] : [`${pod} can't go to ${to} yet: ${obstacle}.`],
+    ),
     ...kept.map(({ pod, reason }) => `${pod} stays: ${reason}.`),
     ...notes,
   ];

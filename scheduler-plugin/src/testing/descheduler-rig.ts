@@ -9,6 +9,7 @@ import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Workload } from "@isochrone/topology";
 import { MemoryAnnotation } from "../descheduler/memory-annotation.ts";
 import { profileOf } from "../domain/strategy-profile.ts";
+import type { MoveProgress } from "../descheduler/move-progress.ts";
 import { deschedulerSettings } from "../descheduler/settings.ts";
 import type { ClusterLists } from "../descheduler/survey.ts";
 import { createDeschedulerTerm } from "../descheduler/term-alone.ts";
@@ -48,6 +49,8 @@ export class DeschedulerRig {
   readonly store: ClusterStore = createMemoryStore({ clock: this.clock });
   readonly logger = new MemoryLogger({ clock: this.clock });
   readonly registry = createRegistry();
+  /** How moves went on, under all leaders. */
+  readonly progress: MoveProgress[] = [];
   /** Of the leader. */
   term: DeschedulerAlone;
   readonly #begin: () => DeschedulerAlone;
@@ -85,6 +88,7 @@ export class DeschedulerRig {
         keeper: new MemoryAnnotation(this.store, "isochrone"),
         bytesPerRequest: 0,
         scoring: { strategy: createStrategy(profileOf(loaded.scheduler)), usageHeadroom: false },
+        onMove: (progress) => void this.progress.push(progress),
         clock,
         logger,
         registry: this.#isFirst ? this.registry : createRegistry(),

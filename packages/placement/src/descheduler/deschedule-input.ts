@@ -5,7 +5,8 @@ import type { DescheduleMemory } from "./memory.ts";
 import type { PaperMove } from "./paper-moves.ts";
 
 /** When moving a pod is worth it, and how much may be moved. */
-export interface MoveRules extends PlanSettings, Pick<SpreadLimits, "minNodes" | "minZones"> {
+export interface MoveRules
+  extends Omit<PlanSettings, "moveCost">, Pick<SpreadLimits, "minNodes" | "minZones"> {
   /** What a move must gain at least, as a share of what the pod's channels cost now. */
   readonly minGainRatio: number;
   /** The same as a share of what all channels of the pod's workflow cost now. */

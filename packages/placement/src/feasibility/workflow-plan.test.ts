@@ -88,7 +88,9 @@ describe("the plan of a workflow that runs", () => {
     expect(found.today.network).toBe(50_000);
     expect(found.best.network).toBeLessThan(1_001);
     expect(found.moves).toHaveLength(1);
-    expect(found.moves[0]!.savesAlone).toBeGreaterThan(40_000);
+    expect(found.moves[0]!.gain).toBeGreaterThan(40_000);
+    expect(found.moves[0]!.obstacle).toBeNull();
+    expect(found.savedRatio).toBe(1 - found.best.network / found.today.network);
   });
 
   test("has no moves where nothing is to be gained", () => {

@@ -1,8 +1,9 @@
 // What a workflow's placement costs today, what the best plan would cost, and which moves lie between.
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
-import { createObjective, type PlanCost } from "../planner/objective.ts";
+import { costModel, createObjective, objectiveOf, type PlanCost } from "../planner/objective.ts";
+import { choosePlan } from "../planner/plan-choice.ts";
 import { plan, type Plan } from "../planner/plan.ts";
-import type { PlanSettings } from "../planner/plan-settings.ts";
+import { planSettings, type PlanSettings } from "../planner/plan-settings.ts";
 import { isTerminating, keyOf, record, records, type ApiObject } from "./json.ts";
 import type { FeasiblePlanProblem } from "./plan-input.ts";
 import { planProblem } from "./plan-problem.ts";
@@ -14,8 +15,10 @@ export interface PlannedMove {
   readonly workload: string;
   readonly from: string;
   readonly to: string;
-  /** What this move alone would save, bytes/s x ms; below 0: it pays only together with others. */
-  readonly savesAlone: number;
+  /** What the plan would cost more without this move, bytes/s x ms. */
+  readonly gain: number;
+  /** Why it can't be made once those before it are made, in words; null: it can. */
+  readonly obstacle: string | null;
 }
 
 export interface WorkflowPlanReport {
@@ -24,6 +27,9 @@ export interface WorkflowPlanReport {
   readonly pods: number;
   readonly today: PlanCost;
   readonly best: PlanCost;
+  /** Share of what the network costs today that the plan saves; null where it costs nothing. */
+  readonly savedRatio: number | null;
+  /** In the order in which they are to be made: those that bring most first, as far as there is room. */
   readonly moves: readonly PlannedMove[];
   /** Pods that stay where they are, with the reason. */
   readonly kept: readonly { readonly pod: string; readonly reason: string }[];
@@ -45,6 +51,8 @@ export interface WorkflowPlanInput extends Omit<RunningWorkflowInput, "podOf"> {
   /** All of the cluster. */
   readonly pods: readonly ApiObject[];
   readonly seed: number;
+  /** What was proposed before, which is kept unless another plan is clearly better. @default nothing */
+  readonly previous?: PreviousMoves;
   /** @default DEFAULT_PLAN_SETTINGS */
   readonly cost?: CostSettings;
   /** For the search, milliseconds. */
@@ -52,7 +60,10 @@ export interface WorkflowPlanInput extends Omit<RunningWorkflowInput, "podOf"> {
   readonly now: () => number;
 }
 
-type CostSettings = Partial<Pick<PlanSettings, "bytesPerRequest" | "maxCpuUse">>;
+/** By pod, the node that it was to move to. */
+export type PreviousMoves = ReadonlyMap<string, string>;
+
+export type CostSettings = Partial<Pick<PlanSettings, "bytesPerRequest" | "maxCpuUse">>;
 
 /** The pods of a workflow that run, to be placed anew. */
 export interface RunningWorkflow {
@@ -63,12 +74,13 @@ export interface RunningWorkflow {
 
 /** Null for a workflow of which no pod runs. Nothing is changed. */
 export function workflowPlan(input: WorkflowPlanInput): WorkflowPlanReport | null {
-  const { pods, seed, budgetMs, now, cost = {} } = input;
+  const { pods, seed, budgetMs, now, previous, cost = {} } = input;
   const byKey = new Map(pods.map((pod) => [keyOf(pod), pod]));
   const running = runningWorkflow({ ...input, podOf: (key) => byKey.get(key) });
   if (running === null) return null;
-  const found = plan(running.problem, { seed, now, deadlineMs: now() + budgetMs, ...cost });
-  return workflowPlanReport(running, found, cost);
+  const moveCost = moveCostOf(running.problem, cost);
+  const found = plan(running.problem, { seed, now, deadlineMs: now() + budgetMs, ...cost, moveCost });
+  return workflowPlanReport(running, found, { ...cost, moveCost }, previous);
 }
 
 /** What {@link workflowPlan} searches, for whoever searches elsewhere. Null for a workflow of which no pod runs. */
@@ -88,29 +100,36 @@ export function runningWorkflow(input: RunningWorkflowInput): RunningWorkflow | 
   return { problem, kept };
 }
 
-/** What was found for it, held against where its pods are. */
+/** A move must bring so much, bytes/s x ms: a kilobyte per second one millisecond sooner. */
+const LEAST_GAIN = 1_000;
+/** And such a share of what the workflow's network costs. Like the descheduler's own defaults: it would not make a move that brings less. */
+const LEAST_GAIN_SHARE = 0.005;
+
+/** What each move is to cost in the search, so that plans have few moves, and none that brings nearly nothing. */
+export function moveCostOf(problem: FeasiblePlanProblem, options: CostSettings = {}): number {
+  const model = costModel(problem, planSettings(options));
+  const { network } = objectiveOf(model).total(currentOf(problem));
+  // Declared priorities that stand in for rates are no bytes.
+  const least = model.traffic.source === "measured" ? LEAST_GAIN : 0;
+  return Math.max(least, LEAST_GAIN_SHARE * network);
+}
+
+/** What was found for it, held against where its pods are and against what was proposed before. */
 export function workflowPlanReport(
   { problem, kept }: RunningWorkflow,
-  found: Pick<Plan, "assignment" | "complete" | "traffic" | "networkKnown"> & { readonly cost: PlanCost },
-  options: CostSettings = {},
+  found: Pick<Plan, "assignment" | "complete" | "traffic" | "networkKnown">,
+  options: CostSettings & Pick<PlanSettings, "moveCost">,
+  previous: PreviousMoves = new Map(),
 ): WorkflowPlanReport {
-  const current = Int32Array.from(problem.pods, (pod) => pod.current);
-  const objective = createObjective(problem, options);
+  const current = currentOf(problem);
+  const { moveCost: _, ...cost } = options;
+  // Without what moves cost: that is for choosing among plans.
+  const objective = createObjective(problem, cost);
+  const assignment = found.complete ? stayingPut(problem, current, found.assignment) : null;
+  const model = costModel(problem, planSettings(options));
+  const { target, moves } = choosePlan(model, assignment, assignmentOf(problem, previous));
   const today = objective.total(current);
-  const isBetter = found.complete && found.cost.total < today.total;
-  const target = isBetter ? stayingPut(problem, current, found.assignment) : current;
-  const moves = [...target.keys()]
-    .filter((pod) => target[pod] !== current[pod])
-    .map((pod): PlannedMove => {
-      return {
-        pod: problem.pods[pod]!.name,
-        workload: problem.pods[pod]!.workload ?? "",
-        from: problem.nodes[current[pod]!]!.name,
-        to: problem.nodes[target[pod]!]!.name,
-        savesAlone: -objective.moveDelta(current, pod, target[pod]!),
-      };
-    })
-    .sort((a, b) => b.savesAlone - a.savesAlone);
+  const best = objective.total(target);
   const notes = [...problem.notes];
   if (!found.complete) notes.push("no plan has room for all pods");
   if (found.traffic === "declared") notes.push("no rate is known: declared priorities stood in for them");
@@ -120,11 +139,39 @@ export function workflowPlanReport(
     workflow: `${problem.workflow.namespace}/${problem.workflow.name}`,
     pods: problem.pods.length + kept.length,
     today,
-    best: isBetter ? objective.total(target) : today,
-    moves,
+    best,
+    savedRatio: today.network > 0 ? 1 - best.network / today.network : null,
+    moves: moves.map(({ pod, node, gain, obstacle }): PlannedMove => {
+      const { name, workload } = problem.pods[pod]!;
+      const [from, to] = [problem.nodes[current[pod]!]!.name, problem.nodes[node]!.name];
+      return { pod: name, workload: workload ?? "", from, to, gain, obstacle };
+    }),
     kept,
     notes,
   };
+}
+
+/** In a sentence, and the same one everywhere. */
+export function planVerdict({ pods, moves, savedRatio }: WorkflowPlanReport): string {
+  if (moves.length === 0) return "Nothing would be gained by moving pods.";
+  const first = `${moves.length} of ${pods} pods would move;`;
+  return savedRatio !== null && savedRatio > 0
+    ? `${first} that saves ${percent(savedRatio)} of what the network costs.`
+    : `${first} that relieves loaded nodes.`;
+}
+
+function percent(ratio: number): string {
+  return ratio < 0.0005 ? "< 0.1 %" : `${(100 * ratio).toFixed(1).replace(/\.0$/, "")} %`;
+}
+
+function currentOf({ pods }: FeasiblePlanProblem): Int32Array {
+  return Int32Array.from(pods, ({ current }) => current);
+}
+
+/** Pods and nodes that have gone since have no part in it. */
+function assignmentOf({ pods, nodes }: FeasiblePlanProblem, previous: PreviousMoves): Int32Array {
+  const indexOf = new Map(nodes.map(({ name }, node) => [name, node]));
+  return Int32Array.from(pods, ({ name, current }) => indexOf.get(previous.get(name) ?? "") ?? current);
 }
 
 interface MovablePod {

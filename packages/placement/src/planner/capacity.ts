@@ -16,6 +16,8 @@ export class Capacity {
   readonly scale: number;
   /** By use; in the same state. */
   readonly overload: Overload;
+  /** What each pod costs that leaves the node where it runs. */
+  readonly #moveCost: number;
   readonly #resources: number;
   /** By node and resource. */
   readonly #left: Float64Array;
@@ -26,13 +28,19 @@ export class Capacity {
   /** By node and resource: scale / (3 x capacity^2 x all demand x resources). */
   readonly #price: Float64Array;
 
-  /** @param other one of the same problem and scale, whose state it begins with */
-  constructor(problem: PlanProblem, scale: number, overload: Overload, other?: Capacity) {
+  /** @param other one of the same problem, scale and cost of moves, whose state it begins with */
+  constructor(
+    problem: PlanProblem,
+    { scale, moveCost }: { readonly scale: number; readonly moveCost: number },
+    overload: Overload,
+    other?: Capacity,
+  ) {
     const { nodes, pods, resources } = problem;
     const width = resources.length;
     this.#problem = problem;
     this.scale = scale;
     this.overload = overload;
+    this.#moveCost = moveCost;
     this.#resources = width;
     if (other !== undefined) {
       this.#left = other.#left.slice();
@@ -73,7 +81,8 @@ export class Capacity {
 
   /** Another one in the same state. */
   copy(): Capacity {
-    return new Capacity(this.#problem, this.scale, this.overload.copy(), this);
+    const prices = { scale: this.scale, moveCost: this.#moveCost };
+    return new Capacity(this.#problem, prices, this.overload.copy(), this);
   }
 
   fits(pod: number, node: number): boolean {
@@ -96,9 +105,20 @@ export class Capacity {
     return -1;
   }
 
-  /** What the pod would add to the pressure there, and to the overload, in the unit of `scale`. */
+  /** What the pod would add to the pressure there, and to the overload, and what moving it costs, in the unit of `scale`. */
   pressureOf(pod: number, node: number): number {
-    return this.requestsOf(pod, node) + this.overload.costOf(pod, node);
+    return this.requestsOf(pod, node) + this.overload.costOf(pod, node) + this.moveOf(pod, node);
+  }
+
+  /** Of that what moving it costs. A pod that runs nowhere yet moves for nothing. */
+  moveOf(pod: number, node: number): number {
+    const home = this.homeOf(pod);
+    return home < 0 || home === node ? 0 : this.#moveCost;
+  }
+
+  /** The node that it costs something to leave; -1: none. */
+  homeOf(pod: number): number {
+    return this.#moveCost > 0 ? this.#problem.pods[pod]!.current : -1;
   }
 
   /** Of that what requests make. */

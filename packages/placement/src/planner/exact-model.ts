@@ -92,7 +92,7 @@ export class ExactModel {
       const fixed = traffic.groups[traffic.groupOf[pod]!]?.fixed ?? [];
       for (const node of spots) {
         program.binary(x(pod, node));
-        let cost = 0;
+        let cost = capacity.moveOf(pod, node);
         for (const { location, calling, called } of fixed)
           cost += calling * field.ms(node, location) + called * field.ms(location, node);
         program.cost(cost / this.unit, x(pod, node));

@@ -28,7 +28,7 @@ export function lowerBound({ problem, field, traffic, capacity }: CostModel): nu
     const column = columns[group];
     const ofAllowed = known.get(allowed) ?? new Map<string, number>();
     known.set(allowed, ofAllowed);
-    const kind = `${group}:${demand.join()}:${capacity.overload.useOf(pod)}`;
+    const kind = `${group}:${demand.join()}:${capacity.overload.useOf(pod)}:${capacity.homeOf(pod)}`;
     const before = ofAllowed.get(kind);
     if (before !== undefined) {
       sum += before;

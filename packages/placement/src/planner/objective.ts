@@ -11,7 +11,7 @@ import type { Traffic } from "./traffic.ts";
 export interface PlanCost {
   /** Sum over the channels of the planned pods of traffic x network cost. Pods without a node count for nothing. */
   readonly network: number;
-  /** What the load of the nodes adds, in the same unit: see `pressureShare` and `maxCpuUse`. */
+  /** What the load of the nodes adds, in the same unit, and moves where they cost something: see `pressureShare`, `maxCpuUse` and `moveCost`. */
   readonly pressure: number;
   readonly total: number;
 }
@@ -49,7 +49,8 @@ export function costModel(problem: PlanProblem, settings: PlanSettings): CostMod
   // Without traffic or costs nothing but the load is left to decide.
   const whole = atMedian > 0 ? atMedian : 1;
   const overload = Overload.of(problem, OVERLOAD_SHARE * whole, settings.maxCpuUse);
-  const capacity = new Capacity(problem, settings.pressureShare * whole, overload);
+  const prices = { scale: settings.pressureShare * whole, moveCost: settings.moveCost };
+  const capacity = new Capacity(problem, prices, overload);
   return { settings, problem, field, traffic, capacity, whole };
 }
 
@@ -58,13 +59,8 @@ export function restrictedModel(model: CostModel, problem: PlanProblem): CostMod
   const field = new CostField(problem.cluster, problem.nodes);
   const traffic = trafficOf(problem, field, model.settings.bytesPerRequest);
   const overload = Overload.of(problem, OVERLOAD_SHARE * model.whole, model.settings.maxCpuUse);
-  return {
-    ...model,
-    problem,
-    field,
-    traffic,
-    capacity: new Capacity(problem, model.capacity.scale, overload),
-  };
+  const prices = { scale: model.capacity.scale, moveCost: model.settings.moveCost };
+  return { ...model, problem, field, traffic, capacity: new Capacity(problem, prices, overload) };
 }
 
 export function objectiveOf(model: CostModel): Objective {

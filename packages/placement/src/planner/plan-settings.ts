@@ -12,6 +12,8 @@ export interface PlanSettings {
   readonly pressureShare: number;
   /** Share of a node's CPU beyond which its measured use counts as overload; 0 = use doesn't matter. */
   readonly maxCpuUse: number;
+  /** What each pod adds that a plan takes away from the node where it runs, bytes/s x ms; 0: moves are free. */
+  readonly moveCost: number;
 }
 
 /**
@@ -25,12 +27,13 @@ export const DEFAULT_PLAN_SETTINGS: PlanSettings = {
   bytesPerRequest: DEFAULT_BYTES_PER_REQUEST,
   pressureShare: 0.1,
   maxCpuUse: 0.75,
+  moveCost: 0,
 };
 
 /** Defaults for what is left out. Throws PlacementError `invalid_setting`. */
 export function planSettings(given: Partial<PlanSettings>): PlanSettings {
   const settings = { ...DEFAULT_PLAN_SETTINGS, ...given };
-  for (const name of ["bytesPerRequest", "pressureShare", "maxCpuUse"] as const) {
+  for (const name of ["bytesPerRequest", "pressureShare", "maxCpuUse", "moveCost"] as const) {
     const value = settings[name];
     if (!(Number.isFinite(value) && value >= 0)) {
       throw new PlacementError("invalid_setting", `${name} of a plan must be 0 or more, got ${value}`);

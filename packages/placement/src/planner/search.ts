@@ -77,6 +77,7 @@ export class PlanSearch {
 
   run(): Ended {
     this.#budget.limit(STARTS);
+    this.#startHere();
     const seeds = this.#startAll();
     this.#budget.limit(1);
     this.#restore();
@@ -85,6 +86,25 @@ export class PlanSearch {
       else this.#searchFrom(this.#state, seeds, null);
     }
     return this.#isOptimal() ? "optimal" : this.#budget.late ? "deadline" : "effort";
+  }
+
+  /** Where moves cost something, plans begin with the pods where they are: few moves are found first. */
+  #startHere(): void {
+    const { problem, settings } = this.#model;
+    if (settings.moveCost === 0 || problem.pods.some(({ current }) => current < 0)) return;
+    const state = this.#state;
+    state.clear();
+    for (const [pod, { current }] of problem.pods.entries()) state.place(pod, current);
+    if (state.holds()) {
+      this.#keep(this.#found(state, null));
+      descend(state, this.#budget);
+      this.#keep(this.#found(state, null));
+    }
+    this.#starts.push(
+      Int32Array.from(problem.pods, ({ current }) => current),
+      state.assignment.slice(),
+    );
+    state.clear();
   }
 
   /** Greedy starts in several orders, each improved on the spot. Returns nodes that pods may well gather around. */

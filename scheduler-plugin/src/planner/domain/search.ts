@@ -9,6 +9,8 @@ export interface SearchOptions {
   readonly bytesPerRequest: number;
   /** See PlanSettings. @default that of plans */
   readonly maxCpuUse?: number;
+  /** See PlanSettings. @default that of plans */
+  readonly moveCost?: number;
   /** Nodes that each pod is held against afterwards, for the explanation. */
   readonly maxAlternatives: number;
   /** Milliseconds that never go back. */
@@ -95,8 +97,13 @@ function alternativesOf(
 export function costSettings({
   bytesPerRequest,
   maxCpuUse,
-}: Pick<SearchOptions, "bytesPerRequest" | "maxCpuUse">): Partial<PlanSettings> {
-  return { bytesPerRequest, ...(maxCpuUse === undefined ? {} : { maxCpuUse }) };
+  moveCost,
+}: Pick<SearchOptions, "bytesPerRequest" | "maxCpuUse" | "moveCost">): Partial<PlanSettings> {
+  return {
+    bytesPerRequest,
+    ...(maxCpuUse === undefined ? {} : { maxCpuUse }),
+    ...(moveCost === undefined ? {} : { moveCost }),
+  };
 }
 
 function bounded(cost: PlanCost): PlanCost {

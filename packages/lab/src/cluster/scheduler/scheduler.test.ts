@@ -97,6 +97,25 @@ async function refusal(store: ClusterStore, name: string): Promise<string> {
 const all = { filterVerb: "filter", prioritizeVerb: "prioritize", nodeCacheCapable: true, weight: 1 };
 
 describe("the scheduler with an extender", () => {
+  it("takes the nominated node of a pod that fits there, and any other when it doesn't", async () => {
+    const { store, scheduler } = await setUp({ nodes: 3 });
+    const nominated = (name: string, cpu: string): KubernetesObject => ({
+      ...pod(name, cpu),
+      status: { phase: "Pending", nominatedNodeName: "n2" },
+    });
+    await store.create(nominated("first", "900m"));
+    scheduler.start();
+    const bound = (name: string): Promise<string> =>
+      vi.waitFor(
+        async () => podView((await get(store, name))!).node ?? Promise.reject(new Error("pending")),
+        20_000,
+      );
+    expect(await bound("first")).toBe("n2");
+    await store.create(nominated("second", "900m"));
+    scheduler.setExtender(null);
+    expect(["n1", "n3"]).toContain(await bound("second"));
+  });
+
   it("sends PascalCase arguments with node names and follows the scores", async () => {
     const { urlPrefix, calls } = await extender(({ url, body }) =>
       url.endsWith("/filter")

@@ -1,0 +1,38 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { proposedMoves } from "./proposed-moves.ts";
+
+async function serverWith(status: number, body: string): Promise<{ server: string; asked: string[] }> {
+  const asked: string[] = [];
+  const server = createServer((incoming, outgoing) => {
+    asked.push(incoming.url!);
+    outgoing.writeHead(status, { "content-type": "application/json" }).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { server: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, asked };
+}
+
+test("what is proposed is read by workflow and pod", async () => {
+  const pods = [{ name: "web-1", from: "a", node: "b" }];
+  const { server, asked } = await serverWith(
+    200,
+    JSON.stringify({ plans: [{ workflow: "shop/flow", pods }] }),
+  );
+  const found = await proposedMoves("shop", { server });
+  expect(asked).toEqual(["/api/v1/plans?kind=proposal&namespace=shop"]);
+  expect(found).toEqual(new Map([["shop/flow", new Map([["web-1", "b"]])]]));
+});
+
+test.each([
+  [503, "{}"],
+  [200, "no JSON"],
+  [200, '{"plans":"none"}'],
+])("an answer of status %i and %s proposes nothing", async (status, body) => {
+  const { server } = await serverWith(status, body);
+  expect(await proposedMoves("shop", { server })).toEqual(new Map());
+});
