@@ -87,7 +87,7 @@ export type {
   TogetherConstraint,
 } from "./planner/plan-problem.ts";
 export { DEFAULT_PLAN_SETTINGS } from "./planner/plan-settings.ts";
-export { peerCosts } from "./peer-costs.ts";
+export { peerCosts, replicasOn } from "./peer-costs.ts";
 export type { PeerCost, PeerCosts } from "./peer-costs.ts";
 export type { PlanSettings } from "./planner/plan-settings.ts";
 export type { UnplacedPod } from "./planner/reasons.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { peerCosts } from "./peer-costs.ts";
+import { peerCosts, replicasOn } from "./peer-costs.ts";
 import { channel, handWorked, links, node, problem, workload } from "./testing/problems.ts";
 
 const NAMES = ["n1", "n2", "n3"];
@@ -87,4 +87,21 @@ test("unknown and unreachable aren't 0, and unknown pairs are left out of the me
 test("is nothing without graphs, and where no peer has a node", () => {
   expect(peerCosts(handWorked({ cluster: { graph: null, reason: "none" } }), NAMES)).toBeNull();
   expect(peerCosts(handWorked({}, []), NAMES)).toBeNull();
+});
+
+test("replicas on a node are those that the graph shows there, and those that are on their way", () => {
+  const asked = problem(
+    [node("n1", 1, 1), node("n2", 1, 1)],
+    [],
+    [workload("p", { cpu: 1, memory: 1 }, { "p-1": "n1", "p-2": "n1", "p-3": null })],
+    [],
+    {
+      assumed: [
+        { workload: "p", name: "p-2", node: "n2" },
+        { workload: "p", name: "p-3", node: "n1" },
+        { workload: "q", name: "q-1", node: "n1" },
+      ],
+    },
+  );
+  expect([replicasOn(asked, "n1"), replicasOn(asked, "n2")]).toEqual([2, 0]);
 });

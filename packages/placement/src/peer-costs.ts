@@ -70,6 +70,18 @@ export function peerCosts(problem: PlacementProblem, names: readonly string[]): 
   return { names, networkMs: mean.values(), peers: peers.slice(0, MAX_PEERS) };
 }
 
+/** Other pods of the pod's workload that count as placed on the node. */
+export function replicasOn({ pod, workflow, assumed = [] }: PlacementProblem, node: string): number {
+  if (pod.workload === null || workflow.graph === null) return 0;
+  const shown = workflow.graph.replicas(pod.workload);
+  let count = 0;
+  for (const [name, on] of shown) if (on === node && name !== pod.name) count++;
+  for (const { workload, name, node: on } of assumed)
+    if (workload === pod.workload && on === node && name !== pod.name && (shown.get(name) ?? null) === null)
+      count++;
+  return count;
+}
+
 interface Group {
   readonly channel: Channel;
   readonly calling: boolean;

@@ -3,40 +3,34 @@ import { Type, type Static } from "typebox";
 import { NullableNumber, NullableString } from "./schema.ts";
 
 /** One candidate of a decision: `raw` in the strategy's own unit, `score` 0 to 100. */
-export const CandidateSchema = Type.Object(
-  {
-    name: Type.String(),
-    feasible: Type.Boolean(),
-    reason: NullableString("why it isn't feasible"),
-    raw: NullableNumber("the strategy's own unit; null for nodes that can't be scored"),
-    score: Type.Number({ minimum: 0, maximum: 100 }),
-    parts: Type.Record(Type.String(), NullableNumber("a part of the score, in its own unit")),
-    networkMs: Type.Optional(
-      NullableNumber(
-        "mean network time of a request that the pod sends or answers there, ms; null when it isn't known",
-      ),
+export const CandidateSchema = Type.Object({
+  name: Type.String(),
+  feasible: Type.Boolean(),
+  reason: NullableString("why it isn't feasible"),
+  raw: NullableNumber("the strategy's own unit; null for nodes that can't be scored"),
+  score: Type.Number({ minimum: 0, maximum: 100 }),
+  parts: Type.Record(Type.String(), NullableNumber("a part of the score, in its own unit")),
+  networkMs: Type.Optional(
+    NullableNumber(
+      "mean network time of a request that the pod sends or answers there, ms; null when it isn't known",
     ),
-  },
-  { $id: "Candidate" },
-);
+  ),
+});
 
 const RttSchema = Type.Union([Type.Number(), Type.Literal("unreachable"), Type.Null()], {
   description: "ms of a round trip; null when it isn't known",
 });
 
 /** Pods that the pod exchanges requests with: those of one workload on one node. */
-export const PeerSchema = Type.Object(
-  {
-    workload: Type.String(),
-    calling: Type.Boolean({ description: "true: the pod calls them; false: they call it" }),
-    node: Type.String({ description: "where they run" }),
-    pods: Type.Integer({ minimum: 1 }),
-    requestsPerSecond: NullableNumber("of the pod and them together"),
-    bytesPerSecond: NullableNumber("of the pod and them together, both directions"),
-    rttMs: Type.Record(Type.String(), RttSchema, { description: "by candidate" }),
-  },
-  { $id: "Peer" },
-);
+export const PeerSchema = Type.Object({
+  workload: Type.String(),
+  calling: Type.Boolean({ description: "true: the pod calls them; false: they call it" }),
+  node: Type.String({ description: "where they run" }),
+  pods: Type.Integer({ minimum: 1 }),
+  requestsPerSecond: NullableNumber("of the pod and them together"),
+  bytesPerSecond: NullableNumber("of the pod and them together, both directions"),
+  rttMs: Type.Record(Type.String(), RttSchema, { description: "by candidate" }),
+});
 
 /** Where the pod is, and why that isn't the node with the highest score. */
 export const BindingSchema = Type.Object(

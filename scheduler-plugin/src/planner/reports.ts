@@ -61,7 +61,8 @@ export class PlannerReports {
     const at = new Date(clock.now()).toISOString();
     const pods: LoggedPlanPod[] = [];
     for (const { pod, workload, node, candidates, sentences } of placed) {
-      const { namespace, name } = pod.identity;
+      const { identity } = pod;
+      const { name } = identity;
       const decision = newId();
       pods.push({ name, workload, node, reason: null, decision });
       const made = {
@@ -76,7 +77,7 @@ export class PlannerReports {
         best: node,
         candidates,
       };
-      decisions.add({ id: decision, kind: "plan", pod: { namespace, name }, show: () => made });
+      decisions.add({ id: decision, kind: "plan", pod: identity, identity, show: () => made });
       ledger.record(entryOf(pod.identity, node, graph, null), graph, clock.monotonic());
     }
     plans.add({ ...plan, id, at, pods });
@@ -88,7 +89,7 @@ export class PlannerReports {
     const { decisions, events, landing, newId, clock } = this.#options;
     const at = new Date(clock.now()).toISOString();
     for (const { identity, object } of pods) {
-      const { namespace, name, workflow, workloads } = identity;
+      const { namespace, workflow, workloads } = identity;
       const made = {
         at,
         plan: null,
@@ -101,7 +102,7 @@ export class PlannerReports {
         best: null,
         candidates: [],
       };
-      decisions.add({ id: newId(), kind: "plan", pod: { namespace, name }, show: () => made });
+      decisions.add({ id: newId(), kind: "plan", pod: identity, identity, show: () => made });
       events?.event(object, {
         type: reason === "error" || reason === "deadline" ? "Warning" : "Normal",
         reason: "ReleasedUnplanned",
