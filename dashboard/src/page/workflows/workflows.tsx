@@ -3,12 +3,12 @@ import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { costBetween, type ClusterView } from "../model/cluster-view.ts";
 import { bytesPerSecond, count, cpu, figure, memory, milliseconds, percent } from "../model/format.ts";
-import type { PlanList, ProposalList } from "../model/plan.ts";
+import type { PlanList, Proposal, ProposalList } from "../model/plan.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Trouble } from "../parts/common.tsx";
 import { useJson } from "../parts/ask.ts";
 import { cluster, goTo, linkTo, moment, workflows } from "../store.ts";
 import { Costs, Moves, sum } from "./best-plan.tsx";
-import { channelCosts, type ChannelCost } from "./costs.ts";
+import { channelCosts, withMoves, type ChannelCost } from "./costs.ts";
 import { Dag, MAX_WORKLOADS } from "./dag.tsx";
 import { matching } from "./filter.ts";
 
@@ -100,10 +100,18 @@ function One({ chosen: { namespace, name } }: { readonly chosen: Chosen }): VNod
     moment.value === "" ? `api/v1/plans?kind=proposal&${ofNamespace}` : null,
     { isOfNow: true },
   );
+  const [wanted, want] = useState<Placement>("today");
   const costs = useMemo(
     () => (workflow === null ? [] : channelCosts(workflow, costBetween(view))),
     [workflow, view],
   );
+  const full = `${namespace}/${name}`;
+  const proposal = proposals.data?.plans.find((each) => each.workflow === full) ?? null;
+  const best = useMemo(() => {
+    if (workflow === null || proposal === null) return null;
+    const planned = withMoves(workflow, proposal.pods);
+    return { workflow: planned, costs: channelCosts(planned, costBetween(view)), moved: movesOf(proposal) };
+  }, [workflow, proposal, view]);
   if (workflow === null) {
     if (failure === null) return <Loading lines={6} />;
     return status === 404 ? (
@@ -114,9 +122,11 @@ function One({ chosen: { namespace, name } }: { readonly chosen: Chosen }): VNod
       <Trouble title="This workflow can't be shown">{failure.text}</Trouble>
     );
   }
-  const full = `${namespace}/${name}`;
   const plan = plans.data?.plans.find((each) => each.workflow === full) ?? null;
-  const proposal = proposals.data?.plans.find((each) => each.workflow === full) ?? null;
+  // A plan that is gone leaves what is.
+  const shown =
+    wanted === "best plan" && best !== null ? best : { workflow, costs, moved: new Map<string, number>() };
+  const placement: Placement = shown === best ? "best plan" : "today";
   return (
     <>
       <Costs
@@ -126,7 +136,11 @@ function One({ chosen: { namespace, name } }: { readonly chosen: Chosen }): VNod
         proposal={proposal}
         fault={plans.failure === null ? null : plans.failure.text}
       />
-      <Card title="Calls and placement" id="calls">
+      <Card
+        title="Calls and placement"
+        id="calls"
+        aside={best === null ? undefined : <Toggle placement={placement} choose={want} />}
+      >
         {workflow.workloads.length === 0 ? (
           <Empty title="This workflow has no workloads" />
         ) : workflow.workloads.length > MAX_WORKLOADS ? (
@@ -134,11 +148,14 @@ function One({ chosen: { namespace, name } }: { readonly chosen: Chosen }): VNod
             The tables below list the dearest channels.
           </Empty>
         ) : (
-          <Dag workflow={workflow} view={view} costs={costs} />
+          <Dag workflow={shown.workflow} view={view} costs={shown.costs} moved={shown.moved} />
         )}
       </Card>
-      <Card title="Channels, the most expensive first" id="channels">
-        <Channels costs={costs} />
+      <Card
+        title={`Channels, the most expensive first${placement === "today" ? "" : ": as in the best plan"}`}
+        id="channels"
+      >
+        <Channels costs={shown.costs} />
       </Card>
       {proposal === null ? null : <Moves proposal={proposal} />}
       <Card title="Workloads">
@@ -146,6 +163,37 @@ function One({ chosen: { namespace, name } }: { readonly chosen: Chosen }): VNod
       </Card>
     </>
   );
+}
+
+const PLACEMENTS = ["today", "best plan"] as const;
+type Placement = (typeof PLACEMENTS)[number];
+
+/** Where the drawing and the channels have the pods. */
+function Toggle(props: {
+  readonly placement: Placement;
+  readonly choose: (placement: Placement) => void;
+}): VNode {
+  return (
+    <div class="buttons" role="group" aria-label="Placement that is drawn" id="placement">
+      {PLACEMENTS.map((each) => (
+        <button
+          key={each}
+          type="button"
+          aria-pressed={each === props.placement}
+          onClick={() => props.choose(each)}
+        >
+          {each[0]!.toUpperCase() + each.slice(1)}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** By workload. */
+function movesOf({ pods }: Proposal): ReadonlyMap<string, number> {
+  const moved = new Map<string, number>();
+  for (const { workload } of pods) if (workload !== null) moved.set(workload, (moved.get(workload) ?? 0) + 1);
+  return moved;
 }
 
 const MOST_CHANNELS = 100;
@@ -170,7 +218,7 @@ function Channels({ costs }: { readonly costs: readonly ChannelCost[] }): VNode 
         { title: "Round trip" },
         { title: "Under way" },
       ]}
-      rows={costs.slice(0, MOST_CHANNELS).map(({ channel, ms, cost }) => ({
+      rows={costs.slice(0, MOST_CHANNELS).map(({ channel, ms, cost, pair }) => ({
         key: `${channel.source}\n${channel.target}`,
         class: (channel.errorRatio ?? 0) > 0.01 ? "bad" : "",
         cells: [
@@ -179,13 +227,22 @@ function Channels({ costs }: { readonly costs: readonly ChannelCost[] }): VNode 
           figure(channel.requestsPerSecond),
           bytesPerSecond(channel.bytesPerSecond),
           percent(channel.errorRatio),
-          ms === Number.POSITIVE_INFINITY ? "unreachable" : ms === 0 ? "same node" : milliseconds(ms),
+          pair === null ? (
+            roundTrip(ms)
+          ) : (
+            <a href={linkTo({ page: "pair", ...pair })} title={`${pair.source} to ${pair.target}`}>
+              {roundTrip(ms)}
+            </a>
+          ),
           Number.isFinite(cost) ? sum(cost) : "–",
         ],
       }))}
     />
   );
 }
+
+const roundTrip = (ms: number): string =>
+  ms === Number.POSITIVE_INFINITY ? "unreachable" : ms === 0 ? "same node" : milliseconds(ms);
 
 const MOST_WORKLOADS = 200;
 
