@@ -33,6 +33,8 @@ export interface LoggedAct {
   readonly pod: PodRef;
   /** Of a pod that scores can be worked out for; absent: for none. */
   readonly identity?: PodIdentity;
+  /** Of the candidates that it shows. @default null */
+  readonly peers?: PeerCosts | null;
   /** Without `id`, `kind`, `pod` and `outcome`, which the log adds. */
   readonly show: () => Omit<Decision, "id" | "kind" | "pod" | "outcome">;
 }
@@ -129,7 +131,7 @@ export class DecisionLog {
   show(decision: LoggedDecision): Decision {
     const { id } = decision;
     const { namespace, name } = podOf(decision);
-    const shown = "show" in decision ? decision.show() : shownScore(decision);
+    const shown = "show" in decision ? shownAct(decision) : shownScore(decision);
     const outcome = this.#outcomes.get(id);
     return {
       ...shown,
@@ -147,6 +149,11 @@ function podOf(decision: LoggedDecision): PodRef {
 
 function kindOf(decision: LoggedDecision): DecisionKind {
   return "kind" in decision ? decision.kind : "score";
+}
+
+function shownAct({ show, peers = null }: LoggedAct): ReturnType<LoggedAct["show"]> {
+  const made = show();
+  return { ...made, candidates: withNetworkTime(made.candidates, peers) };
 }
 
 function shownScore({

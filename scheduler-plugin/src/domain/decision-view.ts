@@ -59,7 +59,7 @@ export class DecisionView {
 
   #withNow(decision: Decision, logged: LoggedDecision, times: Times): Decision {
     const { identity } = logged;
-    const peers = "kind" in logged ? null : logged.peers;
+    const { peers = null } = logged;
     const names = new Set(decision.candidates.map(({ name }) => name));
     const then = { ...decision, ...(peers === null ? {} : { peers: shownPeers(peers, names) }) };
     if (identity === undefined) return then;
