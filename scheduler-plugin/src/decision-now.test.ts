@@ -95,9 +95,7 @@ describe("where the pod of a decision is", () => {
     const rig = await withCluster();
     rig.graphs.setWorkflow(workflowSnapshot({ q: {}, r: {} }));
     await rig.decide("p-1");
-    expect((await one(rig, "p-1")).explanation[0]).toBe(
-      "3 of the 3 nodes tie at the highest score, 50: n1, n2 and n3.",
-    );
+    expect((await one(rig, "p-1")).explanation[0]).toBe("All 3 nodes tie at score 50.");
     expect(await rig.bind("p-1", "n3")).toMatchObject({
       agreement: "tie",
       cause: null,
@@ -145,8 +143,12 @@ describe("the same question, asked now", () => {
       version: 2,
       links: links(["n1", "n2", 10], ["n1", "n3", 40], ["n2", "n3", 825]),
     });
-    const { best, candidates, peers, now } = await one(rig, "p-1", "&now=true");
+    const { best, candidates, peers, now, explanation } = await one(rig, "p-1", "&now=true");
     expect(best).toBe("n2");
+    expect([explanation[1], now!.explanation[1]]).toEqual([
+      "A request of the pod takes 6.25 ms on the network on n2, 18.8 ms on n3.",
+      "A request of the pod takes 17.5 ms on the network on n1, 206 ms on n2.",
+    ]);
     const thenOf = Object.fromEntries(candidates.map(({ name, networkMs }) => [name, networkMs]));
     expect(thenOf).toEqual({ n1: 17.5, n2: 6.25, n3: 18.75 });
     expect(peers!.map(({ workload, calling, node, rttMs }) => [workload, calling, node, rttMs])).toEqual([

@@ -13,8 +13,12 @@ test("nodes of the same highest score are called a tie, and named", () => {
     "3 of the 4 nodes tie at the highest score, 75: n0, n1 and n2.",
     "Nothing told them apart; n0 comes first by its name alone.",
   ]);
-  const many = strategy.score(problem(alike(9), [], [], [])).explanation.sentences;
-  expect(many[0]).toBe("9 of the 9 nodes tie at the highest score, 50: n0, n1, n2, n3, n4 and 4 more.");
+  const many = strategy.score(problem([...alike(9), node("small", 1, 1)], [], [own], [])).explanation;
+  expect(many.sentences[0]).toBe(
+    "9 of the 10 nodes tie at the highest score, 75: n0, n1, n2, n3, n4 and 4 more.",
+  );
+  const all = strategy.score(problem(alike(9), [], [], [])).explanation.sentences;
+  expect(all[0]).toBe("All 9 nodes tie at score 50.");
 });
 
 test("a node that may not be chosen is no part of a tie", () => {

@@ -69,12 +69,10 @@ interface Tie {
   readonly named: readonly string[];
 }
 
-/** The part that put the best node before the second, with its figures on both. */
+/** The part that put the best node before the second. Its figures are in the table: as raw sums they say nothing to people. */
 interface Decided {
   readonly part: string | null;
   readonly weight: number;
-  readonly onBest: number;
-  readonly onSecond: number;
 }
 
 class PartsExplanation implements Explanation {
@@ -135,13 +133,14 @@ function headline({ nodes, best, second, tied }: Findings): string {
   if (best === null) return `None of the ${nodes} nodes is feasible.`;
   const score = shortNumber(best.score);
   if (second === null) return `${best.name} is the only feasible node (score ${score}).`;
+  if (tied?.nodes === nodes) return `All ${nodes} nodes tie at score ${score}.`;
   if (tied !== null)
     return `${tied.nodes} of the ${nodes} nodes tie at the highest score, ${score}: ${listed(tied)}.`;
   return `${best.name} has the highest score, ${score}, before ${second.name} with ${shortNumber(second.score)}.`;
 }
 
 function decide(parts: readonly WeighedPart[], best: number, second: number, mode: CombinationMode): Decided {
-  let decided: Decided = { part: null, weight: 0, onBest: 0, onSecond: 0 };
+  let decided: Decided = { part: null, weight: 0 };
   let lead = 0;
   for (const { name, source, scale, ...part } of parts) {
     if (source.column === null || scale === null) continue;
@@ -151,20 +150,16 @@ function decide(parts: readonly WeighedPart[], best: number, second: number, mod
     const difference =
       mode === "raw" ? onBest - onSecond : normalised(onBest, scale) - normalised(onSecond, scale);
     if (weight * difference <= lead) continue;
-    decided = { part: name, weight, onBest, onSecond };
+    decided = { part: name, weight };
     lead = weight * difference;
   }
   return decided;
 }
 
-function decidedSentence(
-  { best, second, tied }: Findings,
-  { part, weight, onBest, onSecond }: Decided,
-): string {
+function decidedSentence({ best, tied }: Findings, { part, weight }: Decided): string {
   if (part === null || tied !== null)
     return `Nothing told them apart; ${best!.name} comes first by its name alone.`;
-  const figures = `${shortNumber(onBest)} on ${best!.name}, ${shortNumber(onSecond)} on ${second!.name}`;
-  return `The ${part} part decided: ${figures} (weight ${weight}).`;
+  return `The ${part} part decided (weight ${weight}).`;
 }
 
 function inputSentence(

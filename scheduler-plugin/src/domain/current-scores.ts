@@ -10,7 +10,7 @@ import {
 import type { PeerCosts, PlacementProblem, Strategy } from "@isochrone/placement";
 import type { Candidate, Decision } from "@isochrone/topology";
 import type { GraphSource } from "../ports.ts";
-import { withNetworkTime } from "./decision-log.ts";
+import { withNetworkSentence, withNetworkTime } from "./decision-log.ts";
 import type { Ledger } from "./ledger.ts";
 import { problemOf, workloadIn } from "./placer.ts";
 import type { Times } from "./placer.ts";
@@ -78,11 +78,12 @@ export class CurrentScores {
     const names = shown.map((candidate) => candidate.name);
     const peers = peerCosts(problem, names);
     const note = graphs.note?.() ?? null;
+    const timed = withNetworkTime(shown, peers);
     return {
       inputs: explanation.inputs,
-      explanation: [...explanation.sentences, ...(note === null ? [] : [note])],
+      explanation: [...withNetworkSentence(explanation.sentences, timed), ...(note === null ? [] : [note])],
       best: explanation.best,
-      candidates: withNetworkTime(shown, peers),
+      candidates: timed,
       peers,
     };
   }

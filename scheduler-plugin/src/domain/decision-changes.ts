@@ -1,6 +1,7 @@
 // What differs between a decision and the answer of now, in sentences.
 import type { PeerCost, PeerCosts } from "@isochrone/placement";
 import type { LinkChange, Peer, Rtt } from "@isochrone/topology";
+import { shortMs } from "./decision-log.ts";
 
 /** One answer of the scorer. */
 export interface Side {
@@ -149,5 +150,5 @@ function bestChange(then: string | null, now: string | null): string[] {
 
 function words(ms: Rtt): string {
   if (typeof ms !== "number") return "an unknown time";
-  return `${ms >= 100 ? Math.round(ms) : Number(ms.toFixed(ms >= 10 ? 1 : 2))} ms`;
+  return shortMs(ms);
 }

@@ -161,11 +161,12 @@ function shownScore({
   workflow,
   workload,
   note,
-  candidates,
+  candidates: kept,
   asked,
   peers,
 }: LoggedScore): ReturnType<LoggedAct["show"]> {
-  const { strategy, mode, explanation } = candidates;
+  const { strategy, mode, explanation } = kept;
+  const candidates = withNetworkTime(allCandidates(rankedTable(kept)), peers);
   return {
     at: new Date(atMs).toISOString(),
     workflow,
@@ -173,9 +174,12 @@ function shownScore({
     strategy,
     mode,
     inputs: explanation.inputs,
-    explanation: [...explanation.sentences, ...(typeof note === "string" ? [note] : [])],
+    explanation: [
+      ...withNetworkSentence(explanation.sentences, candidates),
+      ...(typeof note === "string" ? [note] : []),
+    ],
     best: explanation.best,
-    candidates: withNetworkTime(allCandidates(rankedTable(candidates)), peers),
+    candidates,
     asked,
   };
 }
@@ -188,4 +192,22 @@ export function withNetworkTime(candidates: readonly Candidate[], peers: PeerCos
     const ms = peers.networkMs[rows.get(candidate.name) ?? -1] ?? Number.NaN;
     return { ...candidate, networkMs: Number.isFinite(ms) ? ms : null };
   });
+}
+
+/** After the first sentence: what the score means to the pod's requests. @param candidates the best first */
+export function withNetworkSentence(
+  [first = "", ...rest]: readonly string[],
+  candidates: readonly Candidate[],
+): string[] {
+  const [best, second] = candidates.filter(({ feasible }) => feasible);
+  if (typeof best?.networkMs !== "number") return [first, ...rest];
+  const beside =
+    typeof second?.networkMs === "number" ? `, ${shortMs(second.networkMs)} on ${second.name}` : "";
+  const sentence = `A request of the pod takes ${shortMs(best.networkMs)} on the network on ${best.name}${beside}.`;
+  return [first, sentence, ...rest];
+}
+
+/** Three digits are more than anybody compares. */
+export function shortMs(ms: number): string {
+  return `${ms >= 100 ? Math.round(ms) : Number(ms.toFixed(ms >= 10 ? 1 : 2))} ms`;
 }

@@ -26,11 +26,11 @@ export function whereOf({ kind, binding, outcome, best }: Decision): Whereabouts
   return { node, note: notes.length === 0 ? null : notes.join(", ") };
 }
 
-/** Why it is there, in one sentence. */
-export function becauseOf({ binding, explanation }: Decision): string {
-  return binding?.agreement === "otherwise" && binding.reason !== null
-    ? binding.reason
-    : (explanation[0] ?? "");
+/** Why it is there, in a sentence or two. */
+export function becauseOf({ binding, explanation, kind }: Decision): string {
+  if (binding?.agreement === "otherwise" && binding.reason !== null) return binding.reason;
+  // The second sentence of a score says what it means to requests.
+  return explanation.slice(0, kind === "score" ? 2 : 1).join(" ");
 }
 
 /** The sentence above everything else. */

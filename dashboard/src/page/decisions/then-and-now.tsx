@@ -105,15 +105,13 @@ export function Peers({ decision }: Props): VNode {
                 </span>,
                 <Name>{peer.node}</Name>,
                 figure(peer.requestsPerSecond),
-                ...nodes.map((name) => (
-                  <a href={linkTo({ page: "pair", ...pairOf(peer, name) })}>
-                    <RoundTrip
-                      now={peer.rttMs[name] ?? null}
-                      then={before?.[name]}
-                      isHere={name === peer.node}
-                    />
-                  </a>
-                )),
+                ...nodes.map((name) => {
+                  const isHere = name === peer.node;
+                  const rtt = (
+                    <RoundTrip now={peer.rttMs[name] ?? null} then={before?.[name]} isHere={isHere} />
+                  );
+                  return isHere ? rtt : <a href={linkTo({ page: "pair", ...pairOf(peer, name) })}>{rtt}</a>;
+                }),
               ],
             }))}
           />

@@ -4,7 +4,7 @@ import type { Channel, WorkflowGraphSnapshot } from "@isochrone/topology";
 
 export const BOX = { width: 168, height: 58 } as const;
 /** Room for the milliseconds of a line. */
-export const LABEL = { width: 58, height: 18 } as const;
+export const LABEL = { width: 52, height: 18 } as const;
 
 export interface PlacedBox {
   readonly name: string;
@@ -41,7 +41,7 @@ export function layoutOf(
   graph.setGraph({
     rankdir: direction,
     nodesep: 18,
-    ranksep: direction === "LR" ? 92 : 64,
+    ranksep: direction === "LR" ? 30 : 40,
     marginx: 12,
     marginy: 12,
   });

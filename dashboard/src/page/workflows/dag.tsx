@@ -8,7 +8,7 @@ import { colourOf, legendOf, zoneColours } from "../model/scale.ts";
 import { Name } from "../parts/common.tsx";
 import { theme } from "../store.ts";
 import type { ChannelCost } from "./costs.ts";
-import { BOX, layoutOf, type PlacedLine } from "./dag-layout.ts";
+import { BOX, LABEL, layoutOf, type PlacedLine } from "./dag-layout.ts";
 
 const MAX_CHARACTERS = 20;
 /** Lines and boxes beyond this can't be told apart, and laying them out takes too long. */
@@ -84,6 +84,13 @@ export function Dag({ workflow, view, costs, moved }: DagProps): VNode {
               busiest={busiest}
             />
           ))}
+          {drawing.lines.map((line, index) => (
+            <LineLabel
+              key={index}
+              line={line}
+              cost={now.get(`${line.channel.source}\n${line.channel.target}`)}
+            />
+          ))}
           {drawing.boxes.map(({ name, x, y }, index) => (
             <Box
               key={name}
@@ -149,7 +156,7 @@ function Keys(props: {
             <i class="outline moved" /> would move
           </li>
         ) : null}
-        <li class="soft">Outline: zone. Thicker line: more traffic. Red dashes: errors or no answer.</li>
+        <li class="soft">Outline: zone. Thicker line: more traffic. Framed in red: errors or no answer.</li>
       </ul>
     </div>
   );
@@ -181,9 +188,25 @@ function ChannelLine(props: {
         marker-end="url(#arrow)"
       />
       {isSilent ? null : <path class="flow" d={props.line.path} stroke-width={Math.max(1, width * 0.35)} />}
-      <text class="ms" x={props.line.label.x} y={props.line.label.y + 4}>
-        {ms === Number.POSITIVE_INFINITY ? "no answer" : milliseconds(ms)}
-      </text>
+    </g>
+  );
+}
+
+/** Above all lines, so that none goes through it. */
+function LineLabel({
+  line: { label, channel },
+  cost,
+}: {
+  readonly line: PlacedLine;
+  readonly cost: ChannelCost | undefined;
+}): VNode {
+  const ms = cost?.ms ?? Number.NaN;
+  const { isBad } = conditionOf(cost?.channel ?? channel, ms);
+  const { width, height } = LABEL;
+  return (
+    <g class={`ms ${isBad ? "bad" : ""}`} transform={`translate(${label.x} ${label.y})`}>
+      <rect x={-width / 2} y={-height / 2} width={width} height={height} rx={5} />
+      <text y={4}>{ms === Number.POSITIVE_INFINITY ? "silent" : milliseconds(ms)}</text>
     </g>
   );
 }
