@@ -57,7 +57,18 @@ function decision(index: number, nodes: readonly string[]): Decision {
     raw: place,
     score: 100 - place * 10,
     parts: { network: place, resources: 1, [at(index)]: 2 },
+    networkMs: place * 10,
   }));
+  const peer = (ms: number) => ({
+    workload: at(index + 2),
+    calling: index % 2 === 0,
+    node: nodes[0] ?? "none",
+    pods: 2,
+    requestsPerSecond: 5,
+    bytesPerSecond: null,
+    rttMs: Object.fromEntries(nodes.map((name, place) => [name, place === 2 ? "unreachable" : ms * place])),
+  });
+  const inputs = { clusterVersion: 1, clusterAgeSeconds: 1, workflowVersion: 1, workflowAgeSeconds: null };
   return {
     id: `evil-${index}`,
     kind: (["score", "plan", "eviction"] as const)[index % 3]!,
@@ -67,10 +78,30 @@ function decision(index: number, nodes: readonly string[]): Decision {
     workload: at(index + 3),
     strategy: at(index),
     mode: at(index + 1),
-    inputs: { clusterVersion: 1, clusterAgeSeconds: 1, workflowVersion: 1, workflowAgeSeconds: null },
+    inputs,
     explanation: [`Because of ${at(index)}.`, at(index + 1)],
     best: nodes[0] ?? null,
     candidates,
+    asked: candidates.length,
+    binding: {
+      state: index % 2 === 0 ? "bound" : "gone",
+      node: nodes[3] ?? null,
+      at: NOW(),
+      agreement: "otherwise",
+      cause: "other_scores",
+      reason: `Not there: ${at(index + 3)}.`,
+    },
+    peers: [peer(10)],
+    now: {
+      at: NOW(),
+      inputs,
+      explanation: [at(index)],
+      best: nodes[1] ?? null,
+      candidates,
+      peers: [peer(40)],
+      links: [],
+      changes: [`The link ${at(index)} to ${at(index + 1)} took 2 ms then and takes 82 ms now.`],
+    },
     outcome: { at: NOW(), result: at(index + 4), node: nodes[0] ?? null, reason: at(index + 5) },
   };
 }
