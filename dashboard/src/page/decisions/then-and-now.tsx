@@ -160,18 +160,18 @@ export function Nodes({ decision }: Props): VNode {
             ...(both ? [{ title: "Network time now" }] : []),
             { title: both ? "Score then" : "Score" },
             ...(both ? [{ title: "Score now" }] : []),
-            { title: "Remarks", isText: true },
           ]}
           rows={rows.slice(0, MOST_NODES).map((row) => ({
             key: row.name,
             class: row.then?.feasible === false ? "off" : "",
             cells: [
-              <Name>{row.name}</Name>,
+              <>
+                <Name>{row.name}</Name> <Remarks row={row} />
+              </>,
               milliseconds(row.then?.networkMs),
               ...(both ? [milliseconds(row.now?.networkMs)] : []),
               scoreOf(row.then),
               ...(both ? [scoreOf(row.now)] : []),
-              <Remarks row={row} />,
             ],
           }))}
         />
@@ -195,7 +195,7 @@ function Remarks({ row: { isHome, isBest, isBestNow, then, now } }: { readonly r
       {isHome ? <span class="badge good">runs here</span> : null}
       {isBest ? <span class="badge plan">best then</span> : null}
       {isBestNow ? <span class="badge plan">best now</span> : null}
-      {refused === null ? null : <span class="soft">{refused}</span>}
+      {refused === null ? null : <small class="soft note">{refused}</small>}
     </>
   );
 }
