@@ -33,11 +33,11 @@ async function withCluster(overrides: Record<string, unknown> = BY_NETWORK) {
   const rig = await running(overrides, { clock, graphs, store });
   await expect.poll(async () => (await rig.plugin.app.inject("/readyz")).statusCode).toBe(200);
   const decide = async (name: string): Promise<void> => {
-    const made = (await store.create({
+    const made = await store.create({
       apiVersion: "v1",
       kind: "Pod",
       ...podJson(name, "p"),
-    } as KubernetesObject)) as KubernetesObject;
+    } as KubernetesObject);
     await rig.post("prioritize", { Pod: podJson(name, "p", made.metadata.uid), NodeNames: NAMES });
     await expect.poll(async () => (await rig.decisions(`?pod=${name}`)).length).toBe(1);
   };

@@ -8,10 +8,11 @@ const MAX_NODES = 4;
 
 export function decisionText(decision: Decision): string {
   const { pod, at, strategy, mode, outcome, explanation, inputs, now } = decision;
+  const reason = decision.binding?.reason ?? null;
   const blocks = [
     [
       headline(decision),
-      ...(decision.binding?.reason == null ? [] : [decision.binding.reason]),
+      ...(reason === null ? [] : [reason]),
       ...(outcome === undefined ? [] : [outcomeText(outcome)]),
     ],
     ...(now === undefined ? [] : [sinceThen(now.changes)]),
@@ -33,8 +34,8 @@ export function decisionText(decision: Decision): string {
 function headline({ pod, binding, best, kind }: Decision): string {
   const name = `${pod.namespace}/${pod.name}`;
   const choice = best === null ? "no node is feasible" : `the best node is ${best}`;
-  if (kind === "eviction")
-    return `${name} is moved${binding?.node == null ? "" : ` from ${binding.node}`}; ${choice}.`;
+  const left = binding?.node ?? null;
+  if (kind === "eviction") return `${name} is moved${left === null ? "" : ` from ${left}`}; ${choice}.`;
   if (binding === undefined) return `${name}: it isn't known where it runs; ${choice}.`;
   const { state, node, agreement } = binding;
   if (node === null)
@@ -88,25 +89,21 @@ export function comparedNodes({ binding, best, now, candidates }: Decision): str
 }
 
 function scoreTable({ candidates, now, best, binding }: Decision): string {
-  const current = new Map(now?.candidates.map((candidate) => [candidate.name, candidate]));
-  const former = new Map(candidates.map((candidate) => [candidate.name, candidate]));
-  const names = [...new Set([...[...candidates].sort(byScore).map(({ name }) => name), ...current.keys()])];
-  const rows = names.map((name): Cell[] => {
+  const current = byName(now?.candidates ?? []);
+  const former = byName(candidates);
+  const names = new Set([...candidates.toSorted(byScore).map(({ name }) => name), ...current.keys()]);
+  const rows = [...names].map((name): Cell[] => {
     const [then, later] = [former.get(name), current.get(name)];
-    const remarks = [
-      ...(name === binding?.node ? ["runs here"] : []),
-      ...(then?.feasible === false ? [then.reason ?? "not feasible"] : []),
-      ...(later?.feasible === false && then?.feasible !== false
-        ? [`now: ${later.reason ?? "not feasible"}`]
-        : []),
-    ];
+    const pair = (figure: (candidate: Candidate) => number | null): Cell[] => {
+      const of = (candidate: Candidate | undefined): number | null =>
+        candidate === undefined ? null : figure(candidate);
+      return now === undefined ? [of(then)] : [of(then), of(later)];
+    };
     return [
       `${name === best ? "* " : "  "}${name}`,
-      then?.networkMs ?? null,
-      ...(now === undefined ? [] : [later?.networkMs ?? null]),
-      then?.score ?? null,
-      ...(now === undefined ? [] : [later?.score ?? null]),
-      remarks.join("; "),
+      ...pair(({ networkMs }) => networkMs ?? null),
+      ...pair(({ score }) => score),
+      [...(name === binding?.node ? ["runs here"] : []), ...refusals(then, later)].join("; "),
     ];
   });
   const head =
@@ -114,6 +111,15 @@ function scoreTable({ candidates, now, best, binding }: Decision): string {
       ? ["  node", "ms/request", "score", ""]
       : ["  node", "ms/request then", "now", "score then", "now", ""];
   return table(head, rows);
+}
+
+function refusals(then: Candidate | undefined, later: Candidate | undefined): string[] {
+  if (then?.feasible === false) return [then.reason ?? "not feasible"];
+  return later?.feasible === false ? [`now: ${later.reason ?? "not feasible"}`] : [];
+}
+
+function byName(candidates: readonly Candidate[]): ReadonlyMap<string, Candidate> {
+  return new Map(candidates.map((candidate) => [candidate.name, candidate]));
 }
 
 /** The sums that the scores are made of. */

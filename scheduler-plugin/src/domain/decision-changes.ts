@@ -81,7 +81,7 @@ function linkChanges(then: PeerCosts, now: PeerCosts, nodes: readonly string[]):
   return [...changes.values()]
     .sort((a, b) => b.size - a.size)
     .slice(0, MAX_LINKS)
-    .map(({ size: _, ...change }) => change);
+    .map(({ from, to, thenMs, nowMs }) => ({ from, to, thenMs, nowMs }));
 }
 
 function keyOf({ workload, calling, node }: PeerCost): string {

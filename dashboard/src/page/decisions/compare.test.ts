@@ -81,15 +81,15 @@ test("nodes of then and now side by side, feasible ones first", () => {
   const rows = nodesOf(
     decision({ binding: bound("n4"), now: now as unknown as NonNullable<Decision["now"]> }),
   );
-  expect(rows.map(({ name, then, now: later }) => [name, then?.score ?? null, later?.score ?? null])).toEqual(
-    [
-      ["n2", 90, 20],
-      ["n4", 40, null],
-      ["n1", 10, null],
-      ["n3", 99, null],
-      ["n5", null, 99],
-    ],
-  );
+  expect(
+    rows.map(({ name, former, current }) => [name, former?.score ?? null, current?.score ?? null]),
+  ).toEqual([
+    ["n2", 90, 20],
+    ["n4", 40, null],
+    ["n1", 10, null],
+    ["n3", 99, null],
+    ["n5", null, 99],
+  ]);
   expect(rows.filter(({ isHome }) => isHome).map(({ name }) => name)).toEqual(["n4"]);
   expect(rows.filter(({ isBest }) => isBest).map(({ name }) => name)).toEqual(["n2"]);
   expect(rows.filter(({ isBestNow }) => isBestNow).map(({ name }) => name)).toEqual(["n5"]);

@@ -8,13 +8,9 @@ export interface Whereabouts {
   readonly note: string | null;
 }
 
-export function whereOf({ kind, binding, outcome, best }: Decision): Whereabouts {
-  if (kind === "eviction") {
-    const from = binding?.node == null ? null : `from ${binding.node}`;
-    return outcome?.node == null
-      ? { node: null, note: from ?? "not known yet" }
-      : { node: outcome.node, note: from };
-  }
+export function whereOf(decision: Decision): Whereabouts {
+  const { kind, binding, best } = decision;
+  if (kind === "eviction") return whereReplaced(decision);
   if (binding === undefined) return { node: null, note: "not known" };
   const { node, state, agreement } = binding;
   if (node === null) return { node, note: state === "gone" ? "gone, never placed" : "not placed yet" };
@@ -26,6 +22,14 @@ export function whereOf({ kind, binding, outcome, best }: Decision): Whereabouts
   return { node, note: notes.length === 0 ? null : notes.join(", ") };
 }
 
+/** A pod that was moved is where its replacement is. */
+function whereReplaced({ binding, outcome }: Decision): Whereabouts {
+  const left = binding?.node ?? null;
+  const node = outcome?.node ?? null;
+  const from = left === null ? null : `from ${left}`;
+  return { node, note: node === null ? (from ?? "not known yet") : from };
+}
+
 /** Why it is there, in a sentence or two. */
 export function becauseOf({ binding, explanation, kind }: Decision): string {
   if (binding?.agreement === "otherwise" && binding.reason !== null) return binding.reason;
@@ -34,15 +38,10 @@ export function becauseOf({ binding, explanation, kind }: Decision): string {
 }
 
 /** The sentence above everything else. */
-export function headlineOf({ pod, kind, binding, best, outcome }: Decision): string {
+export function headlineOf(decision: Decision): string {
+  const { pod, kind, binding, best } = decision;
   const { name } = pod;
-  if (kind === "eviction") {
-    const left =
-      binding?.node == null ? `${name} was moved away` : `${name} was moved away from ${binding.node}`;
-    return outcome?.node == null
-      ? `${left}; the best node is ${best ?? "unknown"}.`
-      : `${left}; its replacement runs on ${outcome.node}.`;
-  }
+  if (kind === "eviction") return moveHeadline(decision);
   const choice = best === null ? "no node was feasible" : `Isochrone would choose ${best}`;
   if (binding === undefined) return `Where ${name} runs isn't known; ${choice}.`;
   const { node, state, agreement } = binding;
@@ -54,11 +53,22 @@ export function headlineOf({ pod, kind, binding, best, outcome }: Decision): str
   return best === null || agreement === null ? `${runs}.` : `${runs}; Isochrone would have chosen ${best}.`;
 }
 
+function moveHeadline({ pod, binding, best, outcome }: Decision): string {
+  const left = binding?.node ?? null;
+  const from = `${pod.name} was moved away${left === null ? "" : ` from ${left}`}`;
+  const node = outcome?.node ?? null;
+  return node === null
+    ? `${from}; the best node is ${best ?? "unknown"}.`
+    : `${from}; its replacement runs on ${node}.`;
+}
+
 /** A node in the table of candidates. */
 export interface ComparedNode {
   readonly name: string;
-  readonly then: Candidate | null;
-  readonly now: Candidate | null;
+  /** In the answer of then. */
+  readonly former: Candidate | null;
+  /** In the answer of now. */
+  readonly current: Candidate | null;
   readonly isHome: boolean;
   readonly isBest: boolean;
   readonly isBestNow: boolean;
@@ -74,8 +84,8 @@ export function nodesOf({ candidates, now, binding, best }: Decision): ComparedN
   const order = [...[...candidates].sort(byScore).map(({ name }) => name), ...names];
   return [...new Set(order)].map((name) => ({
     name,
-    then: then.get(name) ?? null,
-    now: later.get(name) ?? null,
+    former: then.get(name) ?? null,
+    current: later.get(name) ?? null,
     isHome: name === binding?.node,
     isBest: name === best,
     isBestNow: now !== undefined && name === now.best,

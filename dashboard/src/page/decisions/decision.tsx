@@ -63,10 +63,11 @@ export function DecisionView({
 function Where({ decision }: { readonly decision: Decision }): VNode {
   const { pod, binding, outcome, plan, workflow } = decision;
   const link = workflow === null ? null : workflowLink(workflow);
+  const reason = binding?.reason ?? null;
   return (
     <Card title="Where it runs" class="why">
       <p class="headline">{headlineOf(decision)}</p>
-      {binding?.reason == null ? null : <p>{binding.reason}</p>}
+      {reason === null ? null : <p>{reason}</p>}
       {outcome === undefined ? null : (
         <p>
           What became of it: {outcome.result.replaceAll("_", " ")}

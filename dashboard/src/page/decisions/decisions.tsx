@@ -149,21 +149,33 @@ interface OpenedProps {
   readonly fault: string | null;
 }
 
-function Opened({ kind, id, decisions, plans, fault }: OpenedProps): VNode {
+function Opened(props: OpenedProps): VNode {
   const back = (
     <p class="crumbs">
       <a href={linkTo({ page: "decisions", kind: "decision", id: null })}>Decisions</a>
     </p>
   );
+  if (props.kind === "decision") return <OpenedDecision {...props} back={back} />;
+  const plan = props.plans?.plans.find((each) => each.id === props.id);
+  if (plan !== undefined) return <PlanView plan={plan} back={back} />;
+  return <Missing {...props} back={back} isLoading={props.plans === null} />;
+}
+
+function OpenedDecision(props: OpenedProps & { readonly back: VNode }): VNode {
+  const { id, decisions, back } = props;
   // The list has it as it was; asked for alone it comes with the answer of now.
   const path = `api/v1/decisions?id=${encodeURIComponent(id)}&now=true&limit=1`;
-  const asked = useJson<DecisionList>(kind === "decision" ? path : null, { isOfNow: true });
-  const known = [...(asked.data?.decisions ?? []), ...(decisions?.decisions ?? [])];
-  const decision = kind === "decision" ? known.find((each) => each.id === id) : undefined;
-  const plan = kind === "plan" ? plans?.plans.find((each) => each.id === id) : undefined;
+  const { data } = useJson<DecisionList>(path, { isOfNow: true });
+  const known = [...(data?.decisions ?? []), ...(decisions?.decisions ?? [])];
+  const decision = known.find((each) => each.id === id);
   if (decision !== undefined) return <DecisionView decision={decision} back={back} />;
-  if (plan !== undefined) return <PlanView plan={plan} back={back} />;
-  const isLoading = (kind === "decision" ? decisions : plans) === null;
+  return <Missing {...props} isLoading={decisions === null} />;
+}
+
+function Missing(
+  props: Pick<OpenedProps, "kind" | "fault"> & { readonly back: VNode; readonly isLoading: boolean },
+): VNode {
+  const { kind, fault, back, isLoading } = props;
   return (
     <>
       <div class="page-head">

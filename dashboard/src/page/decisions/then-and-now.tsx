@@ -15,40 +15,51 @@ const MOST_NODES = 60;
 export function Figures({ decision }: Props): VNode {
   const { binding, best, now, candidates, asked = candidates.length } = decision;
   const home = binding?.node ?? null;
-  const rows = nodesOf(decision);
-  const timeOf = (name: string | null): number | null => {
-    const row = rows.find((each) => each.name === name);
-    return row?.now?.networkMs ?? row?.then?.networkMs ?? null;
-  };
-  const bestNow = now?.best ?? best;
+  const times = new Map(
+    nodesOf(decision).map((row) => [row.name, row.current?.networkMs ?? row.former?.networkMs ?? null]),
+  );
+  const timeOf = (name: string | null): number | null => times.get(name ?? "") ?? null;
+  const current = now === undefined ? best : now.best;
   const feasible = candidates.filter((candidate) => candidate.feasible).length;
-  const isWorse = home !== null && bestNow !== null && isOther(timeOf(bestNow), timeOf(home));
   return (
     <dl class="tiles">
-      <Tile
-        label="Network time per request"
-        value={milliseconds(timeOf(home ?? best))}
-        note={
-          home === null
-            ? best === null
-              ? "no node"
-              : `on ${best}, the best node`
-            : `on ${home}, where it runs`
-        }
-        {...(isWorse && (timeOf(home) ?? 0) > (timeOf(bestNow) ?? 0) ? { state: "warn" as const } : {})}
-      />
+      <OwnTime home={home} best={best} ms={timeOf(home ?? best)} bestMs={timeOf(current)} />
       <Tile
         label={now === undefined ? "Best node" : "Best node now"}
-        value={bestNow === null ? "none" : <Name>{bestNow}</Name>}
-        note={bestNow === null ? "no node is feasible" : `${milliseconds(timeOf(bestNow))} per request`}
+        value={nameOf(current)}
+        note={current === null ? "no node is feasible" : `${milliseconds(timeOf(current))} per request`}
       />
-      <Tile
-        label="Best node then"
-        value={best === null ? "none" : <Name>{best}</Name>}
-        note={now === undefined || best === now.best ? "the same as now" : "another one than now"}
-      />
+      {now === undefined ? null : (
+        <Tile
+          label="Best node then"
+          value={nameOf(best)}
+          note={best === now.best ? "the same as now" : "another one than now"}
+        />
+      )}
       <Tile label="Nodes that could take it" value={count(feasible)} note={`of ${count(asked)}`} />
     </dl>
+  );
+}
+
+const nameOf = (node: string | null): VNode => (node === null ? <span>none</span> : <Name>{node}</Name>);
+
+function OwnTime(props: {
+  readonly home: string | null;
+  readonly best: string | null;
+  readonly ms: number | null;
+  readonly bestMs: number | null;
+}): VNode {
+  const { home, best, ms, bestMs } = props;
+  const where =
+    home === null ? (best === null ? "no node" : `on ${best}, the best node`) : `on ${home}, where it runs`;
+  const isWorse = home !== null && isOther(bestMs, ms) && (ms ?? 0) > (bestMs ?? 0);
+  return (
+    <Tile
+      label="Network time per request"
+      value={milliseconds(ms)}
+      note={where}
+      {...(isWorse ? { state: "warn" as const } : {})}
+    />
   );
 }
 
@@ -163,15 +174,15 @@ export function Nodes({ decision }: Props): VNode {
           ]}
           rows={rows.slice(0, MOST_NODES).map((row) => ({
             key: row.name,
-            class: row.then?.feasible === false ? "off" : "",
+            class: row.former?.feasible === false ? "off" : "",
             cells: [
               <>
                 <Name>{row.name}</Name> <Remarks row={row} />
               </>,
-              milliseconds(row.then?.networkMs),
-              ...(both ? [milliseconds(row.now?.networkMs)] : []),
-              scoreOf(row.then),
-              ...(both ? [scoreOf(row.now)] : []),
+              milliseconds(row.former?.networkMs),
+              ...(both ? [milliseconds(row.current?.networkMs)] : []),
+              scoreOf(row.former),
+              ...(both ? [scoreOf(row.current)] : []),
             ],
           }))}
         />
@@ -188,8 +199,12 @@ export function Nodes({ decision }: Props): VNode {
 const scoreOf = (candidate: Candidate | null): string =>
   candidate === null || !candidate.feasible ? "–" : figure(candidate.score);
 
-function Remarks({ row: { isHome, isBest, isBestNow, then, now } }: { readonly row: ComparedNode }): VNode {
-  const refused = then?.feasible === false ? then.reason : now?.feasible === false ? now.reason : null;
+function Remarks({
+  row: { isHome, isBest, isBestNow, former, current },
+}: {
+  readonly row: ComparedNode;
+}): VNode {
+  const refused = [former, current].find((each) => each?.feasible === false)?.reason ?? null;
   return (
     <>
       {isHome ? <span class="badge good">runs here</span> : null}

@@ -62,20 +62,7 @@ export function Dag({ workflow, view, costs, moved }: DagProps): VNode {
           role="img"
           aria-label={`${workflow.workloads.length} workloads and ${workflow.channels.length} channels; the tables below say the same`}
         >
-          <defs>
-            <marker
-              id="arrow"
-              viewBox="0 0 8 8"
-              refX="7"
-              refY="4"
-              markerWidth="7"
-              markerHeight="7"
-              markerUnits="userSpaceOnUse"
-              orient="auto"
-            >
-              <path d="M 0 0 L 8 4 L 0 8 z" class="arrow" />
-            </marker>
-          </defs>
+          <Arrow />
           {drawing.lines.map((line, index) => (
             <ChannelLine
               key={index}
@@ -108,6 +95,25 @@ export function Dag({ workflow, view, costs, moved }: DagProps): VNode {
       </div>
       <Keys colours={colours} used={used} hasMoved={moved.size > 0} />
     </>
+  );
+}
+
+function Arrow(): VNode {
+  return (
+    <defs>
+      <marker
+        id="arrow"
+        viewBox="0 0 8 8"
+        refX="7"
+        refY="4"
+        markerWidth="7"
+        markerHeight="7"
+        markerUnits="userSpaceOnUse"
+        orient="auto"
+      >
+        <path d="M 0 0 L 8 4 L 0 8 z" class="arrow" />
+      </marker>
+    </defs>
   );
 }
 

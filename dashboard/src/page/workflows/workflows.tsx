@@ -100,18 +100,10 @@ function One({ chosen: { namespace, name } }: { readonly chosen: Chosen }): VNod
     moment.value === "" ? `api/v1/plans?kind=proposal&${ofNamespace}` : null,
     { isOfNow: true },
   );
-  const [wanted, want] = useState<Placement>("today");
   const costs = useMemo(
     () => (workflow === null ? [] : channelCosts(workflow, costBetween(view))),
     [workflow, view],
   );
-  const full = `${namespace}/${name}`;
-  const proposal = proposals.data?.plans.find((each) => each.workflow === full) ?? null;
-  const best = useMemo(() => {
-    if (workflow === null || proposal === null) return null;
-    const planned = withMoves(workflow, proposal.pods);
-    return { workflow: planned, costs: channelCosts(planned, costBetween(view)), moved: movesOf(proposal) };
-  }, [workflow, proposal, view]);
   if (workflow === null) {
     if (failure === null) return <Loading lines={6} />;
     return status === 404 ? (
@@ -122,11 +114,9 @@ function One({ chosen: { namespace, name } }: { readonly chosen: Chosen }): VNod
       <Trouble title="This workflow can't be shown">{failure.text}</Trouble>
     );
   }
+  const full = `${namespace}/${name}`;
   const plan = plans.data?.plans.find((each) => each.workflow === full) ?? null;
-  // A plan that is gone leaves what is.
-  const shown =
-    wanted === "best plan" && best !== null ? best : { workflow, costs, moved: new Map<string, number>() };
-  const placement: Placement = shown === best ? "best plan" : "today";
+  const proposal = proposals.data?.plans.find((each) => each.workflow === full) ?? null;
   return (
     <>
       <Costs
@@ -136,33 +126,71 @@ function One({ chosen: { namespace, name } }: { readonly chosen: Chosen }): VNod
         proposal={proposal}
         fault={plans.failure === null ? null : plans.failure.text}
       />
-      <Card
-        title="Calls and placement"
-        id="calls"
-        aside={best === null ? undefined : <Toggle placement={placement} choose={want} />}
-      >
-        {workflow.workloads.length === 0 ? (
-          <Empty title="This workflow has no workloads" />
-        ) : workflow.workloads.length > MAX_WORKLOADS ? (
-          <Empty title={`${count(workflow.workloads.length)} workloads are too many to draw`}>
-            The tables below list the dearest channels.
-          </Empty>
-        ) : (
-          <Dag workflow={shown.workflow} view={view} costs={shown.costs} moved={shown.moved} />
-        )}
-      </Card>
-      <Card
-        title={`Channels, the most expensive first${placement === "today" ? "" : ": as in the best plan"}`}
-        id="channels"
-      >
-        <Channels costs={shown.costs} />
-      </Card>
+      <Calls workflow={workflow} view={view} costs={costs} proposal={proposal} />
       {proposal === null ? null : <Moves proposal={proposal} />}
       <Card title="Workloads">
         <Workloads workflow={workflow} view={view} />
       </Card>
     </>
   );
+}
+
+/** A placement of the workflow's pods, and what its channels cost by it. */
+interface Drawn {
+  readonly workflow: WorkflowGraphSnapshot;
+  readonly costs: readonly ChannelCost[];
+  /** By workload, pods that are elsewhere today. */
+  readonly moved: ReadonlyMap<string, number>;
+}
+
+const NO_MOVES: ReadonlyMap<string, number> = new Map();
+
+/** Who calls whom, as the pods are or as the best plan would have them. */
+function Calls(props: {
+  readonly workflow: WorkflowGraphSnapshot;
+  readonly view: ClusterView;
+  readonly costs: readonly ChannelCost[];
+  readonly proposal: Proposal | null;
+}): VNode {
+  const { workflow, view, costs, proposal } = props;
+  const [wanted, want] = useState<Placement>("today");
+  const best = useMemo((): Drawn | null => {
+    if (proposal === null) return null;
+    const planned = withMoves(workflow, proposal.pods);
+    return { workflow: planned, costs: channelCosts(planned, costBetween(view)), moved: movesOf(proposal) };
+  }, [workflow, proposal, view]);
+  // When the plan goes, what is stays.
+  const planned = wanted === "best plan" ? best : null;
+  const drawn = planned ?? { workflow, costs, moved: NO_MOVES };
+  const placement = planned === null ? "today" : "best plan";
+  return (
+    <>
+      <Card
+        title="Calls and placement"
+        id="calls"
+        aside={best === null ? undefined : <Toggle placement={placement} choose={want} />}
+      >
+        <Drawing view={view} {...drawn} />
+      </Card>
+      <Card
+        title={`Channels, the most expensive first${planned === null ? "" : ": as in the best plan"}`}
+        id="channels"
+      >
+        <Channels costs={drawn.costs} />
+      </Card>
+    </>
+  );
+}
+
+function Drawing({ view, workflow, costs, moved }: Drawn & { readonly view: ClusterView }): VNode {
+  if (workflow.workloads.length === 0) return <Empty title="This workflow has no workloads" />;
+  if (workflow.workloads.length > MAX_WORKLOADS)
+    return (
+      <Empty title={`${count(workflow.workloads.length)} workloads are too many to draw`}>
+        The tables below list the dearest channels.
+      </Empty>
+    );
+  return <Dag workflow={workflow} view={view} costs={costs} moved={moved} />;
 }
 
 const PLACEMENTS = ["today", "best plan"] as const;
