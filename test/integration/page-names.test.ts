@@ -47,6 +47,8 @@ describe.runIf(hasBrowser)("names of workflows, pods, decisions and replicas", (
     expect(new Set(await visit.column("#channels", 2))).toEqual(new Set(EVIL.slice(1)));
     await page.waitForSelector("#moves tbody tr");
     expect(await visit.column("#moves", 1)).toEqual([...EVIL]);
+    expect(await visit.column("#moves", 5)).toEqual(EVIL.map(() => "40 B"));
+    expect(await visit.column("#moves", 6)).toEqual([EVIL[2], ...EVIL.slice(1).map(() => "nothing")]);
     expect(await page.locator(".tile", { hasText: "Best plan" }).textContent()).toContain(
       "44.4 % less than today",
     );
