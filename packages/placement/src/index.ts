@@ -125,6 +125,7 @@ export {
   candidateAt,
   keptRows,
   NEUTRAL_SCORE,
+  rank,
   RANKED_ROWS,
   rankedTable,
 } from "./score-table.ts";

@@ -84,6 +84,31 @@ test("unknown and unreachable aren't 0, and unknown pairs are left out of the me
   expect([...networkMs]).toEqual([5, 5, Infinity, Number.NaN]);
 });
 
+test("few rows, the first ones, where there are many peers, and the heaviest of those", () => {
+  const names = Array.from({ length: 100 }, (_, index) => `n${index}`);
+  const nodes = names.map((name) => node(name, 1, 1));
+  const pods = Object.fromEntries(names.map((name) => [`q-${name}`, name]));
+  const asked = problem(
+    nodes,
+    names.slice(1).flatMap((name) => links(["n0", name, 10])),
+    [
+      workload("p", { cpu: 1, memory: 1 }, { "p-1": null }),
+      workload("q", { cpu: 1, memory: 1 }, pods),
+      workload("r", { cpu: 1, memory: 1 }, { "r-1": "n1" }),
+    ],
+    [
+      channel("p", "q", null, { requestsPerSecond: 100 }),
+      channel("p", "r", null, { requestsPerSecond: 1_000 }),
+    ],
+  );
+  const few = peerCosts(asked, names, 64 * 20)!;
+  expect(few.names).toEqual(names.slice(0, 20));
+  expect(few.peers).toHaveLength(16);
+  expect(few.peers[0]).toMatchObject({ workload: "r", requestsPerSecond: 1_000 });
+  expect(peerCosts(asked, names, 1)!.names).toHaveLength(16);
+  expect(peerCosts(asked, names)!.names).toHaveLength(100);
+});
+
 test("is nothing without graphs, and where no peer has a node", () => {
   expect(peerCosts(handWorked({ cluster: { graph: null, reason: "none" } }), NAMES)).toBeNull();
   expect(peerCosts(handWorked({}, []), NAMES)).toBeNull();

@@ -32,12 +32,27 @@ export interface PeerCosts {
 /** Shown at most: a decision keeps a column for each. */
 export const MAX_PEERS = 16;
 
-/** Peers of the pod as the problem's graphs and assumed pods have them; null without graphs, or without a peer on a node. */
-export function peerCosts(problem: PlacementProblem, names: readonly string[]): PeerCosts | null {
+/** Of more peers the mean counts the heaviest: a look-up for each of them and each node takes time while kube-scheduler waits. */
+const MAX_COUNTED = 64;
+/** Rows that are worked out however many peers there are. */
+const LEAST_ROWS = 16;
+
+/**
+ * Peers of the pod as the problem's graphs and assumed pods have them; null without graphs, or without a peer on a node.
+ *
+ * @param candidates the most important first
+ * @param maxLookups fewer rows are worked out where all would take more look-ups of costs, but never less than 16
+ */
+export function peerCosts(
+  problem: PlacementProblem,
+  candidates: readonly string[],
+  maxLookups = Infinity,
+): PeerCosts | null {
   const { pod, cluster, workflow, assumed = [] } = problem;
   if (cluster.graph === null || workflow.graph === null) return null;
-  const groups = groupsOf(pod, workflow.graph, assumed);
+  const groups = heaviest(groupsOf(pod, workflow.graph, assumed));
   if (groups.length === 0) return null;
+  const names = candidates.slice(0, Math.max(LEAST_ROWS, Math.floor(maxLookups / groups.length)));
   const { graph } = cluster;
   const ids = graph.idsOf(names);
   const share = 1 / ownReplicas(pod, workflow.graph, assumed);
@@ -105,6 +120,12 @@ function groupsOf(pod: PodToPlace, workflow: WorkflowGraph, assumed: readonly As
   return [...byChannel.values()].flatMap((groups) => [...groups.values()]);
 }
 
+function heaviest(groups: Group[]): readonly Group[] {
+  if (groups.length <= MAX_COUNTED) return groups;
+  const weight = ({ channel, pods, replicas }: Group): number => (requestsOf(channel) * pods) / replicas;
+  return groups.toSorted((a, b) => weight(b) - weight(a)).slice(0, MAX_COUNTED);
+}
+
 /** As scoring prices an exchange: by the round trip of whoever starts it, and the other way round where that one isn't known. */
 function columnOf(
   graph: ClusterGraph,
@@ -114,11 +135,10 @@ function columnOf(
 ): Float64Array {
   const peer = graph.idOf(node);
   if (peer < 0) return Float64Array.from(names, (name) => (name === node ? 0 : Number.NaN));
-  const there = graph.costsTo(peer);
-  const back = graph.costsFrom(peer);
   return Float64Array.from(ids, (id) => {
     if (id < 0) return Number.NaN;
-    return calling || Number.isNaN(back[id]!) ? there[id]! : back[id]!;
+    const ms = calling ? graph.costMsById(id, peer) : graph.costMsById(peer, id);
+    return calling || !Number.isNaN(ms) ? ms : graph.costMsById(id, peer);
   });
 }
 
