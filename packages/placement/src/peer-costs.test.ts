@@ -101,7 +101,7 @@ test("few rows, the first ones, where there are many peers, and the heaviest of 
       channel("p", "r", null, { requestsPerSecond: 1_000 }),
     ],
   );
-  const few = peerCosts(asked, names, 64 * 20)!;
+  const few = peerCosts(asked, names, 32 * 20)!;
   expect(few.names).toEqual(names.slice(0, 20));
   expect(few.peers).toHaveLength(16);
   expect(few.peers[0]).toMatchObject({ workload: "r", requestsPerSecond: 1_000 });

@@ -33,7 +33,7 @@ export interface PeerCosts {
 export const MAX_PEERS = 16;
 
 /** Of more peers the mean counts the heaviest: a look-up for each of them and each node takes time while kube-scheduler waits. */
-const MAX_COUNTED = 64;
+const MAX_COUNTED = 32;
 /** Rows that are worked out however many peers there are. */
 const LEAST_ROWS = 16;
 

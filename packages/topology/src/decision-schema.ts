@@ -12,7 +12,7 @@ export const CandidateSchema = Type.Object({
   parts: Type.Record(Type.String(), NullableNumber("a part of the score, in its own unit")),
   networkMs: Type.Optional(
     NullableNumber(
-      "mean network time of a request that the pod exchanges with its 64 heaviest peers there, ms; null when it isn't known",
+      "mean network time of a request that the pod exchanges with its 32 heaviest peers there, ms; null when it isn't known",
     ),
   ),
 });

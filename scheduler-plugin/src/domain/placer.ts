@@ -185,7 +185,7 @@ export function problemOf(
 }
 
 /** Of network costs, for what a decision tells people: a small part of what scoring takes. */
-const MAX_LOOKUPS = 2_048;
+const MAX_LOOKUPS = 512;
 
 function rankedNames(table: ScoreTable): string[] {
   return rank(table).map((row) => table.names[row]!);
