@@ -63,6 +63,7 @@ export class ClusterPart implements Service {
       pods,
       ledger,
       recorder: this.recorder,
+      decisions,
       graphs: this.graphs,
       keepMs: config.ledgerMs,
       clock,

@@ -1,19 +1,18 @@
 import { electionTiming } from "@isochrone/kubernetes";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { createStrategy, DEFAULT_SPREAD } from "@isochrone/placement";
-import { authorizedFetch, periodic } from "@isochrone/runtime";
+import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtime";
 import { createHttpApp, listen, serverTlsOf } from "@isochrone/runtime/http";
 import type { HttpApp, ListenAddress, Readiness, ServerTlsOptions } from "@isochrone/runtime/http";
-import { GraphClient } from "@isochrone/topology/client";
 import type { Registry } from "prom-client";
 import { checkAccess } from "./access.ts";
 import { ClusterObjects } from "./adapters/cluster-objects.ts";
 import { ClusterPods } from "./adapters/cluster-pods.ts";
 import { addDecisionRoutes } from "./adapters/decision-routes.ts";
 import { addExtenderRoutes } from "./adapters/extender-routes.ts";
-import { GraphApiSource } from "./adapters/graph-api-source.ts";
 import { addManagedResourceRoute } from "./adapters/managed-resource-routes.ts";
+import { pollGraphs } from "./adapters/polled-graphs.ts";
 import { createAppGroupController } from "./appgroup/controller.ts";
 import { ClusterPart } from "./cluster-part.ts";
 import { createDescheduler } from "./descheduler/descheduler.ts";
@@ -22,8 +21,10 @@ import { emptyReport } from "./descheduler/report.ts";
 import { addDeschedulerRoute } from "./descheduler/routes.ts";
 import type { DeschedulerConfig } from "./descheduler/settings.ts";
 import { decisionIds } from "./domain/decision-ids.ts";
+import { CurrentScores } from "./domain/current-scores.ts";
 import { DecisionLog } from "./domain/decision-log.ts";
 import { DecisionRecorder } from "./domain/decision-recorder.ts";
+import { DecisionView } from "./domain/decision-view.ts";
 import { Ledger } from "./domain/ledger.ts";
 import { PlanLog } from "./domain/plan-log.ts";
 import { graphAgeSeconds, Placer } from "./domain/placer.ts";
@@ -328,10 +329,23 @@ class SchedulerService implements SchedulerPlugin {
       clock,
       metrics: this.#metrics,
     });
-    addDecisionRoutes(app, this.#decisions, this.#plans);
+    addDecisionRoutes(app, { decisions: this.#decisionView(), plans: this.#plans, clock });
     addDeschedulerRoute(app, () => this.#descheduler?.report() ?? emptyReport("off"));
     addManagedResourceRoute(app, this.#cluster?.guard ?? null);
     return app;
+  }
+
+  #decisionView(): DecisionView {
+    const { usageHeadroom } = this.#config;
+    const [graphs, ledger] = [this.#graphs, this.#ledger];
+    const strategy = createStrategy(profileOf(this.#config));
+    const scores = new CurrentScores({ graphs, ledger, strategy, usageHeadroom });
+    return new DecisionView({
+      decisions: this.#decisions,
+      graphs,
+      scores,
+      followsPods: this.#cluster !== null,
+    });
   }
 
   #readiness(): Readiness {
@@ -373,20 +387,3 @@ const GAUGE_INTERVAL_MS = 5_000;
 const KEPT_PLANS = 200;
 /** kube-scheduler binds within milliseconds; a decision that the cluster doesn't show after this was not carried out. */
 const IN_FLIGHT_MS = 5_000;
-
-function pollGraphs(
-  config: SchedulerPluginConfig,
-  deps: SchedulerPluginDeps,
-  metrics: SchedulerMetrics,
-): GraphSource {
-  const { graphUrl: baseUrl, requestTimeoutMs: timeoutMs, graphTokenFile, graphCaFile } = config;
-  const fetch = authorizedFetch({ tokenFile: graphTokenFile, caFile: graphCaFile, clock: deps.clock });
-  return new GraphApiSource({
-    client: new GraphClient({ baseUrl, timeoutMs, fetch }),
-    refreshMs: config.refreshMs,
-    clock: deps.clock,
-    logger: deps.logger,
-    onFailure: (reason) => metrics.graphRefreshFailures.inc({ reason }),
-    onDropped: (kind, count) => metrics.graphPartsDropped.inc({ kind }, count),
-  });
-}

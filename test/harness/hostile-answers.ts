@@ -1,6 +1,6 @@
 // Answers about workflows, decisions and the aggregator itself in which every name is as bad as can be: no API server accepts such names, and
 // neither does the store of the tests, so they are put in the place of the real answers on their way to the page.
-import type { Decision, Health, WorkflowGraphSnapshot, WorkflowList } from "@isochrone/topology";
+import type { Decision, Health, Peer, Rtt, WorkflowGraphSnapshot, WorkflowList } from "@isochrone/topology";
 import type { Page, Route } from "playwright-core";
 
 /** Markup, quotes, templates, names of every object, directions of writing, and what is too long. */
@@ -57,7 +57,19 @@ function decision(index: number, nodes: readonly string[]): Decision {
     raw: place,
     score: 100 - place * 10,
     parts: { network: place, resources: 1, [at(index)]: 2 },
+    networkMs: place * 10,
   }));
+  const rtt = (place: number, ms: number): Rtt => (place === 2 ? "unreachable" : ms * place);
+  const peer = (ms: number): Peer => ({
+    workload: at(index + 2),
+    calling: index % 2 === 0,
+    node: nodes[0] ?? "none",
+    pods: 2,
+    requestsPerSecond: 5,
+    bytesPerSecond: null,
+    rttMs: Object.fromEntries(nodes.map((name, place) => [name, rtt(place, ms)])),
+  });
+  const inputs = { clusterVersion: 1, clusterAgeSeconds: 1, workflowVersion: 1, workflowAgeSeconds: null };
   return {
     id: `evil-${index}`,
     kind: (["score", "plan", "eviction"] as const)[index % 3]!,
@@ -67,10 +79,30 @@ function decision(index: number, nodes: readonly string[]): Decision {
     workload: at(index + 3),
     strategy: at(index),
     mode: at(index + 1),
-    inputs: { clusterVersion: 1, clusterAgeSeconds: 1, workflowVersion: 1, workflowAgeSeconds: null },
+    inputs,
     explanation: [`Because of ${at(index)}.`, at(index + 1)],
     best: nodes[0] ?? null,
     candidates,
+    asked: candidates.length,
+    binding: {
+      state: index % 2 === 0 ? "bound" : "gone",
+      node: nodes[3] ?? null,
+      at: NOW(),
+      agreement: "otherwise",
+      cause: "other_scores",
+      reason: `Not there: ${at(index + 3)}.`,
+    },
+    peers: [peer(10)],
+    now: {
+      at: NOW(),
+      inputs,
+      explanation: [at(index)],
+      best: nodes[1] ?? null,
+      candidates,
+      peers: [peer(40)],
+      links: [],
+      changes: [`The link ${at(index)} to ${at(index + 1)} took 2 ms then and takes 82 ms now.`],
+    },
     outcome: { at: NOW(), result: at(index + 4), node: nodes[0] ?? null, reason: at(index + 5) },
   };
 }
@@ -84,7 +116,7 @@ function plans(query: URLSearchParams, nodes: readonly string[]) {
     workflow: `${at(0)}/${at(1)}`,
     durationMs: 3,
     cost,
-    ...(isProposal ? { today: { network: 900_000, pressure: 100, total: 900_100 } } : {}),
+    ...(isProposal ? { today: { network: 900_000, pressure: 100, total: 900_100 }, savedRatio: 0.444 } : {}),
     lowerBound: null,
     pods: EVIL.map((name, index) => ({
       name,
@@ -93,6 +125,7 @@ function plans(query: URLSearchParams, nodes: readonly string[]) {
       from: nodes[0],
       reason: null,
       decision: isProposal ? null : `evil-${index}`,
+      ...(isProposal ? { gain: 40_000, obstacle: index === 0 ? at(index + 2) : null } : {}),
     })),
     explanation: [`Because of ${at(0)}.`, at(2)],
   };

@@ -47,9 +47,20 @@ describe.runIf(hasBrowser)("names of workflows, pods, decisions and replicas", (
     expect(new Set(await visit.column("#channels", 2))).toEqual(new Set(EVIL.slice(1)));
     await page.waitForSelector("#moves tbody tr");
     expect(await visit.column("#moves", 1)).toEqual([...EVIL]);
+    expect(await visit.column("#moves", 5)).toEqual(EVIL.map(() => "40 B"));
+    expect(await visit.column("#moves", 6)).toEqual([EVIL[2], ...EVIL.slice(1).map(() => "nothing")]);
     expect(await page.locator(".tile", { hasText: "Best plan" }).textContent()).toContain(
       "44.4 % less than today",
     );
+    // Today, and as the plan has it: it moves all pods but those that are there already.
+    await page.getByRole("button", { name: "Best plan" }).click();
+    await expect.poll(() => page.locator("#dag g.workload.moved").count()).toBe(EVIL.length);
+    expect(await page.locator("#dag g.ms").count()).toBe(EVIL.length - 1);
+    await isWell();
+    await page.getByRole("button", { name: "Today" }).click();
+    await expect.poll(() => page.locator("#dag g.workload.moved").count()).toBe(0);
+    // Each channel between two nodes leads to its pair.
+    expect(await page.locator('#channels a[href^="#/pair/"]').count()).toBeGreaterThan(0);
     // Each within its own direction of writing.
     expect(await page.locator("#placements bdi").count()).toBeGreaterThanOrEqual(EVIL.length);
     await isWell();
@@ -73,6 +84,17 @@ describe.runIf(hasBrowser)("names of workflows, pods, decisions and replicas", (
       await visit.goTo(`/decisions/evil-${index}`);
       await page.waitForSelector("#candidates tbody tr");
       expect(await page.locator(".why .lead").textContent()).toBe(`Because of ${EVIL[index]}.`);
+      // Never the best node in the place of the node that the pod runs on.
+      const [best, , , home] = ground.names;
+      const title = await page.locator("h1").textContent();
+      expect(title).toContain(index === 2 ? best : home);
+      expect(await page.locator("#candidates tr", { hasText: "runs here" }).textContent()).toContain(home);
+      expect(await page.locator("#candidates tr", { hasText: "best then" }).textContent()).toContain(best);
+      await page.locator("#since-title").waitFor();
+      expect(await page.locator("#peers tbody tr").textContent()).toContain("was ");
+      // Once open it stays so from one decision to the next.
+      if (index === 0) await page.locator(".fold summary").click();
+      await page.waitForSelector("#parts tbody tr");
     }
     await isWell();
     await visit.goTo("/plans/evil-plan");

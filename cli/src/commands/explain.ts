@@ -1,9 +1,10 @@
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { reasonOf } from "@isochrone/runtime";
-import type { Candidate, Decision } from "@isochrone/topology";
+import type { Decision } from "@isochrone/topology";
 import { GraphClientError } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
+import { decisionText } from "../explain/decision-text.ts";
 import { podReport } from "../explain/pod-report.ts";
 import type { PodReport } from "../explain/pod-report.ts";
 import { webhookSentence } from "../explain/webhook-answer.ts";
@@ -13,7 +14,6 @@ import type { GraphServerOptions } from "../graph-client.ts";
 import type { Format } from "../output/format.ts";
 import { show, viewOf } from "../output/show.ts";
 import type { View } from "../output/show.ts";
-import { table } from "../output/table.ts";
 
 export interface ExplainOptions extends GraphServerOptions {
   readonly namespace: string;
@@ -103,42 +103,12 @@ async function decisionIfAny(
 async function findDecision(name: string, options: ExplainOptions): Promise<Decision | null> {
   const { namespace } = options;
   const client = graphClientOf(options);
-  const exact = await client.decisions({ namespace, pod: name, limit: 1 });
+  const exact = await client.decisions({ namespace, pod: name, limit: 1, now: true });
   const [decision] = exact.value.decisions;
   if (decision !== undefined) return decision;
   const recent = await client.decisions({ namespace, limit: RECENT });
-  return recent.value.decisions.find(({ workload }) => workload === name) ?? null;
-}
-
-export function decisionText(decision: Decision): string {
-  const { inputs } = decision;
-  const parts = [...new Set(decision.candidates.flatMap((candidate) => Object.keys(candidate.parts)))];
-  const byScore = (a: Candidate, b: Candidate): number => b.score - a.score;
-  const rows = [...decision.candidates]
-    .sort(byScore)
-    .map((candidate) => [
-      `${candidate.name === decision.best ? "* " : "  "}${candidate.name}`,
-      candidate.score,
-      candidate.raw,
-      ...parts.map((part) => candidate.parts[part] ?? null),
-      candidate.feasible ? "" : (candidate.reason ?? "not feasible"),
-    ]);
-  return [
-    `${decision.pod.namespace}/${decision.pod.name}, ${decision.at}, by ${decision.strategy} (${decision.mode})`,
-    ...(decision.outcome === undefined ? [] : [outcomeText(decision.outcome)]),
-    `inputs: cluster graph ${version(inputs.clusterVersion, inputs.clusterAgeSeconds)}, workflow graph ${version(inputs.workflowVersion, inputs.workflowAgeSeconds)}`,
-    ...decision.explanation,
-    "",
-    table(["  node", "score", "raw", ...parts, ""], rows),
-  ].join("\n");
-}
-
-function outcomeText({ at, result, node, reason }: NonNullable<Decision["outcome"]>): string {
-  const where = node === null ? "" : ` on ${node}`;
-  return `outcome: ${result.replaceAll("_", " ")}${where}, ${at}${reason === null ? "" : `; ${reason}`}`;
-}
-
-function version(number: number | null, ageSeconds: number | null): string {
-  if (number === null) return "not available";
-  return ageSeconds === null ? String(number) : `${number} (${ageSeconds.toFixed(1)} s old)`;
+  const newest = recent.value.decisions.find(({ workload }) => workload === name);
+  if (newest === undefined) return null;
+  const again = await client.decisions({ id: newest.id, limit: 1, now: true });
+  return again.value.decisions[0] ?? newest;
 }

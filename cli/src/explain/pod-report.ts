@@ -44,8 +44,11 @@ function placed(pod: KubernetesObject, node: string, decision: Decision | null):
       "No decision about it is known: it wasn't asked about, belongs to no workflow, or the decision is no longer kept.",
     ];
   if (decision.kind === "plan") return [first, ...byPlan(node, decision)];
-  const { best, strategy, candidates } = decision;
+  const { best, strategy, candidates, binding } = decision;
   if (best === null || best === node) return [first, `${strategy} scored ${node} highest.`];
+  // The scheduler-plugin knows more of the decision than the decision says.
+  if (binding?.node === node && binding.reason !== null)
+    return [first, `${strategy} scored ${best} highest. ${binding.reason}`];
   const scoreOf = (name: string): string => {
     const score = candidates.find((candidate) => candidate.name === name)?.score;
     return score === undefined ? "not among the kept candidates" : String(Math.round(score));

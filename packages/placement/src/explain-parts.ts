@@ -25,6 +25,7 @@ export function explain(
     nodes: table.names.length,
     best: entryAt(table, best),
     second: entryAt(table, second),
+    tied: tiedWith(table, best, second),
     decided: best < 0 || second < 0 ? null : decide(parts, best, second, mode),
     neutral: [
       ...parts.flatMap(({ name, source }): NeutralPart[] =>
@@ -45,6 +46,8 @@ interface Findings {
   readonly nodes: number;
   readonly best: Entry | null;
   readonly second: Entry | null;
+  /** All with the best score, where that are several. */
+  readonly tied: Tie | null;
   readonly decided: Decided | null;
   readonly neutral: readonly NeutralPart[];
   readonly remarks: readonly Remarks[];
@@ -59,12 +62,17 @@ interface Entry {
   readonly score: number;
 }
 
-/** The part that put the best node before the second, with its figures on both. */
+/** Nodes of the same, highest score. */
+interface Tie {
+  readonly nodes: number;
+  /** Some of them, by name. */
+  readonly named: readonly string[];
+}
+
+/** The part that put the best node before the second. Its figures are in the table: as raw sums they say nothing to people. */
 interface Decided {
   readonly part: string | null;
   readonly weight: number;
-  readonly onBest: number;
-  readonly onSecond: number;
 }
 
 class PartsExplanation implements Explanation {
@@ -106,15 +114,33 @@ function entryAt(table: Omit<ScoreTable, "explanation">, row: number): Entry | n
   return row < 0 ? null : { name: table.names[row]!, score: table.score[row]! };
 }
 
-function headline({ nodes, best, second }: Findings): string {
+/** Named in a sentence at most. */
+const MAX_NAMED = 5;
+
+function tiedWith(table: Omit<ScoreTable, "explanation">, best: number, second: number): Tie | null {
+  const { score, names, infeasible } = table;
+  if (best < 0 || second < 0 || score[best] !== score[second]) return null;
+  const tied = names.filter((name, row) => score[row] === score[best] && !infeasible.has(name));
+  return { nodes: tied.length, named: tied.sort().slice(0, MAX_NAMED) };
+}
+
+function listed({ nodes, named }: Tie): string {
+  if (nodes > named.length) return `${named.join(", ")} and ${nodes - named.length} more`;
+  return `${named.slice(0, -1).join(", ")} and ${named.at(-1)!}`;
+}
+
+function headline({ nodes, best, second, tied }: Findings): string {
   if (best === null) return `None of the ${nodes} nodes is feasible.`;
   const score = shortNumber(best.score);
   if (second === null) return `${best.name} is the only feasible node (score ${score}).`;
+  if (tied?.nodes === nodes) return `All ${nodes} nodes tie at score ${score}.`;
+  if (tied !== null)
+    return `${tied.nodes} of the ${nodes} nodes tie at the highest score, ${score}: ${listed(tied)}.`;
   return `${best.name} has the highest score, ${score}, before ${second.name} with ${shortNumber(second.score)}.`;
 }
 
 function decide(parts: readonly WeighedPart[], best: number, second: number, mode: CombinationMode): Decided {
-  let decided: Decided = { part: null, weight: 0, onBest: 0, onSecond: 0 };
+  let decided: Decided = { part: null, weight: 0 };
   let lead = 0;
   for (const { name, source, scale, ...part } of parts) {
     if (source.column === null || scale === null) continue;
@@ -124,16 +150,16 @@ function decide(parts: readonly WeighedPart[], best: number, second: number, mod
     const difference =
       mode === "raw" ? onBest - onSecond : normalised(onBest, scale) - normalised(onSecond, scale);
     if (weight * difference <= lead) continue;
-    decided = { part: name, weight, onBest, onSecond };
+    decided = { part: name, weight };
     lead = weight * difference;
   }
   return decided;
 }
 
-function decidedSentence({ best, second }: Findings, { part, weight, onBest, onSecond }: Decided): string {
-  if (part === null) return "Nothing told them apart; the smaller name comes first.";
-  const figures = `${shortNumber(onBest)} on ${best!.name}, ${shortNumber(onSecond)} on ${second!.name}`;
-  return `The ${part} part decided: ${figures} (weight ${weight}).`;
+function decidedSentence({ best, tied }: Findings, { part, weight }: Decided): string {
+  if (part === null || tied !== null)
+    return `Nothing told them apart; ${best!.name} comes first by its name alone.`;
+  return `The ${part} part decided (weight ${weight}).`;
 }
 
 function inputSentence(

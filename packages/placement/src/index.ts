@@ -94,6 +94,8 @@ export type {
   TogetherConstraint,
 } from "./planner/plan-problem.ts";
 export { DEFAULT_PLAN_SETTINGS } from "./planner/plan-settings.ts";
+export { peerCosts, replicasOn } from "./peer-costs.ts";
+export type { PeerCost, PeerCosts } from "./peer-costs.ts";
 export type { PlanSettings } from "./planner/plan-settings.ts";
 export type { UnplacedPod } from "./planner/reasons.ts";
 export type {
@@ -130,6 +132,7 @@ export {
   candidateAt,
   keptRows,
   NEUTRAL_SCORE,
+  rank,
   RANKED_ROWS,
   rankedTable,
 } from "./score-table.ts";

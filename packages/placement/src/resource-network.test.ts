@@ -99,7 +99,7 @@ describe("Algorithm 1, worked by hand", () => {
       inputs: { clusterVersion: 7, clusterAgeSeconds: 2, workflowVersion: 8, workflowAgeSeconds: 3 },
     });
     expect(explanation.sentences.join(" ")).toMatch(
-      /n2 has the highest score, 77\.8.*network part decided: -12500 on n2/,
+      /n2 has the highest score, 77\.8.*network part decided \(weight 0\.5\)/,
     );
   });
 });

@@ -66,9 +66,12 @@ export interface WorkflowChanges {
 }
 
 export interface DecisionQuery {
+  readonly id?: string;
   readonly namespace?: string;
   readonly pod?: string;
   readonly limit?: number;
+  /** Whether the scorer is asked again with the graphs of now. @default false */
+  readonly now?: boolean;
 }
 
 interface Cached {

@@ -3,16 +3,63 @@ import { Type, type Static } from "typebox";
 import { NullableNumber, NullableString } from "./schema.ts";
 
 /** One candidate of a decision: `raw` in the strategy's own unit, `score` 0 to 100. */
-export const CandidateSchema = Type.Object(
+export const CandidateSchema = Type.Object({
+  name: Type.String(),
+  feasible: Type.Boolean(),
+  reason: NullableString("why it isn't feasible"),
+  raw: NullableNumber("the strategy's own unit; null for nodes that can't be scored"),
+  score: Type.Number({ minimum: 0, maximum: 100 }),
+  parts: Type.Record(Type.String(), NullableNumber("a part of the score, in its own unit")),
+  networkMs: Type.Optional(
+    NullableNumber(
+      "mean network time of a request that the pod exchanges with its 32 heaviest peers there, ms; null when it isn't known",
+    ),
+  ),
+});
+
+const RttSchema = Type.Union([Type.Number(), Type.Literal("unreachable"), Type.Null()], {
+  description: "ms of a round trip; null when it isn't known",
+});
+
+/** Pods that the pod exchanges requests with: those of one workload on one node. */
+export const PeerSchema = Type.Object({
+  workload: Type.String(),
+  calling: Type.Boolean({ description: "true: the pod calls them; false: they call it" }),
+  node: Type.String({ description: "where they run" }),
+  pods: Type.Integer({ minimum: 1 }),
+  requestsPerSecond: NullableNumber("of the pod and them together"),
+  bytesPerSecond: NullableNumber("of the pod and them together, both directions"),
+  rttMs: Type.Record(Type.String(), RttSchema, { description: "by candidate" }),
+});
+
+/** Where the pod is, and why that isn't the node with the highest score. */
+export const BindingSchema = Type.Object(
   {
-    name: Type.String(),
-    feasible: Type.Boolean(),
-    reason: NullableString("why it isn't feasible"),
-    raw: NullableNumber("the strategy's own unit; null for nodes that can't be scored"),
-    score: Type.Number({ minimum: 0, maximum: 100 }),
-    parts: Type.Record(Type.String(), NullableNumber("a part of the score, in its own unit")),
+    state: Type.Union([Type.Literal("pending"), Type.Literal("bound"), Type.Literal("gone")], {
+      description: "gone: the pod ended or was deleted; `node` is where it ran",
+    }),
+    node: NullableString("null: on no node"),
+    at: NullableString("when it was bound, RFC 3339"),
+    agreement: Type.Union(
+      [Type.Literal("as_chosen"), Type.Literal("tie"), Type.Literal("otherwise"), Type.Null()],
+      { description: "with the decision; null: there is nothing to compare" },
+    ),
+    cause: Type.Union(
+      [
+        Type.Literal("filter"),
+        Type.Literal("not_asked"),
+        Type.Literal("equal_points"),
+        Type.Literal("spread"),
+        Type.Literal("other_scores"),
+        Type.Literal("plan"),
+        Type.Literal("unknown"),
+        Type.Null(),
+      ],
+      { description: "why the pod is elsewhere, as far as it is known; null: it isn't" },
+    ),
+    reason: NullableString("the same in a sentence"),
   },
-  { $id: "Candidate" },
+  { $id: "Binding" },
 );
 
 /** What was decided: how nodes score for one pod, a pod's place in a joint plan, or that a pod is moved. */
@@ -21,6 +68,44 @@ export const DecisionKindSchema = Type.Union([
   Type.Literal("plan"),
   Type.Literal("eviction"),
 ]);
+
+const InputsSchema = Type.Object({
+  clusterVersion: NullableNumber("cluster graph"),
+  clusterAgeSeconds: NullableNumber("age"),
+  workflowVersion: NullableNumber("workflow graph"),
+  workflowAgeSeconds: NullableNumber("age"),
+  channelsByRequests: Type.Optional(
+    Type.Integer({
+      description: "channels whose traffic was valued by their requests, for want of bytes",
+    }),
+  ),
+  bytesPerRequest: Type.Optional(
+    NullableNumber("what such a request counted as, bytes; null when there was none"),
+  ),
+});
+
+/** A link between a node of interest and a peer's node whose round trip differs. */
+const LinkChangeSchema = Type.Object({
+  from: Type.String(),
+  to: Type.String(),
+  thenMs: RttSchema,
+  nowMs: RttSchema,
+});
+
+/** The same question, answered by the scorer with the graphs of now. */
+export const DecisionNowSchema = Type.Object(
+  {
+    at: Type.String({ description: "RFC 3339" }),
+    inputs: InputsSchema,
+    explanation: Type.Array(Type.String()),
+    best: NullableString("node with the highest score"),
+    candidates: Type.Array(CandidateSchema),
+    peers: Type.Array(PeerSchema),
+    links: Type.Array(LinkChangeSchema, { description: "that changed, the largest difference first" }),
+    changes: Type.Array(Type.String(), { description: "what differs from then, in sentences" }),
+  },
+  { $id: "DecisionNow" },
+);
 
 export const DecisionSchema = Type.Object(
   {
@@ -44,24 +129,20 @@ export const DecisionSchema = Type.Object(
     strategy: Type.String(),
     mode: Type.String(),
     /** Versions and ages of the graphs used; null = not available, so its part was neutral. */
-    inputs: Type.Object({
-      clusterVersion: NullableNumber("cluster graph"),
-      clusterAgeSeconds: NullableNumber("age"),
-      workflowVersion: NullableNumber("workflow graph"),
-      workflowAgeSeconds: NullableNumber("age"),
-      channelsByRequests: Type.Optional(
-        Type.Integer({
-          description: "channels whose traffic was valued by their requests, for want of bytes",
-        }),
-      ),
-      bytesPerRequest: Type.Optional(
-        NullableNumber("what such a request counted as, bytes; null when there was none"),
-      ),
-    }),
+    inputs: InputsSchema,
     /** Words: which part decided, and which parts were neutral and why. */
     explanation: Type.Array(Type.String()),
     best: NullableString("node with the highest score"),
     candidates: Type.Array(CandidateSchema),
+    asked: Type.Optional(
+      Type.Integer({ description: "nodes that the question named; `candidates` are the best of them" }),
+    ),
+    /** Where the pod is; absent where nobody knows. */
+    binding: Type.Optional(BindingSchema),
+    /** Whom the pod talked to then, the most requests first; only with `now`, and where it was recorded. */
+    peers: Type.Optional(Type.Array(PeerSchema)),
+    /** Only when asked for. */
+    now: Type.Optional(DecisionNowSchema),
   },
   { $id: "Decision" },
 );
@@ -71,7 +152,12 @@ export const DecisionListSchema = Type.Object(
   { $id: "DecisionList" },
 );
 
+export type Binding = Static<typeof BindingSchema>;
 export type Candidate = Static<typeof CandidateSchema>;
 export type Decision = Static<typeof DecisionSchema>;
 export type DecisionKind = Static<typeof DecisionKindSchema>;
+export type DecisionNow = Static<typeof DecisionNowSchema>;
+export type LinkChange = Static<typeof LinkChangeSchema>;
+export type Peer = Static<typeof PeerSchema>;
+export type Rtt = Static<typeof RttSchema>;
 export type DecisionList = Static<typeof DecisionListSchema>;

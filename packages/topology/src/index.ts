@@ -80,7 +80,17 @@ export {
   DecisionListSchema,
   DecisionSchema,
 } from "./decision-schema.ts";
-export type { Candidate, Decision, DecisionKind, DecisionList } from "./decision-schema.ts";
+export type {
+  Binding,
+  Candidate,
+  Decision,
+  DecisionKind,
+  DecisionList,
+  DecisionNow,
+  LinkChange,
+  Peer,
+  Rtt,
+} from "./decision-schema.ts";
 export { clusterColumnsOf } from "./cluster-columns.ts";
 export {
   ClusterColumnsSchema,

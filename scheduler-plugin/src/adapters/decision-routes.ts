@@ -4,7 +4,9 @@ import { HttpError } from "@isochrone/runtime/http";
 import type { HttpApp } from "@isochrone/runtime/http";
 import { Type } from "typebox";
 import type { Static } from "typebox";
-import type { DecisionLog } from "../domain/decision-log.ts";
+import type { Clock } from "@isochrone/runtime";
+import { MAX_ASKED_AGAIN } from "../domain/decision-view.ts";
+import type { DecisionView } from "../domain/decision-view.ts";
 import type { PlanLog } from "../domain/plan-log.ts";
 
 const MAX_LIMIT = 1_000;
@@ -12,9 +14,14 @@ const DEFAULT_LIMIT = 50;
 
 const QuerySchema = Type.Object(
   {
+    id: Type.Optional(Type.String()),
     namespace: Type.Optional(Type.String()),
     pod: Type.Optional(Type.String({ description: "pod name" })),
     kind: Type.Optional(DecisionKindSchema),
+    now: Type.Boolean({
+      default: false,
+      description: `whether the scorer is asked again with the graphs of now, about the newest ${MAX_ASKED_AGAIN} at most`,
+    }),
     limit: Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }),
   },
   { additionalProperties: false },
@@ -82,11 +89,17 @@ const PlanSchema = Type.Object(
 const PlanListSchema = Type.Object({ plans: Type.Array(PlanSchema) }, { $id: "PlanList" });
 
 /** Adds `GET /api/v1/decisions`, `/api/v1/decisions/{id}` and `/api/v1/plans`. */
-export function addDecisionRoutes(app: HttpApp, decisions: DecisionLog, plans: PlanLog): void {
+export function addDecisionRoutes(
+  app: HttpApp,
+  { decisions, plans, clock }: { decisions: DecisionView; plans: PlanLog; clock: Clock },
+): void {
   app.get(
     "/api/v1/decisions",
     { schema: { querystring: QuerySchema, response: { 200: DecisionListSchema } } },
-    (request) => ({ decisions: decisions.find(request.query) }),
+    ({ query: { now, ...filter } }) => {
+      const times = now ? { nowMs: clock.now(), monotonicMs: clock.monotonic() } : null;
+      return { decisions: decisions.find(filter, times) };
+    },
   );
   app.get(
     "/api/v1/decisions/:id",

@@ -4,6 +4,7 @@ import type { Clock, Service } from "@isochrone/runtime";
 import type { Ledger } from "../domain/ledger.ts";
 import type { PodChanges } from "./cluster-pods.ts";
 import { identityOf, isGone, isUnschedulable, placementOf } from "./observed-pod.ts";
+import type { DecisionLog } from "../domain/decision-log.ts";
 import type { DecisionRecorder } from "../domain/decision-recorder.ts";
 import { entryOf } from "../domain/reserved-use.ts";
 import type { GraphSource } from "../ports.ts";
@@ -13,6 +14,8 @@ export interface PodObserverOptions {
   readonly ledger: Ledger;
   /** Of decisions that were made before their pod was seen. */
   readonly recorder: Pick<DecisionRecorder, "shown">;
+  /** What is to know where the pods of its decisions are. */
+  readonly decisions: Pick<DecisionLog, "bound" | "gone">;
   readonly graphs: GraphSource;
   /** How long a binding counts while the graphs don't show it. */
   readonly keepMs: number;
@@ -40,9 +43,12 @@ export class PodObserver implements Service {
   }
 
   #take({ type, object }: InformerChange): void {
-    const { ledger, recorder, graphs, keepMs, clock, onBound } = this.#options;
+    const { ledger, recorder, decisions, graphs, keepMs, clock, onBound } = this.#options;
     const pod = identityOf(object);
-    if (type === "deleted" || isGone(object)) return ledger.remove(pod.namespace, pod.name);
+    if (type === "deleted" || isGone(object)) {
+      decisions.gone(pod);
+      return ledger.remove(pod.namespace, pod.name);
+    }
     const placement = placementOf(object);
     recorder.shown(pod, placement?.bound !== true);
     if (placement === null) {
@@ -53,6 +59,7 @@ export class PodObserver implements Service {
     }
     const { node, bound, sinceMs } = placement;
     const nowMs = clock.now();
+    if (bound) decisions.bound(pod, node, sinceMs ?? nowMs);
     const untilMs = bound ? clock.monotonic() + (sinceMs ?? nowMs) + keepMs - nowMs : Infinity;
     if (untilMs <= clock.monotonic()) return ledger.remove(pod.namespace, pod.name);
     const graph = graphs.workflow(pod.namespace, pod.workflow);

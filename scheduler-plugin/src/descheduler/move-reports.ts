@@ -3,7 +3,8 @@ import type { EventRecorder, KubernetesObject } from "@isochrone/kubernetes";
 import type { Move } from "@isochrone/placement";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { Candidate, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
-import type { DecisionLog } from "../domain/decision-log.ts";
+import { placementOf } from "../adapters/observed-pod.ts";
+import type { DecisionLog, LoggedAct } from "../domain/decision-log.ts";
 import { graphAgeSeconds } from "../domain/placer.ts";
 import type { FailureReason } from "./metrics.ts";
 import { scoresOf } from "./paper-decision.ts";
@@ -36,12 +37,12 @@ export class MoveReports {
     const { decisions, newId, events, logger, mode } = this.#options;
     const id = newId();
     const { workflow, from, to, worth } = move;
-    const { namespace, name } = move.pod;
+    const { namespace, name, uid } = move.pod;
     const explanation = sentences(move);
-    decisions.add({
+    const made: LoggedAct = {
       id,
       kind: "eviction",
-      pod: { namespace, name },
+      pod: { namespace, name, uid },
       show: () => ({
         at: new Date(nowMs).toISOString(),
         workflow,
@@ -58,7 +59,9 @@ export class MoveReports {
         best: to,
         candidates: candidatesOf(move),
       }),
-    });
+    };
+    const scheduled = placementOf(pod);
+    decisions.add(made, { state: "bound", node: from, atMs: scheduled?.sinceMs ?? null });
     events?.event(pod, {
       type: "Normal",
       reason: "NetworkAwareMove",

@@ -5,7 +5,7 @@ import type { LoggedAct } from "./decision-log.ts";
 const act = (id: string, namespace: string, name: string): LoggedAct => ({
   id,
   kind: "plan",
-  pod: { namespace, name },
+  pod: { namespace, name, uid: "" },
   show: () => ({
     at: "2026-01-01T00:00:00.000Z",
     workflow: null,
@@ -47,4 +47,21 @@ test("an outcome is kept as long as its decision, and no longer", () => {
   expect(log.get("a")).toBeUndefined();
   log.add(act("a", "shop", "p-1"));
   expect(log.get("a")?.outcome).toBeUndefined();
+});
+
+test("a pod's place is kept as long as a decision about it, and no longer", () => {
+  const log = new DecisionLog(2);
+  const pod = { namespace: "shop", name: "p-1", uid: "" };
+  const first = act("a", "shop", "p-1");
+  log.add(first);
+  log.add(act("b", "shop", "p-1"));
+  log.bound(pod, "n1", 7);
+  expect(log.placeOf(first)).toEqual({ state: "bound", node: "n1", atMs: 7 });
+  log.add(act("c", "shop", "p-2"));
+  log.gone(pod);
+  expect(log.placeOf(first)).toEqual({ state: "gone", node: "n1", atMs: 7 });
+  log.add(act("d", "shop", "p-3"));
+  expect(log.placeOf(first)).toEqual({ state: "pending", node: null, atMs: null });
+  log.bound(pod, "n2", 8);
+  expect(log.placeOf(first).node).toBeNull();
 });

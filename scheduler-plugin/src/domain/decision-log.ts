@@ -1,27 +1,40 @@
 import { allCandidates, rankedTable } from "@isochrone/placement";
-import type { ScoreTable } from "@isochrone/placement";
-import type { Decision, DecisionKind } from "@isochrone/topology";
+import type { PeerCosts, ScoreTable } from "@isochrone/placement";
+import type { Candidate, Decision, DecisionKind } from "@isochrone/topology";
 import { FairMap } from "./fair-map.ts";
+import type { PodIdentity } from "./pod.ts";
+import { PodPlaces } from "./pod-places.ts";
+import type { PodPlace, PodRef } from "./pod-places.ts";
 
 /** What is kept of a pod's score. Most are never looked at, so the objects that the API shows are made when somebody asks. */
 export interface LoggedScore {
   readonly id: string;
   /** Wall clock, milliseconds. */
   readonly atMs: number;
-  readonly pod: Decision["pod"];
+  readonly identity: PodIdentity;
   readonly workflow: string;
   readonly workload: string | null;
   /** What to know beside the strategy's own explanation; null = nothing. */
   readonly note?: string | null;
   /** At least the candidates that are shown, in no order. */
   readonly candidates: ScoreTable;
+  /** Nodes that the question named. */
+  readonly asked: number;
+  /** Of the rows of `candidates`; null: no peer is known. */
+  readonly peers: PeerCosts | null;
+  /** Pods of the same workload that were on the best node. */
+  readonly siblingsOnBest: number;
 }
 
 /** A plan or an eviction: rare beside scores, and kept as the API shows it, or made when somebody asks. */
 export interface LoggedAct {
   readonly id: string;
   readonly kind: Exclude<DecisionKind, "score">;
-  readonly pod: Decision["pod"];
+  readonly pod: PodRef;
+  /** Of a pod that scores can be worked out for; absent: for none. */
+  readonly identity?: PodIdentity;
+  /** Of the candidates that it shows. @default null */
+  readonly peers?: PeerCosts | null;
   /** Without `id`, `kind`, `pod` and `outcome`, which the log adds. */
   readonly show: () => Omit<Decision, "id" | "kind" | "pod" | "outcome">;
 }
@@ -29,6 +42,7 @@ export interface LoggedAct {
 export type LoggedDecision = LoggedScore | LoggedAct;
 
 export interface DecisionFilter {
+  readonly id?: string | undefined;
   readonly namespace?: string | undefined;
   readonly pod?: string | undefined;
   /** @default all */
@@ -43,14 +57,44 @@ export type DecisionOutcome = NonNullable<Decision["outcome"]>;
 export class DecisionLog {
   readonly #kept: FairMap<LoggedDecision>;
   readonly #outcomes = new Map<string, DecisionOutcome>();
+  /** By id. */
+  readonly #pods = new Map<string, PodRef>();
+  readonly #places = new PodPlaces();
 
   constructor(capacity: number) {
-    this.#kept = new FairMap(capacity, ({ pod }) => ({ namespace: pod.namespace, owner: pod.name }));
+    this.#kept = new FairMap(capacity, (decision) => {
+      const { namespace, name } = podOf(decision);
+      return { namespace, owner: name };
+    });
   }
 
-  add(decision: LoggedDecision): void {
+  /** @param place of the pod, where it is known already */
+  add(decision: LoggedDecision, place: PodPlace | null = null): void {
+    const pod = podOf(decision);
+    const { namespace, name, uid } = pod;
+    this.#pods.set(decision.id, { namespace, name, uid });
+    this.#places.hold(pod, place);
     const dropped = this.#kept.set(decision.id, decision);
-    if (dropped !== null) this.#outcomes.delete(dropped);
+    if (dropped === null) return;
+    this.#outcomes.delete(dropped);
+    const left = this.#pods.get(dropped);
+    this.#pods.delete(dropped);
+    if (left !== undefined) this.#places.release(left);
+  }
+
+  /** The cluster shows the pod on that node. */
+  bound(pod: PodRef, node: string, atMs: number): void {
+    this.#places.bound(pod, node, atMs);
+  }
+
+  /** The cluster shows the pod as ended, or no longer. */
+  gone(pod: PodRef): void {
+    this.#places.gone(pod);
+  }
+
+  /** Where the cluster showed the decision's pod last. */
+  placeOf(decision: LoggedDecision): PodPlace {
+    return this.#places.of(podOf(decision));
   }
 
   /** Says what became of a decision; of one that is no longer kept nothing is. */
@@ -60,32 +104,56 @@ export class DecisionLog {
 
   get(id: string): Decision | undefined {
     const found = this.#kept.get(id);
-    return found === undefined ? undefined : this.#show(found);
+    return found === undefined ? undefined : this.show(found);
   }
 
   /** Newest first. */
-  find({ namespace, pod, kind, limit }: DecisionFilter): Decision[] {
-    const found: Decision[] = [];
+  find(filter: DecisionFilter): Decision[] {
+    return this.select(filter).map((decision) => this.show(decision));
+  }
+
+  /** As they are kept, newest first. */
+  select({ id, namespace, pod, kind, limit }: DecisionFilter): LoggedDecision[] {
+    const found: LoggedDecision[] = [];
     for (const [, decision] of Array.from(this.#kept.entries()).reverse()) {
       if (found.length >= limit) break;
-      if (namespace !== undefined && decision.pod.namespace !== namespace) continue;
-      if (pod !== undefined && decision.pod.name !== pod) continue;
+      const { namespace: ofNamespace, name } = podOf(decision);
+      if (id !== undefined && decision.id !== id) continue;
+      if (namespace !== undefined && ofNamespace !== namespace) continue;
+      if (pod !== undefined && name !== pod) continue;
       if (kind !== undefined && kindOf(decision) !== kind) continue;
-      found.push(this.#show(decision));
+      found.push(decision);
     }
     return found;
   }
 
-  #show(decision: LoggedDecision): Decision {
-    const { id, pod } = decision;
-    const shown = "show" in decision ? decision.show() : shownScore(decision);
+  /** As the API shows it. */
+  show(decision: LoggedDecision): Decision {
+    const { id } = decision;
+    const { namespace, name } = podOf(decision);
+    const shown = "show" in decision ? shownAct(decision) : shownScore(decision);
     const outcome = this.#outcomes.get(id);
-    return { ...shown, id, kind: kindOf(decision), pod, ...(outcome === undefined ? {} : { outcome }) };
+    return {
+      ...shown,
+      id,
+      kind: kindOf(decision),
+      pod: { namespace, name },
+      ...(outcome === undefined ? {} : { outcome }),
+    };
   }
+}
+
+function podOf(decision: LoggedDecision): PodRef {
+  return "kind" in decision ? decision.pod : decision.identity;
 }
 
 function kindOf(decision: LoggedDecision): DecisionKind {
   return "kind" in decision ? decision.kind : "score";
+}
+
+function shownAct({ show, peers = null }: LoggedAct): ReturnType<LoggedAct["show"]> {
+  const made = show();
+  return { ...made, candidates: withNetworkTime(made.candidates, peers) };
 }
 
 function shownScore({
@@ -93,9 +161,12 @@ function shownScore({
   workflow,
   workload,
   note,
-  candidates,
+  candidates: kept,
+  asked,
+  peers,
 }: LoggedScore): ReturnType<LoggedAct["show"]> {
-  const { strategy, mode, explanation } = candidates;
+  const { strategy, mode, explanation } = kept;
+  const candidates = withNetworkTime(allCandidates(rankedTable(kept)), peers);
   return {
     at: new Date(atMs).toISOString(),
     workflow,
@@ -103,8 +174,40 @@ function shownScore({
     strategy,
     mode,
     inputs: explanation.inputs,
-    explanation: [...explanation.sentences, ...(typeof note === "string" ? [note] : [])],
+    explanation: [
+      ...withNetworkSentence(explanation.sentences, candidates),
+      ...(typeof note === "string" ? [note] : []),
+    ],
     best: explanation.best,
-    candidates: allCandidates(rankedTable(candidates)),
+    candidates,
+    asked,
   };
+}
+
+/** Adds what a request takes on the network from each candidate, where that is known. */
+export function withNetworkTime(candidates: readonly Candidate[], peers: PeerCosts | null): Candidate[] {
+  if (peers === null) return [...candidates];
+  const rows = new Map(peers.names.map((name, row) => [name, row]));
+  return candidates.map((candidate) => {
+    const ms = peers.networkMs[rows.get(candidate.name) ?? -1] ?? Number.NaN;
+    return { ...candidate, networkMs: Number.isFinite(ms) ? ms : null };
+  });
+}
+
+/** After the first sentence: what the score means to the pod's requests. @param candidates the best first */
+export function withNetworkSentence(
+  [first = "", ...rest]: readonly string[],
+  candidates: readonly Candidate[],
+): string[] {
+  const [best, second] = candidates.filter(({ feasible }) => feasible);
+  if (typeof best?.networkMs !== "number") return [first, ...rest];
+  const beside =
+    typeof second?.networkMs === "number" ? `, ${shortMs(second.networkMs)} on ${second.name}` : "";
+  const sentence = `A request of the pod takes ${shortMs(best.networkMs)} on the network on ${best.name}${beside}.`;
+  return [first, sentence, ...rest];
+}
+
+/** Three digits are more than anybody compares. */
+export function shortMs(ms: number): string {
+  return `${ms >= 100 ? Math.round(ms) : Number(ms.toFixed(ms >= 10 ? 1 : 2))} ms`;
 }

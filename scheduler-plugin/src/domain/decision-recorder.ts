@@ -94,7 +94,8 @@ export class DecisionRecorder {
   /** What takes room, and whose it is, is the cluster's word, not the question's. */
   #record({ explanation, logged, node, atMs }: MadeDecision, pod: PodIdentity): void {
     const { ledger, decisions, graphs, onRecorded } = this.#parts;
-    decisions.add(logged);
+    // The names that a question gave are not taken for the pod's.
+    decisions.add({ ...logged, identity: pod });
     onRecorded?.(explanation, pod);
     if (node === null) return;
     const graph: WorkflowGraph | null = graphs.workflow(pod.namespace, pod.workflow);

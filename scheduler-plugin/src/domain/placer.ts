@@ -1,5 +1,5 @@
 // What the extender decides: which nodes pass, and which are better. Time comes in as arguments, graphs from the port.
-import { ColumnPool, keptRows, rejectedNodes } from "@isochrone/placement";
+import { ColumnPool, keptRows, peerCosts, rank, rejectedNodes, replicasOn } from "@isochrone/placement";
 import type { Explanation, GraphInput, PlacementProblem, ScoreTable, Strategy } from "@isochrone/placement";
 import { STALE_AFTER_WINDOWS } from "@isochrone/topology";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
@@ -132,14 +132,19 @@ export class Placer {
     const table = strategy.score(problem, this.#pool);
     const { explanation } = table;
     const { workload } = problem.pod;
+    const candidates = keptRows(table);
     const logged = {
       id: newId(),
       atMs: times.nowMs,
-      pod: { namespace: pod.namespace, name: pod.name },
+      identity: pod,
       workflow: `${pod.namespace}/${pod.workflow}`,
       workload,
       note: this.#parts.graphs.note?.() ?? null,
-      candidates: keptRows(table),
+      candidates,
+      asked: problem.candidates.length,
+      // Of a pod that has a node no decision is kept.
+      peers: standing.kind === "settled" ? null : peerCosts(problem, rankedNames(candidates), MAX_LOOKUPS),
+      siblingsOnBest: explanation.best === null ? 0 : replicasOn(problem, explanation.best),
     };
     const node = workload === null || isBlind(problem) ? null : explanation.best;
     recorder.decided({ pod, explanation, logged, node, atMs: times.monotonicMs }, standing);
@@ -177,6 +182,13 @@ export function problemOf(
     assumed: ledger.assumed(pod.namespace, pod.workflow),
     assumedUse: ledger.assumedUse(),
   };
+}
+
+/** Of network costs, for what a decision tells people: a small part of what scoring takes. */
+const MAX_LOOKUPS = 512;
+
+function rankedNames(table: ScoreTable): string[] {
+  return rank(table).map((row) => table.names[row]!);
 }
 
 /** Without a cluster graph nothing tells nodes apart. */

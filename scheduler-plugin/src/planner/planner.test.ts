@@ -121,6 +121,25 @@ describe("the planner", () => {
     expect(await metric('isochrone_planner_landings_total{outcome="landed"}')).toBe(1);
   });
 
+  test("keeps whom the pods of a plan talk to, and asks the scorer about them again", async () => {
+    const { plugin } = await start();
+    await gated("p-1");
+    await clock.advance(1_000);
+    await bind("p-1", "n2");
+    await clock.advance(100);
+    const { app } = plugin;
+    const answer = await app.inject("/api/v1/decisions?kind=plan&pod=p-1&now=true");
+    const [decision] = answer.json<{ decisions: Decision[] }>().decisions;
+    expect(decision!.binding).toMatchObject({ state: "bound", node: "n2", agreement: "as_chosen" });
+    const peers = decision!.peers!.map(({ workload, node, rttMs }) => [workload, node, rttMs["n2"]]);
+    expect(peers).toEqual([
+      ["q", "n2", 0],
+      ["r", "n3", 25],
+    ]);
+    expect(decision!.candidates.find(({ name }) => name === "n2")!.networkMs).toBeCloseTo(25 / 3);
+    expect(decision!.now!.candidates.map(({ name }) => name).toSorted()).toEqual(["n1", "n2", "n3"]);
+  });
+
   test("plans by what was known before the pods went, and says so", async () => {
     const { plugin } = await start();
     const snapshot = workflowSnapshot();

@@ -231,6 +231,7 @@ export class WorkflowPlanning {
       explanation: [...planSentences(workflow, result), ...rememberedSentences(graphs), ...problem.notes],
       inputs: graphs.inputs,
       graph: graphs.workflow,
+      cluster: graphs.cluster,
       placed: placed.map(({ pod, index, node }): ReportedPod => {
         const candidates = candidatesOf(problem, result, index, node);
         return {

@@ -1,6 +1,8 @@
 // What the planner tells: decisions to the API, Events on the pods, places to the ledger.
 import type { EventRecorder } from "@isochrone/kubernetes";
-import type { Decision, WorkflowGraph } from "@isochrone/topology";
+import { peerCosts } from "@isochrone/placement";
+import type { AssumedPod, PeerCosts } from "@isochrone/placement";
+import type { ClusterGraph, Decision, WorkflowGraph } from "@isochrone/topology";
 import type { Clock } from "@isochrone/runtime";
 import type { DecisionLog } from "../domain/decision-log.ts";
 import type { Ledger } from "../domain/ledger.ts";
@@ -26,6 +28,7 @@ export interface ReportedPlan extends Omit<LoggedPlan, "id" | "at" | "pods"> {
   readonly placed: readonly ReportedPod[];
   readonly inputs: Decision["inputs"];
   readonly graph: WorkflowGraph;
+  readonly cluster: ClusterGraph;
 }
 
 export interface PlannerReportsOptions {
@@ -55,13 +58,15 @@ export class PlannerReports {
   }
 
   /** Ids of the decisions, by the order of the pods. */
-  planned({ placed, inputs, graph, ...plan }: ReportedPlan): string[] {
+  planned({ placed, inputs, graph, cluster, ...plan }: ReportedPlan): string[] {
     const { decisions, plans, ledger, landing, newId, clock } = this.#options;
     const id = newId();
     const at = new Date(clock.now()).toISOString();
     const pods: LoggedPlanPod[] = [];
+    const peersOf = peersWithin(placed, cluster, graph);
     for (const { pod, workload, node, candidates, sentences } of placed) {
-      const { namespace, name } = pod.identity;
+      const { identity } = pod;
+      const { name } = identity;
       const decision = newId();
       pods.push({ name, workload, node, reason: null, decision });
       const made = {
@@ -76,7 +81,8 @@ export class PlannerReports {
         best: node,
         candidates,
       };
-      decisions.add({ id: decision, kind: "plan", pod: { namespace, name }, show: () => made });
+      const peers = peersOf(pod, workload, candidates);
+      decisions.add({ id: decision, kind: "plan", pod: identity, identity, peers, show: () => made });
       ledger.record(entryOf(pod.identity, node, graph, null), graph, clock.monotonic());
     }
     plans.add({ ...plan, id, at, pods });
@@ -88,7 +94,7 @@ export class PlannerReports {
     const { decisions, events, landing, newId, clock } = this.#options;
     const at = new Date(clock.now()).toISOString();
     for (const { identity, object } of pods) {
-      const { namespace, name, workflow, workloads } = identity;
+      const { namespace, workflow, workloads } = identity;
       const made = {
         at,
         plan: null,
@@ -101,7 +107,7 @@ export class PlannerReports {
         best: null,
         candidates: [],
       };
-      decisions.add({ id: newId(), kind: "plan", pod: { namespace, name }, show: () => made });
+      decisions.add({ id: newId(), kind: "plan", pod: identity, identity, show: () => made });
       events?.event(object, {
         type: reason === "error" || reason === "deadline" ? "Warning" : "Normal",
         reason: "ReleasedUnplanned",
@@ -146,6 +152,34 @@ export class PlannerReports {
     const { decisions, clock } = this.#options;
     decisions.conclude(id, { at: new Date(clock.now()).toISOString(), result, node, reason });
   }
+}
+
+/** The peers of each pod take time by the number of pods. */
+const MAX_PODS_WITH_PEERS = 500;
+
+/** Tells the peers of a pod of the plan, with the others where the plan has them. */
+function peersWithin(
+  placed: readonly ReportedPod[],
+  cluster: ClusterGraph,
+  workflow: WorkflowGraph,
+): (pod: GatedPod, workload: string | null, candidates: Decision["candidates"]) => PeerCosts | null {
+  if (placed.length > MAX_PODS_WITH_PEERS) return () => null;
+  const assumed = placed.flatMap(({ pod, workload, node }): AssumedPod[] =>
+    workload === null ? [] : [{ workload, name: pod.identity.name, node }],
+  );
+  return ({ identity: { namespace, name } }, workload, candidates) => {
+    const names = candidates.map((candidate) => candidate.name);
+    return peerCosts(
+      {
+        pod: { namespace, name, workload },
+        candidates: names,
+        cluster: { graph: cluster, ageSeconds: null },
+        workflow: { graph: workflow, ageSeconds: null },
+        assumed,
+      },
+      names,
+    );
+  };
 }
 
 /** Made once: a hundred of them are written for each plan. */

@@ -1,11 +1,11 @@
 import type { Decision } from "@isochrone/topology";
 import type { VNode } from "preact";
-import { age, bytesPerSecond, count, figure } from "../model/format.ts";
-import type { Plan } from "../model/plan.ts";
-import { Card, Empty, Name, Table, Tile, When } from "../parts/common.tsx";
+import { age, count, figure } from "../model/format.ts";
+import { Card, Empty, Name, Tile, When } from "../parts/common.tsx";
 import { linkTo } from "../store.ts";
-import { onTheWay } from "../workflows/costs.ts";
 import { workflowLink } from "../workflows/workflows.tsx";
+import { headlineOf, whereOf } from "./compare.ts";
+import { Figures, Nodes, Peers, Since } from "./then-and-now.tsx";
 import { barsOf, partsOf } from "./parts.ts";
 import { wordOf } from "./stream.ts";
 
@@ -19,23 +19,28 @@ export function DecisionView({
   readonly decision: Decision;
   readonly back: VNode;
 }): VNode {
-  const { pod, best, explanation, outcome, plan } = decision;
-  const link = decision.workflow === null ? null : workflowLink(decision.workflow);
+  const { pod, explanation } = decision;
+  const { node } = whereOf(decision);
   return (
     <>
       <div class="page-head">
         {back}
         <h1>
           <Name>{pod.name}</Name>
-          {best === null ? null : (
+          {node === null ? null : (
             <>
               {" "}
-              <span aria-label="to">→</span> <Name>{best}</Name>
+              <span aria-label="on">→</span> <Name>{node}</Name>
             </>
           )}
         </h1>
         <span class={`badge ${wordOf(decision)}`}>{wordOf(decision)}</span>
       </div>
+      <Where decision={decision} />
+      <Figures decision={decision} />
+      <Since decision={decision} />
+      <Peers decision={decision} />
+      <Nodes decision={decision} />
       <Card title="Why" class="why">
         <p class="lead">{explanation[0] ?? "No reason was given."}</p>
         <ul>
@@ -43,50 +48,65 @@ export function DecisionView({
             <li key={sentence}>{sentence}</li>
           ))}
         </ul>
-        {outcome === undefined ? null : (
-          <p>
-            What became of it: {outcome.result}
-            {outcome.node === null ? (
-              ""
-            ) : (
-              <>
-                {" "}
-                on <Name>{outcome.node}</Name>
-              </>
-            )}
-            {outcome.reason === null ? "" : `, ${outcome.reason}`} (<When at={outcome.at} />
-            ).
-          </p>
-        )}
-        <p class="soft">
-          Pod <Name>{`${pod.namespace}/${pod.name}`}</Name>
-          {decision.workflow === null ? null : (
-            <>
-              {" "}
-              of workflow{" "}
-              {link === null ? (
-                <Name>{decision.workflow}</Name>
-              ) : (
-                <a href={link}>
-                  <Name>{decision.workflow}</Name>
-                </a>
-              )}
-            </>
-          )}
-          , <When at={decision.at} />
-          {plan === undefined || plan === null ? null : (
-            <>
-              , part of <a href={linkTo({ page: "decisions", kind: "plan", id: plan })}>a plan</a>
-            </>
-          )}
-          .
-        </p>
       </Card>
-      <Inputs decision={decision} />
-      <Card title="Candidates">
-        <Bars decision={decision} />
+      <Card title="How the scores were made">
+        <details class="fold">
+          <summary>Parts and raw sums, in the strategy's own units</summary>
+          <Inputs decision={decision} />
+          <Bars decision={decision} />
+        </details>
       </Card>
     </>
+  );
+}
+
+function Where({ decision }: { readonly decision: Decision }): VNode {
+  const { pod, binding, outcome, plan, workflow } = decision;
+  const link = workflow === null ? null : workflowLink(workflow);
+  const reason = binding?.reason ?? null;
+  return (
+    <Card title="Where it runs" class="why">
+      <p class="headline">{headlineOf(decision)}</p>
+      {reason === null ? null : <p>{reason}</p>}
+      {outcome === undefined ? null : (
+        <p>
+          What became of it: {outcome.result.replaceAll("_", " ")}
+          {outcome.node === null ? (
+            ""
+          ) : (
+            <>
+              {" "}
+              on <Name>{outcome.node}</Name>
+            </>
+          )}
+          {outcome.reason === null ? "" : `, ${outcome.reason}`} (<When at={outcome.at} />
+          ).
+        </p>
+      )}
+      <p class="soft">
+        Pod <Name>{`${pod.namespace}/${pod.name}`}</Name>
+        {workflow === null ? null : (
+          <>
+            {" "}
+            of workflow{" "}
+            {link === null ? (
+              <Name>{workflow}</Name>
+            ) : (
+              <a href={link}>
+                <Name>{workflow}</Name>
+              </a>
+            )}
+          </>
+        )}
+        , decided <When at={decision.at} />
+        {plan === undefined || plan === null ? null : (
+          <>
+            , part of <a href={linkTo({ page: "decisions", kind: "plan", id: plan })}>a plan</a>
+          </>
+        )}
+        .
+      </p>
+    </Card>
   );
 }
 
@@ -134,8 +154,8 @@ function Bars({ decision: { candidates } }: { readonly decision: Decision }): VN
           Longer is better. Each part is compared among the candidates; its figure is in its own unit.
         </li>
       </ul>
-      <div class="scroll" tabIndex={0} role="region" aria-label="candidates by score">
-        <table class="bars" id="candidates">
+      <div class="scroll" tabIndex={0} role="region" aria-label="parts of the scores">
+        <table class="bars" id="parts">
           <thead>
             <tr>
               <th scope="col" class="text">
@@ -187,73 +207,6 @@ function Bars({ decision: { candidates } }: { readonly decision: Decision }): VN
           The best {MOST_BARS} of {count(bars.length)}.
         </p>
       ) : null}
-    </>
-  );
-}
-
-const underWay = (cost: number | null | undefined): string =>
-  cost === null || cost === undefined ? "–" : bytesPerSecond(onTheWay(cost)).replace("B/s", "B");
-
-/** Where a whole workflow would go at once. */
-export function PlanView({ plan, back }: { readonly plan: Plan; readonly back: VNode }): VNode {
-  const link = workflowLink(plan.workflow);
-  return (
-    <>
-      <div class="page-head">
-        {back}
-        <h1>
-          Plan for{" "}
-          {link === null ? (
-            <Name>{plan.workflow}</Name>
-          ) : (
-            <a href={link}>
-              <Name>{plan.workflow}</Name>
-            </a>
-          )}
-        </h1>
-        <span class="badge plan">plan</span>
-      </div>
-      <Card title="Why" class="why">
-        <p class="lead">{plan.explanation[0] ?? "No reason was given."}</p>
-        <ul>
-          {plan.explanation.slice(1).map((sentence) => (
-            <li key={sentence}>{sentence}</li>
-          ))}
-        </ul>
-        <p class="soft">
-          <When at={plan.at} />
-        </p>
-      </Card>
-      <dl class="tiles">
-        <Tile label="Network cost" value={underWay(plan.cost?.network)} note="under way at any time" />
-        <Tile label="Cost of load" value={underWay(plan.cost?.pressure)} note="in the same unit" />
-        <Tile label="No plan costs less than" value={underWay(plan.lowerBound)} />
-        <Tile
-          label="Planned in"
-          value={`${figure(plan.durationMs)} ms`}
-          note={`${count(plan.pods.length)} pods`}
-        />
-      </dl>
-      <Card title="Pods">
-        <Table
-          label="pods of the plan"
-          columns={[
-            { title: "Pod", isText: true },
-            { title: "Workload", isText: true },
-            { title: "Node", isText: true },
-          ]}
-          rows={plan.pods.map(({ name, workload, node, reason, decision }) => ({
-            key: name,
-            cells: [
-              <a href={linkTo({ page: "decisions", kind: "decision", id: decision })}>
-                <Name>{name}</Name>
-              </a>,
-              <Name>{workload ?? "–"}</Name>,
-              node === null ? <span class="soft">{reason ?? "nowhere"}</span> : <Name>{node}</Name>,
-            ],
-          }))}
-        />
-      </Card>
     </>
   );
 }

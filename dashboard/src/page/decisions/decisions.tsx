@@ -1,11 +1,13 @@
-import type { DecisionList } from "@isochrone/topology";
+import type { Decision, DecisionList } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { PlanList } from "../model/plan.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Trouble, When } from "../parts/common.tsx";
 import { useJson } from "../parts/ask.ts";
 import { linkTo } from "../store.ts";
-import { DecisionView, PlanView } from "./decision.tsx";
+import { becauseOf, whereOf } from "./compare.ts";
+import { DecisionView } from "./decision.tsx";
+import { PlanView } from "./plan.tsx";
 import { FILTERS, streamOf, wordOf, type Entry, type Filter } from "./stream.ts";
 
 const MOST = 200;
@@ -32,7 +34,10 @@ export function DecisionsPage(props: {
       <div class="page-head">
         <h1>Decisions</h1>
       </div>
-      <Lead>On which node each pod was placed, or why it was moved. A name opens the whole reasoning.</Lead>
+      <Lead>
+        On which node each pod runs, what Isochrone would have chosen where that differs, and why pods were
+        moved. A name opens the whole reasoning, then and now.
+      </Lead>
       <Card title="Placements, evictions and plans" id="stream">
         {decisions.data === null ? (
           decisions.failure === null ? (
@@ -80,7 +85,7 @@ function Stream(props: {
             { title: "When", isText: true },
             { title: "What", isText: true },
             { title: "Of", isText: true },
-            { title: "Node", isText: true },
+            { title: "Runs on", isText: true },
             { title: "Because", isText: true },
           ]}
           rows={entries.slice(0, MOST).map(rowOf)}
@@ -119,10 +124,21 @@ function rowOf(entry: Entry): { readonly key: string; readonly cells: readonly V
       <a href={link}>
         <Name>{decision.pod.name}</Name>
       </a>,
-      decision.best === null ? <span class="soft">none</span> : <Name>{decision.best}</Name>,
-      <span class="because">{decision.explanation[0] ?? ""}</span>,
+      <Runs decision={decision} />,
+      <span class="because">{becauseOf(decision)}</span>,
     ],
   };
+}
+
+/** Where the pod is: never where it would best be. */
+function Runs({ decision }: { readonly decision: Decision }): VNode {
+  const { node, note } = whereOf(decision);
+  return (
+    <>
+      {node === null ? null : <Name>{node}</Name>}
+      {note === null ? null : <small class="soft note">{note}</small>}
+    </>
+  );
 }
 
 interface OpenedProps {
@@ -133,17 +149,33 @@ interface OpenedProps {
   readonly fault: string | null;
 }
 
-function Opened({ kind, id, decisions, plans, fault }: OpenedProps): VNode {
+function Opened(props: OpenedProps): VNode {
   const back = (
     <p class="crumbs">
       <a href={linkTo({ page: "decisions", kind: "decision", id: null })}>Decisions</a>
     </p>
   );
-  const decision = kind === "decision" ? decisions?.decisions.find((each) => each.id === id) : undefined;
-  const plan = kind === "plan" ? plans?.plans.find((each) => each.id === id) : undefined;
-  if (decision !== undefined) return <DecisionView decision={decision} back={back} />;
+  if (props.kind === "decision") return <OpenedDecision {...props} back={back} />;
+  const plan = props.plans?.plans.find((each) => each.id === props.id);
   if (plan !== undefined) return <PlanView plan={plan} back={back} />;
-  const isLoading = (kind === "decision" ? decisions : plans) === null;
+  return <Missing {...props} back={back} isLoading={props.plans === null} />;
+}
+
+function OpenedDecision(props: OpenedProps & { readonly back: VNode }): VNode {
+  const { id, decisions, back } = props;
+  // The list has it as it was; asked for alone it comes with the answer of now.
+  const path = `api/v1/decisions?id=${encodeURIComponent(id)}&now=true&limit=1`;
+  const { data } = useJson<DecisionList>(path, { isOfNow: true });
+  const known = [...(data?.decisions ?? []), ...(decisions?.decisions ?? [])];
+  const decision = known.find((each) => each.id === id);
+  if (decision !== undefined) return <DecisionView decision={decision} back={back} />;
+  return <Missing {...props} isLoading={decisions === null} />;
+}
+
+function Missing(
+  props: Pick<OpenedProps, "kind" | "fault"> & { readonly back: VNode; readonly isLoading: boolean },
+): VNode {
+  const { kind, fault, back, isLoading } = props;
   return (
     <>
       <div class="page-head">

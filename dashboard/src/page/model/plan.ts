@@ -27,12 +27,18 @@ export interface PlanList {
 export interface Proposal extends Pick<Plan, "id" | "at" | "workflow" | "explanation"> {
   readonly today: NonNullable<Plan["cost"]>;
   readonly cost: NonNullable<Plan["cost"]>;
-  /** Those that would move. */
+  /** Share of what the network costs today that it saves; null where it costs nothing. Absent: an earlier scheduler-plugin's. */
+  readonly savedRatio?: number | null;
+  /** Those that would move, in the order in which they are to. */
   readonly pods: readonly {
     readonly name: string;
     readonly workload: string | null;
     readonly from: string;
     readonly node: string | null;
+    /** What the plan would cost more without this move. */
+    readonly gain?: number;
+    /** Why it can't be made once those before it are made; null: it can. */
+    readonly obstacle?: string | null;
   }[];
 }
 

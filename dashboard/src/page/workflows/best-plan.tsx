@@ -61,8 +61,8 @@ const stateOf = (gain: number | null): { readonly state?: "warn" } =>
 
 function ProposalTile({ proposal, pods }: { readonly proposal: Proposal; readonly pods: number }): VNode {
   const { cost, today } = proposal;
-  // Both by the planner, of the same moment.
-  const gain = today.network === 0 ? null : 1 - cost.network / today.network;
+  // The planner's own figure, which its words and the command line have too.
+  const { savedRatio: gain = today.network === 0 ? null : 1 - cost.network / today.network } = proposal;
   const moves =
     proposal.pods.length === 0
       ? "all pods stay"
@@ -121,14 +121,22 @@ export function Moves({ proposal }: { readonly proposal: Proposal }): VNode {
             { title: "Workload", isText: true },
             { title: "Today on", isText: true },
             { title: "Better on", isText: true },
+            { title: "Saves" },
+            { title: "In the way", isText: true },
           ]}
-          rows={proposal.pods.map(({ name, workload, from, node }) => ({
+          rows={proposal.pods.map(({ name, workload, from, node, gain, obstacle }) => ({
             key: name,
             cells: [
               <Name>{name}</Name>,
               <Name>{workload ?? "–"}</Name>,
               <Name>{from}</Name>,
               <Name>{node ?? "–"}</Name>,
+              gain === undefined ? "–" : sum(gain),
+              (obstacle ?? null) === null ? (
+                <span class="soft">nothing</span>
+              ) : (
+                <span class="because">{obstacle}</span>
+              ),
             ],
           }))}
         />

@@ -1,6 +1,6 @@
 import type { Channel, Workload } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
-import { channelCosts, totalCost } from "./costs.ts";
+import { channelCosts, totalCost, withMoves } from "./costs.ts";
 
 const workload = (name: string, ...nodes: (string | null)[]): Workload =>
   ({ name, pods: nodes.map((node, index) => ({ name: `${name}-${index}`, node })) }) as unknown as Workload;
@@ -45,5 +45,25 @@ describe("costs of channels", () => {
       () => Number.POSITIVE_INFINITY,
     );
     expect(costs[0]!.cost).toBe(0);
+  });
+
+  test("name the pair of nodes that is the furthest apart, and none on one node", () => {
+    const costs = channelCosts(
+      { workloads, channels: [channel("a", "b", 1), channel("a", "d", 1), channel("a", "c", 1)] },
+      between,
+    );
+    const pairs = new Map(costs.map(({ channel: { target }, pair }) => [target, pair]));
+    expect(pairs.get("b")).toEqual({ source: "n1", target: "far" });
+    expect([pairs.get("d"), pairs.get("c")]).toEqual([null, null]);
+  });
+
+  test("are those of a plan with its pods where it takes them, and the rest where they are", () => {
+    const workflow = { workloads, channels: [channel("a", "b", 100)] };
+    const moves = [{ name: "b-1", workload: "b", node: "n1" }];
+    const planned = withMoves(workflow, moves);
+    expect(planned.workloads[1]!.pods.map(({ node }) => node)).toEqual(["n2", "n1"]);
+    expect(channelCosts(planned, between)[0]!.ms).toBe(5);
+    // A pod of that name of another workload stays.
+    expect(withMoves(workflow, [{ name: "b-1", workload: "a", node: "n1" }])).toEqual(workflow);
   });
 });

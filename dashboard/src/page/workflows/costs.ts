@@ -7,6 +7,13 @@ export interface ChannelCost {
   readonly ms: number;
   /** Bytes per second times milliseconds; NaN when one of both isn't known. */
   readonly cost: number;
+  /** The nodes of its ends' pods that are the furthest apart; null: none is known, or all are on one node. */
+  readonly pair: NodePair | null;
+}
+
+export interface NodePair {
+  readonly source: string;
+  readonly target: string;
 }
 
 /** The dearest first; those of unknown cost last. */
@@ -18,10 +25,15 @@ export function channelCosts(
     workloads.map(({ name, pods }) => [name, pods.map(({ node }) => node).filter((node) => node !== null)]),
   );
   const costs = channels.map((channel) => {
-    const ms = meanCost(nodesOf.get(channel.source) ?? [], nodesOf.get(channel.target) ?? [], costBetween);
+    const { ms, pair } = distanceOf(
+      nodesOf.get(channel.source) ?? [],
+      nodesOf.get(channel.target) ?? [],
+      costBetween,
+    );
     return {
       channel,
       ms,
+      pair,
       cost: channel.bytesPerSecond === null ? Number.NaN : product(channel.bytesPerSecond, ms),
     };
   });
@@ -38,20 +50,43 @@ const product = (bytesPerSecond: number, ms: number): number =>
 /** Pods of large workloads are compared on a sample: their pairs are as many as their product. */
 const MAX_PODS = 40;
 
-function meanCost(
+function distanceOf(
   sources: readonly string[],
   targets: readonly string[],
   costBetween: (source: string, target: string) => number,
-): number {
-  let [sum, known] = [0, 0];
+): Pick<ChannelCost, "ms" | "pair"> {
+  let [sum, known, worst] = [0, 0, -1];
+  let pair: NodePair | null = null;
   for (const source of sources.slice(0, MAX_PODS))
     for (const target of targets.slice(0, MAX_PODS)) {
       const ms = costBetween(source, target);
       if (Number.isNaN(ms)) continue;
       sum += ms;
       known++;
+      if (source === target || ms <= worst) continue;
+      worst = ms;
+      pair = { source, target };
     }
-  return known === 0 ? Number.NaN : sum / known;
+  return { ms: known === 0 ? Number.NaN : sum / known, pair };
+}
+
+/** The workflow with the pods where the moves take them. */
+export function withMoves<W extends Pick<WorkflowGraphSnapshot, "workloads">>(
+  workflow: W,
+  moves: readonly { readonly name: string; readonly workload: string | null; readonly node: string | null }[],
+): W {
+  const byPod = new Map(moves.map((move) => [JSON.stringify([move.workload, move.name]), move.node]));
+  const nodeOf = (
+    workload: string,
+    { name, node }: { readonly name: string; readonly node: string | null },
+  ) => byPod.get(JSON.stringify([workload, name])) ?? node;
+  return {
+    ...workflow,
+    workloads: workflow.workloads.map((workload) => ({
+      ...workload,
+      pods: workload.pods.map((pod) => ({ ...pod, node: nodeOf(workload.name, pod) })),
+    })),
+  };
 }
 
 /** All channels together; how many are left out because their cost isn't known. */

@@ -3,6 +3,8 @@ import { Graph, layout } from "@dagrejs/dagre";
 import type { Channel, WorkflowGraphSnapshot } from "@isochrone/topology";
 
 export const BOX = { width: 168, height: 58 } as const;
+/** Room for the milliseconds of a line. */
+export const LABEL = { width: 52, height: 18 } as const;
 
 export interface PlacedBox {
   readonly name: string;
@@ -14,8 +16,8 @@ export interface PlacedLine {
   readonly channel: Channel;
   /** An SVG path. */
   readonly path: string;
-  /** The way back of a pair that calls each other. */
-  readonly middle: Point;
+  /** Middle of its label. */
+  readonly label: Point;
 }
 
 export interface Point {
@@ -39,7 +41,7 @@ export function layoutOf(
   graph.setGraph({
     rankdir: direction,
     nodesep: 18,
-    ranksep: direction === "LR" ? 84 : 56,
+    ranksep: direction === "LR" ? 30 : 40,
     marginx: 12,
     marginy: 12,
   });
@@ -51,7 +53,8 @@ export function layoutOf(
     ({ source, target }) => source !== target && ids.has(source) && ids.has(target),
   );
   const ends = drawn.map(({ source, target }) => [ids.get(source)!, ids.get(target)!] as const);
-  for (const [index, [from, to]] of ends.entries()) graph.setEdge(from, to, {}, `e${index}`);
+  for (const [index, [from, to]] of ends.entries())
+    graph.setEdge(from, to, { ...LABEL, labelpos: "c" }, `e${index}`);
   layout(graph);
   const { width = 0, height = 0 } = graph.graph() as { readonly width?: number; readonly height?: number };
   return {
@@ -62,10 +65,10 @@ export function layoutOf(
       return { name, x, y };
     }),
     lines: drawn.map((channel, index) => {
-      const { points } = graph.edge(...ends[index]!, `e${index}`) as {
+      const { points, x, y } = graph.edge(...ends[index]!, `e${index}`) as Point & {
         readonly points: readonly Point[];
       };
-      return { channel, path: curveOf(points, direction), middle: points[points.length >> 1]! };
+      return { channel, path: curveOf(points, direction), label: { x, y } };
     }),
   };
 }

@@ -4,11 +4,11 @@ import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { NO_ZONE, zoneOf, type ClusterView } from "../model/cluster-view.ts";
 import { bytesPerSecond, cpu, figure, memory, milliseconds } from "../model/format.ts";
 import { shorten, shortNames } from "../model/names.ts";
-import { colourOf, zoneColours } from "../model/scale.ts";
+import { colourOf, legendOf, zoneColours } from "../model/scale.ts";
 import { Name } from "../parts/common.tsx";
 import { theme } from "../store.ts";
 import type { ChannelCost } from "./costs.ts";
-import { BOX, layoutOf, type PlacedLine } from "./dag-layout.ts";
+import { BOX, LABEL, layoutOf, type PlacedLine } from "./dag-layout.ts";
 
 const MAX_CHARACTERS = 20;
 /** Lines and boxes beyond this can't be told apart, and laying them out takes too long. */
@@ -18,10 +18,12 @@ interface DagProps {
   readonly workflow: WorkflowGraphSnapshot;
   readonly view: ClusterView;
   readonly costs: readonly ChannelCost[];
+  /** By workload, how many of its pods are drawn elsewhere than they are. */
+  readonly moved: ReadonlyMap<string, number>;
 }
 
-/** Workloads as boxes in their zone's colour, channels as lines: as thick as their traffic, in the colour of the round trip. */
-export function Dag({ workflow, view, costs }: DagProps): VNode {
+/** Workloads as boxes with their zone's outline, channels as lines with their milliseconds: as thick as their traffic, in the colour of the round trip. */
+export function Dag({ workflow, view, costs, moved }: DagProps): VNode {
   const direction = innerWidth < 700 ? "TB" : "LR";
   // The layout is of names alone: traffic changes every second, and boxes that move can't be watched.
   const shape = `${direction}\n${workflow.workloads.map(({ name }) => name).join("\n")}\n\n${workflow.channels.map(({ source, target }) => `${source}\n${target}`).join("\n")}`;
@@ -60,20 +62,7 @@ export function Dag({ workflow, view, costs }: DagProps): VNode {
           role="img"
           aria-label={`${workflow.workloads.length} workloads and ${workflow.channels.length} channels; the tables below say the same`}
         >
-          <defs>
-            <marker
-              id="arrow"
-              viewBox="0 0 8 8"
-              refX="7"
-              refY="4"
-              markerWidth="7"
-              markerHeight="7"
-              markerUnits="userSpaceOnUse"
-              orient="auto"
-            >
-              <path d="M 0 0 L 8 4 L 0 8 z" class="arrow" />
-            </marker>
-          </defs>
+          <Arrow />
           {drawing.lines.map((line, index) => (
             <ChannelLine
               key={index}
@@ -82,9 +71,18 @@ export function Dag({ workflow, view, costs }: DagProps): VNode {
               busiest={busiest}
             />
           ))}
-          {drawing.boxes.map(({ name, x, y }) => (
+          {drawing.lines.map((line, index) => (
+            <LineLabel
+              key={index}
+              line={line}
+              cost={now.get(`${line.channel.source}\n${line.channel.target}`)}
+            />
+          ))}
+          {drawing.boxes.map(({ name, x, y }, index) => (
             <Box
               key={name}
+              index={index}
+              moved={moved.get(name) ?? 0}
               workload={byName.get(name)!}
               x={x}
               y={y}
@@ -95,8 +93,27 @@ export function Dag({ workflow, view, costs }: DagProps): VNode {
           ))}
         </svg>
       </div>
-      <Keys colours={colours} used={used} />
+      <Keys colours={colours} used={used} hasMoved={moved.size > 0} />
     </>
+  );
+}
+
+function Arrow(): VNode {
+  return (
+    <defs>
+      <marker
+        id="arrow"
+        viewBox="0 0 8 8"
+        refX="7"
+        refY="4"
+        markerWidth="7"
+        markerHeight="7"
+        markerUnits="userSpaceOnUse"
+        orient="auto"
+      >
+        <path d="M 0 0 L 8 4 L 0 8 z" class="arrow" />
+      </marker>
+    </defs>
   );
 }
 
@@ -118,22 +135,41 @@ function Keys(props: {
   readonly colours: ReadonlyMap<string, string>;
   /** Zones that are in the drawing. */
   readonly used: ReadonlySet<string>;
+  readonly hasMoved: boolean;
 }): VNode {
+  const steps = legendOf("ms", theme.value);
   return (
-    <ul class="keys" aria-label="Zones">
-      {[...props.colours]
-        .filter(([zone]) => props.used.has(zone))
-        .map(([zone, colour]) => (
-          <li key={zone}>
-            <i style={{ backgroundColor: colour }} /> <Name>{zone}</Name>
-          </li>
+    <div class="legend" id="dag-legend">
+      <div class="scale" role="img" aria-label="Colour of a line: round trip in ms, logarithmic">
+        {steps.map(({ colour, from }) => (
+          <span key={colour}>
+            <i style={{ backgroundColor: colour }} />
+            <small>{from ?? 0}</small>
+          </span>
         ))}
-      <li class="soft">
-        Lines: thicker is more traffic, redder is a longer round trip, dashes move where there is traffic.
-      </li>
-    </ul>
+        <small>ms on lines</small>
+      </div>
+      <ul class="keys" aria-label="Zones">
+        {[...props.colours]
+          .filter(([zone]) => props.used.has(zone))
+          .map(([zone, colour]) => (
+            <li key={zone}>
+              <i class="outline" style={{ borderColor: outlineOf(colour) }} /> <Name>{zone}</Name>
+            </li>
+          ))}
+        {props.hasMoved ? (
+          <li>
+            <i class="outline moved" /> would move
+          </li>
+        ) : null}
+        <li class="soft">Outline: zone. Thicker line: more traffic. Framed in red: errors or no answer.</li>
+      </ul>
+    </div>
   );
 }
+
+/** Zones are told by outlines, which a pale colour alone would not show. */
+const outlineOf = (colour: string): string => `color-mix(in srgb, ${colour} 62%, var(--ink))`;
 
 function ChannelLine(props: {
   readonly line: PlacedLine;
@@ -162,6 +198,25 @@ function ChannelLine(props: {
   );
 }
 
+/** Above all lines, so that none goes through it. */
+function LineLabel({
+  line: { label, channel },
+  cost,
+}: {
+  readonly line: PlacedLine;
+  readonly cost: ChannelCost | undefined;
+}): VNode {
+  const ms = cost?.ms ?? Number.NaN;
+  const { isBad } = conditionOf(cost?.channel ?? channel, ms);
+  const { width, height } = LABEL;
+  return (
+    <g class={`ms ${isBad ? "bad" : ""}`} transform={`translate(${label.x} ${label.y})`}>
+      <rect x={-width / 2} y={-height / 2} width={width} height={height} rx={5} />
+      <text y={4}>{ms === Number.POSITIVE_INFINITY ? "silent" : milliseconds(ms)}</text>
+    </g>
+  );
+}
+
 function conditionOf(
   { bytesPerSecond: rate, requestsPerSecond, errorRatio }: Channel,
   ms: number,
@@ -179,9 +234,13 @@ interface BoxProps {
   readonly zones: ReadonlyMap<string, string>;
   readonly colours: ReadonlyMap<string, string>;
   readonly nodeNames: ReadonlyMap<string, string>;
+  /** Names the gradient of its outline. */
+  readonly index: number;
+  /** How many of its pods are elsewhere today. */
+  readonly moved: number;
 }
 
-function Box({ workload, x, y, zones, colours, nodeNames }: BoxProps): VNode {
+function Box({ workload, x, y, zones, colours, nodeNames, index, moved }: BoxProps): VNode {
   const { name, kind, pods, cpuMillicores, memoryBytes } = workload;
   const counts = new Map<string, number>();
   for (const { node } of pods) {
@@ -194,28 +253,32 @@ function Box({ workload, x, y, zones, colours, nodeNames }: BoxProps): VNode {
     nodes.length > 1
       ? `${pods.length} pods on ${nodes.length} nodes`
       : shorten(nodeNames.get(first) ?? first, MAX_CHARACTERS);
-  let left = 0;
+  const stripes = stripesOf(counts, pods.length);
+  const outline = `zones-${index}`;
   return (
-    <g class="workload" transform={`translate(${x - BOX.width / 2} ${y - BOX.height / 2})`}>
-      <title>{`${name} (${kind}): ${pods.map((pod) => `${pod.name} on ${pod.node ?? "no node"}`).join(", ")}`}</title>
-      <rect class="back" width={BOX.width} height={BOX.height} rx={6} />
-      {[...counts]
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([zone, number]) => {
-          const width = (BOX.width * number) / Math.max(pods.length, 1);
-          left += width;
-          return (
-            <rect
-              key={zone}
-              class="zone"
-              x={left - width}
-              width={width}
-              height={BOX.height}
-              rx={counts.size === 1 ? 6 : 0}
-              fill={colours.get(zone) ?? "transparent"}
+    <g
+      class={`workload ${moved > 0 ? "moved" : ""}`}
+      transform={`translate(${x - BOX.width / 2} ${y - BOX.height / 2})`}
+    >
+      <title>{`${name} (${kind}): ${pods.map((pod) => `${pod.name} on ${pod.node ?? "no node"}`).join(", ")}${moved > 0 ? `; ${moved} would move` : ""}`}</title>
+      <linearGradient id={outline}>
+        {stripes.flatMap(({ zone, from, to }) =>
+          [from, to].map((offset) => (
+            <stop
+              key={`${zone} ${offset}`}
+              offset={offset}
+              style={{ stopColor: outlineOf(colours.get(zone) ?? "var(--soft)") }}
             />
-          );
-        })}
+          )),
+        )}
+      </linearGradient>
+      <rect
+        class="back"
+        width={BOX.width}
+        height={BOX.height}
+        rx={6}
+        stroke={stripes.length === 0 ? "var(--line)" : `url(#${outline})`}
+      />
       <text class="title" x={BOX.width / 2} y={19}>
         {shorten(name, MAX_CHARACTERS)}
       </text>
@@ -227,4 +290,19 @@ function Box({ workload, x, y, zones, colours, nodeNames }: BoxProps): VNode {
       </text>
     </g>
   );
+}
+
+/** The share of its pods that each zone has, one after the other from 0 to 1. */
+function stripesOf(
+  counts: ReadonlyMap<string, number>,
+  pods: number,
+): { readonly zone: string; readonly from: number; readonly to: number }[] {
+  let to = 0;
+  return [...counts]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([zone, number]) => {
+      const from = to;
+      to += number / Math.max(pods, 1);
+      return { zone, from, to };
+    });
 }

@@ -3,12 +3,12 @@ import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { costBetween, type ClusterView } from "../model/cluster-view.ts";
 import { bytesPerSecond, count, cpu, figure, memory, milliseconds, percent } from "../model/format.ts";
-import type { PlanList, ProposalList } from "../model/plan.ts";
+import type { PlanList, Proposal, ProposalList } from "../model/plan.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Trouble } from "../parts/common.tsx";
 import { useJson } from "../parts/ask.ts";
 import { cluster, goTo, linkTo, moment, workflows } from "../store.ts";
 import { Costs, Moves, sum } from "./best-plan.tsx";
-import { channelCosts, type ChannelCost } from "./costs.ts";
+import { channelCosts, withMoves, type ChannelCost } from "./costs.ts";
 import { Dag, MAX_WORKLOADS } from "./dag.tsx";
 import { matching } from "./filter.ts";
 
@@ -126,26 +126,102 @@ function One({ chosen: { namespace, name } }: { readonly chosen: Chosen }): VNod
         proposal={proposal}
         fault={plans.failure === null ? null : plans.failure.text}
       />
-      <Card title="Calls and placement" id="calls">
-        {workflow.workloads.length === 0 ? (
-          <Empty title="This workflow has no workloads" />
-        ) : workflow.workloads.length > MAX_WORKLOADS ? (
-          <Empty title={`${count(workflow.workloads.length)} workloads are too many to draw`}>
-            The tables below list the dearest channels.
-          </Empty>
-        ) : (
-          <Dag workflow={workflow} view={view} costs={costs} />
-        )}
-      </Card>
-      <Card title="Channels, the most expensive first" id="channels">
-        <Channels costs={costs} />
-      </Card>
+      <Calls workflow={workflow} view={view} costs={costs} proposal={proposal} />
       {proposal === null ? null : <Moves proposal={proposal} />}
       <Card title="Workloads">
         <Workloads workflow={workflow} view={view} />
       </Card>
     </>
   );
+}
+
+/** A placement of the workflow's pods, and what its channels cost by it. */
+interface Drawn {
+  readonly workflow: WorkflowGraphSnapshot;
+  readonly costs: readonly ChannelCost[];
+  /** By workload, pods that are elsewhere today. */
+  readonly moved: ReadonlyMap<string, number>;
+}
+
+const NO_MOVES: ReadonlyMap<string, number> = new Map();
+
+/** Who calls whom, as the pods are or as the best plan would have them. */
+function Calls(props: {
+  readonly workflow: WorkflowGraphSnapshot;
+  readonly view: ClusterView;
+  readonly costs: readonly ChannelCost[];
+  readonly proposal: Proposal | null;
+}): VNode {
+  const { workflow, view, costs, proposal } = props;
+  const [wanted, want] = useState<Placement>("today");
+  const best = useMemo((): Drawn | null => {
+    if (proposal === null) return null;
+    const planned = withMoves(workflow, proposal.pods);
+    return { workflow: planned, costs: channelCosts(planned, costBetween(view)), moved: movesOf(proposal) };
+  }, [workflow, proposal, view]);
+  // When the plan goes, what is stays.
+  const planned = wanted === "best plan" ? best : null;
+  const drawn = planned ?? { workflow, costs, moved: NO_MOVES };
+  const placement = planned === null ? "today" : "best plan";
+  return (
+    <>
+      <Card
+        title="Calls and placement"
+        id="calls"
+        aside={best === null ? undefined : <Toggle placement={placement} choose={want} />}
+      >
+        <Drawing view={view} {...drawn} />
+      </Card>
+      <Card
+        title={`Channels, the most expensive first${planned === null ? "" : ": as in the best plan"}`}
+        id="channels"
+      >
+        <Channels costs={drawn.costs} />
+      </Card>
+    </>
+  );
+}
+
+function Drawing({ view, workflow, costs, moved }: Drawn & { readonly view: ClusterView }): VNode {
+  if (workflow.workloads.length === 0) return <Empty title="This workflow has no workloads" />;
+  if (workflow.workloads.length > MAX_WORKLOADS)
+    return (
+      <Empty title={`${count(workflow.workloads.length)} workloads are too many to draw`}>
+        The tables below list the dearest channels.
+      </Empty>
+    );
+  return <Dag workflow={workflow} view={view} costs={costs} moved={moved} />;
+}
+
+const PLACEMENTS = ["today", "best plan"] as const;
+type Placement = (typeof PLACEMENTS)[number];
+
+/** Where the drawing and the channels have the pods. */
+function Toggle(props: {
+  readonly placement: Placement;
+  readonly choose: (placement: Placement) => void;
+}): VNode {
+  return (
+    <div class="buttons" role="group" aria-label="Placement that is drawn" id="placement">
+      {PLACEMENTS.map((each) => (
+        <button
+          key={each}
+          type="button"
+          aria-pressed={each === props.placement}
+          onClick={() => props.choose(each)}
+        >
+          {each[0]!.toUpperCase() + each.slice(1)}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** By workload. */
+function movesOf({ pods }: Proposal): ReadonlyMap<string, number> {
+  const moved = new Map<string, number>();
+  for (const { workload } of pods) if (workload !== null) moved.set(workload, (moved.get(workload) ?? 0) + 1);
+  return moved;
 }
 
 const MOST_CHANNELS = 100;
@@ -170,7 +246,7 @@ function Channels({ costs }: { readonly costs: readonly ChannelCost[] }): VNode 
         { title: "Round trip" },
         { title: "Under way" },
       ]}
-      rows={costs.slice(0, MOST_CHANNELS).map(({ channel, ms, cost }) => ({
+      rows={costs.slice(0, MOST_CHANNELS).map(({ channel, ms, cost, pair }) => ({
         key: `${channel.source}\n${channel.target}`,
         class: (channel.errorRatio ?? 0) > 0.01 ? "bad" : "",
         cells: [
@@ -179,13 +255,22 @@ function Channels({ costs }: { readonly costs: readonly ChannelCost[] }): VNode 
           figure(channel.requestsPerSecond),
           bytesPerSecond(channel.bytesPerSecond),
           percent(channel.errorRatio),
-          ms === Number.POSITIVE_INFINITY ? "unreachable" : ms === 0 ? "same node" : milliseconds(ms),
+          pair === null ? (
+            roundTrip(ms)
+          ) : (
+            <a href={linkTo({ page: "pair", ...pair })} title={`${pair.source} to ${pair.target}`}>
+              {roundTrip(ms)}
+            </a>
+          ),
           Number.isFinite(cost) ? sum(cost) : "–",
         ],
       }))}
     />
   );
 }
+
+const roundTrip = (ms: number): string =>
+  ms === Number.POSITIVE_INFINITY ? "unreachable" : ms === 0 ? "same node" : milliseconds(ms);
 
 const MOST_WORKLOADS = 200;
 

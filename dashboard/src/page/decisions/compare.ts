@@ -1,0 +1,141 @@
+// A decision for people: where the pod is, and its nodes of then and now side by side. Pure.
+import type { Candidate, Decision, Peer, Rtt } from "@isochrone/topology";
+
+/** Where a decision's pod is, as a row of the list says it. */
+export interface Whereabouts {
+  readonly node: string | null;
+  /** What is to be known of it in a word or two; null: nothing. */
+  readonly note: string | null;
+}
+
+export function whereOf(decision: Decision): Whereabouts {
+  const { kind, binding, best } = decision;
+  if (kind === "eviction") return whereReplaced(decision);
+  if (binding === undefined) return { node: null, note: "not known" };
+  const { node, state, agreement } = binding;
+  if (node === null) return { node, note: state === "gone" ? "gone, never placed" : "not placed yet" };
+  const notes = [
+    ...(state === "gone" ? ["gone"] : []),
+    ...(agreement === "tie" ? ["tie"] : []),
+    ...(agreement === "otherwise" && best !== null ? [`best: ${best}`] : []),
+  ];
+  return { node, note: notes.length === 0 ? null : notes.join(", ") };
+}
+
+/** A pod that was moved is where its replacement is. */
+function whereReplaced({ binding, outcome }: Decision): Whereabouts {
+  const left = binding?.node ?? null;
+  const node = outcome?.node ?? null;
+  const from = left === null ? null : `from ${left}`;
+  return { node, note: node === null ? (from ?? "not known yet") : from };
+}
+
+/** Why it is there, in a sentence or two. */
+export function becauseOf({ binding, explanation, kind }: Decision): string {
+  if (binding?.agreement === "otherwise" && binding.reason !== null) return binding.reason;
+  // The second sentence of a score says what it means to requests.
+  return explanation.slice(0, kind === "score" ? 2 : 1).join(" ");
+}
+
+/** The sentence above everything else. */
+export function headlineOf(decision: Decision): string {
+  const { pod, kind, binding, best } = decision;
+  const { name } = pod;
+  if (kind === "eviction") return moveHeadline(decision);
+  const choice = best === null ? "no node was feasible" : `Isochrone would choose ${best}`;
+  if (binding === undefined) return `Where ${name} runs isn't known; ${choice}.`;
+  const { node, state, agreement } = binding;
+  if (node === null)
+    return `${name} ${state === "gone" ? "is gone and never had a node" : "has no node yet"}; ${choice}.`;
+  const runs = state === "gone" ? `${name} is gone; it ran on ${node}` : `${name} runs on ${node}`;
+  if (agreement === "as_chosen") return `${runs}, as Isochrone chose.`;
+  if (agreement === "tie") return `${runs}, one of several best nodes.`;
+  return best === null || agreement === null ? `${runs}.` : `${runs}; Isochrone would have chosen ${best}.`;
+}
+
+function moveHeadline({ pod, binding, best, outcome }: Decision): string {
+  const left = binding?.node ?? null;
+  const from = `${pod.name} was moved away${left === null ? "" : ` from ${left}`}`;
+  const node = outcome?.node ?? null;
+  return node === null
+    ? `${from}; the best node is ${best ?? "unknown"}.`
+    : `${from}; its replacement runs on ${node}.`;
+}
+
+/** A node in the table of candidates. */
+export interface ComparedNode {
+  readonly name: string;
+  /** In the answer of then. */
+  readonly former: Candidate | null;
+  /** In the answer of now. */
+  readonly current: Candidate | null;
+  readonly isHome: boolean;
+  readonly isBest: boolean;
+  readonly isBestNow: boolean;
+}
+
+const byScore = (a: Candidate, b: Candidate): number =>
+  Number(b.feasible) - Number(a.feasible) || b.score - a.score || (a.name < b.name ? -1 : 1);
+
+/** In the order of then; whom only the answer of now knows comes last. */
+export function nodesOf({ candidates, now, binding, best }: Decision): ComparedNode[] {
+  const [then, later] = [byName(candidates), byName(now?.candidates ?? [])];
+  const names = new Set([...candidates, ...(now?.candidates ?? [])].map(({ name }) => name));
+  const order = [...[...candidates].sort(byScore).map(({ name }) => name), ...names];
+  return [...new Set(order)].map((name) => ({
+    name,
+    former: then.get(name) ?? null,
+    current: later.get(name) ?? null,
+    isHome: name === binding?.node,
+    isBest: name === best,
+    isBestNow: now !== undefined && name === now.best,
+  }));
+}
+
+function byName(candidates: readonly Candidate[]): ReadonlyMap<string, Candidate> {
+  return new Map(candidates.map((candidate) => [candidate.name, candidate]));
+}
+
+/** From more nodes nobody compares. */
+const MAX_COMPARED = 4;
+
+/** From where round trips to the peers are shown: where the pod runs, the best of then and now, then the next best and the worst. */
+export function comparedNodes({ binding, best, now, candidates }: Decision): string[] {
+  const ranked = [...(now?.candidates ?? candidates)].sort(byScore).map(({ name }) => name);
+  const first = [binding?.node ?? null, best, now?.best ?? null, ranked[0] ?? null, ranked[1] ?? null];
+  const worst = ranked.at(-1) ?? null;
+  const nodes = [...new Set(first.filter((name) => name !== null))].slice(0, MAX_COMPARED - 1);
+  return [...new Set([...nodes, ...(worst === null ? [] : [worst])])];
+}
+
+/** A peer with its round trips of now, and of then where it was there already. */
+export interface ComparedPeer {
+  readonly peer: Peer;
+  /** By node. */
+  readonly before: Readonly<Record<string, Rtt>> | null;
+}
+
+export function peersOf({ peers = [], now }: Decision): ComparedPeer[] {
+  if (now === undefined || now.peers.length === 0) return peers.map((peer) => ({ peer, before: null }));
+  const key = ({ workload, calling, node }: Peer): string => JSON.stringify([workload, calling, node]);
+  const then = new Map(peers.map((peer) => [key(peer), peer.rttMs]));
+  return now.peers.map((peer) => ({ peer, before: then.get(key(peer)) ?? null }));
+}
+
+/** Which way a round trip is measured: from whoever starts it. */
+export function pairOf(
+  { calling, node }: Peer,
+  from: string,
+): { readonly source: string; readonly target: string } {
+  return calling ? { source: from, target: node } : { source: node, target: from };
+}
+
+const LEAST_MS = 0.5;
+const LEAST_RATIO = 1.25;
+
+/** Whether people should be told that a round trip was another one then. */
+export function isOther(then: Rtt | undefined, now: Rtt): boolean {
+  if (then === undefined || then === null || now === null || then === now) return false;
+  if (typeof then === "string" || typeof now === "string") return true;
+  return Math.abs(then - now) >= LEAST_MS && Math.max(then, now) >= Math.min(then, now) * LEAST_RATIO;
+}

@@ -1,0 +1,215 @@
+// Whom a pod talks to, and how far away they are from each candidate: the facts behind a network score, for people.
+import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import { DEFAULT_BYTES_PER_REQUEST } from "./channel-traffic.ts";
+import { nearestExchanges, ownReplicas, peersOf } from "./neighbours.ts";
+import type { AssumedPod, PlacementProblem, PodToPlace } from "./problem.ts";
+import { NearestShares, Proximity, routingScopes } from "./routing.ts";
+
+/** Pods of one workload on one node, as peers over one channel. */
+export interface PeerCost {
+  readonly workload: string;
+  /** True when the pod calls them, false when they call it. */
+  readonly calling: boolean;
+  readonly node: string;
+  readonly pods: number;
+  /** Of the pod and them together; null = not known. */
+  readonly requestsPerSecond: number | null;
+  /** The same, both directions. */
+  readonly bytesPerSecond: number | null;
+  /** Round trip by row, milliseconds: NaN = not known, Infinity = unreachable. */
+  readonly ms: Float64Array;
+}
+
+export interface PeerCosts {
+  /** Rows. */
+  readonly names: readonly string[];
+  /** Mean network time of a request that the pod sends or answers, by row, milliseconds: NaN = not known, Infinity = unreachable. */
+  readonly networkMs: Float64Array;
+  /** The most requests first, at most {@link MAX_PEERS}. */
+  readonly peers: readonly PeerCost[];
+}
+
+/** Shown at most: a decision keeps a column for each. */
+export const MAX_PEERS = 16;
+
+/** Of more peers the mean counts the heaviest: a look-up for each of them and each node takes time while kube-scheduler waits. */
+const MAX_COUNTED = 32;
+/** Rows that are worked out however many peers there are. */
+const LEAST_ROWS = 16;
+
+/**
+ * Peers of the pod as the problem's graphs and assumed pods have them; null without graphs, or without a peer on a node.
+ *
+ * @param candidates the most important first
+ * @param maxLookups fewer rows are worked out where all would take more look-ups of costs, but never less than 16
+ */
+export function peerCosts(
+  problem: PlacementProblem,
+  candidates: readonly string[],
+  maxLookups = Infinity,
+): PeerCosts | null {
+  const { pod, cluster, workflow, assumed = [] } = problem;
+  if (cluster.graph === null || workflow.graph === null) return null;
+  const groups = heaviest(groupsOf(pod, workflow.graph, assumed));
+  if (groups.length === 0) return null;
+  const names = candidates.slice(0, Math.max(LEAST_ROWS, Math.floor(maxLookups / groups.length)));
+  const { graph } = cluster;
+  const ids = graph.idsOf(names);
+  const share = 1 / ownReplicas(pod, workflow.graph, assumed);
+  const nearest = nearestSharesOf(pod, graph, workflow.graph, assumed);
+  const mean = new WeightedMean(names.length);
+  const peers: PeerCost[] = [];
+  for (const group of groups) {
+    const { channel, calling, node, pods, replicas } = group;
+    const ms = columnOf(graph, names, ids, group);
+    const even = (share * pods) / replicas;
+    const weight = requestsOf(channel);
+    const shares = nearest.get(channel)?.[calling ? "calling" : "called"];
+    if (weight > 0)
+      mean.add(ms, (row) =>
+        shares === undefined
+          ? weight * even
+          : weight * (calling ? share : 1) * shareOf(shares, { name: names[row]!, id: ids[row]! }, node),
+      );
+    peers.push({
+      workload: calling ? channel.target : channel.source,
+      calling,
+      node,
+      pods,
+      requestsPerSecond: times(channel.requestsPerSecond, even),
+      bytesPerSecond: times(channel.bytesPerSecond, even),
+      ms,
+    });
+  }
+  peers.sort(byTraffic);
+  return { names, networkMs: mean.values(), peers: peers.slice(0, MAX_PEERS) };
+}
+
+/** Other pods of the pod's workload that count as placed on the node. */
+export function replicasOn({ pod, workflow, assumed = [] }: PlacementProblem, node: string): number {
+  if (pod.workload === null || workflow.graph === null) return 0;
+  const shown = workflow.graph.replicas(pod.workload);
+  let count = 0;
+  for (const [name, on] of shown) if (on === node && name !== pod.name) count++;
+  for (const { workload, name, node: on } of assumed)
+    if (workload === pod.workload && on === node && name !== pod.name && (shown.get(name) ?? null) === null)
+      count++;
+  return count;
+}
+
+interface Group {
+  readonly channel: Channel;
+  readonly calling: boolean;
+  readonly node: string;
+  /** Those on this node. */
+  pods: number;
+  /** Of the peer's workload, on any node or none. */
+  readonly replicas: number;
+}
+
+function groupsOf(pod: PodToPlace, workflow: WorkflowGraph, assumed: readonly AssumedPod[]): Group[] {
+  const byChannel = new Map<Channel, Map<string, Group>>();
+  for (const { channel, calling, node, replicas } of peersOf(pod, workflow, assumed)) {
+    let groups = byChannel.get(channel);
+    if (groups === undefined) byChannel.set(channel, (groups = new Map()));
+    const key = `${calling ? ">" : "<"}${node}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { channel, calling, node, pods: 1, replicas });
+    else group.pods++;
+  }
+  return [...byChannel.values()].flatMap((groups) => [...groups.values()]);
+}
+
+function heaviest(groups: Group[]): readonly Group[] {
+  if (groups.length <= MAX_COUNTED) return groups;
+  const weight = ({ channel, pods, replicas }: Group): number => (requestsOf(channel) * pods) / replicas;
+  return groups.toSorted((a, b) => weight(b) - weight(a)).slice(0, MAX_COUNTED);
+}
+
+/** As scoring prices an exchange: by the round trip of whoever starts it, and the other way round where that one isn't known. */
+function columnOf(
+  graph: ClusterGraph,
+  names: readonly string[],
+  ids: Int32Array,
+  { calling, node }: Group,
+): Float64Array {
+  const peer = graph.idOf(node);
+  if (peer < 0) return Float64Array.from(names, (name) => (name === node ? 0 : Number.NaN));
+  return Float64Array.from(ids, (id) => {
+    if (id < 0) return Number.NaN;
+    const ms = calling ? graph.costMsById(id, peer) : graph.costMsById(peer, id);
+    return calling || !Number.isNaN(ms) ? ms : graph.costMsById(id, peer);
+  });
+}
+
+type NearestByEnd = { calling?: NearestShares; called?: NearestShares };
+
+function nearestSharesOf(
+  pod: PodToPlace,
+  graph: ClusterGraph,
+  workflow: WorkflowGraph,
+  assumed: readonly AssumedPod[],
+): ReadonlyMap<Channel, NearestByEnd> {
+  const found = new Map<Channel, NearestByEnd>();
+  for (const exchange of nearestExchanges(pod, graph, workflow, assumed)) {
+    const { channel, calling } = exchange;
+    const shares = new NearestShares(exchange, new Proximity(graph, routingScopes(channel)!));
+    found.set(channel, { ...found.get(channel), [calling ? "calling" : "called"]: shares });
+  }
+  return found;
+}
+
+/** Share of the channel's traffic that goes between the candidate and the peers on that node. */
+function shareOf(
+  shares: NearestShares,
+  candidate: { readonly name: string; readonly id: number },
+  node: string,
+): number {
+  let sum = 0;
+  for (const [{ name }, share] of shares.at(candidate)) if (name === node) sum += share;
+  return sum;
+}
+
+class WeightedMean {
+  readonly #sum: Float64Array;
+  readonly #weight: Float64Array;
+
+  constructor(rows: number) {
+    this.#sum = new Float64Array(rows);
+    this.#weight = new Float64Array(rows);
+  }
+
+  /** What isn't known is left out. */
+  add(values: Float64Array, weightAt: (row: number) => number): void {
+    for (let row = 0; row < values.length; row++) {
+      const value = values[row]!;
+      if (Number.isNaN(value)) continue;
+      const weight = weightAt(row);
+      if (weight === 0) continue;
+      this.#sum[row]! += value * weight;
+      this.#weight[row]! += weight;
+    }
+  }
+
+  values(): Float64Array {
+    return this.#sum.map((sum, row) => sum / this.#weight[row]!);
+  }
+}
+
+/** Where only bytes are counted, as many requests as usual ones would make. */
+function requestsOf({ requestsPerSecond, bytesPerSecond }: Channel): number {
+  return requestsPerSecond ?? (bytesPerSecond ?? 0) / DEFAULT_BYTES_PER_REQUEST;
+}
+
+function times(rate: number | null, share: number): number | null {
+  return rate === null ? null : rate * share;
+}
+
+function byTraffic(a: PeerCost, b: PeerCost): number {
+  const weight = (peer: PeerCost): number =>
+    peer.requestsPerSecond ?? (peer.bytesPerSecond ?? 0) / DEFAULT_BYTES_PER_REQUEST;
+  return (
+    weight(b) - weight(a) ||
+    (a.workload < b.workload ? -1 : a.workload > b.workload ? 1 : a.node < b.node ? -1 : 1)
+  );
+}

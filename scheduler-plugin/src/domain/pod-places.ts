@@ -1,0 +1,61 @@
+// Where the pods of kept decisions are, as the cluster showed them last: a pod that was deleted is remembered as long as a decision about it.
+
+/** Where the cluster shows a pod. */
+export interface PodPlace {
+  /** `gone`: it ended or was deleted, and ran on `node`. */
+  readonly state: "pending" | "bound" | "gone";
+  readonly node: string | null;
+  /** When it was bound, wall clock milliseconds. */
+  readonly atMs: number | null;
+}
+
+/** A pod of one life: another of the same name has another UID. */
+export interface PodRef {
+  readonly namespace: string;
+  readonly name: string;
+  /** Empty where nobody said. */
+  readonly uid: string;
+}
+
+const PENDING: PodPlace = { state: "pending", node: null, atMs: null };
+
+export class PodPlaces {
+  readonly #kept = new Map<string, { decisions: number; place: PodPlace }>();
+
+  /** One more decision about the pod is kept. */
+  hold(pod: PodRef, place: PodPlace | null): void {
+    const kept = this.#kept.get(keyOf(pod));
+    if (kept === undefined) this.#kept.set(keyOf(pod), { decisions: 1, place: place ?? PENDING });
+    else kept.decisions++;
+  }
+
+  /** One less is. */
+  release(pod: PodRef): void {
+    const kept = this.#kept.get(keyOf(pod));
+    if (kept !== undefined && --kept.decisions === 0) this.#kept.delete(keyOf(pod));
+  }
+
+  bound(pod: PodRef, node: string, atMs: number): void {
+    this.#change(pod, () => ({ state: "bound", node, atMs }));
+  }
+
+  gone(pod: PodRef): void {
+    this.#change(pod, (place) => ({ ...place, state: "gone" }));
+  }
+
+  of(pod: PodRef): PodPlace {
+    return this.#kept.get(keyOf(pod))?.place ?? PENDING;
+  }
+
+  /** Of pods that no decision is about nothing is kept. */
+  #change(pod: PodRef, change: (before: PodPlace) => PodPlace): void {
+    for (const uid of [pod.uid, ""]) {
+      const kept = this.#kept.get(keyOf({ ...pod, uid }));
+      if (kept !== undefined) kept.place = change(kept.place);
+    }
+  }
+}
+
+function keyOf({ namespace, name, uid }: PodRef): string {
+  return `${namespace}/${name}/${uid}`;
+}
