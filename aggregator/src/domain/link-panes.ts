@@ -1,5 +1,6 @@
 import type { Distribution, ExponentialHistogramData } from "@isochrone/telemetry";
 import type { HistogramReferences } from "./histogram-references.ts";
+import { isNear, type PaneFacts } from "./link-change.ts";
 import { LINK_COUNTS, type LinkCounts, type LinkPane, type PaneOfLink } from "./link-counts.ts";
 import { NO_ROW, type PaneRows } from "./pane-rows.ts";
 import { RttPart } from "./rtt-part.ts";
@@ -19,6 +20,9 @@ const NO_RTT = -1;
 const NOT_PACKED = -2;
 
 const NO_COLUMNS: number[] = LINK_COUNTS.map(() => NO_ROW);
+
+/** Columns of packets that didn't make it. */
+const FAILURES = [LINK_COUNTS.indexOf("lost"), LINK_COUNTS.indexOf("sendErrors")];
 
 /**
  * The panes of one link, as rows of numbers: one for its round-trip times, which are references to packed histograms, and one for each count
@@ -106,6 +110,44 @@ export class LinkPanes {
     return { ...this.#counts(this.#first, this.#last), rtt };
   }
 
+  /** What the panes first..last say, as far as the window has them and none lies ahead of `nowMs`; null without data. */
+  readSpan(nowMs: number, first: number, last: number): LinkPane | null {
+    const { paneMs, panes } = this.#shape;
+    const nowPane = Math.floor(nowMs / paneMs);
+    return this.#span(Math.max(first, nowPane - panes + 1), Math.min(last, nowPane));
+  }
+
+  /** How each pane went that exists, oldest first; one ahead of `nowMs` is left out. */
+  facts(nowMs: number): PaneFacts[] {
+    if (this.#rtts === NO_ROW) return [];
+    const facts: PaneFacts[] = [];
+    const last = Math.min(this.#last, Math.floor(nowMs / this.#shape.paneMs));
+    for (let pane = this.#first; pane <= last; pane++) {
+      if (this.#memory.rows.get(this.#rtts, pane) === NO_PANE) continue;
+      const part = this.#rttOf(pane);
+      const medianSeconds = part?.median() ?? null;
+      const answers = medianSeconds === null ? 0 : part!.toData().count;
+      facts.push({ pane, answers, failures: this.#failures(pane), medianSeconds: medianSeconds ?? Number.NaN });
+    }
+    return facts;
+  }
+
+  /** False when the newest panes may be the beginning of a change: all went unanswered, or the newest answers took another time than most. */
+  isSteady(nowMs: number, medianSeconds: number | null): boolean {
+    if (this.#rtts === NO_ROW) return true;
+    if (medianSeconds === null) return false;
+    for (
+      let pane = Math.min(this.#last, Math.floor(nowMs / this.#shape.paneMs));
+      pane >= this.#first;
+      pane--
+    ) {
+      const newest = this.#rttOf(pane)?.median() ?? null;
+      if (newest !== null) return isNear(newest, medianSeconds);
+      if (this.#failures(pane) > 0) return false;
+    }
+    return true;
+  }
+
   /** Drops the panes that have left the window. True when nothing is left. */
   expire(nowMs: number): boolean {
     const { paneMs, panes } = this.#shape;
@@ -185,12 +227,26 @@ export class LinkPanes {
     return counts;
   }
 
+  #failures(pane: number): number {
+    const { rows } = this.#memory;
+    let failures = 0;
+    for (const column of FAILURES) {
+      const row = this.#columns[column]!;
+      if (row !== NO_ROW) failures += rows.get(row, pane);
+    }
+    return failures;
+  }
+
   /** Of the panes that end with the one of `nowMs`; null when none of them exists. */
   #merged(nowMs: number, panes: number): LinkPane | null {
-    if (this.#rtts === NO_ROW) return null;
     const nowPane = Math.floor(nowMs / this.#shape.paneMs);
-    const first = Math.max(this.#first, nowPane - panes + 1);
-    const last = Math.min(this.#last, nowPane);
+    return this.#span(nowPane - panes + 1, nowPane);
+  }
+
+  #span(from: number, to: number): LinkPane | null {
+    if (this.#rtts === NO_ROW) return null;
+    const first = Math.max(this.#first, from);
+    const last = Math.min(this.#last, to);
     let exists = false;
     let rtt: PaneOfLink["rtt"] = null;
     for (let pane = first; pane <= last; pane++) {

@@ -1,6 +1,7 @@
 import type { ExponentialHistogramData, Method } from "@isochrone/telemetry";
 import type { LinkOrder } from "./compare.ts";
 import { HistogramReferences } from "./histogram-references.ts";
+import { lastChange, type LinkChange, type PaneFacts } from "./link-change.ts";
 import { LinkPanes, type LinkMemory } from "./link-panes.ts";
 import type { LinkPane, PacketCount, Variation } from "./link-counts.ts";
 import { PaneRows } from "./pane-rows.ts";
@@ -24,7 +25,12 @@ export class LinkState {
   /** When the first point began that it ever had, on the event time line. */
   firstMs = Number.POSITIVE_INFINITY;
   newestMs = Number.NEGATIVE_INFINITY;
+  /** When the newest point with answers ended; however old, while the link is kept. */
+  answeredMs = Number.NEGATIVE_INFINITY;
   live = true;
+  #change: LinkChange | null = null;
+  /** Whether the panes are to be looked through: those of a new link, and while there was a change. */
+  #isFollowed = true;
 
   constructor(key: LinkKey, shape: WindowShape, memory: LinkMemory = memoryOf(shape)) {
     this.key = key;
@@ -33,12 +39,17 @@ export class LinkState {
 
   /** False for numbers that contradict each other: nothing was taken. */
   addRtt(point: PointTime, data: ExponentialHistogramData): boolean {
-    return !this.#open(point) || this.#panes.addRtt(data);
+    if (!this.#open(point)) return true;
+    const isTaken = this.#panes.addRtt(data);
+    if (isTaken && data.count > 0) this.#noteAnswer(point);
+    return isTaken;
   }
 
   /** What was gathered before, by the rules of `addRtt`. */
   addRttPart(point: PointTime, part: RttPart): void {
-    if (this.#open(point)) this.#panes.addRttPart(part);
+    if (!this.#open(point)) return;
+    this.#panes.addRttPart(part);
+    if (part.extremes() !== null) this.#noteAnswer(point);
   }
 
   addPackets(point: PointTime, count: PacketCount, packets: number): void {
@@ -54,9 +65,39 @@ export class LinkState {
     return this.#panes.read(nowMs, panes);
   }
 
+  /** What the panes first..last say; null without data. */
+  readSpan(nowMs: number, first: number, last: number): LinkPane | null {
+    return this.#panes.readSpan(nowMs, first, last);
+  }
+
+  /** How each pane went, oldest first. */
+  facts(nowMs: number): PaneFacts[] {
+    return this.#panes.facts(nowMs);
+  }
+
+  /** As it was last followed. */
+  get change(): LinkChange | null {
+    return this.#change;
+  }
+
+  /**
+   * The change that the window's figures begin with; null while there is none. Most links are steady, which one pane tells.
+   * @param medianSeconds of the whole window; null without an answer in it
+   */
+  follow(nowMs: number, medianSeconds: number | null): LinkChange | null {
+    if (!this.#isFollowed && this.#panes.isSteady(nowMs, medianSeconds)) return null;
+    this.#change = lastChange(this.#panes.facts(nowMs));
+    this.#isFollowed = this.#change !== null;
+    return this.#change;
+  }
+
   /** Drops the panes that have left the window. True when nothing is left. */
   expire(nowMs: number): boolean {
     return this.#panes.expire(nowMs);
+  }
+
+  #noteAnswer({ eventMs }: PointTime): void {
+    if (eventMs > this.answeredMs) this.answeredMs = eventMs;
   }
 
   /** False for a point that no pane takes. */

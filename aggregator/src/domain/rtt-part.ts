@@ -80,6 +80,21 @@ export class RttPart {
     return min === null || max === null ? null : { min, max };
   }
 
+  /** The lower one of two; null when empty. The middle of a bucket, without the object that a Distribution is. */
+  median(): number | null {
+    const { count, zeroCount, offset, bucketCounts, min, max } = this.toData();
+    if (count === 0) return null;
+    const rank = Math.ceil(count / 2);
+    let below = zeroCount;
+    if (rank <= below) return 0;
+    for (let slot = 0; slot < bucketCounts.length; slot++) {
+      below += bucketCounts[slot]!;
+      if (rank > below) continue;
+      return Math.min(Math.max(2 ** ((offset + slot + 0.5) / 2 ** SCALE), min), max);
+    }
+    return max;
+  }
+
   toDistribution(): Distribution {
     const distribution = new Distribution();
     distribution.mergeData(this.toData());
