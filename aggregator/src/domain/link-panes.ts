@@ -124,10 +124,7 @@ export class LinkPanes {
     const last = Math.min(this.#last, Math.floor(nowMs / this.#shape.paneMs));
     for (let pane = this.#first; pane <= last; pane++) {
       if (this.#memory.rows.get(this.#rtts, pane) === NO_PANE) continue;
-      const part = this.#rttOf(pane);
-      const medianSeconds = part?.median() ?? null;
-      const answers = medianSeconds === null ? 0 : part!.toData().count;
-      facts.push({ pane, answers, failures: this.#failures(pane), medianSeconds: medianSeconds ?? Number.NaN });
+      facts.push({ pane, failures: this.#failures(pane), rtt: this.#rttOf(pane)?.quartiles() ?? null });
     }
     return facts;
   }
@@ -141,8 +138,8 @@ export class LinkPanes {
       pane >= this.#first;
       pane--
     ) {
-      const newest = this.#rttOf(pane)?.median() ?? null;
-      if (newest !== null) return isNear(newest, medianSeconds);
+      const newest = this.#rttOf(pane)?.quartiles() ?? null;
+      if (newest !== null) return isNear(newest.median, medianSeconds);
       if (this.#failures(pane) > 0) return false;
     }
     return true;
