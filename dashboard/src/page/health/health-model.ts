@@ -109,11 +109,18 @@ export function partitionsInWords(lag: ReplicaHealth["lag"]): string {
     .join("; ");
 }
 
-/** What somebody should look at; nothing when all is well. */
+/** More cuts than these are counted. */
+const NAMED_CUTS = 4;
+
+/**
+ * What somebody should look at; nothing when all is well.
+ * @param cuts nodes and pairs that nothing comes back from
+ */
 export function findingsOf(
   health: Health,
   instruments: readonly Instrument[],
   windowSeconds: number,
+  cuts: readonly string[] = [],
 ): Finding[] {
   const findings: Finding[] = [];
   const add = (isSo: boolean, level: Finding["level"], title: string, remedy: string): void => {
@@ -134,6 +141,13 @@ export function findingsOf(
     "bad",
     `The newest graph is ${age(health.graphAgeSeconds)} old`,
     "Building fails or is too slow: see the aggregator's log.",
+  );
+  const unnamed = cuts.length - NAMED_CUTS;
+  add(
+    cuts.length > 0,
+    "bad",
+    `No answer: ${cuts.slice(0, NAMED_CUTS).join(", ")}${unnamed > 0 ? ` and ${unnamed} more` : ""}`,
+    "All probes of the last panes were lost. Placement avoids them; see firewalls, routes and the nodes.",
   );
   add(
     sick > 0,

@@ -6,6 +6,7 @@ import { age, count, figure, percent, plural } from "../model/format.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
 import { useJson } from "../parts/ask.ts";
 import { cluster, digest } from "../store.ts";
+import { cutsOf } from "./cuts.ts";
 import {
   findingsOf,
   instrumentsOf,
@@ -23,6 +24,7 @@ export function HealthPage(): VNode {
   const view = cluster.value!;
   const { data: health, failure } = useJson<Health>("api/v1/health?replicas=all", { isOfNow: true });
   const instruments = useMemo(() => instrumentsOf(view), [view]);
+  const cuts = useMemo(() => cutsOf(view), [view]);
   return (
     <>
       <div class="page-head">
@@ -62,7 +64,7 @@ function Aggregator({ health, view, instruments }: AggregatorProps): VNode {
   const lag = waitingOf(all);
   return (
     <>
-      <Findings findings={findingsOf(health, instruments, view.windowSeconds)} />
+      <Findings findings={findingsOf(health, instruments, view.windowSeconds, cuts)} />
       <dl class="tiles four">
         <Tile
           label="Newest graph"
