@@ -24,7 +24,6 @@ export function HealthPage(): VNode {
   const view = cluster.value!;
   const { data: health, failure } = useJson<Health>("api/v1/health?replicas=all", { isOfNow: true });
   const instruments = useMemo(() => instrumentsOf(view), [view]);
-  const cuts = useMemo(() => cutsOf(view), [view]);
   return (
     <>
       <div class="page-head">
@@ -57,6 +56,7 @@ interface AggregatorProps {
 
 function Aggregator({ health, view, instruments }: AggregatorProps): VNode {
   const { intake, replicas, probing, sizes } = health;
+  const cuts = useMemo(() => cutsOf(view), [view]);
   const { coverage, pairs } = digest.value!.summary;
   const lost = intake.missing + intake.publisherDropped;
   const all = replicasOf(health);
