@@ -42,7 +42,7 @@ const STEP_SECONDS = 0.5e-3;
 /** Panes of a delay that another one is told from at least. */
 const LEVEL_PANES = 3;
 /** A step is this many times as large as three of four moves from one pane to the next, as logarithms. */
-const STEP_MOVES = 2;
+const STEP_MOVES = 1.5;
 const MOVES_QUANTILE = 0.75;
 
 /** The last change in the panes, oldest first; null when there is none that still stands. */
