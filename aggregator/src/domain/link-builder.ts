@@ -35,12 +35,15 @@ export class LinkBuilder {
   }
 
   build(link: LinkState, bandwidth: LinkBandwidth): Link {
-    const { shape, rule, nowMs, figures } = this.#context;
-    const whole = link.read(nowMs, this.#panes);
-    const wholePercentiles = whole?.rtt?.percentiles() ?? null;
-    const change = this.#changeOf(link, wholePercentiles?.p50 ?? null);
-    const pane = change === null ? whole : this.#since(link, change);
-    const percentiles = change === null ? wholePercentiles : (pane?.rtt?.percentiles() ?? null);
+    const { shape, rule, nowMs, figures, window } = this.#context;
+    const before = window === "full" ? link.change : null;
+    let pane = this.#read(link, before);
+    let percentiles = pane?.rtt?.percentiles() ?? null;
+    const change = this.#changeOf(link, percentiles?.p50 ?? null);
+    if (change !== before) {
+      pane = this.#read(link, change);
+      percentiles = pane?.rtt?.percentiles() ?? null;
+    }
     const rttMs = rttOf(pane, percentiles, figures);
     const { newestMs, answeredMs, key } = link;
     return {
@@ -75,11 +78,14 @@ export class LinkBuilder {
     // A method that asks seldom hasn't been answered since another one of the same pair was cut: its figures are older than the cut.
     const isOlder =
       cut !== null && isSamePair(cut.key, link.key) && link.answeredMs < cut.firstPane * shape.paneMs;
-    return isOlder ? { firstPane: cut.firstPane, lastPane: null, isCut: true } : own;
+    return isOlder ? { firstPane: cut.firstPane, lastPane: null, isCut: true, isSettled: false } : own;
   }
 
-  #since(link: LinkState, { firstPane, lastPane }: LinkChange): LinkPane | null {
-    const { nowMs, shape } = this.#context;
+  #read(link: LinkState, change: LinkChange | null): LinkPane | null {
+    const { nowMs, shape, window } = this.#context;
+    if (change === null) return link.read(nowMs, this.#panes);
+    const { firstPane, lastPane, isCut } = change;
+    if (window === "full" && !isCut) return link.readSince(nowMs);
     const windowFirst = Math.floor(nowMs / shape.paneMs) - this.#panes + 1;
     const first = Math.max(firstPane ?? windowFirst, windowFirst);
     return link.readSpan(nowMs, first, lastPane ?? Number.POSITIVE_INFINITY);

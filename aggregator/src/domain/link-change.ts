@@ -22,6 +22,8 @@ export interface LinkChange {
   /** Null: the newest one. Answers after a cut are left out until they are enough. */
   readonly lastPane: number | null;
   readonly isCut: boolean;
+  /** False while more panes may move it though nothing else changes. */
+  readonly isSettled: boolean;
 }
 
 /** Losses in a row that are a cut at least: BFD's usual multiplier (RFC 5880). */
@@ -126,7 +128,8 @@ class Walk {
     const { firstPane, isCut } = { firstPane: this.#firstPane, isCut: this.#isCut };
     if (firstPane === null && !isCut) return null;
     const healing = this.#healing[0];
-    return { firstPane, lastPane: healing === undefined ? null : healing.pane - 1, isCut };
+    const lastPane = healing === undefined ? null : healing.pane - 1;
+    return { firstPane, lastPane, isCut, isSettled: !isCut && this.#mixedPanes === 0 };
   }
 
   #takeSilent({ pane, failures }: PaneFacts): void {

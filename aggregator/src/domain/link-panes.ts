@@ -38,6 +38,8 @@ export class LinkPanes {
   #columns: number[] = NO_COLUMNS;
   /** Round-trip times of all panes that exist, always. */
   readonly #running = new RunningCounts();
+  /** Those of the panes from `first` on, while somebody follows them: none of these has left the window. */
+  #since: { readonly first: number; readonly counts: RunningCounts } | null = null;
   /** The pane that round-trip times came more than once for, while that is the open one. */
   #merging: RttPart | null = null;
   /** Indices (time / paneMs): no pane before the first can exist any more, none after the last does. */
@@ -88,7 +90,7 @@ export class LinkPanes {
     const part = this.#rttOf(this.#open) ?? new RttPart();
     const isTaken = part.add(data);
     this.#keep(part);
-    if (isTaken) this.#running.add(data);
+    if (isTaken) this.#count(data);
     return isTaken;
   }
 
@@ -97,7 +99,12 @@ export class LinkPanes {
     const part = this.#rttOf(this.#open) ?? new RttPart();
     part.addPart(gathered);
     this.#keep(part);
-    this.#running.add(gathered.toData());
+    this.#count(gathered.toData());
+  }
+
+  #count(data: ExponentialHistogramData): void {
+    this.#running.add(data);
+    if (this.#since !== null && this.#open >= this.#since.first) this.#since.counts.add(data);
   }
 
   /** What the window of the newest `panes` panes says; null without data. A pane ahead of `nowMs` belongs to the whole window only. */
@@ -110,11 +117,34 @@ export class LinkPanes {
     return { ...this.#counts(this.#first, this.#last), rtt };
   }
 
+  /** From now on `readSince` says what the panes from `first` on do; null: nothing. */
+  follow(first: number | null): void {
+    if (first === (this.#since?.first ?? null)) return;
+    this.#since = first === null ? null : { first, counts: new RunningCounts() };
+    if (this.#since === null || this.#rtts === NO_ROW) return;
+    for (let pane = Math.max(this.#since.first, this.#first); pane <= this.#last; pane++) {
+      const data = this.#rttOf(pane)?.toData();
+      if (data !== undefined && data.count > 0) this.#since.counts.add(data);
+    }
+  }
+
+  /** Null without data. It costs no more than a read of the whole window. */
+  readSince(nowMs: number): LinkPane | null {
+    if (this.#since === null || this.expire(nowMs)) return null;
+    const { first, counts } = this.#since;
+    const rtt = counts.count === 0 ? null : counts.toDistribution(() => this.#extremes());
+    return { ...this.#counts(Math.max(first, this.#first), this.#last), rtt };
+  }
+
+  /** The window's first pane. */
+  firstPane(nowMs: number): number {
+    return Math.floor(nowMs / this.#shape.paneMs) - this.#shape.panes + 1;
+  }
+
   /** What the panes first..last say, as far as the window has them and none lies ahead of `nowMs`; null without data. */
   readSpan(nowMs: number, first: number, last: number): LinkPane | null {
-    const { paneMs, panes } = this.#shape;
-    const nowPane = Math.floor(nowMs / paneMs);
-    return this.#span(Math.max(first, nowPane - panes + 1), Math.min(last, nowPane));
+    const nowPane = Math.floor(nowMs / this.#shape.paneMs);
+    return this.#span(Math.max(first, this.firstPane(nowMs)), Math.min(last, nowPane));
   }
 
   /** How each pane went that exists, oldest first; one ahead of `nowMs` is left out. */
@@ -156,6 +186,7 @@ export class LinkPanes {
       for (let pane = this.#first; pane < first && pane <= this.#last; pane++) this.#drop(pane);
     if (isSetBack) this.#first = nowPane - panes + 1;
     else if (first > this.#first) this.#first = first;
+    if (this.#since !== null && this.#since.first < this.#first) this.#since = null;
     const isEmpty = isSetBack || this.#last < this.#first;
     if (isEmpty) this.#release();
     return isEmpty;
@@ -178,6 +209,7 @@ export class LinkPanes {
 
   /** Gives the memory back: it has no pane. */
   #release(): void {
+    this.#since = null;
     if (this.#rtts === NO_ROW) return;
     const { rows } = this.#memory;
     for (const row of [this.#rtts, ...this.#columns]) if (row !== NO_ROW) rows.release(row);

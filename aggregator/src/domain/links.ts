@@ -29,8 +29,8 @@ export class LinkState {
   answeredMs = Number.NEGATIVE_INFINITY;
   live = true;
   #change: LinkChange | null = null;
-  /** Whether the panes are to be looked through: those of a new link, and while there was a change. */
-  #isFollowed = true;
+  /** Whether its panes were walked over: an aggregator that starts may have read back a whole window. */
+  #isWalked = false;
 
   constructor(key: LinkKey, shape: WindowShape, memory: LinkMemory = memoryOf(shape)) {
     this.key = key;
@@ -82,13 +82,23 @@ export class LinkState {
 
   /**
    * The change that the window's figures begin with; null while there is none. Most links are steady, which one pane tells.
-   * @param medianSeconds of the whole window; null without an answer in it
+   * @param medianSeconds since the change of before, without one of the whole window; null without an answer
    */
   follow(nowMs: number, medianSeconds: number | null): LinkChange | null {
-    if (!this.#isFollowed && this.#panes.isSteady(nowMs, medianSeconds)) return null;
-    this.#change = lastChange(this.#panes.facts(nowMs));
-    this.#isFollowed = this.#change !== null;
+    const before = this.#change;
+    const isOver = before !== null && (before.firstPane ?? Infinity) <= this.#panes.firstPane(nowMs);
+    const stands = before === null || (before.isSettled && !isOver);
+    if (this.#isWalked && stands && this.#panes.isSteady(nowMs, medianSeconds)) return before;
+    this.#isWalked = true;
+    const change = lastChange(this.#panes.facts(nowMs));
+    this.#change = before !== null && isSame(before, change) ? before : change;
+    this.#panes.follow(change === null || change.isCut ? null : change.firstPane);
     return this.#change;
+  }
+
+  /** What the panes since the change say; null where there is none, or nothing answers since. */
+  readSince(nowMs: number): LinkPane | null {
+    return this.#panes.readSince(nowMs);
   }
 
   /** Drops the panes that have left the window. True when nothing is left. */
@@ -108,6 +118,16 @@ export class LinkState {
     if (point.eventMs > this.newestMs) this.newestMs = point.eventMs;
     return true;
   }
+}
+
+function isSame(a: LinkChange, b: LinkChange | null): boolean {
+  return (
+    b !== null &&
+    a.firstPane === b.firstPane &&
+    a.lastPane === b.lastPane &&
+    a.isCut === b.isCut &&
+    a.isSettled === b.isSettled
+  );
 }
 
 function memoryOf(shape: WindowShape): LinkMemory {

@@ -155,8 +155,8 @@ describe.each([
       wasCut = isCut(link);
     });
     expect(turns).toBeGreaterThan(0);
-    // Seldom.
-    expect(turns).toBeLessThanOrEqual(8);
+    // Every six panes at most.
+    expect(turns).toBeLessThanOrEqual(10);
   });
 });
 
@@ -246,4 +246,25 @@ test.each(["p90", "mean"] as const)("a cost that is the %s follows a step as soo
   probe.path = usual(random, 80);
   expect(probe.until(({ costMs }) => costMs !== null && costMs > 95)).toBeLessThanOrEqual(3);
   probe.run(5, ({ costMs }) => expect(costMs).toBeGreaterThan(95));
+});
+
+test("what is shown since a step is what its panes hold, also after a silence and when the step leaves the window", () => {
+  const random = seededRandom(14);
+  const probe = settled(EMBEDDED, 0, random);
+  probe.path = usual(random, 80);
+  expect(probe.until(({ since }) => since !== null)).toBeLessThanOrEqual(3);
+  const { since, rttMs } = probe.link();
+  probe.run(6);
+  const later = probe.link();
+  expect(later.since).toBe(since);
+  // Four answers a pane.
+  expect(later.rttMs.count - rttMs.count).toBeGreaterThanOrEqual(23);
+  expect(later.rttMs.count - rttMs.count).toBeLessThanOrEqual(25);
+  probe.run(EMBEDDED.panes);
+  expect(probe.link()).toMatchObject({ since: null });
+  probe.path = () => undefined;
+  probe.run(EMBEDDED.panes + 2);
+  expect(probe.link()).toMatchObject({ since: null, rttMs: { count: 0 } });
+  probe.path = usual(random);
+  expect(probe.until(costsAbout(20))).toBeLessThanOrEqual(2);
 });
