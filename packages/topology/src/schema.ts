@@ -103,13 +103,11 @@ export const LinkSchema = Type.Object(
     ageSeconds: NullableNumber("age of the newest sample, answered or lost"),
     observedAt: NullableString("time of the newest sample, answered or lost, RFC 3339"),
     answeredAt: Type.Optional(
-      NullableString(
-        "time of the newest answer, RFC 3339; it stays while a cut link is probed. null: none is known; absent: not measured, or a graph of the past",
-      ),
+      NullableString("time of the newest answer, RFC 3339; null: none is known; absent: not told"),
     ),
     since: Type.Optional(
       NullableString(
-        "the link was cut, healed, or took another delay then, RFC 3339, by panes: rttMs, lossRatio, jitterMs and costMs are of the time since. null: they are of the whole window; absent: not measured, or a graph of the past",
+        "the link was cut, healed, or took another delay then, RFC 3339, by panes: rttMs, lossRatio, jitterMs and costMs are of the time since. null: they are of the whole window; absent: not told",
       ),
     ),
   },
