@@ -21,11 +21,18 @@ export interface LinkContext {
   readonly figures: Figures;
 }
 
+interface Reading {
+  readonly pane: LinkPane | null;
+  readonly percentiles: Percentiles | null;
+  readonly change: LinkChange | null;
+}
+
 /** Builds the links of one graph, in the graph's order: a pair's methods follow each other. */
 export class LinkBuilder {
   readonly #context: LinkContext;
   readonly #panes: number;
   readonly #textOf: (timeMs: number) => string = rememberingText();
+  readonly #sinceTextOf: (timeMs: number) => string = rememberingText();
   /** The newest cut that was met, for the methods of its pair that come behind. */
   #cut: { readonly key: LinkKey; readonly firstPane: number } | null = null;
 
@@ -35,35 +42,46 @@ export class LinkBuilder {
   }
 
   build(link: LinkState, bandwidth: LinkBandwidth): Link {
-    const { shape, rule, nowMs, figures, window } = this.#context;
-    const before = window === "full" ? link.change : null;
-    let pane = this.#read(link, before);
-    let percentiles = pane?.rtt?.percentiles() ?? null;
-    const change = this.#changeOf(link, percentiles?.p50 ?? null);
-    if (change !== before) {
-      pane = this.#read(link, change);
-      percentiles = pane?.rtt?.percentiles() ?? null;
-    }
+    const { shape, rule, nowMs, figures } = this.#context;
+    const { pane, percentiles, change } = this.#readingOf(link);
     const rttMs = rttOf(pane, percentiles, figures);
     const { newestMs, answeredMs, key } = link;
     return {
       ...key,
       rttMs,
       lossRatio: pane === null ? null : figures.of(lossRatioOf(pane), 1),
-      jitterMs:
-        pane === null || pane.variationCount === 0
-          ? null
-          : figures.of((pane.variationSeconds / pane.variationCount) * 1000, MAX_MS),
+      jitterMs: pane === null ? null : figures.of(jitterMsOf(pane), MAX_MS),
       ...bandwidth,
       costMs: rule.methods.includes(key.method) ? costOf(pane, rttMs, rule, change, figures) : null,
       errorMs: null,
       origin: "measured",
       provisional: link.firstMs > windowStartMs(shape, nowMs, this.#panes),
       ageSeconds: ageSeconds(newestMs, nowMs),
-      observedAt: Number.isFinite(newestMs) ? this.#textOf(newestMs) : null,
-      answeredAt: Number.isFinite(answeredMs) ? this.#textOf(answeredMs) : null,
-      since: change === null || change.firstPane === null ? null : rfc3339(change.firstPane * shape.paneMs),
+      observedAt: this.#timeOf(newestMs),
+      answeredAt: this.#timeOf(answeredMs),
+      since: this.#sinceOf(change),
     };
+  }
+
+  /** What is shown, and of which panes it is. */
+  #readingOf(link: LinkState): Reading {
+    const before = this.#context.window === "full" ? link.change : null;
+    const pane = this.#read(link, before);
+    const percentiles = percentilesOf(pane);
+    const change = this.#changeOf(link, percentiles?.p50 ?? null);
+    if (change === before) return { pane, percentiles, change };
+    const since = this.#read(link, change);
+    return { pane: since, percentiles: percentilesOf(since), change };
+  }
+
+  /** Null for what never was. */
+  #timeOf(timeMs: number): string | null {
+    return Number.isFinite(timeMs) ? this.#textOf(timeMs) : null;
+  }
+
+  #sinceOf(change: LinkChange | null): string | null {
+    const pane = change?.firstPane ?? null;
+    return pane === null ? null : this.#sinceTextOf(pane * this.#context.shape.paneMs);
   }
 
   /** The fast window shows the changes that the full one was followed for. */
@@ -108,6 +126,14 @@ function costOf(
   if (known !== null || change === null || quantile !== "p90") return known;
   const seconds = pane?.rtt?.quantile(0.9) ?? null;
   return seconds === null ? null : figures.of(seconds * 1000, MAX_MS);
+}
+
+function percentilesOf(pane: LinkPane | null): Percentiles | null {
+  return pane?.rtt?.percentiles() ?? null;
+}
+
+function jitterMsOf({ variationSeconds, variationCount }: LinkPane): number | null {
+  return variationCount === 0 ? null : (variationSeconds / variationCount) * 1000;
 }
 
 /** A packet that couldn't be sent did not arrive either: a node that can send nothing has loss 1. */

@@ -26,16 +26,12 @@ export function netperfEntries(graph: ClusterGraphSnapshot): NetperfEntries {
   const ranks = new Map<string, number>();
   const data = new Map<string, string>();
   const unnamed = new Set<string>();
-  const cut = new Set<string>();
-  const answered = new Set<string>();
   for (const link of graph.links) {
     const { source, target, method, rttMs } = link;
     const rank = methods === undefined ? 0 : methods.indexOf(method);
-    if (source === target || !nodes.has(source) || !nodes.has(target)) continue;
-    const key = `netperf.p90.latency.milliseconds.origin.${source}.destination.${target}`;
-    if (link.origin === "measured" && link.lossRatio === 1) cut.add(key);
-    else if (rttMs.count > 0) answered.add(key);
     if (rank < 0 || rttMs.p90 === null || !isUsable(link, maxAgeSeconds)) continue;
+    if (source === target || !nodes.has(source) || !nodes.has(target)) continue;
+    const key = keyOf(link);
     if (key.length > MAX_KEY_LENGTH) {
       unnamed.add(key);
       continue;
@@ -44,7 +40,23 @@ export function netperfEntries(graph: ClusterGraphSnapshot): NetperfEntries {
     ranks.set(key, rank);
     data.set(key, String(Math.max(1, Math.ceil(rttMs.p90))));
   }
-  return { data, lost: cut.difference(answered), unnamed: unnamed.size };
+  return { data, lost: lostKeys(graph), unnamed: unnamed.size };
+}
+
+function keyOf({ source, target }: Pick<Link, "source" | "target">): string {
+  return `netperf.p90.latency.milliseconds.origin.${source}.destination.${target}`;
+}
+
+/** Of pairs that one method says are cut, and no other one reaches. */
+function lostKeys({ links }: ClusterGraphSnapshot): ReadonlySet<string> {
+  const cut = new Set(links.filter(isCut).map(keyOf));
+  if (cut.size === 0) return cut;
+  for (const link of links) if (link.rttMs.count > 0 && !isCut(link)) cut.delete(keyOf(link));
+  return cut;
+}
+
+function isCut({ origin, lossRatio }: Link): boolean {
+  return origin === "measured" && lossRatio === 1;
 }
 
 function isUsable({ origin, lossRatio, ageSeconds }: Link, maxAgeSeconds: number): boolean {
