@@ -9,7 +9,10 @@ import type { LinkPane } from "./link-counts.ts";
 import type { LinkKey, LinkState } from "./links.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "./window-shape.ts";
 
-/** Of a round trip and of differences between two. A bucket's middle may lie above the largest value by its width. */
+/**
+ * Of a round trip and of differences between two. A bucket's middle may lie above the largest value by its
+ * width.
+ */
 const MAX_MS = MAX_RTT_SECONDS * 1000 * 1.02;
 
 /** What all links of a graph are built with. */
@@ -93,7 +96,8 @@ export class LinkBuilder {
       return own;
     }
     const cut = this.#cut;
-    // A method that asks seldom hasn't been answered since another one of the same pair was cut: its figures are older than the cut.
+    // A method that asks seldom hasn't been answered since another one of the same pair was cut: its figures
+    // are older than the cut.
     const isOlder =
       cut !== null && isSamePair(cut.key, link.key) && link.answeredMs < cut.firstPane * shape.paneMs;
     return isOlder ? { firstPane: cut.firstPane, lastPane: null, isCut: true, isSettled: false } : own;
@@ -114,7 +118,10 @@ function isSamePair(a: LinkKey, b: LinkKey): boolean {
   return a.target === b.target && a.source === b.source && a.ipFamily === b.ipFamily;
 }
 
-/** The window's figure; where a change leaves it too few samples for its 90th percentile, the nearest that they have. */
+/**
+ * The window's figure; where a change leaves it too few samples for its 90th percentile, the nearest that
+ * they have.
+ */
 function costOf(
   pane: LinkPane | null,
   rttMs: Link["rttMs"],

@@ -127,7 +127,10 @@ describe("a step", () => {
   });
 });
 
-/** What measurements of the same pair differed by between the time slices of a published data set, as factors of their median. */
+/**
+ * What measurements of the same pair differed by between the time slices of a published data set, as factors
+ * of their median.
+ */
 function recordedNoise(prefix: string): number[] {
   const directory = new URL("../../../experiments/scenarios/data/", import.meta.url);
   const slices = readdirSync(directory)
@@ -142,7 +145,9 @@ function recordedNoise(prefix: string): number[] {
   });
 }
 
-/** False steps of 500 links that never change, by walks over the sliding window as an aggregator does them. */
+/**
+ * False steps of 500 links that never change, by walks over the sliding window as an aggregator does them.
+ */
 function falseSteps(noise: readonly number[], perPane: number, panes: number, random: Random): number {
   const drawn = (): number => noise[Math.floor(random.next() * noise.length)]!;
   let steps = 0;
@@ -164,7 +169,8 @@ describe("recorded noise, 40,000 panes of links that don't change", () => {
   test.each([
     ["PlanetLab", "planetlab-10-", 4, 15, 0],
     ["PlanetLab", "planetlab-10-", 10, 30, 0],
-    // Personal devices: one measurement in a hundred takes fifteen times as long as the median, one in ten three times.
+    // Personal devices: one measurement in a hundred takes fifteen times as long as the median, one in ten
+    // three times.
     ["Seattle", "seattle-12-", 10, 30, 4],
   ])("%s (%s): %d answers a pane, %d panes, at most %d false steps", (_, prefix, perPane, panes, most) => {
     const noise = recordedNoise(prefix);

@@ -1,5 +1,7 @@
-// What of a link's window its figures are of: a cut or a new delay makes the panes before it the past. Everything here is a function of the
-// panes, so that replicas, and an aggregator that has read its panes back, come to the same answer. docs/designs/009-reaction.md has the reasons.
+// What of a link's window its figures are of: a cut or a new delay makes the panes before it the past.
+// Everything here is a function of the
+// panes, so that replicas, and an aggregator that has read its panes back, come to the same answer.
+// docs/designs/009-reaction.md has the reasons.
 import type { Quartiles } from "./rtt-part.ts";
 
 /** One pane of a link. */
@@ -38,7 +40,10 @@ const MIXED_PANES = 2;
 const STEP_ANSWERS = 6;
 /** How improbable the panes must be for a link whose panes were as they were before. */
 const STEP_PROBABILITY = 2.5e-3;
-/** What a median must differ by to count as another delay: both of these, and more where medians move a lot from pane to pane. */
+/**
+ * What a median must differ by to count as another delay: both of these, and more where medians move a lot
+ * from pane to pane.
+ */
 const STEP_RATIO = 1.25;
 const STEP_SECONDS = 0.5e-3;
 /** Panes of a delay that another one is told from at least. */
@@ -66,7 +71,8 @@ function isAbove(seconds: number, otherSeconds: number, ratio: number): boolean 
 }
 
 /**
- * By what factor another delay differs at least. Three of four moves of the median from one pane to the next are noise: a step is one move,
+ * By what factor another delay differs at least. Three of four moves of the median from one pane to the next
+ * are noise: a step is one move,
  * a link that flaps or whose round trips scatter has many.
  */
 function leastRatio(panes: readonly PaneFacts[]): number {
@@ -108,7 +114,10 @@ class Walk {
   #healing: AnsweredPane[] = [];
   /** Between these. */
   #healingFailures = 0;
-  /** The last change is the end of a cut, and its panes have losses of the cut: of so many next ones, the first without is where it begins. */
+  /**
+   * The last change is the end of a cut, and its panes have losses of the cut: of so many next ones, the
+   * first without is where it begins.
+   */
   #mixedPanes = 0;
   /** Panes with another delay that nothing contradicted yet. */
   #run: StepRun | null = null;

@@ -1,4 +1,5 @@
-// How many panes pass until a link's cost says what happened to it, by records of a simulated probe on a clock of its own. The rules by
+// How many panes pass until a link's cost says what happened to it, by records of a simulated probe on a
+// clock of its own. The rules by
 // themselves are tested in link-change.test.ts.
 import { seededRandom, type Random } from "@isochrone/runtime";
 import { ClusterGraph, type Link } from "@isochrone/topology";
@@ -7,7 +8,9 @@ import { CLUSTER, EMBEDDED, SimulatedProbe, type Beat, type Path } from "../test
 
 /** Where in a pane things happen. */
 const PHASES = [0, 0.15, 0.35, 0.5, 0.75, 0.95];
-/** What a second is in panes of the embedded cluster, and more than a graph's second in those of a real one. */
+/**
+ * What a second is in panes of the embedded cluster, and more than a graph's second in those of a real one.
+ */
 const SLACK = 0.5;
 
 const isCut = ({ lossRatio, costMs }: Link): boolean => lossRatio === 1 && costMs === null;

@@ -35,7 +35,9 @@ export const EMBEDDED: Beat = {
   buildMs: 1000,
 };
 
-/** The round-trip time of a packet that is sent then, ms; null: it is lost, undefined: the probe doesn't send. */
+/**
+ * The round-trip time of a packet that is sent then, ms; null: it is lost, undefined: the probe doesn't send.
+ */
 export type Path = (timeMs: number) => number | null | undefined;
 
 /** A method of the pair that is probed, where it isn't asked as often as the others. */
@@ -103,7 +105,10 @@ export class SimulatedProbe {
     return link;
   }
 
-  /** Goes on for so many panes. @param each called with each graph's first link, and how many panes have passed */
+  /**
+   * Goes on for so many panes. @param each called with each graph's first link, and how many panes have
+   * passed
+   */
   run(panes: number, each: (link: Link, panes: number) => void = () => undefined): void {
     const { paneMs, buildMs, publishMs } = this.#beat;
     const beganMs = this.#nowMs;
