@@ -112,6 +112,15 @@ export function partitionsInWords(lag: ReplicaHealth["lag"]): string {
 /** More cuts than these are counted. */
 const NAMED_CUTS = 4;
 
+function cutFindings(cuts: readonly string[]): Finding[] {
+  if (cuts.length === 0) return [];
+  const named = cuts.slice(0, NAMED_CUTS).join(", ");
+  const title = `No answer: ${named}${cuts.length > NAMED_CUTS ? ` and ${cuts.length - NAMED_CUTS} more` : ""}`;
+  const remedy =
+    "All probes of the last panes were lost. Placement avoids them; see firewalls, routes and the nodes.";
+  return [{ level: "bad", title, remedy }];
+}
+
 /**
  * What somebody should look at; nothing when all is well.
  * @param cuts nodes and pairs that nothing comes back from
@@ -122,7 +131,7 @@ export function findingsOf(
   windowSeconds: number,
   cuts: readonly string[] = [],
 ): Finding[] {
-  const findings: Finding[] = [];
+  const findings = cutFindings(cuts);
   const add = (isSo: boolean, level: Finding["level"], title: string, remedy: string): void => {
     if (isSo) findings.push({ level, title, remedy });
   };
@@ -141,13 +150,6 @@ export function findingsOf(
     "bad",
     `The newest graph is ${age(health.graphAgeSeconds)} old`,
     "Building fails or is too slow: see the aggregator's log.",
-  );
-  const unnamed = cuts.length - NAMED_CUTS;
-  add(
-    cuts.length > 0,
-    "bad",
-    `No answer: ${cuts.slice(0, NAMED_CUTS).join(", ")}${unnamed > 0 ? ` and ${unnamed} more` : ""}`,
-    "All probes of the last panes were lost. Placement avoids them; see firewalls, routes and the nodes.",
   );
   add(
     sick > 0,
