@@ -3,6 +3,7 @@ import type {
   ClusterGraphSnapshot,
   DeclaredCosts,
   GraphEvent,
+  LinkDistributions,
   WorkflowGraphSnapshot,
 } from "@isochrone/topology";
 import { buildClusterGraph, clusterGraphSteps, type CostRule } from "./domain/cluster-graph.ts";
@@ -17,7 +18,8 @@ import { compareText, type LinkOrder } from "./domain/compare.ts";
 import type { Coordinates } from "./domain/coordinates.ts";
 import type { EventHistory } from "./domain/event-history.ts";
 import { diffGraphs, type Graphs } from "./domain/graph-diff.ts";
-import type { LinkKey } from "./domain/links.ts";
+import { rfc3339 } from "./domain/graph-time.ts";
+import type { LinkKey, LinkState } from "./domain/links.ts";
 import type { Tables } from "./domain/tables.ts";
 import type { WindowName } from "./domain/window-shape.ts";
 import { allSteps } from "./domain/steps.ts";
@@ -107,8 +109,32 @@ export class GraphKeeper {
 
   /** Round-trip times of one ordered pair in the window, by method, as the graph lists its links; those without an answer are left out. */
   distributions(source: string, target: string, nowMs: number): LinkDistribution[] {
-    const { links, shape } = this.#tables;
-    const states = links.sorted();
+    const found: LinkDistribution[] = [];
+    for (const state of this.#linksOf(source, target)) {
+      const rtt = state.read(nowMs, this.#tables.shape.panes)?.rtt ?? null;
+      if (rtt !== null) found.push({ method: state.key.method, ipFamily: state.key.ipFamily, rtt });
+    }
+    return found;
+  }
+
+  /** What became of the packets of one ordered pair, pane by pane, in the same order; those that nothing is known of are left out. */
+  counts(source: string, target: string, nowMs: number): NonNullable<LinkDistributions["counts"]> {
+    const { paneMs } = this.#tables.shape;
+    return this.#linksOf(source, target).flatMap((state) => {
+      const panes = state.facts(nowMs).map(({ pane, failures, rtt }) => ({
+        at: rfc3339(pane * paneMs),
+        received: rtt?.count ?? 0,
+        failed: failures,
+        p50Ms: rtt === null ? null : rtt.median * 1000,
+      }));
+      const { method, ipFamily } = state.key;
+      const answeredAt = Number.isFinite(state.answeredMs) ? rfc3339(state.answeredMs) : null;
+      return panes.length === 0 && answeredAt === null ? [] : [{ method, ipFamily, answeredAt, panes }];
+    });
+  }
+
+  #linksOf(source: string, target: string): LinkState[] {
+    const states = this.#tables.links.sorted();
     let low = 0;
     for (let high = states.length; low < high;) {
       const middle = (low + high) >>> 1;
@@ -116,12 +142,11 @@ export class GraphKeeper {
       if ((compareText(key.source, source) || compareText(key.target, target)) < 0) low = middle + 1;
       else high = middle;
     }
-    const found: LinkDistribution[] = [];
+    const found: LinkState[] = [];
     for (let at = low; at < states.length; at++) {
       const { key } = states[at]!;
       if (key.source !== source || key.target !== target) break;
-      const rtt = states[at]!.read(nowMs, shape.panes)?.rtt ?? null;
-      if (rtt !== null) found.push({ method: key.method, ipFamily: key.ipFamily, rtt });
+      found.push(states[at]!);
     }
     return found;
   }

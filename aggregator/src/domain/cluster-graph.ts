@@ -1,16 +1,15 @@
-import { MAX_RTT_SECONDS, type Method } from "@isochrone/telemetry";
+import type { Method } from "@isochrone/telemetry";
 import type { ClusterGraphSnapshot, ClusterNode, Link } from "@isochrone/topology";
 import { BandwidthWalk, type LinkBandwidth, type NodeNetwork } from "./bandwidth-view.ts";
 import type { Pair, PairBandwidth } from "./bandwidth.ts";
 import type { ClusterState, NodeState } from "./cluster-state.ts";
 import type { Coordinates } from "./coordinates.ts";
-import type { Figures } from "./figures.ts";
-import type { LinkPane } from "./link-counts.ts";
-import type { LinkState } from "./links.ts";
+import { ageSeconds, rfc3339 } from "./graph-time.ts";
+import { LinkBuilder } from "./link-builder.ts";
 import { allSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
 import type { UsageState } from "./usage.ts";
-import { panesOf, windowStartMs, type WindowName, type WindowShape } from "./window-shape.ts";
+import { panesOf, type WindowName } from "./window-shape.ts";
 
 /** What of a link's round-trip times may be its cost. The mean is exact: histograms carry the sum of what they count. */
 export const COST_QUANTILES = ["p50", "p90", "mean"] as const;
@@ -31,8 +30,6 @@ export interface GraphStamp {
 /** Nodes and links between two steps: a few milliseconds' work. */
 const NODES_PER_STEP = 500;
 const LINKS_PER_STEP = 500;
-/** Of a round trip and of differences between two. A bucket's middle may lie above the largest value by its width. */
-const MAX_MS = MAX_RTT_SECONDS * 1000 * 1.02;
 /** Up to so many nodes, pairs of which nothing but a declaration is known are listed too: there can be as many as pairs. */
 const MAX_NODES_WITH_DECLARED_LINKS = 64;
 
@@ -59,7 +56,7 @@ export function* clusterGraphSteps(
 ): Generator<void, ClusterGraphSnapshot> {
   const { shape } = tables;
   const panes = panesOf(shape, window);
-  const context = { shape, rule, nowMs, panes, figures: tables.figures, textOf: rememberingText() };
+  const builder = new LinkBuilder({ shape, rule, nowMs, window, figures: tables.figures });
   const nodes: ClusterNode[] = [];
   for (const node of cluster.nodes) {
     nodes.push(buildNode(node, tables, nowMs, window, coordinates));
@@ -77,7 +74,7 @@ export function* clusterGraphSteps(
   let untilStep = LINKS_PER_STEP;
   for (const link of tables.links.sorted()) {
     addTested(walk.before(link.key));
-    links.push(buildLink(link, walk.of(link.key), context));
+    links.push(builder.build(link, walk.of(link.key)));
     if (--untilStep > 0) continue;
     untilStep = LINKS_PER_STEP;
     yield;
@@ -196,75 +193,4 @@ function available(allocatable: number | null, used: number | null, free: number
   if (allocatable === null) return null;
   if (used !== null) return Math.max(0, allocatable - used);
   return free === null ? null : Math.min(allocatable, free);
-}
-
-/** Writes times; links of one probe share theirs, and writing one takes as long as the rest of a link. */
-function rememberingText(): (timeMs: number) => string {
-  let lastMs = Number.NaN;
-  let text = "";
-  return (timeMs) => {
-    if (timeMs !== lastMs) text = rfc3339(timeMs);
-    lastMs = timeMs;
-    return text;
-  };
-}
-
-interface LinkContext {
-  readonly shape: WindowShape;
-  readonly rule: CostRule;
-  readonly nowMs: number;
-  readonly panes: number;
-  readonly figures: Figures;
-  readonly textOf: (timeMs: number) => string;
-}
-
-function buildLink(
-  link: LinkState,
-  bandwidth: LinkBandwidth,
-  { shape, rule, nowMs, panes, figures, textOf }: LinkContext,
-): Link {
-  const pane = link.read(nowMs, panes);
-  const rttMs = rttOf(pane, figures);
-  return {
-    ...link.key,
-    rttMs,
-    lossRatio: pane === null ? null : figures.of(lossRatioOf(pane), 1),
-    jitterMs:
-      pane === null || pane.variationCount === 0
-        ? null
-        : figures.of((pane.variationSeconds / pane.variationCount) * 1000, MAX_MS),
-    ...bandwidth,
-    costMs: rule.methods.includes(link.key.method) ? rttMs[rule.quantile] : null,
-    errorMs: null,
-    origin: "measured",
-    provisional: link.firstMs > windowStartMs(shape, nowMs, panes),
-    ageSeconds: ageSeconds(link.newestMs, nowMs),
-    observedAt: Number.isFinite(link.newestMs) ? textOf(link.newestMs) : null,
-  };
-}
-
-/** A packet that couldn't be sent did not arrive either: a node that can send nothing has loss 1. */
-function lossRatioOf({ received, lost, sendErrors }: LinkPane): number | null {
-  const failed = lost + sendErrors;
-  const decided = received + failed;
-  return decided === 0 ? null : failed / decided;
-}
-
-function rttOf(pane: LinkPane | null, figures: Figures): Link["rttMs"] {
-  const rtt = pane?.rtt ?? null;
-  if (rtt === null || rtt.count === 0) return { p50: null, p90: null, p99: null, mean: null, count: 0 };
-  const { p50, p90, p99 } = rtt.percentiles();
-  const toMs = (seconds: number | null): number | null =>
-    seconds === null ? null : figures.of(seconds * 1000, MAX_MS);
-  return { p50: toMs(p50), p90: toMs(p90), p99: toMs(p99), mean: toMs(rtt.mean), count: rtt.count };
-}
-
-/** Null for what was never seen. Event times may lie a little ahead: that is an age of 0. */
-export function ageSeconds(newestMs: number | undefined, nowMs: number): number | null {
-  return newestMs === undefined || !Number.isFinite(newestMs) ? null : Math.max(0, nowMs - newestMs) / 1000;
-}
-
-/** A time as the graph API writes it. */
-export function rfc3339(timeMs: number): string {
-  return new Date(timeMs).toISOString();
 }

@@ -1,8 +1,9 @@
 import type { ClusterGraphSnapshot, Link } from "@isochrone/topology";
 import { declaredCapacity, linkBandwidth } from "./bandwidth-view.ts";
-import { networkOf, rfc3339, unprobedLink, type CostRule } from "./cluster-graph.ts";
+import { networkOf, unprobedLink, type CostRule } from "./cluster-graph.ts";
 import type { LinkOrder } from "./compare.ts";
 import type { Coordinates } from "./coordinates.ts";
+import { rfc3339 } from "./graph-time.ts";
 
 /**
  * The graph's links and, for pairs of its nodes of which no measured link speaks, estimated ones where the coordinates say something,

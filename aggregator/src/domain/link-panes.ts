@@ -1,5 +1,6 @@
 import type { Distribution, ExponentialHistogramData } from "@isochrone/telemetry";
 import type { HistogramReferences } from "./histogram-references.ts";
+import { isNear, type PaneFacts } from "./link-change.ts";
 import { LINK_COUNTS, type LinkCounts, type LinkPane, type PaneOfLink } from "./link-counts.ts";
 import { NO_ROW, type PaneRows } from "./pane-rows.ts";
 import { RttPart } from "./rtt-part.ts";
@@ -20,6 +21,9 @@ const NOT_PACKED = -2;
 
 const NO_COLUMNS: number[] = LINK_COUNTS.map(() => NO_ROW);
 
+/** Columns of packets that didn't make it. */
+const FAILURES = [LINK_COUNTS.indexOf("lost"), LINK_COUNTS.indexOf("sendErrors")];
+
 /**
  * The panes of one link, as rows of numbers: one for its round-trip times, which are references to packed histograms, and one for each count
  * that was ever above 0. As objects they took four times the memory, and most of the collector's time.
@@ -34,6 +38,8 @@ export class LinkPanes {
   #columns: number[] = NO_COLUMNS;
   /** Round-trip times of all panes that exist, always. */
   readonly #running = new RunningCounts();
+  /** Those of the panes from `first` on, while somebody follows them: none of these has left the window. */
+  #since: { readonly first: number; readonly counts: RunningCounts } | null = null;
   /** The pane that round-trip times came more than once for, while that is the open one. */
   #merging: RttPart | null = null;
   /** Indices (time / paneMs): no pane before the first can exist any more, none after the last does. */
@@ -84,7 +90,7 @@ export class LinkPanes {
     const part = this.#rttOf(this.#open) ?? new RttPart();
     const isTaken = part.add(data);
     this.#keep(part);
-    if (isTaken) this.#running.add(data);
+    if (isTaken) this.#count(data);
     return isTaken;
   }
 
@@ -93,7 +99,12 @@ export class LinkPanes {
     const part = this.#rttOf(this.#open) ?? new RttPart();
     part.addPart(gathered);
     this.#keep(part);
-    this.#running.add(gathered.toData());
+    this.#count(gathered.toData());
+  }
+
+  #count(data: ExponentialHistogramData): void {
+    this.#running.add(data);
+    if (this.#since !== null && this.#open >= this.#since.first) this.#since.counts.add(data);
   }
 
   /** What the window of the newest `panes` panes says; null without data. A pane ahead of `nowMs` belongs to the whole window only. */
@@ -104,6 +115,69 @@ export class LinkPanes {
     const rtt = this.#running.toDistribution(() => this.#extremes());
     if (rtt === null) return this.#merged(nowMs, panes);
     return { ...this.#counts(this.#first, this.#last), rtt };
+  }
+
+  /** From now on `readSince` says what the panes from `first` on do; null: nothing. */
+  follow(first: number | null): void {
+    if (first === (this.#since?.first ?? null)) return;
+    this.#since = first === null ? null : { first, counts: new RunningCounts() };
+    if (this.#since === null || this.#rtts === NO_ROW) return;
+    for (let pane = Math.max(this.#since.first, this.#first); pane <= this.#last; pane++) {
+      const data = this.#rttOf(pane)?.toData();
+      if (data !== undefined && data.count > 0) this.#since.counts.add(data);
+    }
+  }
+
+  /** Null without data. It costs no more than a read of the whole window. */
+  readSince(nowMs: number): LinkPane | null {
+    if (this.#since === null || this.expire(nowMs)) return null;
+    const { first, counts } = this.#since;
+    const rtt = counts.count === 0 ? null : counts.toDistribution(() => this.#extremes());
+    return { ...this.#counts(Math.max(first, this.#first), this.#last), rtt };
+  }
+
+  /** The window's first pane. */
+  firstPane(nowMs: number): number {
+    return Math.floor(nowMs / this.#shape.paneMs) - this.#shape.panes + 1;
+  }
+
+  /** What the panes first..last say, as far as the window has them and none lies ahead of `nowMs`; null without data. */
+  readSpan(nowMs: number, first: number, last: number): LinkPane | null {
+    const nowPane = Math.floor(nowMs / this.#shape.paneMs);
+    return this.#span(Math.max(first, this.firstPane(nowMs)), Math.min(last, nowPane));
+  }
+
+  /** How each pane went that exists, oldest first; one ahead of `nowMs` is left out. */
+  facts(nowMs: number): PaneFacts[] {
+    if (this.#rtts === NO_ROW) return [];
+    const facts: PaneFacts[] = [];
+    const last = Math.min(this.#last, Math.floor(nowMs / this.#shape.paneMs));
+    for (let pane = this.#first; pane <= last; pane++) {
+      if (this.#memory.rows.get(this.#rtts, pane) === NO_PANE) continue;
+      facts.push({ pane, failures: this.#failures(pane), rtt: this.#rttOf(pane)?.quartiles() ?? null });
+    }
+    return facts;
+  }
+
+  /** False when the newest panes may be the beginning of a change: all went unanswered, or the newest answers took another time than most. */
+  isSteady(nowMs: number, medianSeconds: number | null): boolean {
+    if (this.#rtts === NO_ROW) return true;
+    if (medianSeconds === null) return false;
+    for (
+      let pane = Math.min(this.#last, Math.floor(nowMs / this.#shape.paneMs));
+      pane >= this.#first;
+      pane--
+    ) {
+      const part = this.#rttOf(pane);
+      const extremes = part?.extremes() ?? null;
+      if (extremes !== null) {
+        // Between extremes that are near, the median is; finding it takes far longer.
+        const areNear = isNear(extremes.min, medianSeconds) && isNear(extremes.max, medianSeconds);
+        return areNear || isNear(part!.quartiles()!.median, medianSeconds);
+      }
+      if (this.#failures(pane) > 0) return false;
+    }
+    return true;
   }
 
   /** Drops the panes that have left the window. True when nothing is left. */
@@ -117,6 +191,7 @@ export class LinkPanes {
       for (let pane = this.#first; pane < first && pane <= this.#last; pane++) this.#drop(pane);
     if (isSetBack) this.#first = nowPane - panes + 1;
     else if (first > this.#first) this.#first = first;
+    if (this.#since !== null && this.#since.first < this.#first) this.#since = null;
     const isEmpty = isSetBack || this.#last < this.#first;
     if (isEmpty) this.#release();
     return isEmpty;
@@ -139,6 +214,7 @@ export class LinkPanes {
 
   /** Gives the memory back: it has no pane. */
   #release(): void {
+    this.#since = null;
     if (this.#rtts === NO_ROW) return;
     const { rows } = this.#memory;
     for (const row of [this.#rtts, ...this.#columns]) if (row !== NO_ROW) rows.release(row);
@@ -185,12 +261,26 @@ export class LinkPanes {
     return counts;
   }
 
+  #failures(pane: number): number {
+    const { rows } = this.#memory;
+    let failures = 0;
+    for (const column of FAILURES) {
+      const row = this.#columns[column]!;
+      if (row !== NO_ROW) failures += rows.get(row, pane);
+    }
+    return failures;
+  }
+
   /** Of the panes that end with the one of `nowMs`; null when none of them exists. */
   #merged(nowMs: number, panes: number): LinkPane | null {
-    if (this.#rtts === NO_ROW) return null;
     const nowPane = Math.floor(nowMs / this.#shape.paneMs);
-    const first = Math.max(this.#first, nowPane - panes + 1);
-    const last = Math.min(this.#last, nowPane);
+    return this.#span(nowPane - panes + 1, nowPane);
+  }
+
+  #span(from: number, to: number): LinkPane | null {
+    if (this.#rtts === NO_ROW) return null;
+    const first = Math.max(this.#first, from);
+    const last = Math.min(this.#last, to);
     let exists = false;
     let rtt: PaneOfLink["rtt"] = null;
     for (let pane = first; pane <= last; pane++) {

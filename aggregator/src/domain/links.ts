@@ -1,6 +1,7 @@
 import type { ExponentialHistogramData, Method } from "@isochrone/telemetry";
 import type { LinkOrder } from "./compare.ts";
 import { HistogramReferences } from "./histogram-references.ts";
+import { lastChange, type LinkChange, type PaneFacts } from "./link-change.ts";
 import { LinkPanes, type LinkMemory } from "./link-panes.ts";
 import type { LinkPane, PacketCount, Variation } from "./link-counts.ts";
 import { PaneRows } from "./pane-rows.ts";
@@ -24,7 +25,12 @@ export class LinkState {
   /** When the first point began that it ever had, on the event time line. */
   firstMs = Number.POSITIVE_INFINITY;
   newestMs = Number.NEGATIVE_INFINITY;
+  /** When the newest point with answers ended; however old, while the link is kept. */
+  answeredMs = Number.NEGATIVE_INFINITY;
   live = true;
+  #change: LinkChange | null = null;
+  /** Whether its panes were walked over: an aggregator that starts may have read back a whole window. */
+  #isWalked = false;
 
   constructor(key: LinkKey, shape: WindowShape, memory: LinkMemory = memoryOf(shape)) {
     this.key = key;
@@ -33,12 +39,17 @@ export class LinkState {
 
   /** False for numbers that contradict each other: nothing was taken. */
   addRtt(point: PointTime, data: ExponentialHistogramData): boolean {
-    return !this.#open(point) || this.#panes.addRtt(data);
+    if (!this.#open(point)) return true;
+    const isTaken = this.#panes.addRtt(data);
+    if (isTaken && data.count > 0) this.#noteAnswer(point);
+    return isTaken;
   }
 
   /** What was gathered before, by the rules of `addRtt`. */
   addRttPart(point: PointTime, part: RttPart): void {
-    if (this.#open(point)) this.#panes.addRttPart(part);
+    if (!this.#open(point)) return;
+    this.#panes.addRttPart(part);
+    if (part.extremes() !== null) this.#noteAnswer(point);
   }
 
   addPackets(point: PointTime, count: PacketCount, packets: number): void {
@@ -54,9 +65,49 @@ export class LinkState {
     return this.#panes.read(nowMs, panes);
   }
 
+  /** What the panes first..last say; null without data. */
+  readSpan(nowMs: number, first: number, last: number): LinkPane | null {
+    return this.#panes.readSpan(nowMs, first, last);
+  }
+
+  /** How each pane went, oldest first. */
+  facts(nowMs: number): PaneFacts[] {
+    return this.#panes.facts(nowMs);
+  }
+
+  /** As it was last followed. */
+  get change(): LinkChange | null {
+    return this.#change;
+  }
+
+  /**
+   * The change that the window's figures begin with; null while there is none. Most links are steady, which one pane tells.
+   * @param medianSeconds since the change of before, without one of the whole window; null without an answer
+   */
+  follow(nowMs: number, medianSeconds: number | null): LinkChange | null {
+    const before = this.#change;
+    const isOver = before !== null && (before.firstPane ?? Infinity) <= this.#panes.firstPane(nowMs);
+    const stands = before === null || (before.isSettled && !isOver);
+    if (this.#isWalked && stands && this.#panes.isSteady(nowMs, medianSeconds)) return before;
+    this.#isWalked = true;
+    const change = lastChange(this.#panes.facts(nowMs));
+    this.#change = before !== null && isSame(before, change) ? before : change;
+    this.#panes.follow(change === null || change.isCut ? null : change.firstPane);
+    return this.#change;
+  }
+
+  /** What the panes since the change say; null where there is none, or nothing answers since. */
+  readSince(nowMs: number): LinkPane | null {
+    return this.#panes.readSince(nowMs);
+  }
+
   /** Drops the panes that have left the window. True when nothing is left. */
   expire(nowMs: number): boolean {
     return this.#panes.expire(nowMs);
+  }
+
+  #noteAnswer({ eventMs }: PointTime): void {
+    if (eventMs > this.answeredMs) this.answeredMs = eventMs;
   }
 
   /** False for a point that no pane takes. */
@@ -67,6 +118,16 @@ export class LinkState {
     if (point.eventMs > this.newestMs) this.newestMs = point.eventMs;
     return true;
   }
+}
+
+function isSame(a: LinkChange, b: LinkChange | null): boolean {
+  return (
+    b !== null &&
+    a.firstPane === b.firstPane &&
+    a.lastPane === b.lastPane &&
+    a.isCut === b.isCut &&
+    a.isSettled === b.isSettled
+  );
 }
 
 function memoryOf(shape: WindowShape): LinkMemory {

@@ -9,6 +9,14 @@ const NOTHING: ExponentialHistogramData = new Distribution().toData();
 /** What `toData` gives of packed ones. */
 const reading = new HistogramReading();
 
+/** What a quarter, half and three quarters of the values don't exceed, seconds. */
+export interface Quartiles {
+  readonly count: number;
+  readonly low: number;
+  readonly median: number;
+  readonly high: number;
+}
+
 /**
  * Round-trip times of a pane of a link. It is mostly one histogram: that is kept packed, because there is one for each pane of each link, and
  * as objects they were most of the memory, and most of what is copied each time the collector of the young generation runs.
@@ -78,6 +86,21 @@ export class RttPart {
     if (this.#chunk !== null) return { min: this.#chunk.min(this.#at), max: this.#chunk.max(this.#at) };
     const { min = null, max = null } = this.#merged ?? {};
     return min === null || max === null ? null : { min, max };
+  }
+
+  /** By nearest rank, the middles of buckets; null when empty. Without the object that a Distribution is. */
+  quartiles(): Quartiles | null {
+    const { count, zeroCount, offset, bucketCounts, min, max } = this.toData();
+    if (count === 0) return null;
+    let below = zeroCount;
+    let slot = -1;
+    const upTo = (rank: number): number => {
+      while (below < rank && slot + 1 < bucketCounts.length) below += bucketCounts[++slot]!;
+      return slot < 0 ? 0 : Math.min(Math.max(2 ** ((offset + slot + 0.5) / 2 ** SCALE), min), max);
+    };
+    const low = upTo(Math.ceil(count / 4));
+    const median = upTo(Math.ceil(count / 2));
+    return { count, low, median, high: upTo(Math.ceil((3 * count) / 4)) };
   }
 
   toDistribution(): Distribution {

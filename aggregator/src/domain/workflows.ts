@@ -1,7 +1,8 @@
 import type { Channel, PodPlacement, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
 import type { WorkloadPods } from "./channel-memory.ts";
 import { compareText } from "./compare.ts";
-import { ageSeconds, rfc3339, type GraphStamp } from "./cluster-graph.ts";
+import type { GraphStamp } from "./cluster-graph.ts";
+import { ageSeconds, rfc3339 } from "./graph-time.ts";
 import {
   fullName,
   workloadNameOf,

@@ -24,11 +24,11 @@ async function get<T>(query: string): Promise<Answer<T>> {
   return { status: response.statusCode, body: response.json<T>() };
 }
 
-async function measure(rttsMs: number[]): Promise<void> {
+async function measure(rttsMs: number[], lost = 0): Promise<void> {
   const timeMs = running.clock.now();
-  const { key, value, headers } = recordOf("a", probeMetrics([{ target: "b", timeMs, rttsMs }]), {
-    arrivedAtMs: timeMs,
-  });
+  const outcomes = { received: rttsMs.length, lost };
+  const metrics = probeMetrics([{ target: "b", timeMs, rttsMs, outcomes }]);
+  const { key, value, headers } = recordOf("a", metrics, { arrivedAtMs: timeMs });
   await running.bus.publish(TOPICS.probe, [{ key, value, headers }]);
   await running.clock.advance(2_000);
 }
@@ -54,6 +54,28 @@ describe("one pair's distribution", () => {
     await running.clock.advance(120_000);
     expect((await get<LinkDistributions>("source=a&target=b")).body.distributions).toEqual([]);
     expect((await get<LinkDistributions>("source=b&target=c")).body.distributions).toEqual([]);
+  });
+
+  test("says pane by pane what became of the packets, and when the last answer came, also of a cut pair", async () => {
+    const answeredAt = new Date(running.clock.now()).toISOString();
+    await measure([1, 1, 40]);
+    await measure([], 4);
+    await measure([], 4);
+    const { body } = await get<LinkDistributions>("source=a&target=b");
+    expect(Value.Check(LinkDistributionsSchema, body)).toBe(true);
+    const [only, ...others] = body.counts!;
+    expect(others).toEqual([]);
+    expect(only).toMatchObject({ method: "udp_rr", ipFamily: 4, answeredAt });
+    expect(only!.panes.map(({ received, failed }) => [received, failed])).toEqual([
+      [3, 0],
+      [0, 4],
+      [0, 4],
+    ]);
+    expect(only!.panes.map(({ p50Ms }) => p50Ms?.toFixed(1) ?? null)).toEqual(["1.0", null, null]);
+    await running.clock.advance(120_000);
+    const later = (await get<LinkDistributions>("source=a&target=b")).body;
+    expect(later).toMatchObject({ distributions: [], counts: [{ answeredAt, panes: [] }] });
+    expect((await get<LinkDistributions>("source=b&target=c")).body.counts).toEqual([]);
   });
 
   test("says no for a node that isn't there, and for a query that isn't one pair", async () => {

@@ -12,7 +12,7 @@ export function registerLinkRoute(app: FastifyInstance, keeper: GraphKeeper, now
     {
       schema: {
         summary:
-          "One ordered pair of nodes: the distribution of its round-trip times in the window, by method",
+          "One ordered pair of nodes: the distribution of its round-trip times in the window, by method, and what became of the packets, pane by pane",
         querystring: PairQuery,
         response: {
           200: LinkDistributionsSchema,
@@ -38,6 +38,7 @@ export function registerLinkRoute(app: FastifyInstance, keeper: GraphKeeper, now
         distributions: keeper
           .distributions(source, target, now)
           .map(({ method, ipFamily, rtt }) => ({ method, ipFamily, ...bucketsOf(rtt) })),
+        counts: keeper.counts(source, target, now),
       } satisfies LinkDistributions);
     },
   );

@@ -74,7 +74,7 @@ export class NodeRound {
     // What this replica has no frame for stays as another one wrote it.
     const kept = this.isFrameless ? { ...figures, coordinate: read.coordinate } : figures;
     return {
-      change: nodeChange(read, kept, this.wanted),
+      change: nodeChange(name, read, kept, this.wanted),
       observedAtMs: read.observedAtMs,
       isEmpty: isEmpty(kept),
       annotations: () => prefixed(writeNodeAnnotations(kept, graphs.builtAtMs), prefix),

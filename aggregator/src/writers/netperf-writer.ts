@@ -64,7 +64,7 @@ export class NetperfWriter {
 
   /** Never rejects. */
   async look(graph: ClusterGraphSnapshot, mayWrite: () => boolean): Promise<NetperfOutcome> {
-    const { data, unnamed } = netperfEntries(graph);
+    const { data, lost, unnamed } = netperfEntries(graph);
     // Nothing measured: then nothing is known, and nothing is taken away either.
     if (data.size === 0) return { result: null, unnamed };
     let verb = "get";
@@ -75,7 +75,8 @@ export class NetperfWriter {
       if (sizeBytes(after) >= MAX_CONFIG_MAP_BYTES)
         return { result: this.#tooLarge(stored, data.size), unnamed };
       this.#isTooLarge = false;
-      if (!hasNetperfChanged(before, data) && !this.#isDue(stored)) return { result: null, unnamed };
+      if (!hasNetperfChanged(before, { data, lost }) && !this.#isDue(stored))
+        return { result: null, unnamed };
       if (!mayWrite()) return { result: "disowned", unnamed };
       verb = stored === null ? "create" : "update";
       await this.#write(stored, after, mayWrite);

@@ -91,6 +91,17 @@ describe("node annotations", () => {
     ]);
   });
 
+  test("lose the cost of a pair that is cut as soon as another cost would be written", async () => {
+    await ground.addNodes("a", "b", "c");
+    ground.links = [measuredLink("a", "b", 10), measuredLink("a", "c", 20)];
+    await ground.start();
+    await ground.pass(40_000);
+    ground.links = [measuredLink("a", "b", 10, { lossRatio: 1, costMs: null }), measuredLink("a", "c", 20)];
+    await ground.pass(6000);
+    expect(names(await ground.annotations("a"))).not.toContain("network-cost-b");
+    expect(names(await ground.annotations("a"))).toContain("network-cost-c");
+  });
+
   test("keep what is no longer measured until the refresh: its age tells", async () => {
     await ground.addNodes("a", "b");
     ground.links = [measuredLink("a", "b", 10)];

@@ -91,6 +91,31 @@ export const LinkDistributionsSchema = Type.Object(
       }),
       { description: "of each method that got an answer; the one that costs come from first" },
     ),
+    counts: Type.Optional(
+      Type.Array(
+        Type.Object({
+          method: MethodSchema,
+          ipFamily: Type.Union([Type.Literal(4), Type.Literal(6)]),
+          answeredAt: NullableString("time of the newest answer, RFC 3339, however old; null: none is known"),
+          panes: Type.Array(
+            Type.Object({
+              at: Type.String({ description: "where the pane begins, RFC 3339" }),
+              received: Type.Integer({ description: "packets that were answered in time" }),
+              failed: Type.Integer({ description: "packets that were lost, or could not be sent" }),
+              p50Ms: NullableNumber("median round trip, milliseconds; null without an answer"),
+            }),
+            {
+              description:
+                "oldest first; a pane that nothing was heard in is left out: it says nothing of the link",
+            },
+          ),
+        }),
+        {
+          description:
+            "what became of the packets, of each method that was tried, answered or not; in the order of distributions",
+        },
+      ),
+    ),
   },
   { $id: "LinkDistributions" },
 );

@@ -63,14 +63,14 @@ export const LinkSchema = Type.Object(
     method: MethodSchema,
     ipFamily: Type.Union([Type.Literal(4), Type.Literal(6)]),
     rttMs: Type.Object({
-      p50: Milliseconds("median; null without an answer in the window"),
+      p50: Milliseconds("median; null without an answer"),
       p90: Milliseconds("null below 20 samples"),
       p99: Milliseconds("null below 100 samples"),
       mean: Milliseconds("mean"),
-      count: Type.Integer({ description: "samples in the window" }),
+      count: Type.Integer({ description: "samples in the window, or since `since`" }),
     }),
     lossRatio: NullableNumber(
-      "(lost + not sendable) / (received + lost + not sendable) packets of the window, 0 to 1; null when none was tried",
+      "(lost + not sendable) / (received + lost + not sendable) packets of the window, or since `since`, 0 to 1; 1: the link is cut; null when none was tried",
     ),
     jitterMs: Milliseconds("mean |RTT_i - RTT_(i-1)|"),
     bandwidthBitsPerSecond: Type.Object({
@@ -100,8 +100,16 @@ export const LinkSchema = Type.Object(
     ),
     origin: OriginSchema,
     provisional: Type.Boolean({ description: "the window isn't full yet" }),
-    ageSeconds: NullableNumber("age of the newest sample"),
-    observedAt: NullableString("time of the newest sample, RFC 3339"),
+    ageSeconds: NullableNumber("age of the newest sample, answered or lost"),
+    observedAt: NullableString("time of the newest sample, answered or lost, RFC 3339"),
+    answeredAt: Type.Optional(
+      NullableString("time of the newest answer, RFC 3339; null: none is known; absent: not told"),
+    ),
+    since: Type.Optional(
+      NullableString(
+        "the link was cut, healed, or took another delay then, RFC 3339, by panes: rttMs, lossRatio, jitterMs and costMs are of the time since. null: they are of the whole window; absent: not told",
+      ),
+    ),
   },
   { $id: "Link" },
 );

@@ -9,6 +9,8 @@ const MAX_KEY_LENGTH = 253;
 /** What the ConfigMap must hold of ours. */
 export interface NetperfEntries {
   readonly data: ReadonlyMap<string, string>;
+  /** Keys of pairs that no method reaches: what is written of them must go. */
+  readonly lost: ReadonlySet<string>;
   /** Pairs whose names together are too long for a key. */
   readonly unnamed: number;
 }
@@ -29,7 +31,7 @@ export function netperfEntries(graph: ClusterGraphSnapshot): NetperfEntries {
     const rank = methods === undefined ? 0 : methods.indexOf(method);
     if (rank < 0 || rttMs.p90 === null || !isUsable(link, maxAgeSeconds)) continue;
     if (source === target || !nodes.has(source) || !nodes.has(target)) continue;
-    const key = `netperf.p90.latency.milliseconds.origin.${source}.destination.${target}`;
+    const key = keyOf(link);
     if (key.length > MAX_KEY_LENGTH) {
       unnamed.add(key);
       continue;
@@ -38,7 +40,23 @@ export function netperfEntries(graph: ClusterGraphSnapshot): NetperfEntries {
     ranks.set(key, rank);
     data.set(key, String(Math.max(1, Math.ceil(rttMs.p90))));
   }
-  return { data, unnamed: unnamed.size };
+  return { data, lost: lostKeys(graph), unnamed: unnamed.size };
+}
+
+function keyOf({ source, target }: Pick<Link, "source" | "target">): string {
+  return `netperf.p90.latency.milliseconds.origin.${source}.destination.${target}`;
+}
+
+/** Of pairs that one method says are cut, and no other one reaches. */
+function lostKeys({ links }: ClusterGraphSnapshot): ReadonlySet<string> {
+  const cut = new Set(links.filter(isCut).map(keyOf));
+  if (cut.size === 0) return cut;
+  for (const link of links) if (link.rttMs.count > 0 && !isCut(link)) cut.delete(keyOf(link));
+  return cut;
+}
+
+function isCut({ origin, lossRatio }: Link): boolean {
+  return origin === "measured" && lossRatio === 1;
 }
 
 function isUsable({ origin, lossRatio, ageSeconds }: Link, maxAgeSeconds: number): boolean {
@@ -65,11 +83,12 @@ export function sizeBytes(data: Readonly<Record<string, string>>): number {
 const MIN_CHANGE_MS = 1;
 const MIN_CHANGE_RATIO = 0.1;
 
-/** Whether an entry is new or changed by more than jitter. Entries that fell away wait for the refresh, unless `nodes` left. */
+/** Whether an entry is new, changed by more than jitter, or is of a pair that is cut. Other entries that fell away wait for the refresh. */
 export function hasNetperfChanged(
   stored: Readonly<Record<string, string>>,
-  wanted: ReadonlyMap<string, string>,
+  { data: wanted, lost }: Pick<NetperfEntries, "data" | "lost">,
 ): boolean {
+  if (Object.keys(stored).some((key) => lost.has(key))) return true;
   for (const [key, value] of wanted) {
     const before = Number(stored[key] ?? Number.NaN);
     const change = Math.abs(Number(value) - before);

@@ -14,6 +14,8 @@ export const MAX_NODES_WITH_COSTS = 64;
 
 /** What nodes' annotations must say. */
 export interface WantedNodes {
+  /** By node, those that it can't reach: a cost that is written of one is worse than none. */
+  readonly unreachable: ReadonlyMap<string, ReadonlySet<string>>;
   readonly figures: ReadonlyMap<string, NodeFigures>;
   /** Whether the cluster is small enough for costs. */
   readonly hasCosts: boolean;
@@ -29,40 +31,55 @@ export function wantedNodes(graph: ClusterGraphSnapshot, motion: Motion | null):
   const coordinatesFit = (graph.coordinates?.ageSeconds ?? Infinity) <= maxAgeSeconds;
   const figures = new Map<string, NodeFigures>();
   const coordinates: number[][] = [];
+  const unreachable = new Map<string, ReadonlySet<string>>();
   for (const node of graph.nodes) {
     const isFresh = (node.usageAgeSeconds ?? Infinity) <= maxAgeSeconds;
     const coordinate =
       node.coordinate === null || !coordinatesFit || motion === null ? null : motion(node.coordinate);
     if (coordinate !== null) coordinates.push(coordinate);
+    const { measuredMs, lost } = costs === null ? NO_COSTS : measuredCosts(costs, node);
+    if (lost.size > 0) unreachable.set(node.name, lost);
     figures.set(node.name, {
       availableCpuMillicores: isFresh ? amount(node.availableCpuMillicores) : null,
       availableMemoryBytes: isFresh ? amount(node.availableMemoryBytes) : null,
-      networkCostsMs: costs === null ? NO_COSTS : measuredCosts(costs, node),
+      networkCostsMs: measuredMs,
       coordinate,
     });
   }
-  return { figures, hasCosts, extentMs: extentMs(coordinates) };
+  return { figures, unreachable, hasCosts, extentMs: extentMs(coordinates) };
 }
 
-const NO_COSTS: ReadonlyMap<string, number> = new Map();
+interface CostsOfNode {
+  readonly measuredMs: ReadonlyMap<string, number>;
+  readonly lost: ReadonlySet<string>;
+}
+
+const NO_COSTS: CostsOfNode = { measuredMs: new Map(), lost: new Set() };
 
 function amount(value: number | null): number | null {
   return value !== null && value >= 0 && Number.isFinite(value) ? value : null;
 }
 
 /** Estimates are left out: a reader makes them of the coordinates, and knows then what they are. So is what is unreachable or too old. */
-function measuredCosts(graph: ClusterGraph, { name }: ClusterNode): Map<string, number> {
-  const costs = new Map<string, number>();
+function measuredCosts(graph: ClusterGraph, { name }: ClusterNode): CostsOfNode {
+  const measuredMs = new Map<string, number>();
+  const lost = new Set<string>();
   for (const other of graph.nodes) {
     if (other.name === name) continue;
     const cost = graph.cost(name, other.name);
-    if (cost.known && cost.origin !== "estimated") costs.set(other.name, cost.ms);
+    if (cost.known && cost.origin !== "estimated") measuredMs.set(other.name, cost.ms);
+    if (!cost.known && cost.reason === "unreachable") lost.add(other.name);
   }
-  return costs;
+  return { measuredMs, lost };
 }
 
 /** How much a node's annotations would change, in thresholds; 1 and more is significant. */
-export function nodeChange(written: ReadNodeAnnotations, wanted: NodeFigures, all: WantedNodes): number {
+export function nodeChange(
+  name: string,
+  written: ReadNodeAnnotations,
+  wanted: NodeFigures,
+  all: WantedNodes,
+): number {
   let change = Math.max(
     changeOf(written.availableCpuMillicores, wanted.availableCpuMillicores, NODE_THRESHOLDS.cpuMillicores),
     changeOf(written.availableMemoryBytes, wanted.availableMemoryBytes, NODE_THRESHOLDS.memoryBytes),
@@ -75,7 +92,8 @@ export function nodeChange(written: ReadNodeAnnotations, wanted: NodeFigures, al
       changeOf(written.networkCostsMs.get(node) ?? null, costMs, NODE_THRESHOLDS.costMs),
     );
   for (const node of written.networkCostsMs.keys())
-    if (!all.hasCosts || !all.figures.has(node)) change = Math.max(change, UNWANTED);
+    if (!all.hasCosts || !all.figures.has(node) || all.unreachable.get(name)?.has(node) === true)
+      change = Math.max(change, UNWANTED);
   return change;
 }
 

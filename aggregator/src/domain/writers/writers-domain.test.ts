@@ -139,14 +139,34 @@ describe("KEP-260's entries", () => {
   test("leave out pairs whose names make no key, and count them", () => {
     const [long, other] = ["x".repeat(120), "y".repeat(120)] as const;
     const graph = snapshotOf([clusterNode(long), clusterNode(other)], [linkOf(long, other, 1, rtt(3))]);
-    expect(netperfEntries(graph)).toEqual({ data: new Map(), unnamed: 1 });
+    expect(netperfEntries(graph)).toEqual({ data: new Map(), lost: new Set(), unnamed: 1 });
   });
 
   test("have changed when one is new or differs by more than a millisecond and a tenth", () => {
-    const wanted = new Map([[key("a", "b"), "100"]]);
+    const wanted = { data: new Map([[key("a", "b"), "100"]]), lost: new Set<string>() };
     expect(hasNetperfChanged({ [key("a", "b")]: "109" }, wanted)).toBe(false);
     expect(hasNetperfChanged({ [key("a", "b")]: "80" }, wanted)).toBe(true);
     expect(hasNetperfChanged({}, wanted)).toBe(true);
     expect(hasNetperfChanged({ [key("a", "b")]: "far" }, wanted)).toBe(true);
+  });
+
+  test("have changed when a pair that one is of is cut, by all methods that are probed", () => {
+    const none = { p50: null, p90: null, p99: null, mean: null, count: 0 };
+    const cut = { lossRatio: 1, costMs: null, rttMs: none };
+    const of = (...links: readonly ReturnType<typeof linkOf>[]) =>
+      netperfEntries(
+        snapshotOf(
+          ["a", "b"].map((name) => clusterNode(name)),
+          [linkOf("b", "a", 1, rtt(7)), ...links],
+        ),
+      );
+    const stored = { [key("a", "b")]: "90", [key("b", "a")]: "7" };
+    const udp = linkOf("a", "b", 1, { method: "udp_rr", ...cut });
+    expect(hasNetperfChanged(stored, of(udp))).toBe(true);
+    expect(hasNetperfChanged(stored, of(udp, linkOf("a", "b", 1, { method: "tcp_rr", ...rtt(90) })))).toBe(
+      false,
+    );
+    expect(hasNetperfChanged(stored, of())).toBe(false);
+    expect(hasNetperfChanged({ [key("b", "a")]: "7" }, of(udp))).toBe(false);
   });
 });

@@ -141,6 +141,14 @@ describe("health", () => {
     expect(words.join("\n")).toContain("n-1 and 3 more");
   });
 
+  test("names what is cut, up to four", () => {
+    expect(findingsOf(health, [], 30, ["a → b", "c"])).toMatchObject([
+      { level: "bad", title: "No answer: a → b, c" },
+    ]);
+    const many = ["a", "b", "c", "d", "e", "f"];
+    expect(findingsOf(health, [], 30, many)[0]!.title).toBe("No answer: a, b, c, d and 2 more");
+  });
+
   test("of several replicas all count, and one that can't be asked is told", () => {
     const own = replicasOf(health)[0]!;
     const lag = [

@@ -209,13 +209,29 @@ function intakeFindings(intake: Health["intake"]): Finding[] {
     .map(([, title, remedy]) => ({ level: "warn", title, remedy }));
 }
 
-/** What is wrong and the next step of each; nothing when all is well. */
+/** More cuts than these are counted. */
+const NAMED_CUTS = 4;
+
+function cutFindings(cuts: readonly string[]): Finding[] {
+  if (cuts.length === 0) return [];
+  const named = cuts.slice(0, NAMED_CUTS).join(", ");
+  const title = `No answer: ${named}${cuts.length > NAMED_CUTS ? ` and ${cuts.length - NAMED_CUTS} more` : ""}`;
+  const remedy =
+    "All probes of the last panes were lost. Placement avoids them; see firewalls, routes and the nodes.";
+  return [{ level: "bad", title, remedy }];
+}
+
+/**
+ * What is wrong and the next step of each; nothing when all is well.
+ * @param cuts nodes and pairs that nothing comes back from
+ */
 export function findingsOf(
   health: Health,
   instruments: readonly Instrument[],
   windowSeconds: number,
+  cuts: readonly string[] = [],
 ): Finding[] {
-  const findings: Finding[] = [];
+  const findings = cutFindings(cuts);
   const add = (isSo: boolean, level: Finding["level"], title: string, remedy: string): void => {
     if (isSo) findings.push({ level, title, remedy });
   };

@@ -6,6 +6,7 @@ import { age, count, figure, percent, plural } from "../model/format.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
 import { useJson } from "../parts/ask.ts";
 import { cluster, digest } from "../store.ts";
+import { cutsOf } from "./cuts.ts";
 import {
   findingsOf,
   instrumentsOf,
@@ -55,6 +56,7 @@ interface AggregatorProps {
 
 function Aggregator({ health, view, instruments }: AggregatorProps): VNode {
   const { intake, replicas, probing, sizes } = health;
+  const cuts = useMemo(() => cutsOf(view), [view]);
   const { coverage, pairs } = digest.value!.summary;
   const lost = intake.missing + intake.publisherDropped;
   const all = replicasOf(health);
@@ -62,7 +64,7 @@ function Aggregator({ health, view, instruments }: AggregatorProps): VNode {
   const lag = waitingOf(all);
   return (
     <>
-      <Findings findings={findingsOf(health, instruments, view.windowSeconds)} />
+      <Findings findings={findingsOf(health, instruments, view.windowSeconds, cuts)} />
       <dl class="tiles four">
         <Tile
           label="Newest graph"
