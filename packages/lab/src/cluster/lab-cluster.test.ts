@@ -11,7 +11,8 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { LabCluster } from "./lab-cluster.ts";
 import type { EndToEnd } from "./load/protocol.ts";
 import type { SocketAddress } from "./ports.ts";
-import type { LabClusterOptions, LabPod } from "./lab-cluster.ts";
+import type { LabClusterOptions } from "./lab-cluster.ts";
+import type { LabPod } from "./lab-pod.ts";
 import { DirectNetwork } from "./testing/direct-network.ts";
 import { sites, threeServices } from "./testing/builders.ts";
 
@@ -338,6 +339,24 @@ describe("the embedded cluster", { timeout: 400_000 }, () => {
       expect(podOf(cluster, workload)).toMatchObject({ node: to, ready: true });
       expect(podOf(cluster, workload).name).not.toBe(before.get(workload)!.name);
     }
+  });
+
+  it("places the pods of a plan on its nodes, those first whose node has room, and leaves the others", async () => {
+    // One pod fits on n2: a has to wait for b, which is called by it.
+    const nodes = sites(3, 200).map((site) => (site.name === "n2" ? { ...site, cpuMillicores: 100 } : site));
+    const { cluster } = await startCluster({ sites: nodes, requestsPerSecond: 0 });
+    const nodeOf = (workload: string): string => podOf(cluster, workload).node!;
+    expect(["a", "b", "c"].map(nodeOf)).toEqual(["n1", "n2", "n3"]);
+    const keyOf = (workload: string): string => `default/${podOf(cluster, workload).name}`;
+    const plan = new Map([
+      [keyOf("a"), "n2"],
+      [keyOf("b"), "n3"],
+    ]);
+    expect(await cluster.rePlace({ plan })).toEqual([
+      { workload: "b", from: "n2", to: "n3" },
+      { workload: "a", from: "n1", to: "n2" },
+    ]);
+    expect(["a", "b", "c"].map(nodeOf)).toEqual(["n2", "n3", "n3"]);
   });
 
   it("names what is not ready when the time is over", async () => {
