@@ -341,24 +341,6 @@ describe("the embedded cluster", { timeout: 400_000 }, () => {
     }
   });
 
-  it("places the pods of a plan on its nodes, those first whose node has room, and leaves the others", async () => {
-    // One pod fits on n2: a has to wait for b, which is called by it.
-    const nodes = sites(3, 200).map((site) => (site.name === "n2" ? { ...site, cpuMillicores: 100 } : site));
-    const { cluster } = await startCluster({ sites: nodes, requestsPerSecond: 0 });
-    const nodeOf = (workload: string): string => podOf(cluster, workload).node!;
-    expect(["a", "b", "c"].map(nodeOf)).toEqual(["n1", "n2", "n3"]);
-    const keyOf = (workload: string): string => `default/${podOf(cluster, workload).name}`;
-    const plan = new Map([
-      [keyOf("a"), "n2"],
-      [keyOf("b"), "n3"],
-    ]);
-    expect(await cluster.rePlace({ plan })).toEqual([
-      { workload: "b", from: "n2", to: "n3" },
-      { workload: "a", from: "n1", to: "n2" },
-    ]);
-    expect(["a", "b", "c"].map(nodeOf)).toEqual(["n2", "n3", "n3"]);
-  });
-
   it("names what is not ready when the time is over", async () => {
     const store = createMemoryStore({ clock: systemClock });
     const tiny = sites(1, 250);

@@ -264,9 +264,7 @@ export class LabCluster {
   rePlace(options: RePlaceOptions = {}): Promise<Move[]> {
     const { store, clock, random, logger, manifest } = this.#options;
     const pods = (): readonly KubernetesObject[] => this.#informers.pods.items();
-    const plan = (owner: string, node: string | null): void =>
-      this.#controllers?.scheduler.setPlanned(owner, node);
-    return rePlacePods(manifest.workloads, { store, clock, random, logger, pods, plan }, options);
+    return rePlacePods(manifest.workloads, { store, clock, random, logger, pods }, options);
   }
 
   /** Ends all children; the store keeps its objects, but for those that were created in a real cluster. */

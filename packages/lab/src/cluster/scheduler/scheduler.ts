@@ -6,7 +6,6 @@ import {
   podView,
   timestamp,
   withConditions,
-  workloadOf,
 } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import { delayMs } from "@isochrone/runtime";
@@ -45,8 +44,6 @@ export class Scheduler {
   readonly #logger: Logger;
   readonly #reconciler: Reconciler;
   readonly #backoff = new Map<string, Backoff>();
-  /** Node by pod's owner (namespace/name): where a plan has its next pod. */
-  readonly #planned = new Map<string, string>();
   #placement: Placement;
   #extender: ExtenderClient | null = null;
   /** Where the search for feasible nodes goes on, so that all nodes get their turn. */
@@ -83,12 +80,6 @@ export class Scheduler {
     if (config !== null) this.#placement = "score";
     this.#backoff.clear();
     this.#reconciler.trigger();
-  }
-
-  /** The next pods of that owner go to `node` if they fit there; null: wherever they score best. */
-  setPlanned(owner: string, node: string | null): void {
-    if (node === null) this.#planned.delete(owner);
-    else this.#planned.set(owner, node);
   }
 
   start(): void {
@@ -141,9 +132,6 @@ export class Scheduler {
     pod: KubernetesObject,
     states: readonly NodeState[],
   ): Promise<{ feasible: NodeState[]; reasons: Map<string, string> }> {
-    const planned = states.find(({ name }) => name === this.#planned.get(ownerOf(pod)));
-    if (planned !== undefined && unfitReason(pod, planned) === null)
-      return { feasible: [planned], reasons: new Map() };
     const reasons = new Map<string, string>();
     const feasible: NodeState[] = [];
     const wanted = feasibleNodesToFind(states.length);
@@ -240,11 +228,6 @@ function isPending(pod: KubernetesObject): boolean {
   const { node, terminating, finished } = podView(pod);
   const isGated = (podSpec(pod).schedulingGates ?? []).length > 0;
   return node === null && !terminating && !finished && !isGated;
-}
-
-function ownerOf(pod: KubernetesObject): string {
-  const { namespace, name } = workloadOf(pod);
-  return `${namespace}/${name}`;
 }
 
 function compareNames(a: KubernetesObject, b: KubernetesObject): number {
