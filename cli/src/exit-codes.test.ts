@@ -29,6 +29,7 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
   "lab link": ["a", "b", "--cut"],
   "lab matrix": [],
   "lab record": [],
+  "lab kill": ["a"],
   "lab objects": [],
   score: ["--cluster", "DUMP", "--pod", "s/p"],
   plan: ["shop"],

@@ -7,6 +7,7 @@ import {
   context,
   examples,
   kubeconfig,
+  lab,
   namespace,
   output,
   server,
@@ -66,6 +67,7 @@ export function addPlan(program: Command, print: Print): void {
     .option("--workflow <name>", "only this one")
     .addOption(kubeconfig())
     .addOption(context())
+    .addOption(lab())
     .option("--time <duration>", "time for each workflow's search", durationMs, 2_000)
     .option("--seed <number>", "seed of the search", wholeNumber(0, 2 ** 31), 1)
     .option(
@@ -83,7 +85,8 @@ export function addPlan(program: Command, print: Print): void {
     );
   examples(
     commandOf(program, "plan"),
-    "% plan shop --server http://127.0.0.1:8080",
+    "% plan default                                     # of `% up`",
+    "% plan shop --server http://127.0.0.1:8080 --kubeconfig ~/.kube/config",
     "% plan shop --watch 30s -o json",
   );
 }

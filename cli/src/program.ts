@@ -172,6 +172,15 @@ function addLab(program: Command, print: Print): void {
     .addOption(output())
     .action(async (options) => (await import("./commands/lab.ts")).labRecordCommand(options, print));
   group
+    .command("kill")
+    .description("have a node die: its pods end, and nothing reaches it any more")
+    .argument("<node>")
+    .addOption(lab())
+    .addOption(output())
+    .action(async (node: string, options) =>
+      (await import("./commands/lab.ts")).labKillCommand(node, options, print),
+    );
+  group
     .command("objects")
     .description("print the objects of the embedded cluster, as kubectl does with another one's")
     .addOption(lab())
@@ -184,6 +193,7 @@ function addLab(program: Command, print: Print): void {
   );
   examples(commandOf(program, "lab", "matrix"), "% lab matrix -o json");
   examples(commandOf(program, "lab", "record"), "% lab record --last 1m");
+  examples(commandOf(program, "lab", "kill"), "% lab kill east-a-1");
   examples(commandOf(program, "lab", "objects"), "% lab objects -o json > dump.json");
 }
 

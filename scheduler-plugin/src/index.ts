@@ -17,6 +17,8 @@ export {
 } from "./certificates/own-certificates.ts";
 export { extenderCertificateSettings } from "./certificates/settings.ts";
 export type { ExtenderCertificateConfig } from "./certificates/settings.ts";
+export { MOVE_STAGES } from "./descheduler/move-progress.ts";
+export type { MoveProgress, MoveStage } from "./descheduler/move-progress.ts";
 export { DESCHEDULER_MODES, deschedulerSettings } from "./descheduler/settings.ts";
 export type { DeschedulerConfig, DeschedulerMode } from "./descheduler/settings.ts";
 export { deschedulerTable } from "./descheduler/report.ts";

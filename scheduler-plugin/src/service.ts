@@ -63,6 +63,8 @@ export interface SchedulerPluginDeps {
   readonly planner?: PlannerConfig;
   /** Of what moves running pods; needs a store, and the planner unless its mode is `paper`. @default there is none */
   readonly descheduler?: DeschedulerConfig;
+  /** Hears how each move of the descheduler goes on. */
+  readonly onMove?: DeschedulerDeps["onMove"];
   /** Of plans for workflows that run, which nobody carries out; needs a store. @default as `planner` says */
   readonly proposals?: ProposalsConfig;
   /** Certificates of this process's own keeping, for the extender. @default those of the files in `config`, if there are any */

@@ -75,6 +75,13 @@ export async function labMatrixCommand(options: LabOptions, print: Print): Promi
   print(formatted(options.output, { nodes, rttMs }, () => matrix(nodes, cell)));
 }
 
+/** A node of the embedded cluster dies, until the cluster ends. */
+export async function labKillCommand(node: string, options: LabOptions, print: Print): Promise<void> {
+  const lab = new LabClient(options.lab, { token: await readControlToken(options.lab, process.env) });
+  await asked(lab.killNode(node));
+  print(formatted(options.output, { node }, () => `${node} is down; its pods start elsewhere in a moment`));
+}
+
 /** Prints the objects of the embedded cluster, as kubectl would print those of another one. */
 export async function labObjectsCommand(options: LabOptions, print: Print): Promise<void> {
   const lab = new LabClient(options.lab, { token: await readControlToken(options.lab, process.env) });

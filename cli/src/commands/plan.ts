@@ -1,5 +1,6 @@
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
+import { LabClient, LabClientError, readControlToken } from "@isochrone/lab";
 import { SchedulingModel, workflowPlan } from "@isochrone/placement";
 import type { WorkflowPlanInput, WorkflowPlanReport } from "@isochrone/placement";
 import { loadSettings } from "@isochrone/runtime";
@@ -9,7 +10,7 @@ import type { GraphClient } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
 import { graphClientOf } from "../graph-client.ts";
 import type { GraphServerOptions } from "../graph-client.ts";
-import { openStore } from "../kubernetes.ts";
+import { clusterCredentials, openStoreWith } from "../kubernetes.ts";
 import type { Format } from "../output/format.ts";
 import { show, viewOf } from "../output/show.ts";
 import type { View } from "../output/show.ts";
@@ -20,6 +21,8 @@ export interface PlanOptions extends GraphServerOptions {
   readonly kubeconfig?: string;
   /** Of the kubeconfig. @default its current one */
   readonly context?: string;
+  /** Where the controls of an embedded cluster are; used unless a cluster is named. */
+  readonly lab: string;
   /** @default all of the namespace */
   readonly workflow?: string;
   /** Milliseconds for each workflow's search. */
@@ -95,21 +98,57 @@ async function readPlans(
   });
 }
 
-async function readCluster({
-  kubeconfig,
-  context,
-}: PlanOptions): Promise<{ model: SchedulingModel; pods: KubernetesObject[] }> {
-  const opened = openStore(kubeconfig, context);
+interface Objects {
+  readonly model: SchedulingModel;
+  readonly pods: KubernetesObject[];
+}
+
+/** Of the embedded cluster where no cluster is named and this user runs one, else of an API server. */
+async function readCluster(options: PlanOptions): Promise<Objects> {
+  const { kubeconfig, context, lab } = options;
+  const isNamed = [kubeconfig, context, process.env["KUBECONFIG"] || undefined].some(
+    (one) => one !== undefined,
+  );
+  const token = isNamed || !isEmbedded(options) ? null : await readControlToken(lab, process.env);
+  const embedded = token === null ? null : await embeddedObjects(new LabClient(lab, { token }));
+  if (embedded !== null) return embedded;
+  const opened = openStoreWith(clusterCredentials(kubeconfig, context).credentials);
   const { store } = opened;
   try {
     const lists = await Promise.all(
       Object.entries(JUDGED_BY).map(async ([name, kind]) => [name, (await store.list(kind)).items]),
     );
-    const objects = Object.fromEntries(lists) as Record<keyof typeof JUDGED_BY, KubernetesObject[]>;
-    return { model: SchedulingModel.of(objects), pods: objects.pods };
+    return objectsOf(Object.fromEntries(lists) as Lists);
   } finally {
     await opened.close();
   }
+}
+
+/** The page and the controls of an embedded cluster are on the same machine. */
+function isEmbedded({ server, lab }: PlanOptions): boolean {
+  return new URL(server).hostname === new URL(lab).hostname;
+}
+
+type Lists = Record<keyof typeof JUDGED_BY, KubernetesObject[]>;
+
+function objectsOf(lists: Lists): Objects {
+  return { model: SchedulingModel.of(lists), pods: lists.pods };
+}
+
+/** null where it doesn't answer any more, or has an API server of its own. */
+async function embeddedObjects(lab: LabClient): Promise<Objects | null> {
+  let items: readonly KubernetesObject[];
+  try {
+    ({ items } = (await lab.objects()) as { readonly items: readonly KubernetesObject[] });
+  } catch (error) {
+    if (error instanceof LabClientError && (error.status === null || error.status === 404)) return null;
+    throw error;
+  }
+  const lists = Object.entries(JUDGED_BY).map(([name, { apiVersion, kind }]) => [
+    name,
+    items.filter((object) => object.kind === kind && object.apiVersion === apiVersion),
+  ]);
+  return objectsOf(Object.fromEntries(lists) as Lists);
 }
 
 /** What kube-scheduler's filters look at. */

@@ -1,14 +1,11 @@
 // The embedded cluster: emulated network, cluster stand-in, and all services, started in order and stopped in reverse.
 import { createMemoryBus } from "@isochrone/bus/memory";
-import { KINDS, type ClusterStore } from "@isochrone/kubernetes";
+import type { ClusterStore } from "@isochrone/kubernetes";
 import {
-  createLabControl,
   EmulatedNetwork,
   LabCluster,
   loadManifest,
-  newControlToken,
   SAMPLE_MANIFEST,
-  storeControlToken,
   type ExtenderConfig,
   type Move,
   type WorkflowManifest,
@@ -16,7 +13,6 @@ import {
 import { createMeasuringThread } from "@isochrone/probe";
 import {
   composeServices,
-  createRegistry,
   systemClock,
   systemRandom,
   type NamedService,
@@ -24,10 +20,14 @@ import {
 } from "@isochrone/runtime";
 import { GraphClient } from "@isochrone/topology/client";
 import { randomBytes } from "node:crypto";
+import { deferred } from "./deferred.ts";
+import { labControl } from "./lab-control.ts";
 import { PartTokens } from "./part-tokens.ts";
 import { freePort } from "./free-port.ts";
 import { openGround, type Ground } from "./ground.ts";
 import type { EmbeddedOptions, EmbeddedUrls } from "./options.ts";
+import { optIn, placeByPlan } from "./place-by-plan.ts";
+import { PodMoves } from "./pod-moves.ts";
 import {
   aggregatorOf,
   collectorServices,
@@ -44,7 +44,6 @@ const BUS = { partitions: 4, retentionRecords: 64, retentionBytes: 512 * 1024 };
 const START_DEADLINE_MS = 120_000;
 const STOP_DEADLINE_MS = 30_000;
 const EXTENDER_WEIGHT = 5;
-const RECEIVERS_REPORT_MS = 30_000;
 /** A new pod takes a second, and a minute on a machine that has other things to do. */
 const READY_WITHIN_MS = 120_000;
 
@@ -53,14 +52,21 @@ export class Embedded {
   readonly network: EmulatedNetwork;
   readonly cluster: LabCluster;
   readonly graphs: GraphClient;
+  /** How pods move once the workflow is planned. */
+  readonly moves: Pick<PodMoves, "subscribe">;
+  readonly #store: ClusterStore;
+  readonly #namespace: string;
   readonly #services: Service;
 
-  private constructor(urls: EmbeddedUrls, network: EmulatedNetwork, cluster: LabCluster, services: Service) {
+  private constructor(urls: EmbeddedUrls, parts: EmbeddedParts) {
     this.urls = urls;
-    this.network = network;
-    this.cluster = cluster;
+    this.network = parts.network;
+    this.cluster = parts.cluster;
     this.graphs = new GraphClient({ baseUrl: urls.page, timeoutMs: GRAPH_TIMEOUT_MS });
-    this.#services = services;
+    this.moves = parts.moves;
+    this.#store = parts.store;
+    this.#namespace = parts.namespace;
+    this.#services = parts.services;
   }
 
   /**
@@ -98,6 +104,7 @@ export class Embedded {
     const tokens = new PartTokens();
     const surroundings: Surroundings = { options, bus, tokens, store, isReal, logger, pages: [] };
     const probes = new EmbeddedProbes(network, seats);
+    const moves = new PodMoves();
     const startCluster = (stopping: AbortSignal): Promise<LabCluster> =>
       LabCluster.start({ ...clusterOptions(options, ground, urls), network, manifest }, stopping);
     const cluster = deferred(startCluster, (started) => started.stop());
@@ -110,12 +117,23 @@ export class Embedded {
           name: "aggregator",
           service: aggregatorOf(surroundings, portOf(urls.page), probes, new URL(urls.extender).origin),
         },
-        { name: "scheduler-plugin", service: schedulerOf(surroundings, portOf(urls.extender), urls.page) },
+        {
+          name: "scheduler-plugin",
+          service: schedulerOf(surroundings, {
+            port: portOf(urls.extender),
+            webhookPort: await freePort(),
+            graphUrl: urls.page,
+            onMove: (progress) => moves.take(progress),
+          }),
+        },
         // Before the probes: it registers the nodes that their plans are made for.
         { name: "cluster", service: cluster },
         ...measuring(surroundings, probes, urls.page),
         ...collectorServices(surroundings, seats, urls.page, () => cluster.value()),
-        { name: "lab control", service: labControl(surroundings, network, cluster, portOf(urls.lab)) },
+        {
+          name: "lab control",
+          service: labControl(surroundings, { network, cluster, moves }, portOf(urls.lab)),
+        },
       ],
       {
         clock: systemClock,
@@ -126,7 +144,8 @@ export class Embedded {
     );
     await startUnlessAborted(services, signal);
     probes.refreshPlans();
-    return new Embedded(urls, network, cluster.value(), services);
+    const { namespace } = manifest;
+    return new Embedded(urls, { network, cluster: cluster.value(), moves, store, namespace, services });
   }
 
   /** Has the scheduler ask the extender from now on, and places every pod of the workflow anew. */
@@ -135,14 +154,36 @@ export class Embedded {
     return this.cluster.rePlace({ signal, podTimeoutMs: READY_WITHIN_MS });
   }
 
+  /** Has the planner place every pod of the workflow anew, all together. Only without an API server of its own. */
+  async placeByPlan(signal: AbortSignal): Promise<readonly Move[]> {
+    return placeByPlan({
+      store: this.#store,
+      cluster: this.cluster,
+      namespace: this.#namespace,
+      clock: systemClock,
+      signal,
+      withinMs: READY_WITHIN_MS,
+    });
+  }
+
+  /** From now on new pods of the workflow wait for the planner, and the descheduler moves those that another node would serve better. */
+  async startMoving(): Promise<void> {
+    await optIn({ store: this.#store, namespace: this.#namespace }, true);
+  }
+
   async stop(): Promise<void> {
     await this.#services.stop();
   }
 }
 
-interface Deferred<T> extends Service {
-  /** Throws before the start. */
-  value(): T;
+interface EmbeddedParts {
+  readonly network: EmulatedNetwork;
+  readonly cluster: LabCluster;
+  readonly moves: PodMoves;
+  readonly store: ClusterStore;
+  /** Of the workflow. */
+  readonly namespace: string;
+  readonly services: Service;
 }
 
 async function startUnlessAborted(services: Service, signal: AbortSignal): Promise<void> {
@@ -157,31 +198,6 @@ async function startUnlessAborted(services: Service, signal: AbortSignal): Promi
     await Promise.all(stops);
   }
   signal.throwIfAborted();
-}
-
-/** A service that comes into being by starting. One that is stopped before has its start aborted, and ends what still comes of it. */
-function deferred<T>(
-  create: (stopping: AbortSignal) => Promise<T>,
-  end: (value: T) => Promise<void>,
-): Deferred<T> {
-  const stopping = new AbortController();
-  let creating: Promise<T> | undefined;
-  let value: T | undefined;
-  return {
-    async start() {
-      creating = create(stopping.signal);
-      value = await creating;
-    },
-    async stop() {
-      stopping.abort();
-      const created = await creating?.catch(() => undefined);
-      if (created !== undefined) await end(created);
-    },
-    value() {
-      if (value === undefined) throw new Error("the cluster must be started first");
-      return value;
-    },
-  };
 }
 
 async function startNetwork(
@@ -241,64 +257,6 @@ function measuring(
     { name: "measuring thread", service: { start: async () => undefined, stop: () => thread.close() } },
     ...probes.services(surroundings, thread, hmacKeys, aggregatorUrl),
   ];
-}
-
-function labControl(
-  { options, store, isReal, logger, pages }: Surroundings,
-  network: EmulatedNetwork,
-  cluster: Deferred<LabCluster>,
-  port: number,
-): Service {
-  const report = {
-    receiverCounts: async () => ({ channels: await cluster.value().receiverCounts() }),
-    endToEnd: () => cluster.value().endToEnd({ lastMs: RECEIVERS_REPORT_MS }),
-    processes: () => ({ relayPid: network.relayPid, pids: [...cluster.value().processes().values()] }),
-    ...(isReal ? {} : { objects: () => objectsOf(store) }),
-  };
-  const { allowedHosts, env } = options;
-  return deferred(
-    async () => {
-      const token = newControlToken();
-      const control = await createLabControl({
-        network,
-        cluster: report,
-        pages,
-        token,
-        allowedHosts: { hosts: allowedHosts, setting: "--allow-host" },
-        logger,
-        registry: createRegistry(),
-      });
-      const { port: bound } = await control.start(port);
-      try {
-        return { control, stored: await storeControlToken(bound, token, env) };
-      } catch (error) {
-        await control.stop();
-        throw error;
-      }
-    },
-    async ({ control, stored }) => {
-      await stored.remove();
-      await control.stop();
-    },
-  );
-}
-
-/** What a dump has of a cluster; the stand-in has nothing else. */
-const DUMPED = [
-  KINDS.node,
-  KINDS.deployment,
-  KINDS.replicaSet,
-  KINDS.pod,
-  KINDS.service,
-  KINDS.appGroup,
-] as const;
-
-/** As `kubectl get -A -o json` prints them. */
-async function objectsOf(store: ClusterStore): Promise<object> {
-  const lists = await Promise.all(
-    DUMPED.map(async (kind) => (await store.list(kind)).items.map((object) => ({ ...kind, ...object }))),
-  );
-  return { apiVersion: "v1", kind: "List", items: lists.flat() };
 }
 
 async function chooseUrls(port: number): Promise<EmbeddedUrls> {

@@ -21,12 +21,13 @@ import {
   type NamedService,
 } from "@isochrone/runtime";
 import { createSchedulerPlugin } from "@isochrone/scheduler-plugin";
+import type { MoveProgress } from "@isochrone/scheduler-plugin";
 import type { EmbeddedOptions } from "./options.ts";
 import type { PartTokens } from "./part-tokens.ts";
 import {
   aggregatorConfig,
   collectorConfig,
-  deschedulerConfig,
+  movingConfig,
   probeConfigOf,
   schedulerConfig,
   writingConfig,
@@ -83,8 +84,19 @@ export function aggregatorOf(
   });
 }
 
-export function schedulerOf(surroundings: Surroundings, port: number, graphUrl: string) {
-  const { options, store, logger } = surroundings;
+export interface SchedulerSeat {
+  readonly port: number;
+  /** Of the webhook that has new pods wait for the planner. */
+  readonly webhookPort: number;
+  readonly graphUrl: string;
+  readonly onMove: (progress: MoveProgress) => void;
+}
+
+export function schedulerOf(
+  surroundings: Surroundings,
+  { port, webhookPort, graphUrl, onMove }: SchedulerSeat,
+) {
+  const { options, store, isReal, logger } = surroundings;
   return createSchedulerPlugin(schedulerConfig(options, port, graphUrl), {
     store,
     clock,
@@ -92,7 +104,8 @@ export function schedulerOf(surroundings: Surroundings, port: number, graphUrl: 
     logger: logger.child({ service: "scheduler-plugin" }),
     registry: registryOf(surroundings, "scheduler-plugin", "scheduler-plugin"),
     proposals: PROPOSALS,
-    descheduler: deschedulerConfig(options),
+    ...movingConfig(options, isReal, webhookPort),
+    onMove,
   });
 }
 

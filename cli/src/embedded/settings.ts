@@ -4,7 +4,13 @@ import { aggregatorSettings, annotationSettings, clusterControllerSections } fro
 import { collectorSettings } from "@isochrone/collector";
 import { probeSettings } from "@isochrone/probe";
 import { loadSettings } from "@isochrone/runtime";
-import { deschedulerSettings, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
+import {
+  deschedulerSettings,
+  plannerSettings,
+  schedulerPluginSettings,
+  webhookSettings,
+} from "@isochrone/scheduler-plugin";
+import type { DeschedulerConfig, PlannerConfig, WebhookConfig } from "@isochrone/scheduler-plugin";
 import type { EmbeddedOptions } from "./options.ts";
 
 /** Panes of a window: a sample leaves within a fifteenth of it. */
@@ -58,10 +64,48 @@ export function schedulerConfig(options: EmbeddedOptions, port: number, graphUrl
   }).scheduler;
 }
 
-/** Off unless the environment says otherwise; there is no planner, so `paper` alone moves anything. What a move has changed is measured a window later. */
-export function deschedulerConfig({ windowMs, env }: EmbeddedOptions) {
-  const file = { descheduler: { intervalMs: 5_000, minPodAgeMs: windowMs, coolDownMs: windowMs } };
-  return loadSettings([deschedulerSettings], { env, file }).descheduler;
+/** Certificates are trusted soon: the only API server that must know their authority is in this process. */
+const TRUST_DELAY_MS = 1_000;
+const CERTIFICATE_CHECK_MS = 500;
+
+/**
+ * What moves pods by itself: webhook, planner and descheduler. With a real cluster's API server there are no webhook and no planner, and
+ * the descheduler is off unless the environment says otherwise. Times follow the window, so that moves come within two windows of a change and are judged one window later.
+ */
+export function movingConfig(
+  { windowMs, env }: EmbeddedOptions,
+  isReal: boolean,
+  webhookPort: number,
+): {
+  readonly webhook?: WebhookConfig;
+  readonly planner?: PlannerConfig;
+  readonly descheduler: DeschedulerConfig;
+} {
+  if (isReal) return loadSettings([deschedulerSettings], { env });
+  const paneMs = Math.round(windowMs / PANES);
+  const file = {
+    webhook: { enabled: true, trustDelayMs: TRUST_DELAY_MS, certificateCheckMs: CERTIFICATE_CHECK_MS },
+    planner: { enabled: true },
+    descheduler: {
+      mode: "evict",
+      intervalMs: Math.max(1_000, paneMs),
+      minPodAgeMs: windowMs,
+      coolDownMs: windowMs,
+      moveDeadlineMs: Math.max(10_000, 2 * windowMs),
+      judgeAfterMs: windowMs,
+      regretPauseMs: 4 * windowMs,
+      // The sample's workloads have one replica each.
+      allowSingleReplicas: true,
+      // One node of eight may be down, and pods still move.
+      maxUnreadyRatio: 0.2,
+    },
+  };
+  const address = { host: LOOPBACK, port: webhookPort, url: `https://${LOOPBACK}:${webhookPort}` };
+  return loadSettings([webhookSettings, plannerSettings, deschedulerSettings], {
+    env,
+    file,
+    overrides: { webhook: address },
+  });
 }
 
 /** What one node's probe is told; its addresses are the composition's business. */

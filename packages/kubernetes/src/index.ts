@@ -44,6 +44,7 @@ export { ELECTION_DEFAULTS } from "./lease-options.ts";
 export type { ElectionTiming } from "./lease-options.ts";
 export { readLease } from "./lease-record.ts";
 export type { LeaseHolder, LeaseRecord } from "./lease-record.ts";
+export { jsonPatched } from "./json-patch.ts";
 export { LABELS, matchesLabels, matchesSelector, workflowOf } from "./labels.ts";
 export {
   LAST_MOVE_ANNOTATION,

@@ -48,6 +48,8 @@ export interface ClusterReport {
   endToEnd(): unknown;
   /** Ids of the processes that stand for relay and pods. */
   processes(): unknown;
+  /** A node dies; absent where the nodes aren't the lab's. Resolves when its pods have ended. */
+  killNode?(node: string): Promise<void>;
   /** The objects of a cluster that has no API server, as a Kubernetes List; absent where it has one. */
   objects?(): Promise<object>;
 }
@@ -108,6 +110,8 @@ const NODE_PAIR = {
   properties: { a: { type: "string", maxLength: 253 }, b: { type: "string", maxLength: 253 } },
 };
 
+const NODE = { type: "object", properties: { node: { type: "string", maxLength: 253 } } };
+
 const STATUS: Readonly<Record<NetworkErrorCode, number>> = {
   invalid_argument: 400,
   unknown_node: 404,
@@ -140,6 +144,15 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
     const changed: LinkAnswer[] = [{ source: a, target: b, link: network.link(a, b) }];
     if (!oneWay) changed.push({ source: b, target: a, link: network.link(b, a) });
     return { links: changed };
+  });
+
+  app.post("/lab/v1/nodes/:node/kill", { schema: { params: NODE } }, async (request) => {
+    const { node } = request.params as { node: string };
+    const report = needCluster(cluster);
+    if (report.killNode === undefined)
+      throw new HttpError(404, "not_our_nodes", "the nodes are the cluster's own, and aren't killed here");
+    await asHttp(() => report.killNode!(node));
+    return { node };
   });
 
   app.get("/lab/v1/record", async (request) => {

@@ -30,7 +30,8 @@ export type { LabClientOptions } from "./lab-client.ts";
 export { CLUSTER_ERROR_CODES, ClusterError, ExtenderError, ManifestError } from "./cluster/index.ts";
 export { BEHAVIOUR, readBehaviour, WORKFLOW_LABEL } from "./cluster/index.ts";
 export { NotReadyError, PodProcessError, SiteError } from "./cluster/index.ts";
-export { LabCluster, loadManifest, readManifest, SAMPLE_MANIFEST, Scheduler } from "./cluster/index.ts";
+export { LabCluster, loadManifest, loseNode, readManifest, SAMPLE_MANIFEST } from "./cluster/index.ts";
+export { Scheduler } from "./cluster/index.ts";
 export type {
   Behaviour,
   CallOptions,
@@ -41,6 +42,7 @@ export type {
   LabClusterOptions,
   LabPod,
   LoadPlan,
+  LostNodeOptions,
   ManifestProblem,
   Move,
   NodePort,

@@ -54,6 +54,11 @@ export class LabClient {
     ).links;
   }
 
+  /** A node of the embedded cluster dies: its pods end, and nothing reaches it any more. */
+  async killNode(node: string): Promise<void> {
+    await this.#ask("POST", `/lab/v1/nodes/${encodeURIComponent(node)}/kill`, {});
+  }
+
   /** @param lastMs how far back @default 30000 */
   async record(lastMs = 30_000): Promise<RecordAnswer> {
     return (await this.#ask("GET", `/lab/v1/record?last=${lastMs}ms`)) as RecordAnswer;
@@ -74,7 +79,7 @@ export class LabClient {
     return this.#ask("GET", "/lab/v1/objects");
   }
 
-  async #ask(method: "GET" | "PUT", path: string, body?: unknown): Promise<unknown> {
+  async #ask(method: "GET" | "PUT" | "POST", path: string, body?: unknown): Promise<unknown> {
     let response: Response;
     try {
       response = await fetch(this.#url + path, {

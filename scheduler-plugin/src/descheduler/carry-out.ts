@@ -6,9 +6,11 @@ import type { BackOff } from "./back-off.ts";
 import type { Evictor } from "./evictor.ts";
 import type { LeftNodes } from "./left-nodes.ts";
 import type { DeschedulerMetrics, FailureReason } from "./metrics.ts";
+import { progressOf } from "./move-progress.ts";
+import type { MoveProgress } from "./move-progress.ts";
 import type { MoveReports } from "./move-reports.ts";
 import type { DeschedulerConfig } from "./settings.ts";
-import type { StartedMoves } from "./started-moves.ts";
+import type { MoveWorth, StartedMove, StartedMoves } from "./started-moves.ts";
 import type { Survey } from "./survey.ts";
 
 export interface Graphs {
@@ -25,6 +27,7 @@ export interface CarryOutOptions {
   readonly left: LeftNodes;
   readonly reports: MoveReports;
   readonly metrics: DeschedulerMetrics;
+  readonly onMove?: ((progress: MoveProgress) => void) | undefined;
 }
 
 /** What a run stands on. */
@@ -106,7 +109,7 @@ export class CarryOut {
     metrics.evictions.inc();
     this.#options.backOff.accepted(owner.uid);
     this.#options.left.add({ owner: move.pod.owner, node: from, atMs: nowMs });
-    this.#options.moves.begin({
+    const started: StartedMove = {
       id,
       owner,
       namespace,
@@ -123,7 +126,10 @@ export class CarryOut {
       siblings: found.uids,
       before: channels(from),
       expected: channels(to),
-    });
+      worth: worthOf(move),
+    };
+    this.#options.moves.begin(started);
+    this.#options.onMove?.(progressOf(started, "evicted"));
     return null;
   }
 
@@ -135,4 +141,10 @@ export class CarryOut {
     // What merely changed may be right in the next run.
     if (reason !== "changed" && owner !== undefined) this.#options.backOff.refused(owner.uid, nowMs);
   }
+}
+
+function worthOf({ worth }: Move): MoveWorth | null {
+  if (worth.kind === "score") return null;
+  const { gain, cost, pods } = worth;
+  return { gainRatio: cost > 0 ? gain / cost : 0, pods };
 }

@@ -18,6 +18,7 @@ import { gatedTemplates } from "./gated-templates.ts";
 import { MemoryAnnotation } from "./memory-annotation.ts";
 import { createDeschedulerMetrics } from "./metrics.ts";
 import type { DeschedulerMetrics } from "./metrics.ts";
+import type { MoveProgress } from "./move-progress.ts";
 import { MoveReports } from "./move-reports.ts";
 import type { Scoring } from "./paper-decision.ts";
 import { emptyReport } from "./report.ts";
@@ -51,6 +52,8 @@ export interface DeschedulerDeps {
   readonly maxCpuUse?: number | undefined;
   /** Whether Events are written. */
   readonly podEvents: boolean;
+  /** Hears how each move goes on. */
+  readonly onMove?: ((progress: MoveProgress) => void) | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

@@ -26,6 +26,15 @@ export interface StartedMove {
   /** The pod's channels from where it was and from where it is to be, when it was decided; null: the graphs didn't say. */
   readonly before: ChannelLatency | null;
   readonly expected: ChannelLatency | null;
+  /** null in mode `paper`, which compares scores. */
+  readonly worth: MoveWorth | null;
+}
+
+/** What a move is to gain, with all the pods that it moves. */
+export interface MoveWorth {
+  /** Share of what their channels cost. */
+  readonly gainRatio: number;
+  readonly pods: number;
 }
 
 export interface Replacement {

@@ -9,6 +9,7 @@ import type { GraphSource } from "../ports.ts";
 import { gatedTemplates } from "./gated-templates.ts";
 import type { MemoryKeeper } from "./memory-annotation.ts";
 import { createDeschedulerMetrics } from "./metrics.ts";
+import type { MoveProgress } from "./move-progress.ts";
 import { MoveReports } from "./move-reports.ts";
 import type { Scoring } from "./paper-decision.ts";
 import type { DeschedulerReport } from "./report.ts";
@@ -28,6 +29,7 @@ export interface DeschedulerAloneOptions {
   readonly scoring?: Scoring;
   /** The planner's. @default DEFAULT_SPREAD */
   readonly spread?: SpreadLimits;
+  readonly onMove?: (progress: MoveProgress) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly registry?: Registry;

@@ -30,6 +30,10 @@ const Count = Type.Integer({ minimum: 0 });
 const Amount = Type.Number({ minimum: 0 });
 const PodMoves = Type.Array(Type.Object({ uid: Type.String(), node: Type.String() }), { minItems: 1 });
 const Latency = Type.Union([Type.Object({ ms: Amount, bytesPerSecond: Amount }), Type.Null()]);
+// Leaders of versions before this one don't write it.
+const Worth = Type.Optional(
+  Type.Union([Type.Object({ gainRatio: Type.Number(), pods: Count }), Type.Null()]),
+);
 
 const Kept = Type.Object({
   version: Type.Literal(1),
@@ -71,6 +75,7 @@ const Kept = Type.Object({
         coolDownMs: Amount,
         before: Latency,
         expected: Latency,
+        worth: Worth,
       }),
       replacement: Type.Object({ name: Type.String(), node: Type.String(), readyMs: Amount }),
     }),
@@ -135,9 +140,9 @@ export function readMemory(text: string): TermMemory | null {
       campaigns: new Map(byWorkflow),
     },
     left: left.toReversed(),
-    unmeasured: unmeasured
-      .toReversed()
-      .map(({ move, replacement }) => ({ move: { ...move, siblings: new Set<string>() }, replacement })),
+    unmeasured: unmeasured.toReversed().map(({ move, replacement }) => {
+      return { move: { ...move, siblings: new Set<string>(), worth: move.worth ?? null }, replacement };
+    }),
   };
 }
 

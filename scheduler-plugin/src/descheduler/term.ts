@@ -26,6 +26,8 @@ import type { DeschedulerMetrics, SkipReason } from "./metrics.ts";
 import { SKIP_REASONS } from "./metrics.ts";
 import { emptyReport, reportedHalt, reportedRow } from "./report.ts";
 import type { DeschedulerReport } from "./report.ts";
+import { progressOf } from "./move-progress.ts";
+import type { MoveProgress } from "./move-progress.ts";
 import type { MoveReports } from "./move-reports.ts";
 import type { Scoring } from "./paper-decision.ts";
 import { moveRules, runDecision } from "./run-decision.ts";
@@ -51,6 +53,8 @@ export interface TermOptions extends Pick<SurveyInput, "spread"> {
   readonly maxCpuUse?: number | undefined;
   readonly reports: MoveReports;
   readonly metrics: DeschedulerMetrics;
+  /** Hears how each move goes on. */
+  readonly onMove?: ((progress: MoveProgress) => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -58,8 +62,9 @@ export interface TermOptions extends Pick<SurveyInput, "spread"> {
 const MAX_REPORTED = 2_000;
 const MAX_COOL_DOWN_MS = 24 * 3_600_000;
 const MAX_JUDGED = 10;
-/** A workload goes back to a node that it left after two cool-downs at the earliest, and not within the hour. */
+/** A workload goes back to a node that it left after two cool-downs at the earliest, and not within the hour or six cool-downs. */
 const LEAST_RETURN_MS = 3_600_000;
+const LEAST_RETURN_COOL_DOWNS = 6;
 /** Before an eviction that was refused is tried again. */
 const BACK_OFF_MS = 60_000;
 
@@ -80,7 +85,9 @@ export class DeschedulerTerm {
     this.#options = options;
     this.#evictor = new Evictor(options.store);
     this.#closing = new Closing(options.config);
-    this.#left = new LeftNodes(Math.max(2 * options.config.coolDownMs, LEAST_RETURN_MS));
+    const { coolDownMs } = options.config;
+    const leastMs = Math.min(LEAST_RETURN_MS, LEAST_RETURN_COOL_DOWNS * coolDownMs);
+    this.#left = new LeftNodes(Math.max(2 * coolDownMs, leastMs));
     const { config, keeper, logger } = options;
     // Others evict nobody, or ask nothing of what was.
     this.#kept =
@@ -171,6 +178,7 @@ export class DeschedulerTerm {
       const { move, outcome } = done;
       metrics.moves.inc({ outcome });
       reports.done(done, nowMs);
+      this.#options.onMove?.(progressOf(move, outcome === "lost" ? "lost" : "arrived", done.replacement));
       const lost = outcome === "lost";
       // Whoever is without a replacement is not moved again soon.
       const last = lost
@@ -192,6 +200,7 @@ export class DeschedulerTerm {
       const verdict = this.#judgement(replaced, graphs);
       if (verdict === null) continue;
       this.#moves.measured(move);
+      this.#options.onMove?.(progressOf(move, "measured", replaced.replacement, verdict.afterMs));
       const before = this.#regret.stoppedUntilMs;
       const all = [...this.#regret.judged, verdict].slice(-MAX_JUDGED);
       metrics.regret.set(regretOf(all));

@@ -15,6 +15,8 @@ export type { LabClusterOptions } from "./lab-cluster.ts";
 export type { LabPod } from "./lab-pod.ts";
 export type { CpuBudget } from "./kubelet/node-cpu.ts";
 export type { EndToEnd, LoadPlan, RawStretch } from "./load/protocol.ts";
+export { loseNode } from "./controllers/lost-node.ts";
+export type { LostNodeOptions } from "./controllers/lost-node.ts";
 export { readBehaviour } from "./manifest/behaviour.ts";
 export { BEHAVIOUR, WORKFLOW_LABEL } from "./names.ts";
 export type { Behaviour, CallOptions, WorkflowManifest, WorkflowWorkload } from "./manifest/model.ts";

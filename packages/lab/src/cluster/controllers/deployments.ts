@@ -1,6 +1,7 @@
 import { isStoreError, KINDS, podView } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject, OwnerReference } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
+import { MutatingAdmission } from "../admission.ts";
 import { Reconciler } from "../reconciler.ts";
 import { randomSuffix, templateHash } from "./names.ts";
 
@@ -25,6 +26,7 @@ const replicasOf = (object: KubernetesObject): number => specOf(object).replicas
 export class DeploymentController {
   readonly #store: ClusterStore;
   readonly #random: Random;
+  readonly #admission: MutatingAdmission;
   readonly #reconciler: Reconciler;
 
   constructor(options: {
@@ -36,6 +38,7 @@ export class DeploymentController {
   }) {
     this.#store = options.store;
     this.#random = options.random;
+    this.#admission = new MutatingAdmission(options);
     this.#reconciler = new Reconciler({
       name: "deployments",
       reconcile: () => this.#reconcile(),
@@ -85,7 +88,7 @@ export class DeploymentController {
     const active = present.filter((pod) => !podView(pod).finished);
     const missing = replicasOf(replicaSet) - active.length;
     for (let created = 0; created < missing; created++)
-      await this.#store.create(newPod(replicaSet, randomSuffix(this.#random)));
+      await this.#store.create(await this.#admission.admit(newPod(replicaSet, randomSuffix(this.#random))));
     // Unplaced and unready ones go first, as in Kubernetes.
     const surplus = [...active].sort((a, b) => rank(a) - rank(b)).slice(0, Math.max(0, -missing));
     for (const pod of surplus) await this.#delete(pod);

@@ -132,6 +132,10 @@ export class Scheduler {
     pod: KubernetesObject,
     states: readonly NodeState[],
   ): Promise<{ feasible: NodeState[]; reasons: Map<string, string> }> {
+    // As kube-scheduler does: a nominated node that fits is taken without a look at the others.
+    const nominated = states.find(({ name }) => name === pod.status?.["nominatedNodeName"]);
+    if (nominated !== undefined && unfitReason(pod, nominated) === null)
+      return { feasible: [nominated], reasons: new Map() };
     const reasons = new Map<string, string>();
     const feasible: NodeState[] = [];
     const wanted = feasibleNodesToFind(states.length);

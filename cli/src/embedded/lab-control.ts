@@ -1,0 +1,117 @@
+// The emulator's controls, with what they do to the embedded cluster.
+import { KINDS, type ClusterStore } from "@isochrone/kubernetes";
+import {
+  createLabControl,
+  loseNode,
+  newControlToken,
+  storeControlToken,
+  type EmulatedNetwork,
+  type LabCluster,
+} from "@isochrone/lab";
+import { createRegistry, systemClock, type Logger, type Service } from "@isochrone/runtime";
+import { deferred, type Deferred } from "./deferred.ts";
+import type { PodMoves } from "./pod-moves.ts";
+import type { Surroundings } from "./services.ts";
+
+const RECEIVERS_REPORT_MS = 30_000;
+
+interface Killed {
+  readonly network: EmulatedNetwork;
+  readonly cluster: LabCluster;
+  readonly moves: PodMoves;
+}
+
+interface Controlled extends Omit<Killed, "cluster"> {
+  readonly cluster: Deferred<LabCluster>;
+}
+
+export function labControl(
+  { options, store, isReal, logger, pages }: Surroundings,
+  { network, cluster, moves }: Controlled,
+  port: number,
+): Service {
+  const ending = new AbortController();
+  const report = {
+    receiverCounts: async () => ({ channels: await cluster.value().receiverCounts() }),
+    endToEnd: () => cluster.value().endToEnd({ lastMs: RECEIVERS_REPORT_MS }),
+    processes: () => ({ relayPid: network.relayPid, pids: [...cluster.value().processes().values()] }),
+    ...(isReal
+      ? {}
+      : {
+          objects: () => objectsOf(store),
+          killNode: (node: string) =>
+            killNode(
+              node,
+              { network, cluster: cluster.value(), moves },
+              { store, logger, signal: ending.signal },
+            ),
+        }),
+  };
+  const { allowedHosts, env } = options;
+  return deferred(
+    async () => {
+      const token = newControlToken();
+      const control = await createLabControl({
+        network,
+        cluster: report,
+        pages,
+        token,
+        allowedHosts: { hosts: allowedHosts, setting: "--allow-host" },
+        logger,
+        registry: createRegistry(),
+      });
+      const { port: bound } = await control.start(port);
+      try {
+        return { control, stored: await storeControlToken(bound, token, env) };
+      } catch (error) {
+        await control.stop();
+        throw error;
+      }
+    },
+    async ({ control, stored }) => {
+      ending.abort();
+      await stored.remove();
+      await control.stop();
+    },
+  );
+}
+
+/** Nothing reaches the node any more, its processes end, and the control plane finds out after a while. */
+async function killNode(
+  node: string,
+  { network, cluster, moves }: Killed,
+  {
+    store,
+    logger,
+    signal,
+  }: { readonly store: ClusterStore; readonly logger: Logger; readonly signal: AbortSignal },
+): Promise<void> {
+  const before = cluster.pods();
+  for (const other of network.matrix().nodes)
+    if (other !== node) await network.setLink(node, other, { cut: true });
+  await cluster.killNode(node);
+  loseNode({ store, node, clock: systemClock, signal })
+    .then((pods) => moves.lost(pods, before, { cluster, clock: systemClock, signal }))
+    .catch((error: unknown) => {
+      if (!signal.aborted) logger.error("the loss of a node could not be carried out", { node, error });
+    });
+}
+
+/** What a dump has of a cluster, as far as the stand-in has it. */
+const DUMPED = [
+  KINDS.node,
+  KINDS.namespace,
+  KINDS.deployment,
+  KINDS.replicaSet,
+  KINDS.pod,
+  KINDS.service,
+  KINDS.appGroup,
+] as const;
+
+/** As `kubectl get -A -o json` prints them. */
+async function objectsOf(store: ClusterStore): Promise<object> {
+  const lists = await Promise.all(
+    DUMPED.map(async (kind) => (await store.list(kind)).items.map((object) => ({ ...kind, ...object }))),
+  );
+  return { apiVersion: "v1", kind: "List", items: lists.flat() };
+}

@@ -1,0 +1,80 @@
+// Places the whole workflow anew by the planner: its namespace opts in, so that new pods get the gate, and all pods are replaced at once.
+import {
+  isStoreError,
+  KINDS,
+  PLACEMENT_DISABLED,
+  PLACEMENT_ENABLED,
+  PLACEMENT_LABEL,
+  PLANNER_LEASE,
+  type ClusterStore,
+} from "@isochrone/kubernetes";
+import { NotReadyError, type LabCluster, type LabPod, type Move } from "@isochrone/lab";
+import type { Clock } from "@isochrone/runtime";
+
+export interface PlanPlacement {
+  readonly store: ClusterStore;
+  readonly cluster: Pick<LabCluster, "pods" | "waitReady">;
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Of each of the two waits: for the webhook to be registered, and for the new pods. */
+  readonly withinMs: number;
+}
+
+const POLL_MS = 100;
+
+/** While it is opted in, new pods of the namespace wait for the planner, and the descheduler may move them. */
+export async function optIn(
+  { store, namespace: name }: Pick<PlanPlacement, "store" | "namespace">,
+  isIn: boolean,
+): Promise<void> {
+  const labels = { [PLACEMENT_LABEL]: isIn ? PLACEMENT_ENABLED : PLACEMENT_DISABLED };
+  try {
+    await store.create({ ...KINDS.namespace, metadata: { name, labels } });
+  } catch (error) {
+    if (!isStoreError(error, "already_exists")) throw error;
+    await store.patch({ ...KINDS.namespace, name }, { metadata: { labels } });
+  }
+}
+
+/** Throws NotReadyError when the planner doesn't come up, or the pods don't. */
+export async function placeByPlan(options: PlanPlacement): Promise<readonly Move[]> {
+  const { store, cluster, namespace, signal, withinMs } = options;
+  const present = (): readonly LabPod[] =>
+    cluster.pods().filter((pod) => pod.namespace === namespace && !pod.deleting);
+  await untilGated(options);
+  await optIn(options, true);
+  try {
+    const before = present();
+    for (const { name } of before) await store.evict({ namespace, name });
+    await cluster.waitReady(withinMs, signal);
+    return movesBetween(before, present());
+  } finally {
+    await optIn(options, false);
+  }
+}
+
+/** New pods get the gate once the webhook is registered and the planner has given its first sign of life. */
+async function untilGated({ store, clock, signal, withinMs }: PlanPlacement): Promise<void> {
+  const endMs = clock.monotonic() + withinMs;
+  for (;;) {
+    const [webhooks, leases] = await Promise.all([
+      store.list(KINDS.mutatingWebhookConfiguration),
+      store.list(KINDS.lease),
+    ]);
+    const isAlive = leases.items.some(({ metadata }) => metadata.name === PLANNER_LEASE);
+    if (webhooks.items.length > 0 && isAlive) return;
+    if (clock.monotonic() > endMs)
+      throw new NotReadyError(`the planner must be ready within ${withinMs} ms and was not`, ["planner"]);
+    await clock.sleep(POLL_MS, signal);
+  }
+}
+
+/** Pods of a workload are alike: which of them is which one's replacement makes no difference. */
+function movesBetween(before: readonly LabPod[], after: readonly LabPod[]): Move[] {
+  const byWorkload = Map.groupBy(after, ({ workload }) => workload);
+  return before.flatMap(({ workload, node }) => {
+    const to = byWorkload.get(workload)?.pop()?.node ?? null;
+    return node === null || to === null ? [] : [{ workload, from: node, to }];
+  });
+}

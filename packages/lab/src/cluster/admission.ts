@@ -1,0 +1,128 @@
+// The mutating admission of the stand-in API server: new pods are shown to the webhooks that are registered in the store.
+import { request } from "node:https";
+import {
+  jsonPatched,
+  KINDS,
+  looseFields,
+  looseList,
+  looseText,
+  matchesSelector,
+} from "@isochrone/kubernetes";
+import type { ClusterStore, JsonPatchOperation, KubernetesObject } from "@isochrone/kubernetes";
+import type { Logger, Random } from "@isochrone/runtime";
+
+interface Webhook {
+  readonly name: string;
+  readonly url: string;
+  readonly authorities: Buffer;
+  readonly timeoutMs: number;
+}
+
+const NAMESPACE_NAME = "kubernetes.io/metadata.name";
+const DEFAULT_TIMEOUT_SECONDS = 10;
+const MAX_ANSWER_BYTES = 1024 * 1024;
+
+/**
+ * Asks each webhook whose selectors take the pod, one after the other, and applies its patch. A webhook that fails is skipped, as
+ * `failurePolicy: Ignore` has it. CEL conditions are not evaluated: webhooks check them again themselves.
+ */
+export class MutatingAdmission {
+  readonly #store: Pick<ClusterStore, "get" | "list">;
+  readonly #random: Random;
+  readonly #logger: Logger;
+
+  constructor(options: {
+    readonly store: Pick<ClusterStore, "get" | "list">;
+    readonly random: Random;
+    readonly logger: Logger;
+  }) {
+    this.#store = options.store;
+    this.#random = options.random;
+    this.#logger = options.logger;
+  }
+
+  async admit(pod: KubernetesObject): Promise<KubernetesObject> {
+    let admitted = pod;
+    for (const webhook of await this.#webhooksFor(pod)) {
+      try {
+        admitted = jsonPatched(pod.metadata.name, admitted, await this.#ask(webhook, admitted));
+      } catch (error) {
+        this.#logger.warnOnce(`webhook ${webhook.name}`, "an admission webhook failed and is skipped", {
+          webhook: webhook.name,
+          error,
+        });
+      }
+    }
+    return admitted;
+  }
+
+  async #webhooksFor(pod: KubernetesObject): Promise<Webhook[]> {
+    const { items } = await this.#store.list(KINDS.mutatingWebhookConfiguration);
+    if (items.length === 0) return [];
+    const { namespace = "default", labels = {} } = pod.metadata;
+    const found = await this.#store.get({ ...KINDS.namespace, name: namespace });
+    const namespaceLabels = { ...found?.metadata.labels, [NAMESPACE_NAME]: namespace };
+    return items
+      .flatMap((configuration) => looseList(configuration["webhooks"]))
+      .filter(
+        ({ namespaceSelector, objectSelector }) =>
+          matchesSelector(looseFields(namespaceSelector), namespaceLabels) &&
+          matchesSelector(looseFields(objectSelector), labels),
+      )
+      .map(webhookOf)
+      .filter(({ url }) => url !== "");
+  }
+
+  async #ask(webhook: Webhook, pod: KubernetesObject): Promise<readonly JsonPatchOperation[]> {
+    const uid = `review-${Math.floor(this.#random.next() * 2 ** 48).toString(36)}`;
+    const review = {
+      apiVersion: "admission.k8s.io/v1",
+      kind: "AdmissionReview",
+      request: { uid, operation: "CREATE", namespace: pod.metadata.namespace, object: pod },
+    };
+    const answer: unknown = JSON.parse(await posted(webhook, JSON.stringify(review)));
+    const { patch } = looseFields(looseFields(answer)["response"]);
+    const text = looseText(patch);
+    return text === "" ? [] : (JSON.parse(Buffer.from(text, "base64").toString()) as JsonPatchOperation[]);
+  }
+}
+
+function webhookOf(entry: Readonly<Record<string, unknown>>): Webhook {
+  const { url, caBundle } = looseFields(entry["clientConfig"]);
+  const seconds = Number(entry["timeoutSeconds"] ?? DEFAULT_TIMEOUT_SECONDS);
+  return {
+    name: looseText(entry["name"]),
+    url: looseText(url),
+    authorities: Buffer.from(looseText(caBundle), "base64"),
+    timeoutMs: seconds * 1_000,
+  };
+}
+
+function posted({ url, authorities, timeoutMs }: Webhook, body: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, {
+      method: "POST",
+      ca: authorities,
+      agent: false,
+      headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body) },
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    outgoing.on("error", reject);
+    outgoing.on("response", (incoming) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      incoming.on("error", reject);
+      incoming.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > MAX_ANSWER_BYTES)
+          incoming.destroy(new Error(`${url} answered with more than ${MAX_ANSWER_BYTES} bytes`));
+        else chunks.push(chunk);
+      });
+      incoming.on("end", () => {
+        if (incoming.statusCode === 200) resolve(Buffer.concat(chunks).toString());
+        else reject(new Error(`${url} answered with status ${incoming.statusCode}`));
+      });
+    });
+    outgoing.end(body);
+  });
+}
