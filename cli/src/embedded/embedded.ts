@@ -10,7 +10,7 @@ import {
   type Move,
   type WorkflowManifest,
 } from "@isochrone/lab";
-import { createMeasuringThread } from "@isochrone/probe";
+import { createMeasuringThread, type MeasuringThread } from "@isochrone/probe";
 import {
   composeServices,
   systemClock,
@@ -40,12 +40,12 @@ const KEY_BYTES = 32;
 const GRAPH_TIMEOUT_MS = 5_000;
 /** One consumer reads everything at once; what it has read needs no keeping. */
 const BUS = { partitions: 4, retentionRecords: 64, retentionBytes: 512 * 1024 };
-/** For each service. A real API server may be slow, and has to be told of every object of the workflow. */
-const START_DEADLINE_MS = 120_000;
+/** For each service. A real API server may be slow, and so may a busy machine: neither is a reason to give up. */
+const START_DEADLINE_MS = 900_000;
 const STOP_DEADLINE_MS = 30_000;
 const EXTENDER_WEIGHT = 5;
-/** A new pod takes a second, and a minute on a machine that has other things to do. */
-const READY_WITHIN_MS = 120_000;
+/** A new pod takes a second, and some minutes on a machine that has other things to do. */
+const READY_WITHIN_MS = 300_000;
 
 export class Embedded {
   readonly urls: EmbeddedUrls;
@@ -56,6 +56,7 @@ export class Embedded {
   readonly moves: Pick<PodMoves, "subscribe">;
   readonly #store: ClusterStore;
   readonly #namespace: string;
+  readonly #thread: MeasuringThread;
   readonly #services: Service;
 
   private constructor(urls: EmbeddedUrls, parts: EmbeddedParts) {
@@ -66,6 +67,7 @@ export class Embedded {
     this.moves = parts.moves;
     this.#store = parts.store;
     this.#namespace = parts.namespace;
+    this.#thread = parts.thread;
     this.#services = parts.services;
   }
 
@@ -105,6 +107,10 @@ export class Embedded {
     const surroundings: Surroundings = { options, bus, tokens, store, isReal, logger, pages: [] };
     const probes = new EmbeddedProbes(network, seats);
     const moves = new PodMoves();
+    const thread = createMeasuringThread({
+      clock: systemClock,
+      logger: logger.child({ service: "measuring" }),
+    });
     const startCluster = (stopping: AbortSignal): Promise<LabCluster> =>
       LabCluster.start({ ...clusterOptions(options, ground, urls), network, manifest }, stopping);
     const cluster = deferred(startCluster, (started) => started.stop());
@@ -128,7 +134,7 @@ export class Embedded {
         },
         // Before the probes: it registers the nodes that their plans are made for.
         { name: "cluster", service: cluster },
-        ...measuring(surroundings, probes, urls.page),
+        ...measuring(surroundings, probes, thread, urls.page),
         ...collectorServices(surroundings, seats, urls.page, () => cluster.value()),
         {
           name: "lab control",
@@ -145,7 +151,8 @@ export class Embedded {
     await startUnlessAborted(services, signal);
     probes.refreshPlans();
     const { namespace } = manifest;
-    return new Embedded(urls, { network, cluster: cluster.value(), moves, store, namespace, services });
+    const parts = { network, cluster: cluster.value(), moves, store, namespace, thread, services };
+    return new Embedded(urls, parts);
   }
 
   /** Has the scheduler ask the extender from now on, and places every pod of the workflow anew. */
@@ -171,6 +178,12 @@ export class Embedded {
     await optIn({ store: this.#store, namespace: this.#namespace }, true);
   }
 
+  /** Requests and probes come so many times as rarely as at first. */
+  setPace(factor: number): void {
+    this.cluster.setPace(factor);
+    this.#thread.setPace(factor);
+  }
+
   async stop(): Promise<void> {
     await this.#services.stop();
   }
@@ -183,6 +196,7 @@ interface EmbeddedParts {
   readonly store: ClusterStore;
   /** Of the workflow. */
   readonly namespace: string;
+  readonly thread: MeasuringThread;
   readonly services: Service;
 }
 
@@ -246,13 +260,10 @@ function extenderOf(urls: EmbeddedUrls): ExtenderConfig {
 function measuring(
   surroundings: Surroundings,
   probes: EmbeddedProbes,
+  thread: MeasuringThread,
   aggregatorUrl: string,
 ): NamedService[] {
   const hmacKeys = `1:${randomBytes(KEY_BYTES).toString("base64")}`;
-  const thread = createMeasuringThread({
-    clock: systemClock,
-    logger: surroundings.logger.child({ service: "measuring" }),
-  });
   return [
     { name: "measuring thread", service: { start: async () => undefined, stop: () => thread.close() } },
     ...probes.services(surroundings, thread, hmacKeys, aggregatorUrl),

@@ -1,4 +1,3 @@
-import type { Clock } from "@isochrone/runtime";
 import { ManualClock } from "@isochrone/runtime/testing";
 import { expect, test } from "vitest";
 import { MachineWatch, type MachineState } from "./machine.ts";
@@ -18,7 +17,7 @@ function build(load = 1) {
   const changes: MachineState[] = [];
   const world = { load, unanswered: 0 };
   const watch = new MachineWatch({
-    clock: clock as Clock,
+    clock,
     load: () => world.load,
     cores: 2,
     unanswered: async () => world.unanswered,
@@ -54,10 +53,10 @@ test("late wake-ups lower the rates step by step, are said once, and the rates c
 
 test("what is neither late nor in time neither lowers nor raises the rates", async () => {
   const { clock, paces } = build();
-  clock.lateMs = 100;
+  clock.lateMs = 150;
   await clock.advance(8_000);
   expect(paces).toEqual([2]);
-  clock.lateMs = 45;
+  clock.lateMs = 75;
   await clock.advance(60_000);
   expect(paces).toEqual([2]);
 });

@@ -28,8 +28,8 @@ const TICK_MS = 250;
 const TICKS = 20;
 const MAX_PACE = 8;
 /** An idle machine wakes a process within a few milliseconds; beyond this, end-to-end times are its own. */
-const LATE_MS = 60;
-const SOUND_MS = 30;
+const LATE_MS = 100;
+const SOUND_MS = 50;
 /** The embedded cluster alone keeps about one program a core going. */
 const CROWDED_PER_CORE = 3;
 const UNANSWERED = 0.2;

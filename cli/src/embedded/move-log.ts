@@ -84,8 +84,7 @@ export class MoveLog {
   #isOver(gathering: Gathering): boolean {
     const nowMs = this.#options.clock.monotonic();
     if (this.#heard.length > 0) gathering.lastMs = nowMs;
-    for (const move of this.#heard.splice(0))
-      gathering.moves.set(`${move.namespace}/${move.pod}`, move);
+    for (const move of this.#heard.splice(0)) gathering.moves.set(`${move.namespace}/${move.pod}`, move);
     const isUnderWay = [...gathering.moves.values()].some(({ stage }) => stage === "evicted");
     if (nowMs - gathering.sinceMs > PATIENCE_MS) return true;
     return !isUnderWay && nowMs - gathering.lastMs >= TOGETHER_WITHIN_MS;
@@ -95,7 +94,11 @@ export class MoveLog {
     const { clock, lastMs, onMoved, onMeasured } = this.#options;
     const all = [...moves.values()];
     const group: MoveGroup = {
-      pods: all.map(({ workload, from, to, stage }) => ({ workload, from, to: stage === "arrived" ? to : null })),
+      pods: all.map(({ workload, from, to, stage }) => ({
+        workload,
+        from,
+        to: stage === "arrived" ? to : null,
+      })),
       reasons: [...new Set(all.map(({ reason }) => reason))],
       before,
     };

@@ -67,12 +67,8 @@ export interface Output {
   write(text: string): unknown;
 }
 
-/** The whole view comes as often where it isn't redrawn. */
-const TABLES_WITHOUT_TERMINAL_EVERY = 15;
-
-/** For people who read a file or a pipe: a line for each event, and the whole view now and then. */
+/** For people who read a file or a pipe: a line for each event. */
 export function lineReporter(out: Output): Reporter {
-  let tables = 0;
   let urls: EmbeddedUrls | null = null;
   const say = (text: string): void => void out.write(`${visibleLines(text)}\n`);
   return {
@@ -86,7 +82,7 @@ export function lineReporter(out: Output): Reporter {
     replacing: (act) => say(`placing it anew, ${actName(act)} ...`),
     placed: (result, _, moves) => {
       const moved = moves.filter(({ from, to }) => from !== to).length;
-      say(`${moves.length === 0 ? "" : `${moved} pods moved; `}${resultText(result)}`);
+      say(`${moves.length === 0 ? "" : `pods moved: ${moved}; `}${resultText(result)}`);
     },
     verdict: (results, link, isLive) =>
       say(`\n${verdictText(results)}\n\n${trialText(link, urls!, isLive)}\n`),
@@ -94,9 +90,7 @@ export function lineReporter(out: Output): Reporter {
     moved: (group) => say(movedText(group)),
     moveMeasured: (group, after) => say(moveMeasuredText(group, after)),
     networkDown: (reason) => say(networkDownText(reason)),
-    table: (view) => {
-      if (tables++ % TABLES_WITHOUT_TERMINAL_EVERY === 0) say(viewText(view));
-    },
+    table: () => undefined,
     tableFailed: () => undefined,
     trouble: (what, error) => say(`${what}: ${messageOf(error)}`),
     stopping: () => say("\nstopping ..."),

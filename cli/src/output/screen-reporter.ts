@@ -1,7 +1,6 @@
 // For people at a terminal: one screen, drawn over itself.
 import { visibleLines } from "@isochrone/runtime";
 import type { EmbeddedUrls } from "../embedded/options.ts";
-import type { PlacingAct } from "../embedded/acts.ts";
 import { bar } from "./progress.ts";
 import type { Reporter, WarmUp } from "./reporter.ts";
 import { networkDownText, startingText, viewText, type Output } from "./reporters.ts";
@@ -21,27 +20,25 @@ import {
 const EVENTS = 6;
 /** Where a terminal doesn't say how large it is. */
 const COLUMNS = 80;
+const MIN_COLUMNS = 20;
 
 /** @param nowText time of day, for events */
 export function screenReporter(out: Output, nowText: () => string): Reporter & { log(text: string): void } {
   const parts = { head: "", now: "", result: "", busy: "", view: "" };
   const events: string[] = [];
   let urls: EmbeddedUrls | null = null;
-  let isDrawn = false;
   const draw = (changed: Partial<typeof parts> = {}): void => {
     Object.assign(parts, changed);
     const { head, now, result, busy, view } = parts;
     const blocks = [head, now, busy, result, events.join("\n"), view];
     const text = blocks.filter((block) => block !== "").join("\n\n");
-    out.write(`${isDrawn ? "" : "\u001b[2J"}${page(text, out)}`);
-    isDrawn = true;
+    out.write(page(text, out));
   };
   const event = (text: string, changed: Partial<typeof parts> = {}): void => {
     events.push(`${nowText()}  ${text}`);
     if (events.length > EVENTS) events.shift();
     draw(changed);
   };
-  const measuring = (act: PlacingAct): string => `measuring: ${actName(act)} ...`;
   return {
     starting: (nodes) => draw({ head: startingText(nodes) }),
     started: (where) => {
@@ -49,8 +46,8 @@ export function screenReporter(out: Output, nowText: () => string): Reporter & {
       draw({ head: `isochrone  page ${where.page}  emulator ${where.lab}  Ctrl-C ends everything` });
     },
     warming: (progress) => draw({ now: warmBar(progress) }),
-    warm: () => draw({ now: measuring("spread") }),
-    replacing: (act) => draw({ now: `placing it anew: ${actName(act)} ...` }),
+    warm: () => draw({ now: "measuring the first placement ..." }),
+    replacing: (act) => draw({ now: `placing it anew and measuring it: ${actName(act)} ...` }),
     placed: (result) => event(resultText(result), { now: "" }),
     verdict: (results, link, isLive) => {
       events.length = 0;
@@ -77,11 +74,15 @@ function warmBar(progress: WarmUp): string {
 
 /** Each line over the old one, then the rest of the old page away: clearing first would flicker. */
 function page(text: string, { rows = 0, columns = 0 }: Output): string {
-  const width = columns === 0 ? COLUMNS : columns;
-  const all = visibleLines(text).split("\n").flatMap((line) => wrapped(line, width));
+  const width = columns === 0 ? COLUMNS : Math.max(MIN_COLUMNS, columns);
+  const all = visibleLines(text)
+    .split("\n")
+    .flatMap((line) => wrapped(line, width));
   const lines = rows === 0 ? all : all.slice(0, Math.max(3, rows - 3));
   return `\u001b[H${lines.map((line) => `${line}\u001b[K\n`).join("")}\u001b[J`;
 }
+
+const INDENT = "    ";
 
 /** Sentences go on in the next line; a row of a table that is too wide is cut. */
 function wrapped(line: string, width: number): string[] {
@@ -91,9 +92,10 @@ function wrapped(line: string, width: number): string[] {
   let rest = line;
   while (rest.length > width) {
     const space = rest.lastIndexOf(" ", width);
-    const at = space > 0 ? space : width;
+    // A word that is wider than the terminal is broken: a break within the indent would go on for ever.
+    const at = space > INDENT.length ? space : width;
     lines.push(rest.slice(0, at));
-    rest = `    ${rest.slice(at).trimStart()}`;
+    rest = `${INDENT}${rest.slice(at).trimStart()}`;
   }
   return [...lines, rest];
 }

@@ -59,13 +59,21 @@ export function trialText(link: BusyLink | null, { page, lab }: EmbeddedUrls, is
           `  npx isochrone lab link ${link.source} ${link.target} --delay ${slowed(link.rttMs)}ms${at}`,
           `      makes the link slow that most calls cross (${ms(link.rttMs)} now)`,
         ];
-  const kill = link === null || !isLive ? [] : [`  npx isochrone lab kill ${link.source}${at}`, "      lets a node die"];
+  const kill =
+    link === null || !isLive ? [] : [`  npx isochrone lab kill ${link.source}${at}`, "      lets a node die"];
   const after = isLive
-    ? ["Pods that are worth moving move within two windows; what moved, why and what it brought is said here."]
+    ? [
+        "Pods that are worth moving move within two windows; what moved, why and what it brought is said here.",
+      ]
     : [];
-  return ["Try in another terminal:", ...trials, ...kill, `  ${page}`, "      shows the same in a browser", ...after].join(
-    "\n",
-  );
+  return [
+    "Try in another terminal:",
+    ...trials,
+    ...kill,
+    `  ${page}`,
+    "      shows the same in a browser",
+    ...after,
+  ].join("\n");
 }
 
 const DEFAULT_LAB_PORT = "8082";
@@ -75,17 +83,16 @@ const slowed = (rttMs: number): number =>
   Math.max(SLOWED_AT_LEAST_MS, Math.ceil((SLOWED_TIMES * rttMs) / 10) * 10);
 
 export function machineText({ isBusy, lateMs, load, cores, pace }: MachineState): string {
-  if (!isBusy) return "the machine has time again: requests and probes come at their full rates";
+  if (!isBusy) return "the machine has time again: requests and probes are sent at their full rates";
   const late = `this process wakes up ${Math.round(lateMs)} ms late`;
-  return `the machine is busy (${late}, load ${load.toFixed(1)} on ${cores} cores): requests and probes come ${pace} times as rarely or less until it has time again; nothing ends`;
+  const rates = `1/${pace} of their rates or less`;
+  return `the machine is busy (${late}, load ${load.toFixed(1)} on ${cores} cores): requests and probes are sent at ${rates} until it has time again`;
 }
 
 /** Who went where, and why. */
 export function movedText({ pods, reasons }: MoveGroup): string {
   const ways = Map.groupBy(pods, ({ from, to }) => `${from} -> ${to ?? "(no replacement yet)"}`);
-  const texts = [...ways].map(
-    ([way, those]) => `${those.map(({ workload }) => workload).join(", ")} ${way}`,
-  );
+  const texts = [...ways].map(([way, those]) => `${those.map(({ workload }) => workload).join(", ")} ${way}`);
   const count = pods.length === 1 ? "1 pod" : `${pods.length} pods`;
   return `moved ${count}: ${texts.join("; ")}: ${reasons.join("; ")}`;
 }
