@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
+import type { EndToEnd } from "@isochrone/lab";
 import type { ClusterGraphSnapshot, Decision, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { ManualClock } from "@isochrone/runtime/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -15,7 +16,8 @@ import { reportText } from "./commands/plan.ts";
 import { scoreCommand } from "./commands/score.ts";
 import { formatted } from "./output/format.ts";
 import { createProgress } from "./output/progress.ts";
-import { textReporter } from "./output/reporters.ts";
+import { lineReporter } from "./output/reporters.ts";
+import { screenReporter } from "./output/screen-reporter.ts";
 import { viewOf, watchView } from "./output/show.ts";
 import { terminalOn } from "./output/terminal.ts";
 
@@ -47,6 +49,16 @@ const CLUSTER: ClusterGraphSnapshot = {
   windowSeconds: 30,
   nodes: [{ ...NODE, name: `n1${EVIL}` }],
   links: [],
+};
+const NO_REQUESTS: EndToEnd = {
+  count: 0,
+  errors: 0,
+  p50Ms: null,
+  p90Ms: null,
+  p95Ms: null,
+  requestsPerSecond: 0,
+  sendLateMs: null,
+  failure: null,
 };
 const WORKFLOW: WorkflowGraphSnapshot = {
   version: 1,
@@ -213,7 +225,12 @@ describe("names of others on a terminal", () => {
   test("isochrone up and bars of progress", () => {
     let text = "";
     const screen = { isTTY: true, write: (part: string) => (text += part) };
-    textReporter(screen).networkDown(EVIL);
+    const pods = [{ workload: EVIL, from: `n1${EVIL}`, to: null }];
+    for (const reporter of [lineReporter(screen), screenReporter(screen, () => "12:00:00")]) {
+      reporter.networkDown(EVIL);
+      reporter.moved({ pods, reasons: [EVIL], before: NO_REQUESTS });
+      reporter.table({ graph: CLUSTER, endToEnd: { ...NO_REQUESTS, errors: 1, failure: EVIL }, pods: [] });
+    }
     createProgress(screen, () => 0).at(0.5, EVIL);
     expect(text).toContain("u{1b}]0;owned");
     expect(text.replaceAll(OURS, "").replaceAll("\r[", "[")).not.toMatch(RAW);

@@ -1,6 +1,7 @@
 // The command line: what can be said, its help, and which function does it.
 import { visibleLines } from "@isochrone/runtime/basics";
 import { Command, Option } from "commander";
+import { ACTS } from "./embedded/acts.ts";
 import { addChart } from "./program-chart.ts";
 import { addDescheduler } from "./program-descheduler.ts";
 import type { StartScheduler } from "./commands/experiment.ts";
@@ -112,17 +113,17 @@ function addUp(program: Command, print: Print): void {
         "a cluster whose 2 to 16 nodes KWOK simulates: its API server, controllers and scheduler act, the emulated network and the pods' processes are here",
       )
         .argParser(readableFile)
-        .conflicts(["nodes", "placement"]),
+        .conflicts(["nodes"]),
     )
     .option("--rate <number>", "requests per second to the workflow's entry", positiveNumber(10_000), 5)
     .option("--window <duration>", "window of the graphs", durationFrom(1_000, 3_600_000), 30_000)
     .option("--seed <number>", "seed of everything random", wholeNumber(0, 2 ** 31), 1)
     .addOption(
-      new Option("--placement <how>", "how pods are placed at first: by score, or spread over all regions")
-        .choices(["score", "spread"])
-        .default("score"),
+      new Option(
+        "--acts <act...>",
+        "what is shown, in this order: the workflow spread over all regions, placed anew pod by pod by score, placed anew as a whole by plan, and moved when the network changes (default: all; with --kubeconfig: spread score)",
+      ).choices(ACTS),
     )
-    .option("--no-replace", "leave the first placement as it is")
     .option(
       "--allow-host <name>",
       "a further name, or name:port, by which browsers may reach the servers, such as that of a proxy; may be said several times",
@@ -134,9 +135,9 @@ function addUp(program: Command, print: Print): void {
   examples(
     commandOf(program, "up"),
     "% up",
-    "% up --placement spread --rate 10",
+    "% up --acts spread score",
     "% up --manifest my-workflow.yaml --port 9000",
-  );
+  ).addHelpText("after", "\nYour own workflow, step by step: docs/try-your-app.md");
 }
 
 function addLab(program: Command, print: Print): void {

@@ -210,6 +210,8 @@ export interface MeasuringThread {
   readonly restarts: number;
   /** Rejects with a ProbeError when the engine's sockets can't be opened. */
   createEngine(config: EngineConfig, handlers: EngineHandlers): Promise<Engine>;
+  /** Leaves so many times each engine's interval between its sends: for whoever shares a machine that is busy. @default 1 */
+  setPace(factor: number): void;
   /** Ends the thread and all engines in it. */
   close(): Promise<void>;
 }

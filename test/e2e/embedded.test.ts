@@ -56,7 +56,7 @@ describe("the embedded cluster", () => {
   let startedAt: number;
 
   beforeAll(async () => {
-    system = await EmbeddedSystem.start("--placement", "spread");
+    system = await EmbeddedSystem.start("--acts", "spread", "score");
     startedAt = Date.now();
   }, 90_000);
 

@@ -50,7 +50,8 @@ describe("the embedded cluster with a manifest of its own", () => {
       "3",
       "--window",
       "10s",
-      "--no-replace",
+      "--acts",
+      "score",
     );
   }, 90_000);
 

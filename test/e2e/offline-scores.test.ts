@@ -74,7 +74,7 @@ describe("scores of a dump", () => {
   beforeAll(async () => {
     const manifest = join(folder, "checkout.yaml");
     writeFileSync(manifest, [...Object.entries(CALLS).map(service), GROUP].join(""));
-    const how = ["--manifest", manifest, "--nodes", "5", "--window", "10s", "--placement", "spread"];
+    const how = ["--manifest", manifest, "--nodes", "5", "--window", "10s", "--acts", "spread", "score"];
     system = await EmbeddedSystem.start(...how);
     recorder = new Recorder(system, "shop/checkout");
     await system.event("replaced", 600_000);

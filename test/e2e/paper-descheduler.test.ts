@@ -20,6 +20,8 @@ const CONTENT_RUNS = 3;
 
 const ENV = {
   ISOCHRONE_DESCHEDULER_MODE: "paper",
+  ISOCHRONE_PLANNER_ENABLED: "false",
+  ISOCHRONE_WEBHOOK_ENABLED: "false",
   ISOCHRONE_DESCHEDULER_MIN_POD_AGE_MS: String(MIN_AGE_MS),
   ISOCHRONE_SCHEDULER_MODE: "raw",
   ISOCHRONE_SCHEDULER_GAMMA: "0.5",
@@ -114,7 +116,7 @@ describe("the paper's descheduler on the set-up of its figure 3", () => {
     await writeFile(matrix, Array.from({ length: WORKERS }, (_, at) => row(at)).join("\n"));
     const lab = ["--nodes", String(WORKERS), "--matrix", matrix, "--window", `${WINDOW_MS}ms`];
     // The first placement stays: whoever moves pods is the descheduler.
-    system = await EmbeddedSystem.startWith(ENV, ...lab, "--no-replace");
+    system = await EmbeddedSystem.startWith(ENV, ...lab, "--acts", "score", "live");
   }, 240_000);
 
   afterAll(async () => {

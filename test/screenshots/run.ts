@@ -61,7 +61,7 @@ async function keep(page: Page, file: string, look: Look): Promise<void> {
 const ALL: readonly Look[] = ["light", "dark", "narrow"];
 
 async function embedded(browser: Browser): Promise<void> {
-  const system = await EmbeddedSystem.start("--placement", "spread");
+  const system = await EmbeddedSystem.start("--acts", "spread", "score");
   try {
     await system.event("replaced", 180_000).catch(() => console.log("not replaced; going on"));
     const { page: url } = system.urls;

@@ -19,9 +19,8 @@ const KILL_MS = 40_000;
 
 async function soak(options: SoakOptions, signal: AbortSignal): Promise<boolean> {
   const system = await EmbeddedSystem.start(
-    "--placement",
+    "--acts",
     "spread",
-    "--no-replace",
     "--rate",
     String(options.requestsPerSecond),
     "--seed",

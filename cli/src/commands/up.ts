@@ -8,12 +8,19 @@ import {
   systemClock,
 } from "@isochrone/runtime";
 import type { Clock, ProcessHost } from "@isochrone/runtime";
+import { availableParallelism, loadavg } from "node:os";
+import { Writable } from "node:stream";
+import { ACTS, actsMistake, type Act } from "../embedded/acts.ts";
 import { Embedded } from "../embedded/embedded.ts";
+import { MachineWatch } from "../embedded/machine.ts";
+import { MoveLog } from "../embedded/move-log.ts";
 import type { EmbeddedOptions } from "../embedded/options.ts";
 import { rehearse } from "../embedded/rehearsal.ts";
+import { usageError } from "../errors.ts";
 import type { Reporter } from "../output/reporter.ts";
 import type { Format } from "../output/format.ts";
-import { jsonReporter, textReporter, yamlReporter } from "../output/reporters.ts";
+import { jsonReporter, lineReporter, yamlReporter } from "../output/reporters.ts";
+import { screenReporter } from "../output/screen-reporter.ts";
 
 export interface UpOptions {
   readonly port: number;
@@ -24,24 +31,26 @@ export interface UpOptions {
   readonly rate: number;
   readonly window: number;
   readonly seed: number;
-  readonly placement: "score" | "spread";
-  readonly replace: boolean;
+  /** @default all; on a cluster with an API server those that place pods without the planner */
+  readonly acts?: readonly Act[];
   readonly allowHost: readonly string[];
   readonly output: Format;
 }
 
 /** Runs the embedded cluster until a signal. Progress goes to standard output, logs to standard error. */
 export async function upCommand(options: UpOptions, print: (text: string) => void): Promise<void> {
-  const reporter = reporterOf(options.output, print);
+  const acts = actsOf(options);
+  const { reporter, log } = reporterOf(options.output, print);
   const { service } = loadSettings([serviceSettings], {
     env: process.env,
-    file: { service: { logLevel: "warn", logFormat: "text" } },
+    // Pods that end, nodes that die and links that are cut are what this is for, and the services warn of each.
+    file: { service: { logLevel: "error", logFormat: "text" } },
   });
   const logger = createLogger({
     service: "isochrone",
     level: service.logLevel,
     format: service.logFormat,
-    destination: process.stderr,
+    destination: log,
   });
   const ending = new AbortController();
   const host = nodeProcessHost();
@@ -49,7 +58,10 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
   const offSignal = onEnd(host, ending, systemClock, isReal ? STOP_REAL_WITHIN_MS : STOP_WITHIN_MS);
   const lifecycle = new Lifecycle();
   reporter.starting(isReal ? null : options.nodes);
-  const embedded = await startUnlessEnded({ ...embeddedOptions(options), logger, env: process.env }, ending);
+  const embedded = await startUnlessEnded(
+    { ...embeddedOptions(options, acts), logger, env: process.env },
+    ending,
+  );
   if (embedded === null) {
     reporter.stopping();
     reporter.stopped();
@@ -60,7 +72,7 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
     lifecycle.to("running");
     reporter.started(embedded.urls, process.pid, embedded.pageWithControls);
     embedded.network.onDown((reason) => reporter.networkDown(reason));
-    await runUntilEnd(embedded, options, reporter, ending.signal);
+    await runUntilEnd(embedded, { windowMs: options.window, acts, reporter, signal: ending.signal });
   } finally {
     lifecycle.to("draining");
     reporter.stopping();
@@ -119,20 +131,45 @@ export function onEnd(
   };
 }
 
-function reporterOf(output: Format, print: (text: string) => void): Reporter {
-  if (output === "table") return textReporter(process.stdout);
-  return output === "json" ? jsonReporter(print) : yamlReporter(print);
+/** Throws CommandError. */
+function actsOf({ acts, kubeconfig }: UpOptions): readonly Act[] {
+  const isReal = kubeconfig !== undefined;
+  const chosen = acts ?? (isReal ? REAL_ACTS : ACTS);
+  const mistake = actsMistake(chosen);
+  if (mistake !== null) throw usageError(mistake);
+  const other = isReal ? chosen.find((act) => !REAL_ACTS.includes(act)) : undefined;
+  if (other !== undefined)
+    throw usageError(`--acts with --kubeconfig must be of ${REAL_ACTS.join(" ")}, got ${other}`);
+  return chosen;
 }
 
-function embeddedOptions(options: UpOptions) {
-  const { port, nodes, matrix, manifest, kubeconfig, rate, window, seed, placement, allowHost } = options;
+/** What the planner and the descheduler do in a real cluster is for its administrator to switch on. */
+const REAL_ACTS: readonly Act[] = ["spread", "score"];
+
+/** Logs go where they don't disturb: on a terminal that is redrawn they are part of what is drawn. */
+function reporterOf(output: Format, print: (text: string) => void): { reporter: Reporter; log: Writable } {
+  if (output !== "table")
+    return { reporter: output === "json" ? jsonReporter(print) : yamlReporter(print), log: process.stderr };
+  if (!process.stdout.isTTY) return { reporter: lineReporter(process.stdout), log: process.stderr };
+  const screen = screenReporter(process.stdout, () => new Date().toTimeString().slice(0, 8));
+  const log = new Writable({
+    write(chunk: Buffer, _, done) {
+      screen.log(chunk.toString().trimEnd());
+      done();
+    },
+  });
+  return { reporter: screen, log: process.stderr.isTTY ? log : process.stderr };
+}
+
+function embeddedOptions(options: UpOptions, [first]: readonly Act[]) {
+  const { port, nodes, matrix, manifest, kubeconfig, rate, window, seed, allowHost } = options;
   return {
     port,
     nodes,
     requestsPerSecond: rate,
     windowMs: window,
     seed,
-    placement,
+    placement: first === "score" ? ("score" as const) : ("spread" as const),
     allowedHosts: allowHost,
     ...(matrix === undefined ? {} : { matrix }),
     ...(manifest === undefined ? {} : { manifest }),
@@ -141,27 +178,71 @@ function embeddedOptions(options: UpOptions) {
 }
 
 const TABLE_INTERVAL_MS = 2_000;
+/** End-to-end figures of moves are of that share of a window: a move is to be seen, not what came before it. */
+const MOVE_SHARE = 2 / 3;
+const STRAIN_MS = 10_000;
 
-async function runUntilEnd(
-  embedded: Embedded,
-  options: UpOptions,
-  reporter: Reporter,
-  signal: AbortSignal,
-): Promise<void> {
+interface Run {
+  readonly windowMs: number;
+  readonly acts: readonly Act[];
+  readonly reporter: Reporter;
+  readonly signal: AbortSignal;
+}
+
+/** Rejects for nothing that is slow. */
+async function runUntilEnd(embedded: Embedded, run: Run): Promise<void> {
+  const { reporter, signal } = run;
+  const clock = systemClock;
+  const machine = machineWatch(embedded, reporter);
+  const play = async (): Promise<void> => {
+    await rehearse(embedded, { ...run, clock, isBusy: () => machine.state.isBusy });
+    await Promise.all([showTables(embedded, reporter, signal), live(embedded, run)]);
+  };
   try {
-    await rehearse(embedded, {
-      windowMs: options.window,
-      replace: options.replace,
-      reporter,
-      clock: systemClock,
-      signal,
-    });
-    for (;;) {
-      await systemClock.sleep(TABLE_INTERVAL_MS, signal);
-      await reportTable(embedded, reporter);
-    }
+    await Promise.all([play(), machine.run(signal)]);
   } catch (error) {
     if (!signal.aborted) throw error;
+  }
+}
+
+function machineWatch(embedded: Embedded, reporter: Reporter): MachineWatch {
+  return new MachineWatch({
+    clock: systemClock,
+    load: () => loadavg()[0]!,
+    cores: availableParallelism(),
+    unanswered: async () => {
+      const { count, errors } = await embedded.cluster.endToEnd({ lastMs: STRAIN_MS });
+      return errors / Math.max(1, count + errors);
+    },
+    setPace: (factor) => embedded.setPace(factor),
+    onChange: (state) => reporter.machine(state),
+  });
+}
+
+/** From here on pods move by themselves, and what moved is told. */
+async function live(embedded: Embedded, { acts, windowMs, reporter, signal }: Run): Promise<void> {
+  if (!acts.includes("live")) return;
+  const { cluster, moves } = embedded;
+  const log = new MoveLog({
+    clock: systemClock,
+    lastMs: Math.round(windowMs * MOVE_SHARE),
+    endToEnd: (lastMs) => cluster.endToEnd({ lastMs }),
+    onMoved: (group) => reporter.moved(group),
+    onMeasured: (group, after) => reporter.moveMeasured(group, after),
+  });
+  const off = moves.subscribe((move) => log.hear(move));
+  try {
+    await embedded.startMoving();
+    await log.run(signal);
+  } finally {
+    off();
+  }
+}
+
+async function showTables(embedded: Embedded, reporter: Reporter, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await reportTable(embedded, reporter);
+    await systemClock.sleep(TABLE_INTERVAL_MS, signal);
   }
 }
 

@@ -49,7 +49,7 @@ const CASES: readonly (readonly [readonly string[], readonly string[]])[] = [
     ["kafka", "kernel"],
   ],
   [
-    ["up", "--placement", "s"],
+    ["up", "--acts", "s"],
     ["score", "spread"],
   ],
   [

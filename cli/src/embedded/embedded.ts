@@ -12,7 +12,7 @@ import {
   type Move,
   type WorkflowManifest,
 } from "@isochrone/lab";
-import { createMeasuringThread } from "@isochrone/probe";
+import { createMeasuringThread, type MeasuringThread } from "@isochrone/probe";
 import {
   composeServices,
   systemClock,
@@ -42,12 +42,12 @@ const KEY_BYTES = 32;
 const GRAPH_TIMEOUT_MS = 5_000;
 /** One consumer reads everything at once; what it has read needs no keeping. */
 const BUS = { partitions: 4, retentionRecords: 64, retentionBytes: 512 * 1024 };
-/** For each service. A real API server may be slow, and has to be told of every object of the workflow. */
-const START_DEADLINE_MS = 120_000;
+/** For each service. A real API server may be slow, and so may a busy machine: neither is a reason to give up. */
+const START_DEADLINE_MS = 900_000;
 const STOP_DEADLINE_MS = 30_000;
 const EXTENDER_WEIGHT = 5;
-/** A new pod takes a second, and a minute on a machine that has other things to do. */
-const READY_WITHIN_MS = 120_000;
+/** A new pod takes a second, and some minutes on a machine that has other things to do. */
+const READY_WITHIN_MS = 300_000;
 
 export class Embedded {
   readonly urls: EmbeddedUrls;
@@ -60,6 +60,7 @@ export class Embedded {
   readonly pageWithControls: string;
   readonly #store: ClusterStore;
   readonly #namespace: string;
+  readonly #thread: MeasuringThread;
   readonly #services: Service;
 
   private constructor(urls: EmbeddedUrls, parts: EmbeddedParts) {
@@ -72,6 +73,7 @@ export class Embedded {
     this.moves = parts.moves;
     this.#store = parts.store;
     this.#namespace = parts.namespace;
+    this.#thread = parts.thread;
     this.#services = parts.services;
   }
 
@@ -128,6 +130,10 @@ export class Embedded {
     };
     const probes = new EmbeddedProbes(network, seats);
     const moves = new PodMoves();
+    const thread = createMeasuringThread({
+      clock: systemClock,
+      logger: logger.child({ service: "measuring" }),
+    });
     const startCluster = (stopping: AbortSignal): Promise<LabCluster> =>
       LabCluster.start({ ...clusterOptions(options, ground, urls), network, manifest }, stopping);
     const cluster = deferred(startCluster, (started) => started.stop());
@@ -152,7 +158,7 @@ export class Embedded {
         // Before the probes: it registers the nodes that their plans are made for.
         { name: "cluster", service: cluster },
         { name: "timeline", service: timeline },
-        ...measuring(surroundings, probes, urls.page),
+        ...measuring(surroundings, probes, thread, urls.page),
         ...collectorServices(surroundings, seats, urls.page, () => cluster.value()),
         {
           name: "lab control",
@@ -176,6 +182,7 @@ export class Embedded {
       moves,
       store,
       namespace,
+      thread,
       services,
     });
   }
@@ -203,6 +210,12 @@ export class Embedded {
     await optIn({ store: this.#store, namespace: this.#namespace }, true);
   }
 
+  /** Requests and probes come so many times as rarely as at first. */
+  setPace(factor: number): void {
+    this.cluster.setPace(factor);
+    this.#thread.setPace(factor);
+  }
+
   async stop(): Promise<void> {
     await this.#services.stop();
   }
@@ -217,6 +230,7 @@ interface EmbeddedParts {
   readonly store: ClusterStore;
   /** Of the workflow. */
   readonly namespace: string;
+  readonly thread: MeasuringThread;
   readonly services: Service;
 }
 
@@ -280,13 +294,10 @@ function extenderOf(urls: EmbeddedUrls): ExtenderConfig {
 function measuring(
   surroundings: Surroundings,
   probes: EmbeddedProbes,
+  thread: MeasuringThread,
   aggregatorUrl: string,
 ): NamedService[] {
   const hmacKeys = `1:${randomBytes(KEY_BYTES).toString("base64")}`;
-  const thread = createMeasuringThread({
-    clock: systemClock,
-    logger: surroundings.logger.child({ service: "measuring" }),
-  });
   return [
     { name: "measuring thread", service: { start: async () => undefined, stop: () => thread.close() } },
     ...probes.services(surroundings, thread, hmacKeys, aggregatorUrl),

@@ -1,57 +1,152 @@
-// What `isochrone up` shows of placement: warm up, measure, place anew by score, measure again.
+// The acts of `isochrone up`: the workflow is placed in several ways, one after the other, and what users experience is held side by side.
 import type { EndToEnd, LabCluster, Move } from "@isochrone/lab";
 import type { Clock } from "@isochrone/runtime";
-import type { ClusterGraphSnapshot } from "@isochrone/topology";
+import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { Reporter, WarmUp } from "../output/reporter.ts";
+import type { Act, ActResult, PlacingAct } from "./acts.ts";
+import { busiestLink, networkMsPerRequest } from "./network-time.ts";
 
 /** What is rehearsed on. */
 export interface Rehearsed {
   readonly graphs: {
-    cluster(): Promise<{ readonly value: Pick<ClusterGraphSnapshot, "nodes" | "links"> }>;
-    workflows(): Promise<{ readonly value: { readonly workflows: readonly { channels: number }[] } }>;
+    cluster(): Promise<{ readonly value: ClusterGraphSnapshot }>;
+    workflows(): Promise<{
+      readonly value: {
+        readonly workflows: readonly {
+          readonly namespace: string;
+          readonly name: string;
+          readonly channels: number;
+        }[];
+      };
+    }>;
+    workflow(namespace: string, name: string): Promise<{ readonly value: WorkflowGraphSnapshot }>;
   };
   readonly cluster: Pick<LabCluster, "pods" | "endToEnd">;
+  /** Places every pod anew, each where it scores best. */
   placeByScore(signal: AbortSignal): Promise<readonly Move[]>;
+  /** Moves the pods that the best plan for the whole workflow has elsewhere. */
+  placeByPlan(signal: AbortSignal): Promise<readonly Move[]>;
 }
 
 export interface RehearsalOptions {
   readonly windowMs: number;
-  /** False: warm up only. */
-  readonly replace: boolean;
+  /** The first one is how pods are placed already. */
+  readonly acts: readonly Act[];
   readonly reporter: Reporter;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Whether the machine has other things to do. */
+  readonly isBusy: () => boolean;
 }
 
 const POLL_MS = 2_000;
-/** How many windows the graphs have to become full, before the rest goes on with what there is. */
+/** How many windows the graphs have to know all links and pods, before the rest goes on with what there is. */
 const PATIENCE_WINDOWS = 3;
-/** End-to-end latency is taken over this share of a window, so that what came before a change isn't in it. */
+/** End-to-end latency is taken over this share of a window. */
 const MEASURED_SHARE = 2 / 3;
+const MIN_MEASURED_MS = 5_000;
+/** When what was measured says little, it goes on so often, before it counts with its doubt. */
+const MAX_MEASUREMENTS = 2;
+/** With fewer answers a p95 is one request. */
+const MIN_ANSWERED = 20;
+const MAX_FAILED_SHARE = 0.1;
+/** Requests that leave so late, as a share of their median time, say more of this machine than of the placement. */
+const MAX_LATE_SHARE = 0.2;
 
-/** Rejects with the signal's reason when aborted, and for nothing else: what can't be read now is read later. */
+/**
+ * Plays the acts that place the workflow and tells the verdict. Rejects with the signal's reason when aborted, and for nothing else: what
+ * is slow is waited for, and what can't be read now is read later.
+ */
 export async function rehearse(embedded: Rehearsed, options: RehearsalOptions): Promise<void> {
-  const { reporter, clock, signal } = options;
+  const { reporter, acts } = options;
   reporter.warm(await warmUp(embedded, options));
-  if (!options.replace) return;
-  const before = await measure(embedded, options);
-  reporter.replacing(before);
-  let moves: readonly Move[];
+  const results: ActResult[] = [];
+  for (const act of acts) {
+    if (act === "live") continue;
+    const before = results.at(-1) ?? null;
+    if (before !== null) reporter.replacing(act, before);
+    const moves = before === null ? [] : await placed(act, embedded, options);
+    if (moves === null) continue;
+    const result = await measure(act, embedded, options);
+    reporter.placed(result, before, moves);
+    results.push(result);
+  }
+  const { cluster, workflows } = await graphsOf(embedded, options);
+  reporter.verdict(results, busiestLink(cluster, workflows), acts.includes("live"));
+}
+
+/** Null when it can't be placed so: then the placement before stays. */
+async function placed(
+  act: PlacingAct,
+  embedded: Rehearsed,
+  { reporter, signal }: RehearsalOptions,
+): Promise<readonly Move[] | null> {
   try {
-    moves = await embedded.placeByScore(signal);
+    return await (act === "plan" ? embedded.placeByPlan(signal) : embedded.placeByScore(signal));
   } catch (error) {
     signal.throwIfAborted();
     reporter.trouble("the workflow was not placed anew", error);
-    return;
+    return null;
   }
-  // Requests that began on the old placement must have left before what counts begins.
-  await clock.sleep(options.windowMs * MEASURED_SHARE + POLL_MS, signal);
-  reporter.replaced(before, await measure(embedded, options), moves);
 }
 
-function measure({ cluster }: Rehearsed, options: RehearsalOptions): Promise<EndToEnd> {
-  const lastMs = Math.round(options.windowMs * MEASURED_SHARE);
+async function measure(act: PlacingAct, embedded: Rehearsed, options: RehearsalOptions): Promise<ActResult> {
+  const { clock, signal, windowMs } = options;
+  const lastMs = Math.round(Math.max(MIN_MEASURED_MS, windowMs * MEASURED_SHARE));
+  for (let measurement = 1; ; measurement++) {
+    // Requests that began on the old placement must have left before what counts begins.
+    const untilMs = clock.monotonic() + lastMs + POLL_MS;
+    let wasBusy = options.isBusy();
+    while (clock.monotonic() < untilMs) {
+      await clock.sleep(Math.min(POLL_MS, untilMs - clock.monotonic()), signal);
+      wasBusy ||= options.isBusy();
+    }
+    const endToEnd = await loadOf(embedded, wasBusy ? measurement * lastMs : lastMs, options);
+    const doubt = doubtOf(endToEnd, wasBusy);
+    if (doubt !== null && measurement < MAX_MEASUREMENTS) continue;
+    return { act, endToEnd, networkMsPerRequest: await networkTime(embedded, options), doubt };
+  }
+}
+
+/** Why the figures say little about the placement; null: they do. */
+export function doubtOf(endToEnd: EndToEnd, wasBusy: boolean): string | null {
+  const { count, errors, failure, p50Ms, sendLateMs } = endToEnd;
+  const of = failure === null ? "" : `: ${failure}`;
+  const busy = wasBusy ? "; the machine was busy" : "";
+  if (count === 0 && errors > 0) return `none of ${errors} requests was answered${of}${busy}`;
+  if (count < MIN_ANSWERED) return `only ${count} requests were answered, ${errors} failed${of}${busy}`;
+  if (errors > MAX_FAILED_SHARE * (count + errors))
+    return `${errors} of ${count + errors} requests failed${of}${busy}`;
+  if (sendLateMs !== null && p50Ms !== null && sendLateMs > MAX_LATE_SHARE * p50Ms)
+    return `requests left ${Math.round(sendLateMs)} ms late: the machine was busy`;
+  return wasBusy ? "the machine was busy" : null;
+}
+
+async function networkTime(embedded: Rehearsed, options: RehearsalOptions): Promise<number | null> {
+  // The graphs' rates are those of their window, and so must be the requests that caused them.
+  const { requestsPerSecond } = await loadOf(embedded, options.windowMs, options);
+  const { cluster, workflows } = await graphsOf(embedded, options);
+  return networkMsPerRequest(cluster, workflows, requestsPerSecond);
+}
+
+function loadOf({ cluster }: Rehearsed, lastMs: number, options: RehearsalOptions): Promise<EndToEnd> {
   return untilRead("the load's latencies", () => cluster.endToEnd({ lastMs }), options);
+}
+
+interface Graphs {
+  readonly cluster: ClusterGraphSnapshot;
+  readonly workflows: readonly WorkflowGraphSnapshot[];
+}
+
+function graphsOf({ graphs }: Rehearsed, options: RehearsalOptions): Promise<Graphs> {
+  const read = async (): Promise<Graphs> => {
+    const [{ value: cluster }, { value: list }] = await Promise.all([graphs.cluster(), graphs.workflows()]);
+    const workflows = await Promise.all(
+      list.workflows.map(async ({ namespace, name }) => (await graphs.workflow(namespace, name)).value),
+    );
+    return { cluster, workflows };
+  };
+  return untilRead("the graphs", read, options);
 }
 
 async function warmUp(embedded: Rehearsed, options: RehearsalOptions): Promise<WarmUp> {
@@ -61,27 +156,27 @@ async function warmUp(embedded: Rehearsed, options: RehearsalOptions): Promise<W
     await clock.sleep(POLL_MS, signal);
     const seen = await untilRead("the graphs", () => lookAt(embedded), options);
     const progress = { ...seen, seconds: (clock.monotonic() - startedMs) / 1000 };
-    const full =
+    const isWarm =
       progress.linksMeasured === progress.links &&
       progress.podsReady === progress.pods &&
       progress.channels > 0;
-    const windowFull = progress.seconds * 1000 >= windowMs;
-    if ((full && windowFull) || progress.seconds * 1000 > PATIENCE_WINDOWS * windowMs) return progress;
+    if (isWarm || progress.seconds * 1000 > PATIENCE_WINDOWS * windowMs) return progress;
     reporter.warming(progress);
   }
 }
 
+/** Reads again and again, and says so once. */
 async function untilRead<T>(
   what: string,
   read: () => Promise<T>,
   { reporter, clock, signal }: RehearsalOptions,
 ): Promise<T> {
-  for (;;)
+  for (let attempt = 1; ; attempt++)
     try {
       return await read();
     } catch (error) {
       signal.throwIfAborted();
-      reporter.trouble(`${what} can't be read, trying again`, error);
+      if (attempt === 1) reporter.trouble(`${what} can't be read, trying again`, error);
       await clock.sleep(POLL_MS, signal);
     }
 }

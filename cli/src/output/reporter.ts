@@ -1,5 +1,9 @@
 import type { EndToEnd, Move } from "@isochrone/lab";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
+import type { ActResult, PlacingAct } from "../embedded/acts.ts";
+import type { MachineState } from "../embedded/machine.ts";
+import type { MoveGroup } from "../embedded/move-log.ts";
+import type { BusyLink } from "../embedded/network-time.ts";
 import type { EmbeddedUrls } from "../embedded/options.ts";
 
 /** How far the graphs have come since the start. */
@@ -33,8 +37,17 @@ export interface Reporter {
   started(urls: EmbeddedUrls, pid: number, pageWithControls: string): void;
   warming(progress: WarmUp): void;
   warm(progress: WarmUp): void;
-  replacing(before: EndToEnd): void;
-  replaced(before: EndToEnd, after: EndToEnd, moves: readonly Move[]): void;
+  /** The next act begins: pods are replaced. */
+  replacing(act: PlacingAct, before: ActResult): void;
+  /** An act has been measured. @param before null: it is the first one */
+  placed(result: ActResult, before: ActResult | null, moves: readonly Move[]): void;
+  /** All acts that place the workflow are over. @param link the one that its calls cross most; null: they cross none */
+  verdict(results: readonly ActResult[], link: BusyLink | null, isLive: boolean): void;
+  /** The machine has become busy, or has recovered. */
+  machine(state: MachineState): void;
+  moved(group: MoveGroup): void;
+  /** What a move brought. */
+  moveMeasured(group: MoveGroup, after: EndToEnd): void;
   networkDown(reason: string): void;
   table(view: LiveView): void;
   tableFailed(error: unknown): void;

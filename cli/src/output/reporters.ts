@@ -1,9 +1,21 @@
 import { visibleLines } from "@isochrone/runtime";
-import type { EndToEnd } from "@isochrone/lab";
-import type { Reporter, WarmUp } from "./reporter.ts";
 import { clusterMatrix } from "../commands/graph.ts";
+import type { EmbeddedUrls } from "../embedded/options.ts";
+import { savedShare, type ActResult } from "../embedded/acts.ts";
 import { jsonText, yamlText } from "./format.ts";
-import { bar } from "./progress.ts";
+import type { LiveView, Reporter } from "./reporter.ts";
+import {
+  actName,
+  latencyText,
+  machineText,
+  messageOf,
+  movedText,
+  moveMeasuredText,
+  resultText,
+  trialText,
+  verdictText,
+  warmText,
+} from "./sentences.ts";
 import { table } from "./table.ts";
 
 /** One JSON object a line; `event` names it. */
@@ -23,8 +35,16 @@ function eventReporter(tell: (event: object) => void): Reporter {
     started: (urls, pid) => line("started", { urls, pid }),
     warming: (progress) => line("warming", progress),
     warm: (progress) => line("warm", progress),
-    replacing: (before) => line("replacing", { before }),
-    replaced: (before, after, moves) => line("replaced", { before, after, moves }),
+    replacing: (act, before) => line("replacing", { act, before: before.endToEnd }),
+    placed: (result, before, moves) => {
+      if (before === null) return line("placed", result);
+      const { act, endToEnd: after, networkMsPerRequest, doubt } = result;
+      line("replaced", { act, before: before.endToEnd, after, networkMsPerRequest, doubt, moves });
+    },
+    verdict: (results, link) => line("verdict", { acts: results.map(withSavings), busiestLink: link }),
+    machine: (state) => line("machine", state),
+    moved: (group) => line("moved", group),
+    moveMeasured: (group, after) => line("moveMeasured", { ...group, after }),
     networkDown: (reason) => line("networkDown", { reason }),
     table: ({ graph, endToEnd }) => line("table", { version: graph.version, endToEnd }),
     tableFailed: (error) => line("tableFailed", { message: messageOf(error) }),
@@ -34,109 +54,82 @@ function eventReporter(tell: (event: object) => void): Reporter {
   };
 }
 
-interface Terminal {
+function withSavings(result: ActResult, at: number, [first]: readonly ActResult[]): object {
+  const saved = (figure: "p50Ms" | "p95Ms" | "network"): number | null =>
+    at === 0 ? null : savedShare(first!, result, figure);
+  return { ...result, savedShare: { p50: saved("p50Ms"), p95: saved("p95Ms"), network: saved("network") } };
+}
+
+export interface Output {
   readonly isTTY?: boolean;
+  readonly rows?: number;
+  readonly columns?: number;
   write(text: string): unknown;
 }
 
-const TABLES_WITHOUT_TERMINAL_EVERY = 15;
-
-/** For people. On a terminal the table is drawn over itself; elsewhere it comes now and then. */
-export function textReporter(out: Terminal): Reporter {
-  const live = out.isTTY === true;
-  let drawnLines = 0;
-  let tables = 0;
-  const say = (text: string): void => {
-    drawnLines = 0;
-    out.write(`${visibleLines(text)}\n`);
-  };
-  const draw = (text: string): void => {
-    if (live && drawnLines > 0) out.write(`\u001b[${drawnLines}A\u001b[0J`);
-    out.write(`${visibleLines(text)}\n`);
-    drawnLines = text.split("\n").length;
-  };
+/** For people who read a file or a pipe: a line for each event. */
+export function lineReporter(out: Output): Reporter {
+  let urls: EmbeddedUrls | null = null;
+  const say = (text: string): void => void out.write(`${visibleLines(text)}\n`);
   return {
-    starting: (nodes) =>
-      say(
-        nodes === null
-          ? "isochrone: starting on the simulated nodes of the cluster ..."
-          : `isochrone: starting an embedded cluster of ${nodes} nodes ...`,
-      ),
-    started: ({ page, extender, lab }, _pid, pageWithControls) =>
-      say(
-        [
-          "",
-          `  page and graph API   ${page}`,
-          // A file or a pipe may be read by others.
-          ...(live ? [`  page with controls   ${pageWithControls}`] : []),
-          `  API description      ${page}/api/v1/openapi.json`,
-          `  extender             ${extender}`,
-          `  emulator's controls  ${lab}/lab/v1/matrix`,
-          "",
-          "Ctrl-C ends everything.",
-          "",
-        ].join("\n"),
-      ),
-    warming: (progress) => (live ? draw(warmBar(progress)) : say(warmText(progress))),
+    starting: (nodes) => say(startingText(nodes)),
+    started: (where) => {
+      urls = where;
+      say(`\n${urlsText(where)}\n\nCtrl-C ends everything.\n`);
+    },
+    warming: (progress) => say(warmText(progress)),
     warm: (progress) => say(`${warmText(progress)}: warm`),
-    replacing: (before) =>
-      say(`end to end before: ${latencyText(before)}\nplacing the workflow anew by score ...`),
-    replaced: (before, after, moves) => {
-      const moved = moves.filter(({ from, to }) => from !== to);
-      say(
-        [
-          "",
-          table(
-            ["workload", "from", "to"],
-            moved.map(({ workload, from, to }) => [workload, from, to]),
-          ),
-          "",
-        ].join("\n"),
-      );
-      say(`end to end before: ${latencyText(before)}\nend to end after:  ${latencyText(after)}\n`);
+    replacing: (act) => say(`placing it anew, ${actName(act)} ...`),
+    placed: (result, _, moves) => {
+      const moved = moves.filter(({ from, to }) => from !== to).length;
+      say(`${moves.length === 0 ? "" : `pods moved: ${moved}; `}${resultText(result)}`);
     },
-    networkDown: (reason) => say(`the emulated network is down (${reason}): all pairs fall silent`),
-    table: ({ graph, endToEnd, pods }) => {
-      if (!live && tables++ % TABLES_WITHOUT_TERMINAL_EVERY !== 0) return;
-      const perNode = graph.nodes.map(({ name }) => [
-        name,
-        pods
-          .filter(({ node }) => node === name)
-          .map(({ workload }) => workload)
-          .join(" "),
-      ]);
-      draw(
-        [
-          clusterMatrix(graph),
-          "",
-          table(["node", "workloads"], perNode),
-          "",
-          `end to end, last 20 s: ${latencyText(endToEnd)}`,
-        ].join("\n"),
-      );
-    },
-    tableFailed: (error) => (live ? draw(`the graph can't be read: ${messageOf(error)}`) : undefined),
+    verdict: (results, link, isLive) =>
+      say(`\n${verdictText(results)}\n\n${trialText(link, urls!, isLive)}\n`),
+    machine: (state) => say(machineText(state)),
+    moved: (group) => say(movedText(group)),
+    moveMeasured: (group, after) => say(moveMeasuredText(group, after)),
+    networkDown: (reason) => say(networkDownText(reason)),
+    table: () => undefined,
+    tableFailed: () => undefined,
     trouble: (what, error) => say(`${what}: ${messageOf(error)}`),
     stopping: () => say("\nstopping ..."),
     stopped: () => say("stopped"),
   };
 }
 
-/** The least of what is waited for. */
-function warmBar(progress: WarmUp): string {
-  const { linksMeasured, links, podsReady, pods } = progress;
-  return `${bar(Math.min(linksMeasured / links, podsReady / pods))} ${warmText(progress)}`;
+export function startingText(nodes: number | null): string {
+  return nodes === null
+    ? "isochrone: starting on the simulated nodes of the cluster ..."
+    : `isochrone: starting an embedded cluster of ${nodes} nodes ...`;
 }
 
-function warmText({ linksMeasured, links, channels, podsReady, pods, seconds }: WarmUp): string {
-  return `${seconds.toFixed(0).padStart(3)} s: ${linksMeasured} of ${links} links measured, ${podsReady} of ${pods} pods ready, ${channels} channels seen`;
+export function urlsText({ page, extender, lab }: EmbeddedUrls): string {
+  return [
+    `  page and graph API   ${page}`,
+    `  API description      ${page}/api/v1/openapi.json`,
+    `  extender             ${extender}`,
+    `  emulator's controls  ${lab}/lab/v1/matrix`,
+  ].join("\n");
 }
 
-function latencyText({ count, errors, p50Ms, p95Ms }: EndToEnd): string {
-  const ms = (value: number | null): string => (value === null ? "–" : `${value.toFixed(0)} ms`);
-  return `p50 ${ms(p50Ms)}, p95 ${ms(p95Ms)} (${count} requests, ${errors} failed)`;
+export function networkDownText(reason: string): string {
+  return `the emulated network is down (${reason}): all pairs fall silent`;
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+export function viewText({ graph, endToEnd, pods }: LiveView): string {
+  const perNode = graph.nodes.map(({ name }) => [
+    name,
+    pods
+      .filter(({ node }) => node === name)
+      .map(({ workload }) => workload)
+      .join(" "),
+  ]);
+  return [
+    `end to end, last 20 s: ${latencyText(endToEnd)}`,
+    "",
+    table(["node", "workloads"], perNode),
+    "",
+    clusterMatrix(graph),
+  ].join("\n");
 }

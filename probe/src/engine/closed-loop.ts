@@ -40,6 +40,7 @@ export async function runClosedLoop(options: ClosedLoopOptions): Promise<FlowSna
     timetable: loop.timetable,
     stalls: loop.watch(config.stallBoundMs),
     lateness: { current: new Distribution() },
+    pace: { factor: 1 },
     monotonic,
     random: () => Math.random(),
     nonce: () => randomBytes(8).readBigUInt64BE(),

@@ -16,6 +16,8 @@ export interface EngineContext {
   readonly stalls: StallMonitor;
   /** Actual minus planned send time, seconds; taken and replaced with each snapshot. */
   readonly lateness: { current: Distribution };
+  /** How many times the configured interval lies between two sends; the whole thread's. */
+  readonly pace: { readonly factor: number };
   /** Milliseconds, sub-microsecond grain, never backwards. */
   monotonic(): number;
   /** Uniform in [0, 1): for phases and back-off, not for secrets. */

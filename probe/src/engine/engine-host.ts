@@ -26,6 +26,7 @@ interface Hosted {
 export class EngineHost {
   readonly #deps: HostDeps;
   readonly #engines = new Map<number, Hosted>();
+  readonly #pace = { factor: 1 };
 
   constructor(deps: HostDeps) {
     this.#deps = deps;
@@ -34,6 +35,10 @@ export class EngineHost {
   handle(message: ToWorker): void {
     if (message.type === "open") {
       this.#open(message);
+      return;
+    }
+    if (message.type === "pace") {
+      this.#pace.factor = message.factor;
       return;
     }
     const hosted = this.#engines.get(message.engine);
@@ -58,6 +63,7 @@ export class EngineHost {
         timetable: loop.timetable,
         afterPoll: (run) => loop.afterPoll(run),
         stalls,
+        pace: this.#pace,
         takeThread: () => stalls.take(),
         onSnapshot: (snapshot) => this.#deps.post({ type: "snapshot", engine: id, snapshot }),
       });

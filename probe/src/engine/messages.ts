@@ -10,6 +10,8 @@ export type ToWorker =
       readonly keys: readonly PacketKey[];
       readonly signingKeyId: number;
     }
+  /** Of all engines. */
+  | { readonly type: "pace"; readonly factor: number }
   | { readonly type: "close"; readonly engine: number };
 
 export type FromWorker =

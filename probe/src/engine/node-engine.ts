@@ -29,7 +29,7 @@ const RETIRED_TIMEOUTS = 3;
 /** What an engine shares with the others of its thread. */
 export interface NodeEngineDeps extends Pick<
   EngineContext,
-  "sockets" | "timetable" | "stalls" | "monotonic" | "random" | "nonce" | "afterPoll"
+  "sockets" | "timetable" | "stalls" | "pace" | "monotonic" | "random" | "nonce" | "afterPoll"
 > {
   /** Wall time, ms since the epoch. */
   now(): number;

@@ -94,15 +94,18 @@ describe("send schedule", () => {
     context: EngineContext;
     log: string[];
     sends: number[];
+    pace: { factor: number };
   } {
     const time = new FakeTime();
     const log: string[] = [];
     const sends: number[] = [];
+    const pace = { factor: 1 };
     const context = {
       ...manualContext({ intervalMs: 100 }),
       timetable: time.timetable,
       monotonic: () => time.nowMs,
       random: () => random,
+      pace,
     };
     new SendSchedule(context, {
       prepare: () => log.push(`prepare ${time.nowMs}`),
@@ -112,13 +115,24 @@ describe("send schedule", () => {
       },
       missed: (ticks) => log.push(`missed ${ticks}`),
     }).start();
-    return { time, context, log, sends };
+    return { time, context, log, sends, pace };
   }
 
   test("begins at a random phase, keeps the grid, and prepares ahead of each send", () => {
     const { time, log } = schedule(0.25);
     time.advance(300);
     expect(log).toEqual(["prepare 22", "send 25", "prepare 122", "send 125", "prepare 222", "send 225"]);
+  });
+
+  test("a slower pace takes effect with the send after the next, and the first pace comes back", () => {
+    const { time, pace, sends } = schedule(0);
+    time.advance(150);
+    pace.factor = 4;
+    time.advance(500);
+    expect(sends).toEqual([0, 100, 200, 600]);
+    pace.factor = 1;
+    time.advance(500);
+    expect(sends.slice(4)).toEqual([1_000, 1_100]);
   });
 
   test("a late send doesn't move the grid, and its lateness is recorded", () => {

@@ -52,7 +52,7 @@ export class SendSchedule {
   }
 
   #send(): void {
-    const intervalMs = this.#intervalMs;
+    const intervalMs = this.#intervalMs * this.#context.pace.factor;
     const plannedMs = this.#plannedMs;
     const nowMs = this.#context.monotonic();
     const missed = Math.floor((nowMs - plannedMs) / intervalMs);

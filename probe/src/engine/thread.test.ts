@@ -50,6 +50,20 @@ describe("measuring thread", () => {
     for (const { startMs, endMs } of snapshots) expect(endMs).toBeGreaterThanOrEqual(startMs);
   });
 
+  test("a pace holds for all engines, those that come later included", async () => {
+    thread = createMeasuringThread({ clock: systemClock, logger });
+    thread.setPace(1e6);
+    const snapshots: EngineSnapshot[] = [];
+    const a = await thread.createEngine(asker, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
+    const b = await thread.createEngine(answerer, { onSnapshot: () => {} });
+    a.setPeers([peerAt(b)]);
+    // The first send comes at a random phase of the configured interval, the second one long after this test.
+    await until("the first answer", () => received(snapshots, "udp_rr") > 0);
+    snapshots.length = 0;
+    await until("some snapshots", () => snapshots.length >= 5);
+    expect(received(snapshots, "udp_rr")).toBe(0);
+  });
+
   test("the last snapshot of a stopping engine holds what wasn't published yet", async () => {
     thread = createMeasuringThread({ clock: systemClock, logger });
     const snapshots: EngineSnapshot[] = [];

@@ -52,6 +52,7 @@ class WorkerMeasuringThread implements MeasuringThread {
   readonly #worker: SupervisedWorker<ToWorker, FromWorker>;
   readonly #responder: ResponderThread;
   readonly #icmp: IcmpThread;
+  #pace = 1;
   #nextId = 1;
   #closed = false;
 
@@ -115,6 +116,12 @@ class WorkerMeasuringThread implements MeasuringThread {
     };
   }
 
+  setPace(factor: number): void {
+    this.#pace = factor;
+    this.#worker.post({ type: "pace", factor });
+    for (const member of this.#members.values()) this.#setIcmpTask(member);
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#members.values()].map((member) => this.#stopMember(member)));
     this.#closed = true;
@@ -134,7 +141,7 @@ class WorkerMeasuringThread implements MeasuringThread {
     this.#icmp.setTask({
       engine: id,
       peers: config.methods.includes("icmp") ? peers : [],
-      intervalMs,
+      intervalMs: intervalMs * this.#pace,
       timeoutMs,
       warmupPackets,
       zeroCheckIntervalMs,
@@ -145,6 +152,7 @@ class WorkerMeasuringThread implements MeasuringThread {
   }
 
   #openAll(): void {
+    this.#worker.post({ type: "pace", factor: this.#pace });
     for (const member of this.#members.values()) this.#open(member);
   }
 

@@ -86,6 +86,7 @@ export function manualContext(values: Partial<EngineConfig> = {}, kind: LoopKind
     timetable: loop.timetable,
     stalls: loop.watch(config.stallBoundMs),
     lateness: { current: new Distribution() },
+    pace: { factor: 1 },
     monotonic,
     random: () => 1,
     nonce: () => randomBytes(8).readBigUInt64BE(),

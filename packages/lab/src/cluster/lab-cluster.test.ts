@@ -11,7 +11,8 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { LabCluster } from "./lab-cluster.ts";
 import type { EndToEnd } from "./load/protocol.ts";
 import type { SocketAddress } from "./ports.ts";
-import type { LabClusterOptions, LabPod } from "./lab-cluster.ts";
+import type { LabClusterOptions } from "./lab-cluster.ts";
+import type { LabPod } from "./lab-pod.ts";
 import { DirectNetwork } from "./testing/direct-network.ts";
 import { sites, threeServices } from "./testing/builders.ts";
 

@@ -4,6 +4,8 @@ import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { DeploymentController } from "./controllers/deployments.ts";
 import { endpointsOf } from "./controllers/endpoints.ts";
 import { NotReadyError } from "./errors.ts";
+import { labPod } from "./lab-pod.ts";
+import type { LabPod } from "./lab-pod.ts";
 import { createObjects, removeObjects } from "./workflow-objects.ts";
 import { Kubelet } from "./kubelet/kubelet.ts";
 import type { ReceiverCount } from "./kubelet/ledger.ts";
@@ -14,7 +16,8 @@ import type { CpuBudget } from "./kubelet/node-cpu.ts";
 import { LoadGenerator, steadyLoad } from "./load/generator.ts";
 import type { EndToEnd, LoadPlan, RawStretch } from "./load/protocol.ts";
 import type { Behaviour, WorkflowManifest } from "./manifest/model.ts";
-import { CADVISOR_PATH, PUBLISHED } from "./names.ts";
+import { NO_REQUESTS } from "./load/results.ts";
+import { CADVISOR_PATH } from "./names.ts";
 import type { PodNetwork, Site } from "./ports.ts";
 import { rePlacePods } from "./re-place.ts";
 import type { Move, RePlaceOptions } from "./re-place.ts";
@@ -50,20 +53,6 @@ export interface LabClusterOptions {
   readonly load?: LoadPlan;
   /** The node whose users send the requests, over the network. @default users are beside the entry */
   readonly usersAt?: string;
-}
-
-/** A pod of the embedded cluster, as a person wants to see it. */
-export interface LabPod {
-  readonly name: string;
-  readonly namespace: string;
-  readonly workload: string;
-  readonly node: string | null;
-  readonly phase: string;
-  readonly ready: boolean;
-  readonly deleting: boolean;
-  readonly restarts: number;
-  /** The sidecar's metrics page; null until the pod has run. */
-  readonly metricsUrl: string | null;
 }
 
 const POLL_MS = 25;
@@ -208,14 +197,18 @@ export class LabCluster {
 
   /** What the load generator measured at the entry over the last `lastMs`. */
   async endToEnd(options: { readonly lastMs: number }): Promise<EndToEnd> {
-    if (this.#load === null)
-      return { count: 0, errors: 0, p50Ms: null, p90Ms: null, p95Ms: null, requestsPerSecond: 0 };
+    if (this.#load === null) return NO_REQUESTS;
     return this.#load.report(options.lastMs);
   }
 
   /** The sidecars' metrics pages by pod, as they say them themselves: also where this process can't reach their addresses. */
   async sidecarPages(): Promise<ReadonlyMap<string, string>> {
     return new Map((await Promise.all(this.#kubelets.map((kubelet) => kubelet.sidecarPages()))).flat());
+  }
+
+  /** Users send so many times as rarely as at first. */
+  setPace(factor: number): void {
+    this.#load?.setPace(factor);
   }
 
   /** Every single request of so much time from the end of the last stretch on; answered when all of them are. One stretch at a time. */
@@ -374,24 +367,4 @@ export class LabCluster {
       await this.#options.clock.sleep(POLL_MS, this.#stop.signal);
     }
   }
-}
-
-function labPod(pod: KubernetesObject, network: PodNetwork): LabPod {
-  const statuses = (pod.status?.["containerStatuses"] ?? []) as { restartCount?: number }[];
-  const { name, namespace, node, phase, ready, terminating, annotations } = podView(pod);
-  const port = annotations[PUBLISHED.scrapePort];
-  const path = annotations[PUBLISHED.scrapePath];
-  return {
-    name,
-    namespace,
-    workload: workloadOf(pod).name,
-    node,
-    phase,
-    ready,
-    deleting: terminating,
-    restarts: statuses[0]?.restartCount ?? 0,
-    // Not at the pod's own address, which nothing routes in a real cluster.
-    metricsUrl:
-      node === null || port === undefined ? null : `http://${network.nodeAddress(node)}:${port}${path}`,
-  };
 }

@@ -48,7 +48,8 @@ export const RUNNER_DEFAULTS: RunnerOptions = {
 
 /** A container that ran this long counts as sound: the next crash begins with the first pause again. */
 const SOUND_AFTER_MS = 60_000;
-const START_TIMEOUT_MS = 20_000;
+/** A second, and a minute on a machine that has other things to do. One that ends before is started anew at once. */
+const START_TIMEOUT_MS = 120_000;
 /** Of what the store is told. Without an end: a kubelet, too, waits for its API server. */
 const STORE_RETRIES = {
   initialMs: 200,

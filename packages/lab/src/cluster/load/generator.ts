@@ -42,6 +42,11 @@ export class LoadGenerator {
     this.#send({ type: "endpoints", host, endpoints });
   }
 
+  /** Requests come so many times as rarely as the plan says. */
+  setPace(factor: number): void {
+    this.#send({ type: "pace", factor });
+  }
+
   /** Throws PodProcessError when the process doesn't answer. */
   async report(lastMs: number): Promise<EndToEnd> {
     const report = await this.#reports.ask((id) => this.#send({ type: "report", id, lastMs }));

@@ -4,6 +4,7 @@ import { Agent, request } from "node:http";
 import type { SocketAddress } from "../ports.ts";
 import type { EndToEnd, FromLoad, LoadPlan, RawStretch, ToLoad } from "./protocol.ts";
 import { LoadResults } from "./results.ts";
+import { Schedule } from "./schedule.ts";
 import { Stretches } from "./stretches.ts";
 
 /** Connections that are kept; as many requests wait at once on long ways. */
@@ -21,8 +22,8 @@ class Generator {
   #endpoints: readonly SocketAddress[] = [];
   #next = 0;
   #pending = 0;
-  #begunMs = 0;
-  #sent = 0;
+  #schedule: Schedule | null = null;
+  #pace = 1;
 
   constructor(plan: LoadPlan) {
     this.#plan = plan;
@@ -39,6 +40,11 @@ class Generator {
     if (first) this.#begin();
   }
 
+  setPace(factor: number): void {
+    this.#pace = factor;
+    this.#schedule?.setPace(factor);
+  }
+
   report(lastMs: number): EndToEnd {
     return this.#results.report(performance.now(), lastMs);
   }
@@ -48,54 +54,45 @@ class Generator {
   }
 
   #begin(): void {
-    this.#begunMs = performance.now();
-    this.#sendDue();
+    this.#schedule = new Schedule(this.#plan, performance.now(), this.#pace);
+    this.#sendDue(this.#schedule);
   }
 
-  #nextMs(): number {
-    const { phasesMs, periodMs } = this.#plan;
-    const round = Math.floor(this.#sent / phasesMs.length);
-    return this.#begunMs + round * periodMs + phasesMs[this.#sent % phasesMs.length]!;
-  }
-
-  #sendDue(): void {
+  #sendDue(schedule: Schedule): void {
     const nowMs = performance.now();
-    const sentBefore = this.#sent;
     // Whoever is behind its schedule must still hear that it is to end.
-    for (
-      let plannedMs = this.#nextMs();
-      plannedMs <= nowMs && this.#sent - sentBefore < MAX_PER_TURN;
-      plannedMs = this.#nextMs()
-    ) {
-      this.#sent++;
-      this.#send(plannedMs);
-    }
+    for (let inTurn = 0; schedule.nextMs <= nowMs && inTurn < MAX_PER_TURN; inTurn++)
+      this.#send(schedule.take());
     this.#stretches.end(nowMs);
-    setTimeout(() => this.#sendDue(), Math.max(0, this.#nextMs() - performance.now()));
+    setTimeout(() => this.#sendDue(schedule), Math.max(0, schedule.nextMs - performance.now()));
   }
 
   #send(plannedMs: number): void {
     const endpoint = this.#endpoints[this.#next++ % Math.max(1, this.#endpoints.length)];
     const number = this.#stretches.planned(plannedMs);
     let over = false;
-    const finish = (ok: boolean): void => {
+    const finish = (failure: string | null): void => {
       if (over) return;
       over = true;
       this.#pending--;
       const nowMs = performance.now();
-      this.#results.record(plannedMs, nowMs - plannedMs, ok);
-      this.#stretches.settled(number, ok ? nowMs - plannedMs : null, nowMs);
+      this.#results.record(plannedMs, nowMs - plannedMs, failure);
+      this.#stretches.settled(number, failure === null ? nowMs - plannedMs : null, nowMs);
     };
     this.#pending++;
-    if (endpoint === undefined || this.#pending > this.#plan.maxPending) return finish(false);
+    this.#results.sent(plannedMs, performance.now());
+    const { maxPending, timeoutMs } = this.#plan;
+    if (endpoint === undefined) return finish("no pod of the entry was ready");
+    if (this.#pending > maxPending) return finish(`${maxPending} requests were still unanswered`);
     const call = request({ ...endpoint, agent: this.#agent, headers: { host: this.#host } }, (response) => {
       response.resume();
-      response.on("end", () => finish(response.statusCode === 200));
-      response.on("error", () => finish(false));
+      response.on("end", () => finish(response.statusCode === 200 ? null : `status ${response.statusCode}`));
+      response.on("error", (error) => finish(error.message));
     });
-    const timer = setTimeout(() => call.destroy(new Error("timeout")), this.#plan.timeoutMs);
+    const slow = new Error(`no answer within ${timeoutMs / 1000} s`);
+    const timer = setTimeout(() => call.destroy(slow), timeoutMs);
     call.on("close", () => clearTimeout(timer));
-    call.on("error", () => finish(false));
+    call.on("error", (error: NodeJS.ErrnoException) => finish(error.code ?? error.message));
     call.end();
   }
 }
@@ -108,6 +105,7 @@ const answer = (message: FromLoad): void => void process.send!(message);
 let generator: Generator | null = null;
 process.on("message", (message: ToLoad) => {
   if (message.type === "configure") generator = new Generator(message.plan);
+  else if (message.type === "pace") generator?.setPace(message.factor);
   else if (message.type === "endpoints") generator?.setEndpoints(message.host, message.endpoints);
   else if (message.type === "stretch") {
     const { id, durationMs } = message;

@@ -12,6 +12,10 @@ export interface EndToEnd {
   readonly p95Ms: number | null;
   /** Requests that ended, failed ones included, over the time looked at. */
   readonly requestsPerSecond: number;
+  /** How late requests left, p95: the part of the times above that is this machine's. Null without requests. */
+  readonly sendLateMs: number | null;
+  /** What most of the failed requests failed of; null without any. */
+  readonly failure: string | null;
 }
 
 /** When users send, and how patient they are. */
@@ -32,6 +36,8 @@ export interface RawStretch {
 
 export type ToLoad =
   | { readonly type: "configure"; readonly plan: LoadPlan }
+  /** From now on each period takes so many times as long. */
+  | { readonly type: "pace"; readonly factor: number }
   | { readonly type: "endpoints"; readonly host: string; readonly endpoints: readonly SocketAddress[] }
   | { readonly type: "report"; readonly id: number; readonly lastMs: number }
   /** From the last stretch's end, or from now, for so long; answered once all of its requests are. */

@@ -4,7 +4,7 @@ import { LoadResults } from "./results.ts";
 describe("results of the load", () => {
   it("gives quantiles of the answered requests within the histogram's error", () => {
     const results = new LoadResults(0);
-    for (let index = 1; index <= 100; index++) results.record(index * 10, index, true);
+    for (let index = 1; index <= 100; index++) results.record(index * 10, index, null);
     const report = results.report(2_000, 10_000);
     expect(report).toMatchObject({ count: 100, errors: 0, requestsPerSecond: 50 });
     for (const [value, exact] of [
@@ -17,17 +17,27 @@ describe("results of the load", () => {
 
   it("keeps the times of failed requests out of the percentiles and counts them", () => {
     const results = new LoadResults(0);
-    results.record(0, 10, true);
-    results.record(0, 9_000, false);
+    results.record(0, 10, null);
+    results.record(0, 9_000, "status 503");
     expect(results.report(1_000, 1_000)).toMatchObject({ count: 1, errors: 1 });
     expect(results.report(1_000, 1_000).p95Ms).toBeLessThan(11);
   });
 
   it("leaves out what was planned before the time looked at", () => {
     const results = new LoadResults(0);
-    results.record(500, 10, true);
-    results.record(9_500, 20, true);
+    results.record(500, 10, null);
+    results.record(9_500, 20, null);
     expect(results.report(10_000, 2_000)).toMatchObject({ count: 1, requestsPerSecond: 0.5 });
+  });
+
+  it("says what most of the failed requests failed of, and how late requests left", () => {
+    const results = new LoadResults(0);
+    for (const failure of ["status 503", "no answer within 10 s", "no answer within 10 s"])
+      results.record(0, 0, failure);
+    for (let request = 0; request < 100; request++) results.sent(0, request < 90 ? 1 : 400);
+    const { failure, sendLateMs } = results.report(1_000, 1_000);
+    expect(failure).toBe("no answer within 10 s");
+    expect(Math.abs(sendLateMs! - 400)).toBeLessThan(5);
   });
 
   it("says nothing about an empty time", () => {
@@ -38,6 +48,8 @@ describe("results of the load", () => {
       p90Ms: null,
       p95Ms: null,
       requestsPerSecond: 0,
+      sendLateMs: null,
+      failure: null,
     });
   });
 });

@@ -4,11 +4,23 @@ import type { EndToEnd } from "./protocol.ts";
 interface Pane {
   readonly startMs: number;
   readonly latency: Distribution;
-  errors: number;
+  readonly lateness: Distribution;
+  readonly failures: Map<string, number>;
 }
 
 const PANE_MS = 1_000;
 const KEPT_PANES = 900;
+
+export const NO_REQUESTS: EndToEnd = {
+  count: 0,
+  errors: 0,
+  p50Ms: null,
+  p90Ms: null,
+  p95Ms: null,
+  requestsPerSecond: 0,
+  sendLateMs: null,
+  failure: null,
+};
 
 /** Results of requests in panes of one second, by the time at which each was planned to be sent. */
 export class LoadResults {
@@ -19,23 +31,35 @@ export class LoadResults {
     this.#startedMs = startedMs;
   }
 
-  record(plannedMs: number, latencyMs: number, ok: boolean): void {
-    const pane = this.#pane(Math.floor(plannedMs / PANE_MS) * PANE_MS);
-    if (!ok || !pane.latency.record(latencyMs / 1000)) pane.errors++;
+  /** @param failure what it failed of; null: answered */
+  record(plannedMs: number, latencyMs: number, failure: string | null): void {
+    const { latency, failures } = this.#pane(Math.floor(plannedMs / PANE_MS) * PANE_MS);
+    if (failure !== null) failures.set(failure, (failures.get(failure) ?? 0) + 1);
+    else latency.record(latencyMs / 1000);
+  }
+
+  /** A request leaves. */
+  sent(plannedMs: number, nowMs: number): void {
+    const { lateness } = this.#pane(Math.floor(plannedMs / PANE_MS) * PANE_MS);
+    lateness.record(Math.max(0, nowMs - plannedMs) / 1000);
   }
 
   /** Figures of the requests planned in the last `lastMs`. */
   report(nowMs: number, lastMs: number): EndToEnd {
     const merged = new Distribution();
+    const lateness = new Distribution();
+    const failures = new Map<string, number>();
     const fromMs = nowMs - lastMs;
-    let errors = 0;
     for (const pane of this.#panes) {
       if (pane.startMs + PANE_MS <= fromMs) continue;
       merged.merge(pane.latency);
-      errors += pane.errors;
+      lateness.merge(pane.lateness);
+      for (const [failure, count] of pane.failures)
+        failures.set(failure, (failures.get(failure) ?? 0) + count);
     }
-    const ms = (quantile: number): number | null => {
-      const seconds = merged.quantile(quantile);
+    const errors = [...failures.values()].reduce((sum, count) => sum + count, 0);
+    const ms = (quantile: number, of = merged): number | null => {
+      const seconds = of.quantile(quantile);
       return seconds === null ? null : seconds * 1000;
     };
     const spanMs = Math.max(1, nowMs - Math.max(Math.floor(fromMs / PANE_MS) * PANE_MS, this.#startedMs));
@@ -46,13 +70,15 @@ export class LoadResults {
       p90Ms: ms(0.9),
       p95Ms: ms(0.95),
       requestsPerSecond: ((merged.count + errors) * 1000) / spanMs,
+      sendLateMs: ms(0.95, lateness),
+      failure: [...failures].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null,
     };
   }
 
   #pane(startMs: number): Pane {
     const found = this.#panes.find((pane) => pane.startMs === startMs);
     if (found !== undefined) return found;
-    const pane = { startMs, latency: new Distribution(), errors: 0 };
+    const pane = { startMs, latency: new Distribution(), lateness: new Distribution(), failures: new Map() };
     this.#panes.push(pane);
     if (this.#panes.length > KEPT_PANES) this.#panes.shift();
     return pane;

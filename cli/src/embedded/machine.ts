@@ -1,0 +1,96 @@
+// Notices that the machine has other things to do, and lowers the rates of what is measured and sent until it has time again.
+import type { Clock } from "@isochrone/runtime";
+
+/** What the machine allows, as the last few seconds showed. */
+export interface MachineState {
+  readonly isBusy: boolean;
+  /** How late this process wakes up, p90. */
+  readonly lateMs: number;
+  /** Programs that ran or wanted to, mean over a minute. */
+  readonly load: number;
+  readonly cores: number;
+  /** Requests and probes come so many times as rarely as set. */
+  readonly pace: number;
+}
+
+export interface MachineWatchOptions {
+  readonly clock: Clock;
+  readonly load: () => number;
+  readonly cores: number;
+  /** Share of the last requests that weren't answered in time; rejects while nobody can say. */
+  readonly unanswered: () => Promise<number>;
+  readonly setPace: (factor: number) => void;
+  /** Told when it becomes busy, and when it has recovered. */
+  readonly onChange: (state: MachineState) => void;
+}
+
+const TICK_MS = 250;
+const TICKS = 20;
+const MAX_PACE = 8;
+/** An idle machine wakes a process within a few milliseconds; beyond this, end-to-end times are its own. */
+const LATE_MS = 100;
+const SOUND_MS = 50;
+/** The embedded cluster alone keeps about one program a core going. */
+const CROWDED_PER_CORE = 3;
+const UNANSWERED = 0.2;
+/** Rounds without trouble before the rates are raised by a step. */
+const SOUND_ROUNDS = 2;
+
+export class MachineWatch {
+  readonly #options: MachineWatchOptions;
+  #state: MachineState;
+  #soundRounds = 0;
+
+  constructor(options: MachineWatchOptions) {
+    this.#options = options;
+    this.#state = { isBusy: false, lateMs: 0, load: options.load(), cores: options.cores, pace: 1 };
+  }
+
+  get state(): MachineState {
+    return this.#state;
+  }
+
+  /** Rejects with the signal's reason when aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    for (;;) this.#judge(await this.#lateness(signal), await this.#isUnanswered());
+  }
+
+  async #lateness(signal: AbortSignal): Promise<number> {
+    const { clock } = this.#options;
+    const lateMs: number[] = [];
+    for (let tick = 0; tick < TICKS; tick++) {
+      const startMs = clock.monotonic();
+      await clock.sleep(TICK_MS, signal);
+      lateMs.push(Math.max(0, clock.monotonic() - startMs - TICK_MS));
+    }
+    return lateMs.sort((a, b) => a - b)[Math.floor(0.9 * TICKS)]!;
+  }
+
+  async #isUnanswered(): Promise<boolean> {
+    try {
+      return (await this.#options.unanswered()) > UNANSWERED;
+    } catch {
+      // It is late itself, or has not begun: lateness tells.
+      return false;
+    }
+  }
+
+  #judge(lateMs: number, unanswered: boolean): void {
+    const { load: loadNow, cores, setPace, onChange } = this.#options;
+    const before = this.#state;
+    const load = loadNow();
+    // A cut link leaves requests unanswered, too: that alone is no sign.
+    const isStrained = lateMs > LATE_MS || (unanswered && load > CROWDED_PER_CORE * cores);
+    const isSound = lateMs < SOUND_MS && !isStrained;
+    this.#soundRounds = isSound ? this.#soundRounds + 1 : 0;
+    let { pace } = before;
+    if (isStrained) pace = Math.min(MAX_PACE, pace * 2);
+    else if (this.#soundRounds >= SOUND_ROUNDS) {
+      this.#soundRounds = 0;
+      pace = Math.max(1, pace / 2);
+    }
+    this.#state = { isBusy: pace > 1, lateMs, load, cores, pace };
+    if (pace !== before.pace) setPace(pace);
+    if (this.#state.isBusy !== before.isBusy) onChange(this.#state);
+  }
+}

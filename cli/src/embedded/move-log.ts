@@ -1,0 +1,120 @@
+// Turns the stages of single pods into what people want to know: what moved together, why, and what it brought.
+import type { EndToEnd } from "@isochrone/lab";
+import type { Clock } from "@isochrone/runtime";
+
+/** One stage of one pod's way. */
+export interface MovedPod {
+  readonly stage: string;
+  readonly namespace: string;
+  readonly workload: string;
+  readonly pod: string;
+  readonly from: string;
+  readonly to: string | null;
+  readonly reason: string;
+}
+
+/** Pods that moved about the same time. */
+export interface MoveGroup {
+  readonly pods: readonly {
+    readonly workload: string;
+    readonly from: string;
+    /** Null: it has no replacement yet. */
+    readonly to: string | null;
+  }[];
+  readonly reasons: readonly string[];
+  /** What users experienced up to the first move. */
+  readonly before: EndToEnd;
+}
+
+export interface MoveLogOptions {
+  readonly clock: Clock;
+  /** How far back end-to-end figures reach. */
+  readonly lastMs: number;
+  readonly endToEnd: (lastMs: number) => Promise<EndToEnd>;
+  readonly onMoved: (group: MoveGroup) => void;
+  readonly onMeasured: (group: MoveGroup, after: EndToEnd) => void;
+}
+
+const POLL_MS = 500;
+/** Moves that follow each other sooner belong together: the descheduler takes several runs for a large one. */
+const TOGETHER_WITHIN_MS = 5_000;
+/** What hasn't arrived by then is told as it is. */
+const PATIENCE_MS = 60_000;
+/** Requests that began before the last move must have left. */
+const SETTLE_MS = 2_000;
+
+interface Gathering {
+  readonly moves: Map<string, MovedPod>;
+  readonly before: EndToEnd;
+  readonly sinceMs: number;
+  lastMs: number;
+}
+
+export class MoveLog {
+  readonly #options: MoveLogOptions;
+  #heard: MovedPod[] = [];
+
+  constructor(options: MoveLogOptions) {
+    this.#options = options;
+  }
+
+  /** Of evictions and of what came of them; other stages are left out. */
+  hear(move: MovedPod): void {
+    if (move.stage === "evicted" || move.stage === "arrived" || move.stage === "lost") this.#heard.push(move);
+  }
+
+  /** Rejects with the signal's reason when aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    for (;;) {
+      await clock.sleep(POLL_MS, signal);
+      if (this.#heard.length > 0) await this.#tell(await this.#gather(signal), signal);
+    }
+  }
+
+  async #gather(signal: AbortSignal): Promise<Gathering> {
+    const { clock, lastMs } = this.#options;
+    const nowMs = clock.monotonic();
+    const before = await this.#read(lastMs, signal);
+    const gathering: Gathering = { moves: new Map(), before, sinceMs: nowMs, lastMs: nowMs };
+    while (!this.#isOver(gathering)) await clock.sleep(POLL_MS, signal);
+    return gathering;
+  }
+
+  #isOver(gathering: Gathering): boolean {
+    const nowMs = this.#options.clock.monotonic();
+    if (this.#heard.length > 0) gathering.lastMs = nowMs;
+    for (const move of this.#heard.splice(0)) gathering.moves.set(`${move.namespace}/${move.pod}`, move);
+    const isUnderWay = [...gathering.moves.values()].some(({ stage }) => stage === "evicted");
+    if (nowMs - gathering.sinceMs > PATIENCE_MS) return true;
+    return !isUnderWay && nowMs - gathering.lastMs >= TOGETHER_WITHIN_MS;
+  }
+
+  async #tell({ moves, before }: Gathering, signal: AbortSignal): Promise<void> {
+    const { clock, lastMs, onMoved, onMeasured } = this.#options;
+    const all = [...moves.values()];
+    const group: MoveGroup = {
+      pods: all.map(({ workload, from, to, stage }) => ({
+        workload,
+        from,
+        to: stage === "arrived" ? to : null,
+      })),
+      reasons: [...new Set(all.map(({ reason }) => reason))],
+      before,
+    };
+    onMoved(group);
+    await clock.sleep(lastMs + SETTLE_MS, signal);
+    // What moved meanwhile has changed what is measured: it is told together with that.
+    if (this.#heard.length === 0) onMeasured(group, await this.#read(lastMs, signal));
+  }
+
+  async #read(lastMs: number, signal: AbortSignal): Promise<EndToEnd> {
+    for (;;)
+      try {
+        return await this.#options.endToEnd(lastMs);
+      } catch {
+        signal.throwIfAborted();
+        await this.#options.clock.sleep(POLL_MS, signal);
+      }
+  }
+}

@@ -1,0 +1,132 @@
+import type { EndToEnd } from "@isochrone/lab";
+import { describe, expect, test } from "vitest";
+import type { ActResult } from "../embedded/acts.ts";
+import { lineReporter } from "./reporters.ts";
+import { screenReporter } from "./screen-reporter.ts";
+import {
+  latencyText,
+  machineText,
+  movedText,
+  moveMeasuredText,
+  trialText,
+  verdictText,
+} from "./sentences.ts";
+
+const figures = (p50Ms: number, p95Ms: number): EndToEnd => ({
+  count: 100,
+  errors: 0,
+  p50Ms,
+  p90Ms: p95Ms,
+  p95Ms,
+  requestsPerSecond: 5,
+  sendLateMs: 1,
+  failure: null,
+});
+const RESULTS: readonly ActResult[] = [
+  { act: "spread", endToEnd: figures(228, 497), networkMsPerRequest: 1_012, doubt: null },
+  { act: "score", endToEnd: figures(120, 240), networkMsPerRequest: 402, doubt: null },
+  { act: "plan", endToEnd: figures(60, 119), networkMsPerRequest: 101, doubt: null },
+];
+const URLS = {
+  page: "http://127.0.0.1:8080",
+  extender: "http://127.0.0.1:8081/scheduler",
+  lab: "http://127.0.0.1:8082",
+};
+const LINK = { source: "east-a-1", target: "east-a-2", rttMs: 4.4 };
+
+describe("the verdict", () => {
+  test("is a line for each act, with percentages against the first", () => {
+    expect(verdictText(RESULTS).split("\n")).toEqual([
+      "placed                                p50             p95             network per request",
+      "(a) without knowledge of the network  228 ms          497 ms          1012 ms",
+      "(b) pod by pod, by score              120 ms (-47 %)  240 ms (-52 %)  402 ms (-60 %)",
+      "(c) the whole workflow, by plan       60 ms (-74 %)   119 ms (-76 %)  101 ms (-90 %)",
+    ]);
+  });
+
+  test("claims nothing of doubtful figures, and says why", () => {
+    const doubted = [RESULTS[0]!, { ...RESULTS[1]!, doubt: "the machine was busy" }];
+    expect(verdictText(doubted).split("\n").slice(2)).toEqual([
+      "(b) pod by pod, by score              120 ms  240 ms  402 ms (-60 %)",
+      "(b) says little about its placement: the machine was busy.",
+    ]);
+  });
+
+  test("is followed by commands that can be typed as they stand", () => {
+    const text = trialText(LINK, URLS, true);
+    expect(text).toContain("npx isochrone lab link east-a-1 east-a-2 --delay 80ms\n");
+    expect(text).toContain("npx isochrone lab kill east-a-1\n");
+    const elsewhere = trialText({ ...LINK, rttMs: 31 }, { ...URLS, lab: "http://127.0.0.1:9302" }, false);
+    expect(elsewhere).toContain("--delay 130ms --lab http://127.0.0.1:9302");
+    expect(elsewhere).not.toContain("kill");
+  });
+});
+
+test("requests of which none was answered are never a row of dashes", () => {
+  const none = { ...figures(1, 1), count: 0, errors: 76, p50Ms: null, p95Ms: null };
+  expect(latencyText({ ...none, failure: "no answer within 10 s" })).toBe(
+    "none of 76 requests was answered (no answer within 10 s)",
+  );
+});
+
+test("a busy machine is one line with what shows it and what follows", () => {
+  const state = { isBusy: true, lateMs: 340.2, load: 26, cores: 2, pace: 2 };
+  expect(machineText(state)).toMatch(/^the machine is busy \(.* 340 ms late, load 26\.0 on 2 cores\): .*$/);
+});
+
+test("a move is one line: what, where, why; and what it brought is another", () => {
+  const group = {
+    pods: [
+      { workload: "m5", from: "east-a-1", to: "west-a-1" },
+      { workload: "m7", from: "east-a-1", to: "west-a-1" },
+      { workload: "db2", from: "east-a-2", to: null },
+    ],
+    reasons: ["its channels get shorter"],
+    before: figures(300, 800),
+  };
+  expect(movedText(group)).toBe(
+    "moved 3 pods: m5, m7 east-a-1 -> west-a-1; db2 east-a-2 -> (no replacement yet): its channels get shorter",
+  );
+  expect(moveMeasuredText(group, figures(150, 200))).toBe(
+    "the move of m5, m7, db2 brought p50 300 ms -> 150 ms (-50 %), p95 800 ms -> 200 ms (-75 %), failed requests 0 % -> 0 %",
+  );
+});
+
+describe("where it is told", () => {
+  test("a file gets a line for each event and no orders for a terminal", () => {
+    let text = "";
+    const reporter = lineReporter({ write: (part) => (text += part) });
+    reporter.started(URLS, 1, URLS.page);
+    reporter.placed(RESULTS[0]!, null, []);
+    reporter.replacing("score", RESULTS[0]!);
+    reporter.placed(RESULTS[1]!, RESULTS[0]!, [{ workload: "a", from: "n1", to: "n2" }]);
+    reporter.verdict(RESULTS, LINK, true);
+    expect(text).not.toContain("\u001b");
+    expect(text).toContain(
+      "\npods moved: 1; pod by pod, by score: p50 120 ms, p95 240 ms (100 requests, 0 failed), network 402 ms per request\n",
+    );
+    expect(text).toContain(`\n${verdictText(RESULTS)}\n`);
+  });
+
+  test("a terminal gets one screen that fits it, drawn over itself, with the logs in it", () => {
+    let screen = "";
+    const out = { isTTY: true, rows: 24, columns: 100, write: (part: string) => (screen = part) };
+    const reporter = screenReporter(out, () => "12:00:00");
+    reporter.started(URLS, 1, URLS.page);
+    reporter.verdict(RESULTS, LINK, true);
+    reporter.log("x".repeat(1_000));
+    for (let line = 0; line < 20; line++) reporter.log(`line ${line} ${"of a log that is long ".repeat(10)}`);
+    expect(screen.startsWith("\u001b[H")).toBe(true);
+    expect(screen.endsWith("\u001b[J")).toBe(true);
+    const lines = screen
+      // eslint-disable-next-line no-control-regex
+      .replaceAll(/\u001b\[[HKJ]/g, "")
+      .trimEnd()
+      .split("\n");
+    expect(lines.length).toBeLessThan(24);
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(100);
+    expect(screen).toContain("(c) the whole workflow, by plan");
+    expect(screen).toContain("12:00:00  line 1");
+    expect(screen).not.toContain("line 3 ");
+  });
+});

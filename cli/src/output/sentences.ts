@@ -1,0 +1,127 @@
+// What is said of the embedded cluster, in words: the same on a terminal and in a file.
+import type { EndToEnd } from "@isochrone/lab";
+import { savedShare, type ActResult, type PlacingAct } from "../embedded/acts.ts";
+import type { MachineState } from "../embedded/machine.ts";
+import type { MoveGroup } from "../embedded/move-log.ts";
+import type { BusyLink } from "../embedded/network-time.ts";
+import type { EmbeddedUrls } from "../embedded/options.ts";
+import type { WarmUp } from "./reporter.ts";
+import { table } from "./table.ts";
+
+const ACT_NAMES: Readonly<Record<PlacingAct, string>> = {
+  spread: "without knowledge of the network",
+  score: "pod by pod, by score",
+  plan: "the whole workflow, by plan",
+};
+
+export const actName = (act: PlacingAct): string => ACT_NAMES[act];
+
+export function warmText({ linksMeasured, links, channels, podsReady, pods, seconds }: WarmUp): string {
+  return `${seconds.toFixed(0).padStart(3)} s: ${linksMeasured} of ${links} links measured, ${podsReady} of ${pods} pods ready, ${channels} channels seen`;
+}
+
+export function latencyText({ count, errors, p50Ms, p95Ms, failure }: EndToEnd): string {
+  const failed = failure === null ? `${errors} failed` : `${errors} failed: ${failure}`;
+  if (count === 0 && errors === 0) return "no request was answered yet";
+  if (count === 0) return `none of ${errors} requests was answered (${failure ?? "no reason known"})`;
+  return `p50 ${ms(p50Ms)}, p95 ${ms(p95Ms)} (${count} requests, ${failed})`;
+}
+
+export function resultText({ act, endToEnd, networkMsPerRequest, doubt }: ActResult): string {
+  const doubted = doubt === null ? "" : `; not to be compared: ${doubt}`;
+  return `${actName(act)}: ${latencyText(endToEnd)}, network ${ms(networkMsPerRequest)} per request${doubted}`;
+}
+
+/** A line for each act, with what it saves against the first one, and a line for what can't be compared. */
+export function verdictText(results: readonly ActResult[]): string {
+  const first = results[0]!;
+  const rows = results.map((result, at) => {
+    const cell = (figure: "p50Ms" | "p95Ms" | "network"): string => {
+      const value = figure === "network" ? result.networkMsPerRequest : result.endToEnd[figure];
+      const saved = at === 0 ? null : savedShare(first, result, figure);
+      return saved === null ? ms(value) : `${ms(value)} (${percentText(-saved)})`;
+    };
+    return [`(${letter(at)}) ${actName(result.act)}`, cell("p50Ms"), cell("p95Ms"), cell("network")];
+  });
+  const doubts = results.flatMap(({ doubt }, at) =>
+    doubt === null ? [] : [`(${letter(at)}) says little about its placement: ${doubt}.`],
+  );
+  return [table(["placed", "p50", "p95", "network per request"], rows), ...doubts].join("\n");
+}
+
+/** What to try next. */
+export function trialText(link: BusyLink | null, { page, lab }: EmbeddedUrls, isLive: boolean): string {
+  const at = new URL(lab).port === DEFAULT_LAB_PORT ? "" : ` --lab ${lab}`;
+  const trials =
+    link === null
+      ? []
+      : [
+          `  npx isochrone lab link ${link.source} ${link.target} --delay ${slowed(link.rttMs)}ms${at}`,
+          `      makes the link slow that most calls cross (${ms(link.rttMs)} now)`,
+        ];
+  const kill =
+    link === null || !isLive ? [] : [`  npx isochrone lab kill ${link.source}${at}`, "      lets a node die"];
+  const after = isLive
+    ? [
+        "Pods that are worth moving move within two windows; what moved, why and what it brought is said here.",
+      ]
+    : [];
+  return [
+    "Try in another terminal:",
+    ...trials,
+    ...kill,
+    `  ${page}`,
+    "      shows the same in a browser",
+    ...after,
+  ].join("\n");
+}
+
+const DEFAULT_LAB_PORT = "8082";
+const SLOWED_TIMES = 4;
+const SLOWED_AT_LEAST_MS = 80;
+const slowed = (rttMs: number): number =>
+  Math.max(SLOWED_AT_LEAST_MS, Math.ceil((SLOWED_TIMES * rttMs) / 10) * 10);
+
+export function machineText({ isBusy, lateMs, load, cores, pace }: MachineState): string {
+  if (!isBusy) return "the machine has time again: requests and probes are sent at their full rates";
+  const late = `this process wakes up ${Math.round(lateMs)} ms late`;
+  const rates = `1/${pace} of their rates or less`;
+  return `the machine is busy (${late}, load ${load.toFixed(1)} on ${cores} cores): requests and probes are sent at ${rates} until it has time again`;
+}
+
+/** Who went where, and why. */
+export function movedText({ pods, reasons }: MoveGroup): string {
+  const ways = Map.groupBy(pods, ({ from, to }) => `${from} -> ${to ?? "(no replacement yet)"}`);
+  const texts = [...ways].map(([way, those]) => `${those.map(({ workload }) => workload).join(", ")} ${way}`);
+  const count = pods.length === 1 ? "1 pod" : `${pods.length} pods`;
+  return `moved ${count}: ${texts.join("; ")}: ${reasons.join("; ")}`;
+}
+
+export function moveMeasuredText({ pods, before }: MoveGroup, after: EndToEnd): string {
+  const names = pods.map(({ workload }) => workload).join(", ");
+  return `the move of ${names} brought p50 ${change(before.p50Ms, after.p50Ms)}, p95 ${change(before.p95Ms, after.p95Ms)}, failed requests ${failedShare(before)} -> ${failedShare(after)}`;
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function change(before: number | null, after: number | null): string {
+  const figures = `${ms(before)} -> ${ms(after)}`;
+  return before === null || after === null || before <= 0
+    ? figures
+    : `${figures} (${percentText((after - before) / before)})`;
+}
+
+function failedShare({ count, errors }: EndToEnd): string {
+  return count + errors === 0 ? "–" : `${Math.round((100 * errors) / (count + errors))} %`;
+}
+
+/** `-47 %`, `+3 %` */
+function percentText(share: number): string {
+  const percent = Math.round(100 * share);
+  return `${percent > 0 ? "+" : ""}${percent} %`;
+}
+
+const letter = (at: number): string => "abc"[at] ?? "?";
+const ms = (value: number | null): string => (value === null ? "–" : `${value.toFixed(0)} ms`);

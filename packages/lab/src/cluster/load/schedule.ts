@@ -1,0 +1,37 @@
+import type { LoadPlan } from "./protocol.ts";
+
+/** When requests are due. */
+export class Schedule {
+  readonly #plan: Pick<LoadPlan, "phasesMs" | "periodMs">;
+  #begunMs: number;
+  #pace: number;
+  /** Since `#begunMs`. */
+  #taken = 0;
+
+  constructor(plan: Pick<LoadPlan, "phasesMs" | "periodMs">, nowMs: number, pace = 1) {
+    this.#plan = plan;
+    this.#begunMs = nowMs;
+    this.#pace = pace;
+  }
+
+  get nextMs(): number {
+    const { phasesMs, periodMs } = this.#plan;
+    const round = Math.floor(this.#taken / phasesMs.length);
+    const inRoundMs = phasesMs[this.#taken % phasesMs.length]!;
+    return this.#begunMs + this.#pace * (round * periodMs + inRoundMs);
+  }
+
+  /** When the next request was due; the one after it is next. */
+  take(): number {
+    const dueMs = this.nextMs;
+    this.#taken++;
+    return dueMs;
+  }
+
+  /** Times between requests are so many times the plan's. The next request stays due when it is, as the first of a round. */
+  setPace(factor: number): void {
+    this.#begunMs = this.nextMs - factor * this.#plan.phasesMs[0]!;
+    this.#taken = 0;
+    this.#pace = factor;
+  }
+}
