@@ -1,4 +1,4 @@
-import { reasonOf } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/primitives";
 import { CommanderError } from "commander";
 import { createProgram } from "./program.ts";
 import { exitCodeOf } from "./errors.ts";

@@ -1,3 +1,4 @@
+import { reasonOf } from "@isochrone/primitives";
 import { visibleLines } from "@isochrone/runtime";
 import type { EndToEnd } from "@isochrone/lab";
 import type { Reporter, WarmUp } from "./reporter.ts";
@@ -27,8 +28,8 @@ function eventReporter(tell: (event: object) => void): Reporter {
     replaced: (before, after, moves) => line("replaced", { before, after, moves }),
     networkDown: (reason) => line("networkDown", { reason }),
     table: ({ graph, endToEnd }) => line("table", { version: graph.version, endToEnd }),
-    tableFailed: (error) => line("tableFailed", { message: messageOf(error) }),
-    trouble: (what, error) => line("trouble", { what, message: messageOf(error) }),
+    tableFailed: (error) => line("tableFailed", { message: reasonOf(error) }),
+    trouble: (what, error) => line("trouble", { what, message: reasonOf(error) }),
     stopping: () => line("stopping"),
     stopped: () => line("stopped"),
   };
@@ -113,8 +114,8 @@ export function textReporter(out: Terminal): Reporter {
         ].join("\n"),
       );
     },
-    tableFailed: (error) => (live ? draw(`the graph can't be read: ${messageOf(error)}`) : undefined),
-    trouble: (what, error) => say(`${what}: ${messageOf(error)}`),
+    tableFailed: (error) => (live ? draw(`the graph can't be read: ${reasonOf(error)}`) : undefined),
+    trouble: (what, error) => say(`${what}: ${reasonOf(error)}`),
     stopping: () => say("\nstopping ..."),
     stopped: () => say("stopped"),
   };
@@ -133,8 +134,4 @@ function warmText({ linksMeasured, links, channels, podsReady, pods, seconds }: 
 function latencyText({ count, errors, p50Ms, p95Ms }: EndToEnd): string {
   const ms = (value: number | null): string => (value === null ? "–" : `${value.toFixed(0)} ms`);
   return `p50 ${ms(p50Ms)}, p95 ${ms(p95Ms)} (${count} requests, ${errors} failed)`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

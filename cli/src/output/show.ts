@@ -1,12 +1,6 @@
 // Prints what a command read, once or again and again.
-import {
-  nodeProcessHost,
-  reasonOf,
-  systemClock,
-  visible,
-  visibleData,
-  visibleLines,
-} from "@isochrone/runtime";
+import { nodeProcessHost, systemClock, visible, visibleData, visibleLines } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/primitives";
 import type { Clock } from "@isochrone/runtime";
 import { usageError } from "../errors.ts";
 import { formatted, jsonText, yamlText } from "./format.ts";

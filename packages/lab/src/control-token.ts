@@ -1,5 +1,6 @@
 // Who may change the emulated network: programs of the user that started it. They find the token in a file that only this user can read.
-import { CodedError, reasonOf } from "@isochrone/runtime";
+import { CodedError } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/primitives";
 import { isLoopback } from "@isochrone/runtime/http";
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";

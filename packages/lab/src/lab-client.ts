@@ -1,4 +1,5 @@
-import { CodedError, reasonOf } from "@isochrone/runtime";
+import { CodedError } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/primitives";
 import type { LinkAnswer, RecordAnswer } from "./control.ts";
 import type { NetworkTruth } from "./network/emulated-network.ts";
 import type { LinkChange } from "./network/links.ts";

@@ -1,0 +1,47 @@
+import { array, assert, integer, property } from "fast-check";
+import { expect, test } from "vitest";
+import { MinHeap, NumberHeap } from "./heap.ts";
+
+/** Pushes and pops mixed: a negative number pops. */
+const STEPS = array(integer({ min: -5, max: 20 }), { maxLength: 200 });
+
+test("a MinHeap gives the smallest first, and of equal ones the one that was added first", () => {
+  assert(
+    property(STEPS, (steps) => {
+      const heap = new MinHeap<number>();
+      let model: { key: number; item: number }[] = [];
+      for (const [item, key] of steps.entries()) {
+        if (key >= 0) {
+          heap.push(key, item);
+          model.push({ key, item });
+        } else {
+          const first = model.toSorted((a, b) => a.key - b.key || a.item - b.item)[0];
+          expect(heap.pop()).toBe(first?.item);
+          model = model.filter((each) => each !== first);
+        }
+        expect(heap.size).toBe(model.length);
+        expect(heap.nextKey).toBe(Math.min(...model.map((each) => each.key)));
+      }
+      heap.clear();
+      expect([heap.size, heap.nextKey, heap.pop()]).toEqual([0, Infinity, undefined]);
+    }),
+  );
+});
+
+test("a NumberHeap gives the smallest first, and grows", () => {
+  assert(
+    property(STEPS, (steps) => {
+      const heap = new NumberHeap(1);
+      const keys: number[] = [];
+      for (const key of steps) {
+        if (key >= 0) {
+          heap.push(key, key * 10);
+          keys.push(key);
+          keys.sort((a, b) => a - b);
+        } else if (keys.length > 0) expect(heap.pop()).toBe(keys.shift()! * 10);
+        expect(heap.size).toBe(keys.length);
+        expect(heap.nextKey).toBe(keys[0] ?? Infinity);
+      }
+    }),
+  );
+});
