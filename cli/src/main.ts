@@ -1,4 +1,4 @@
-import { reasonOf } from "@isochrone/runtime/basics";
+import { reasonOf } from "@isochrone/primitives";
 import { CommanderError } from "commander";
 import { createProgram } from "./program.ts";
 import { exitCodeOf, nextStepOf } from "./errors.ts";

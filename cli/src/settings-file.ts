@@ -1,5 +1,6 @@
 // Settings of a service, as a command is told of them: from its file, and the environment.
-import { readTextFile, reasonOf, SettingsError, yamlValue } from "@isochrone/runtime";
+import { readTextFile, SettingsError, yamlValue } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/primitives";
 import { usageError } from "./errors.ts";
 
 export type SettingsSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;

@@ -8,7 +8,7 @@ import {
   socketAddress,
 } from "@isochrone/kernel-sockets";
 import type { Libc } from "@isochrone/kernel-sockets";
-import { reasonOf } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/primitives";
 
 /** An ICMP socket that was opened, or the system's reason against it. */
 export interface IcmpOpening {

@@ -1,6 +1,6 @@
 // `npm run experiment -- NAME`: as `isochrone experiment NAME`, with the real kube-scheduler where there are programs for it, or Go to build them.
 import { CommandError, createProgram } from "@isochrone/cli";
-import { reasonOf } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/primitives";
 import { RealKubeScheduler } from "./kube-scheduler.ts";
 
 const WRONG_USAGE = 2;

@@ -1,6 +1,7 @@
 // From the template to the placement of [001], section 5: channels and priorities come from the template, room from its requests.
 import { join } from "node:path";
-import { looseFields, looseList, parseMemoryBytes } from "@isochrone/kubernetes";
+import { looseFields, looseList } from "@isochrone/kubernetes";
+import { parseBytes } from "@isochrone/primitives";
 import { allCandidates, CommunicationAffinity } from "@isochrone/placement";
 import { links, node } from "@isochrone/placement/testing";
 import { manifestsOf, readTosca, workflowGraphOf } from "@isochrone/scheduler-plugin/tosca";
@@ -44,7 +45,7 @@ describe.each(["docs/examples/messaging.yaml", "test/data/tosca/messaging.clout.
         if (kind !== "Deployment") continue;
         const [container] = looseList(looseFields(looseFields(spec?.["template"])["spec"])["containers"]);
         const requests = looseFields(looseFields(container?.["resources"])["requests"]);
-        memory.set(metadata.name, parseMemoryBytes(requests["memory"] as string));
+        memory.set(metadata.name, parseBytes(requests["memory"])!);
       }
     });
 

@@ -2,20 +2,22 @@
 
 /** Which workspace packages each one may import. Services meet on the bus, the graph API and in Kubernetes; only cli composes them. */
 export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
-  "packages/telemetry": [],
-  "packages/topology": ["telemetry"],
-  "packages/placement": ["telemetry", "topology"],
-  "packages/runtime": [],
-  "packages/bus": ["telemetry", "runtime"],
-  "packages/kubernetes": ["runtime"],
-  "packages/kernel-sockets": [],
-  "packages/lab": ["telemetry", "runtime", "kubernetes", "kernel-sockets"],
-  probe: ["telemetry", "runtime", "bus", "kernel-sockets"],
-  collector: ["telemetry", "runtime", "bus", "kubernetes"],
-  aggregator: ["telemetry", "topology", "runtime", "bus", "kubernetes", "dashboard"],
-  "scheduler-plugin": ["telemetry", "topology", "placement", "runtime", "kubernetes"],
-  dashboard: ["topology"],
+  "packages/primitives": [],
+  "packages/telemetry": ["primitives"],
+  "packages/topology": ["primitives", "telemetry"],
+  "packages/placement": ["primitives", "telemetry", "topology"],
+  "packages/runtime": ["primitives"],
+  "packages/bus": ["primitives", "telemetry", "runtime"],
+  "packages/kubernetes": ["primitives", "runtime"],
+  "packages/kernel-sockets": ["primitives"],
+  "packages/lab": ["primitives", "telemetry", "runtime", "kubernetes", "kernel-sockets"],
+  probe: ["primitives", "telemetry", "runtime", "bus", "kernel-sockets"],
+  collector: ["primitives", "telemetry", "runtime", "bus", "kubernetes"],
+  aggregator: ["primitives", "telemetry", "topology", "runtime", "bus", "kubernetes", "dashboard"],
+  "scheduler-plugin": ["primitives", "telemetry", "topology", "placement", "runtime", "kubernetes"],
+  dashboard: ["primitives", "topology"],
   cli: [
+    "primitives",
     "telemetry",
     "topology",
     "placement",
@@ -30,12 +32,22 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "dashboard",
     "experiments",
   ],
-  experiments: ["telemetry", "topology", "placement", "runtime", "kubernetes", "lab"],
-  tools: ["runtime", "bus", "kubernetes", "probe", "collector", "aggregator", "scheduler-plugin"],
+  experiments: ["primitives", "telemetry", "topology", "placement", "runtime", "kubernetes", "lab"],
+  tools: [
+    "primitives",
+    "runtime",
+    "bus",
+    "kubernetes",
+    "probe",
+    "collector",
+    "aggregator",
+    "scheduler-plugin",
+  ],
 };
 
 /** Entries without I/O, clock, environment or randomness; third-party imports are limited to these. */
 const PURE: Readonly<Record<string, readonly string[]>> = {
+  "packages/primitives": [],
   "packages/telemetry": [],
   "packages/topology": ["typebox"],
   "packages/placement": [],
@@ -51,7 +63,12 @@ const PURE_BUILTINS: Readonly<Record<string, readonly string[]>> = {
 const IMPURE_ENTRIES = ["packages/topology/src/client.ts"];
 
 /** Packages' entries that a service's domain/ may import. */
-const PURE_ENTRIES = ["@isochrone/telemetry", "@isochrone/topology", "@isochrone/placement"];
+const PURE_ENTRIES = [
+  "@isochrone/primitives",
+  "@isochrone/telemetry",
+  "@isochrone/topology",
+  "@isochrone/placement",
+];
 
 const MAX_LINES = 400;
 const LENGTH_REASON = /longer than 400 lines because/i;

@@ -4,13 +4,12 @@ import {
   looseFields,
   MAX_CHANNELS_CHARACTERS,
   NO_NETWORK_LIMIT,
-  amountOrNull,
   parseChannels,
-  parseMemoryBytes,
   type AnnotatedChannel,
   type KubernetesObject,
   type LooseFields,
 } from "@isochrone/kubernetes";
+import { parseBitsPerSecond } from "@isochrone/primitives";
 import {
   boundedDemands,
   isWorkloadName,
@@ -158,7 +157,7 @@ function isNamedWell(workload: DeclaredWorkload, onRefused: OnRefused): boolean 
 
 /** The annotation adds to what the AppGroup says; a dependency that was taken out of it is none for being annotated still. */
 function demandsOf(fields: LooseFields, annotated: AnnotatedChannel | null): ChannelDemands {
-  const minBandwidthBitsPerSecond = amountOrNull(fields["minBandwidth"], parseMemoryBytes);
+  const minBandwidthBitsPerSecond = parseBitsPerSecond(fields["minBandwidth"]);
   const { maxNetworkCost } = fields;
   if (annotated === null)
     return boundedDemands({

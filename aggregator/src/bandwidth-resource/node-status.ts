@@ -1,12 +1,11 @@
 import {
-  amountOrNull,
   conditionsOf,
-  parseMemoryBytes,
   trimmedNode,
   withConditions,
   type JsonPatchOperation,
   type KubernetesObject,
 } from "@isochrone/kubernetes";
+import { parseBitsPerSecond } from "@isochrone/primitives";
 import type { BandwidthOrigin, NodeBandwidth } from "../domain/bandwidth-resource/step.ts";
 import { pointer } from "../network-topology/resource.ts";
 
@@ -70,7 +69,7 @@ export function declaredBandwidth(node: KubernetesObject, resource: string): num
 }
 
 function annotated(node: KubernetesObject): number | null {
-  const amount = amountOrNull(node.metadata.annotations?.[CAPACITY_ANNOTATION], parseMemoryBytes);
+  const amount = parseBitsPerSecond(node.metadata.annotations?.[CAPACITY_ANNOTATION]);
   return amount !== null && amount > 0 ? amount : null;
 }
 
@@ -81,7 +80,7 @@ function statusAmount(
   resource: string,
 ): number | null {
   const amounts = status?.[field] as Readonly<Record<string, unknown>> | null | undefined;
-  return typeof amounts === "object" ? amountOrNull(amounts?.[resource], parseMemoryBytes) : null;
+  return typeof amounts === "object" ? parseBitsPerSecond(amounts?.[resource]) : null;
 }
 
 /**

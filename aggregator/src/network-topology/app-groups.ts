@@ -1,12 +1,5 @@
-import {
-  amountOrNull,
-  LABELS,
-  looseFields,
-  looseList,
-  looseText,
-  parseMemoryBytes,
-  type KubernetesObject,
-} from "@isochrone/kubernetes";
+import { LABELS, looseFields, looseList, looseText, type KubernetesObject } from "@isochrone/kubernetes";
+import { parseBitsPerSecond } from "@isochrone/primitives";
 import { fairLimit, MAX_DECLARED_BANDWIDTH } from "@isochrone/topology";
 import { MAX_CHANNELS_PER_OBJECT } from "../adapters/declared-channels.ts";
 import { MAX_CHANNELS_PER_CLUSTER, MAX_CHANNELS_PER_NAMESPACE } from "../adapters/declared-objects.ts";
@@ -54,7 +47,7 @@ function requirementsOfOne({ metadata, spec }: KubernetesObject): Requirement[] 
     for (const dependency of looseList(dependencies)) {
       if (found.length >= MAX_CHANNELS_PER_OBJECT) return found;
       const dependencySelector = looseText(looseFields(dependency["workload"])["selector"]);
-      const asked = amountOrNull(dependency["minBandwidth"], parseMemoryBytes) ?? 0;
+      const asked = parseBitsPerSecond(dependency["minBandwidth"]) ?? 0;
       if (selector === "" || dependencySelector === "" || asked === 0) continue;
       const minBitsPerSecond = Math.min(asked, MAX_DECLARED_BANDWIDTH);
       found.push({ namespace, appGroup, selector, dependencySelector, minBitsPerSecond });

@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
 import {
-  amountOrNull,
   KINDS,
-  parseMemoryBytes,
   type JsonPatchOperation,
   type KubernetesObject,
   type LooseFields,
 } from "@isochrone/kubernetes";
+import { parseBitsPerSecond } from "@isochrone/primitives";
 import { NETWORK_TOPOLOGY_KEYS, networkTopologyWeights } from "@isochrone/topology";
 import { AREA_KINDS, areaKey, areaPairOf } from "../domain/network-topology/areas.ts";
 import { compareAreaPairs, figuresText, type AreaFigures } from "../domain/network-topology/figures.ts";
@@ -43,7 +42,7 @@ export function writtenCosts(object: KubernetesObject): WrittenCosts {
   for (const { area: kind, origin, destination, networkCost, ...bandwidth } of weights?.entries ?? [])
     figures.set(areaKey({ kind, origin, destination }), {
       networkCost,
-      capacity: amountOrNull(bandwidth.bandwidthCapacity, parseMemoryBytes),
+      capacity: parseBitsPerSecond(bandwidth.bandwidthCapacity),
       allocated: wholeQuantity(bandwidth.bandwidthAllocated),
     });
   const mark = object.metadata.annotations?.[WRITTEN_ANNOTATION];
@@ -149,7 +148,7 @@ const SUFFIXES = ["", "k", "M", "G", "T", "P", "E"];
 function wholeQuantity(quantity: unknown): bigint | null {
   const [, digits, suffix = ""] = /^(\d+)([kMGTPE]?)$/.exec(String(quantity)) ?? [];
   if (digits !== undefined) return BigInt(digits) * 1000n ** BigInt(SUFFIXES.indexOf(suffix));
-  const amount = amountOrNull(quantity, parseMemoryBytes);
+  const amount = parseBitsPerSecond(quantity);
   return amount === null ? null : BigInt(amount);
 }
 

@@ -1,15 +1,14 @@
 import { createHash } from "node:crypto";
 import {
   GENERATED_ANNOTATION,
-  amountOrNull,
   KINDS,
   looseFields,
   looseList,
   looseText,
-  parseMemoryBytes,
   type KubernetesObject,
   type LooseFields,
 } from "@isochrone/kubernetes";
+import { parseBitsPerSecond } from "@isochrone/primitives";
 import {
   workloadsText,
   type GroupDependency,
@@ -70,7 +69,7 @@ export function writtenGroup(object: KubernetesObject): Group {
 function dependencyOf({ workload, minBandwidth, maxNetworkCost }: LooseFields): GroupDependency {
   return {
     name: looseText(looseFields(workload)["name"]),
-    minBitsPerSecond: amountOrNull(minBandwidth, parseMemoryBytes),
+    minBitsPerSecond: parseBitsPerSecond(minBandwidth),
     maxNetworkCost: typeof maxNetworkCost === "number" ? maxNetworkCost : null,
   };
 }

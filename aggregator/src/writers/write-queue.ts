@@ -1,5 +1,5 @@
 import { delayMs, type BackoffDelays, type Clock, type Logger, type Random } from "@isochrone/runtime";
-import type { TokenBucket } from "../domain/writers/token-bucket.ts";
+import type { WriteBudget } from "../domain/writers/write-budget.ts";
 import type { WriteKind, WriteResult } from "./metrics.ts";
 import type { ObjectWriter, WriteOutcome, WriteTask } from "./object-writer.ts";
 
@@ -21,7 +21,7 @@ export interface WriteQueueOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly bucket: TokenBucket;
+  readonly budget: WriteBudget;
   /** This replica's share of the budget, at this moment. */
   readonly writesPerSecond: () => number;
   readonly onResult: (kind: WriteKind, result: WriteResult) => void;
@@ -61,13 +61,13 @@ export class WriteQueue {
 
   /** Writes as much as the budget allows now. Never rejects. */
   async drain(signal: AbortSignal): Promise<void> {
-    const { clock, bucket, writesPerSecond } = this.#options;
+    const { clock, budget, writesPerSecond } = this.#options;
     while (!signal.aborted && clock.monotonic() >= this.#retryMs) {
       const batch: [PendingWrite, WriteTask][] = [];
       while (batch.length < MAX_CONCURRENT) {
         const next = this.#next();
         if (next === null) break;
-        if (!bucket.take(clock.monotonic(), writesPerSecond())) {
+        if (!budget.take(clock.monotonic(), writesPerSecond())) {
           this.#pending.push(next[0]);
           break;
         }

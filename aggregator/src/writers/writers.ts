@@ -9,7 +9,7 @@ import {
 } from "@isochrone/runtime";
 import { isNodeAnnotation, isWorkloadAnnotation } from "@isochrone/topology";
 import type { Registry } from "prom-client";
-import { TokenBucket } from "../domain/writers/token-bucket.ts";
+import { WriteBudget } from "../domain/writers/write-budget.ts";
 import type { Writer } from "../domain/writers/writer-mark.ts";
 import type { PublishedGraphs } from "../graph-keeper.ts";
 import { AnnotationPlanner, type AnnotatedObjects } from "./annotation-planner.ts";
@@ -55,7 +55,7 @@ class Writers implements Service {
   readonly #deps: WriterDependencies;
   readonly #planner: AnnotationPlanner;
   readonly #queue: WriteQueue;
-  readonly #bucket = new TokenBucket();
+  readonly #budget = new WriteBudget();
   readonly #netperf: NetperfWriter | null;
   readonly #metrics: WriterMetrics;
   readonly #loop: Periodic;
@@ -80,7 +80,7 @@ class Writers implements Service {
     const writers = { node: this.#writer("node"), workload: this.#writer("workload") };
     this.#queue = new WriteQueue({
       ...deps,
-      bucket: this.#bucket,
+      budget: this.#budget,
       writer: (kind) => (kind === "node" ? writers.node : writers.workload),
       writesPerSecond: () => this.#writesPerSecond(),
       onResult: (kind, result) => this.#metrics.writes.inc({ kind, result }),
@@ -142,7 +142,7 @@ class Writers implements Service {
     const { clock, ownership } = this.#deps;
     const nowMs = clock.monotonic();
     if (this.#netperf === null || nowMs - this.#netperfMs < this.#config.netperfIntervalMs) return;
-    if (!ownership.isLeader() || !this.#bucket.take(nowMs, this.#writesPerSecond())) return;
+    if (!ownership.isLeader() || !this.#budget.take(nowMs, this.#writesPerSecond())) return;
     this.#netperfMs = nowMs;
     const { result, unnamed } = await this.#netperf.look(graphs.cluster("full"), () => ownership.isLeader());
     if (result !== null) this.#metrics.writes.inc({ kind: "configmap", result });

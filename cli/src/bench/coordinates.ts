@@ -1,5 +1,6 @@
 // Judges network coordinates against a matrix of round-trip times: probes are drawn from it, a model is fitted to them, and its estimates are
 // compared with the matrix, those of pairs that nobody probed as well.
+import { ascending, median, quantileOfSorted } from "@isochrone/primitives";
 import type { RttMatrix } from "@isochrone/lab";
 import { seededRandom } from "@isochrone/runtime/basics";
 import type { Random } from "@isochrone/runtime/basics";
@@ -60,7 +61,7 @@ export function drawSamples(
     for (const [target, replies] of probe(source, row, options, random)) {
       columns.source.push(source);
       columns.target.push(target);
-      columns.rttMs.push(medianOf(replies));
+      columns.rttMs.push(median(replies)!);
       columns.count.push(replies.length);
       columns.spreadMs.push(deviationOf(replies));
     }
@@ -110,10 +111,11 @@ function compare(
     seen.unsampled++;
     if (estimate !== null && trueMs >= estimate.lowMs && trueMs <= estimate.highMs) seen.covered++;
   }
+  const relativeErrors = ascending(relative);
   return {
-    medianRelativeError: quantileOf(relative, 0.5),
-    p90RelativeError: quantileOf(relative, 0.9),
-    medianAbsoluteErrorMs: quantileOf(absolute, 0.5),
+    medianRelativeError: quantileOfSorted(relativeErrors, 0.5),
+    p90RelativeError: quantileOfSorted(relativeErrors, 0.9),
+    medianAbsoluteErrorMs: quantileOfSorted(ascending(absolute), 0.5),
     pairs: relative.length,
     sampledPairs: samples.source.length,
     pairsWithoutEstimate: seen.without,
@@ -176,21 +178,9 @@ function gaussian(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
 }
 
-function medianOf(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >>> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
-}
-
 /** Standard deviation of single values; NaN for fewer than two. */
 function deviationOf(values: readonly number[]): number {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
   return values.length < 2 ? Number.NaN : Math.sqrt(squares / (values.length - 1));
-}
-
-/** Nearest rank; sorts in place. */
-function quantileOf(values: number[], q: number): number {
-  values.sort((a, b) => a - b);
-  return values[Math.max(0, Math.ceil(q * values.length) - 1)]!;
 }

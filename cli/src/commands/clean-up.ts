@@ -1,7 +1,7 @@
 // What the services have made by themselves, deleted when they have gone: the chart's last hook.
 import { ANNOTATED_BY } from "@isochrone/topology";
 import { isStoreError, KINDS, WEBHOOK_SECRET, type ClusterStore } from "@isochrone/kubernetes";
-import { reasonOf } from "@isochrone/runtime/basics";
+import { reasonOf } from "@isochrone/primitives";
 import { CommandError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";
 import { formatted, type Format } from "../output/format.ts";

@@ -2,7 +2,8 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isStoreError, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
-import { readTextFile, reasonOf, systemClock, yamlDocuments } from "@isochrone/runtime";
+import { readTextFile, systemClock, yamlDocuments } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/primitives";
 import type { YamlDocument } from "@isochrone/runtime";
 import { narrowings } from "../crds/narrowing.ts";
 import { CommandError, usageError } from "../errors.ts";

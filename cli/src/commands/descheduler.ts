@@ -1,4 +1,5 @@
-import { authorizedFetch, reasonOf, systemClock } from "@isochrone/runtime/basics";
+import { authorizedFetch, systemClock } from "@isochrone/runtime/basics";
+import { reasonOf } from "@isochrone/primitives";
 import type { DeschedulerReport } from "@isochrone/scheduler-plugin";
 import { CommandError, usageError } from "../errors.ts";
 import type { Format } from "../output/format.ts";

@@ -1,6 +1,6 @@
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
-import { reasonOf } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/primitives";
 import type { Decision } from "@isochrone/topology";
 import { GraphClientError } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";

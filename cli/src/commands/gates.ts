@@ -13,7 +13,8 @@ import {
   WEBHOOK_SECRET,
 } from "@isochrone/kubernetes";
 import type { ClusterStore, GateOpening, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
-import { reasonOf, systemClock } from "@isochrone/runtime/basics";
+import { systemClock } from "@isochrone/runtime/basics";
+import { reasonOf } from "@isochrone/primitives";
 import { CommandError, usageError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";
 import { formatted } from "../output/format.ts";

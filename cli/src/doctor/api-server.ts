@@ -1,6 +1,6 @@
 // The API server: whether it answers, to whom, and in which version.
 import type { Credentials } from "@isochrone/kubernetes/api-server";
-import { reasonOf } from "@isochrone/runtime/basics";
+import { reasonOf } from "@isochrone/primitives";
 import { once } from "node:events";
 import { request as requestHttp } from "node:http";
 import type { IncomingMessage } from "node:http";

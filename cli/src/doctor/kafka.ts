@@ -4,7 +4,8 @@ import { connectKafka } from "@isochrone/bus/kafka";
 import { kafkaOptions, topicSpecs, verifyTopics } from "@isochrone/bus/open";
 import type { TopicDeviation } from "@isochrone/bus/open";
 import type { BusSettings } from "@isochrone/bus/settings";
-import { createLogger, reasonOf, systemClock, systemRandom, withDeadline } from "@isochrone/runtime";
+import { createLogger, systemClock, systemRandom, withDeadline } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/primitives";
 import { ok, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 

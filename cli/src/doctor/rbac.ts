@@ -1,7 +1,7 @@
 // Rights: ours for this command, and each service account's by the chart's files.
 import { KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore } from "@isochrone/kubernetes";
-import { reasonOf } from "@isochrone/runtime/basics";
+import { reasonOf } from "@isochrone/primitives";
 import { skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 import { rightText } from "./rbac-files.ts";

@@ -2,7 +2,8 @@
 import type { BusSettings } from "@isochrone/bus/settings";
 import type { Credentials } from "@isochrone/kubernetes/api-server";
 import type { ClusterStore } from "@isochrone/kubernetes";
-import { reasonOf, type Fetch } from "@isochrone/runtime/basics";
+import { type Fetch } from "@isochrone/runtime/basics";
+import { reasonOf } from "@isochrone/primitives";
 import { GraphClientError } from "@isochrone/topology/client";
 import type { GraphClient } from "@isochrone/topology/client";
 import { judgeApiServer, lookAtApiServer, metricsOf } from "./api-server.ts";

@@ -1,7 +1,8 @@
 // Sockets that probes and services need: ICMP without a right, UDP and TCP.
 import { inspectHostSockets, netPingObstacle } from "@isochrone/probe";
 import type { IcmpOpening } from "@isochrone/probe";
-import { reasonOf, systemClock } from "@isochrone/runtime/basics";
+import { systemClock } from "@isochrone/runtime/basics";
+import { reasonOf } from "@isochrone/primitives";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";

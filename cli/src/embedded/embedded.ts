@@ -106,10 +106,8 @@ export class Embedded {
     options: EmbeddedOptions & { readonly urls: EmbeddedUrls; readonly signal: AbortSignal },
   ): Promise<Embedded> {
     const { store, sites: seats, isReal } = ground;
-    const { urls, signal } = options;
+    const { urls, signal, logger } = options;
     const bus = createMemoryBus({ clock: systemClock, ...BUS });
-    const { logger } = options;
-    const tokens = new PartTokens();
     const timeline = new LabTimeline({
       cluster: () => cluster.value(),
       network,
@@ -118,16 +116,8 @@ export class Embedded {
     });
     network.onDown((reason) => timeline.networkDown(reason));
     const emulator = { network, timeline, token: newControlToken() };
-    const surroundings: Surroundings = {
-      options,
-      bus,
-      tokens,
-      store,
-      isReal,
-      emulator,
-      logger,
-      pages: [],
-    };
+    const shared = { options, bus, tokens: new PartTokens(), store, isReal, emulator, logger };
+    const surroundings: Surroundings = { ...shared, pages: [] };
     const probes = new EmbeddedProbes(network, seats);
     const moves = new PodMoves();
     const thread = createMeasuringThread({
@@ -167,7 +157,7 @@ export class Embedded {
       ],
       {
         clock: systemClock,
-        logger: options.logger,
+        logger,
         startDeadlineMs: START_DEADLINE_MS,
         stopDeadlineMs: STOP_DEADLINE_MS,
       },
@@ -175,16 +165,9 @@ export class Embedded {
     await startUnlessAborted(services, signal);
     probes.refreshPlans();
     const { namespace } = manifest;
-    return new Embedded(urls, {
-      token: emulator.token,
-      network,
-      cluster: cluster.value(),
-      moves,
-      store,
-      namespace,
-      thread,
-      services,
-    });
+    const { token } = emulator;
+    const parts = { token, network, cluster: cluster.value(), moves, store, namespace, thread, services };
+    return new Embedded(urls, parts);
   }
 
   /** Has the scheduler ask the extender from now on, and places every pod of the workflow anew. */

@@ -1,3 +1,4 @@
+import { reasonOf } from "@isochrone/primitives";
 import { visibleLines } from "@isochrone/runtime";
 import { clusterMatrix } from "../commands/graph.ts";
 import type { EmbeddedUrls } from "../embedded/options.ts";
@@ -8,7 +9,6 @@ import {
   actName,
   latencyText,
   machineText,
-  messageOf,
   movedText,
   moveMeasuredText,
   resultText,
@@ -47,8 +47,8 @@ function eventReporter(tell: (event: object) => void): Reporter {
     moveMeasured: (group, after) => line("moveMeasured", { ...group, after }),
     networkDown: (reason) => line("networkDown", { reason }),
     table: ({ graph, endToEnd }) => line("table", { version: graph.version, endToEnd }),
-    tableFailed: (error) => line("tableFailed", { message: messageOf(error) }),
-    trouble: (what, error) => line("trouble", { what, message: messageOf(error) }),
+    tableFailed: (error) => line("tableFailed", { message: reasonOf(error) }),
+    trouble: (what, error) => line("trouble", { what, message: reasonOf(error) }),
     stopping: () => line("stopping"),
     stopped: () => line("stopped"),
   };
@@ -92,7 +92,7 @@ export function lineReporter(out: Output): Reporter {
     networkDown: (reason) => say(networkDownText(reason)),
     table: () => undefined,
     tableFailed: () => undefined,
-    trouble: (what, error) => say(`${what}: ${messageOf(error)}`),
+    trouble: (what, error) => say(`${what}: ${reasonOf(error)}`),
     stopping: () => say("\nstopping ..."),
     stopped: () => say("stopped"),
   };

@@ -1,4 +1,5 @@
 // For people at a terminal: one screen, drawn over itself.
+import { reasonOf } from "@isochrone/primitives";
 import { visibleLines } from "@isochrone/runtime";
 import type { EmbeddedUrls } from "../embedded/options.ts";
 import { bar } from "./progress.ts";
@@ -7,7 +8,6 @@ import { networkDownText, startingText, viewText, type Output } from "./reporter
 import {
   actName,
   machineText,
-  messageOf,
   movedText,
   moveMeasuredText,
   resultText,
@@ -60,8 +60,8 @@ export function screenReporter(out: Output, nowText: () => string): Reporter & {
     moveMeasured: (group, after) => event(moveMeasuredText(group, after)),
     networkDown: (reason) => event(networkDownText(reason)),
     table: (view) => draw({ view: viewText(view) }),
-    tableFailed: (error) => draw({ view: `the graph can't be read: ${messageOf(error)}` }),
-    trouble: (what, error) => event(`${what}: ${messageOf(error)}`),
+    tableFailed: (error) => draw({ view: `the graph can't be read: ${reasonOf(error)}` }),
+    trouble: (what, error) => event(`${what}: ${reasonOf(error)}`),
     stopping: () => out.write("\nstopping ...\n"),
     stopped: () => out.write("stopped\n"),
     log: (text) => event(text),

@@ -102,10 +102,6 @@ export function moveMeasuredText({ pods, before }: MoveGroup, after: EndToEnd): 
   return `the move of ${names} brought p50 ${change(before.p50Ms, after.p50Ms)}, p95 ${change(before.p95Ms, after.p95Ms)}, failed requests ${failedShare(before)} -> ${failedShare(after)}`;
 }
 
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 function change(before: number | null, after: number | null): string {
   const figures = `${ms(before)} -> ${ms(after)}`;
   return before === null || after === null || before <= 0

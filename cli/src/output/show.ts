@@ -1,5 +1,6 @@
 // Prints what a command read, once or again and again.
-import { nodeProcessHost, reasonOf, systemClock, visible, visibleData } from "@isochrone/runtime/basics";
+import { nodeProcessHost, systemClock, visible, visibleData } from "@isochrone/runtime/basics";
+import { reasonOf } from "@isochrone/primitives";
 import type { Clock } from "@isochrone/runtime/basics";
 import { usageError } from "../errors.ts";
 import { canvasOn, visiblePainted } from "./heat.ts";

@@ -7,7 +7,7 @@ import {
   parseChannels,
 } from "@isochrone/kubernetes";
 import type { AnnotatedChannel } from "@isochrone/kubernetes";
-import { parseQuantity } from "@isochrone/placement";
+import { parseBitsPerSecond } from "@isochrone/primitives";
 import {
   appGroupLabels,
   boundedDemands,
@@ -78,7 +78,7 @@ export function limitsOf(
   const { maxNetworkCost: cost = null, minBandwidth = null } = fields;
   if (cost !== null && (typeof cost !== "number" || !(cost >= 0)))
     throw group.fail([...path, "maxNetworkCost"], "must be a number of at least 0", cost);
-  const bandwidth = minBandwidth === null ? null : parseQuantity(minBandwidth);
+  const bandwidth = minBandwidth === null ? null : parseBitsPerSecond(minBandwidth);
   if (minBandwidth !== null && bandwidth === null)
     throw group.fail([...path, "minBandwidth"], "must be a quantity", minBandwidth);
   return { maxNetworkCost: cost, minBandwidthBitsPerSecond: bandwidth };

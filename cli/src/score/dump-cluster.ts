@@ -1,12 +1,6 @@
 // The cluster graph that a dump declares: node annotations, else NetworkTopology resources.
-import {
-  annotatedCluster,
-  ClusterGraph,
-  declaredAreaCosts,
-  parseMillicores,
-  parseQuantity,
-  readNetworkTopology,
-} from "@isochrone/topology";
+import { annotatedCluster, ClusterGraph, declaredAreaCosts, readNetworkTopology } from "@isochrone/topology";
+import { parseBytes, parseMillicores } from "@isochrone/primitives";
 import type { AnnotatedNode, DeclaredAreaCosts } from "@isochrone/topology";
 import { annotationsOf, nodeAnnotations } from "./annotations.ts";
 import { listOf, recordOf, textOf } from "./read-objects.ts";
@@ -64,7 +58,7 @@ function readNode(object: DumpObject): AnnotatedNode {
     ready: ready === undefined || ready["status"] === "True",
     cordoned: recordOf(json["spec"])["unschedulable"] === true,
     allocatableCpuMillicores: parseMillicores(allocatable["cpu"]),
-    allocatableMemoryBytes: parseQuantity(allocatable["memory"]),
+    allocatableMemoryBytes: parseBytes(allocatable["memory"]),
     annotations: annotationsOf(object),
   };
 }

@@ -1,5 +1,5 @@
 // What workloads of a dump declare of the workloads that they call: the annotation that the aggregator reads too (docs/appgroup.md).
-import { parseQuantity } from "@isochrone/placement";
+import { parseBitsPerSecond } from "@isochrone/primitives";
 import { boundedDemands } from "@isochrone/topology";
 import type { ChannelDemands } from "@isochrone/topology";
 import { annotationsOf } from "./annotations.ts";
@@ -52,7 +52,7 @@ function demandsOf(entry: Json, fail: Fail): ChannelDemands {
     if (value !== undefined && !(typeof value === "number" && value >= 0))
       throw fail(`must give a ${name} of at least 0`, value);
   }
-  const minBandwidthBitsPerSecond = minBandwidth === undefined ? undefined : parseQuantity(minBandwidth);
+  const minBandwidthBitsPerSecond = minBandwidth === undefined ? undefined : parseBitsPerSecond(minBandwidth);
   if (minBandwidthBitsPerSecond === null) throw fail("must give minBandwidth as a quantity", minBandwidth);
   return boundedDemands({ priority, maxNetworkCost, minBandwidthBitsPerSecond, relationshipType });
 }

@@ -1,12 +1,6 @@
 // Pods of a dump, and which workload each one is a replica of.
-import {
-  addedAmount,
-  APP_GROUP_LABELS,
-  appGroupLabels,
-  AppGroupMembers,
-  parseMillicores,
-  parseQuantity,
-} from "@isochrone/topology";
+import { addedAmount, APP_GROUP_LABELS, appGroupLabels, AppGroupMembers } from "@isochrone/topology";
+import { parseBytes, parseMillicores } from "@isochrone/primitives";
 import type { ResourceAmounts } from "@isochrone/placement";
 import { listOf, recordOf, textOf } from "./read-objects.ts";
 import type { DumpObject, Json } from "./read-objects.ts";
@@ -39,7 +33,7 @@ export function requestsOf({ json }: DumpObject): ResourceAmounts {
   for (const container of listOf(recordOf(json["spec"])["containers"]).map(recordOf)) {
     const requests = recordOf(recordOf(container["resources"])["requests"]);
     cpuMillicores = addedAmount(cpuMillicores, parseMillicores(requests["cpu"]));
-    memoryBytes = addedAmount(memoryBytes, parseQuantity(requests["memory"]));
+    memoryBytes = addedAmount(memoryBytes, parseBytes(requests["memory"]));
   }
   return { cpuMillicores, memoryBytes };
 }

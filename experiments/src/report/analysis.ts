@@ -5,7 +5,7 @@ import type { CellResult, Measured } from "../run/result.ts";
 import type { ContenderId, Labels, Scenario } from "../scenario/model.ts";
 import { estimateChange, estimateMean } from "../statistics/bootstrap.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
-import { mean } from "../statistics/quantile.ts";
+import { mean } from "../statistics/mean.ts";
 import { signedRank } from "../statistics/signed-rank.ts";
 import type { SignedRank } from "../statistics/signed-rank.ts";
 import { directlyOf, lackedPoints, standingsOf } from "./overall.ts";

@@ -6,7 +6,8 @@ import type { ContenderId, Scenario } from "../scenario/model.ts";
 import { estimateMean } from "../statistics/bootstrap.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 import { holm } from "../statistics/holm.ts";
-import { mean, median } from "../statistics/quantile.ts";
+import { median } from "@isochrone/primitives";
+import { mean } from "../statistics/mean.ts";
 import { signedRank } from "../statistics/signed-rank.ts";
 import type { SignedRank } from "../statistics/signed-rank.ts";
 import { logRatio, measuredOf, pairsOf } from "./pairs.ts";
@@ -152,7 +153,7 @@ function overallOf(
     other,
     p95: average(({ p95 }) => p95),
     mean: average((measured) => measured.mean),
-    median: median(ratios.map((ratio) => ratio - 1)),
+    median: median(ratios.map((ratio) => ratio - 1)) ?? Number.NaN,
     test: signedRank(pairs.map(logRatio)),
     pairs: pairs.length,
     pointTest: signedRank(ratios.map(Math.log)),

@@ -1,7 +1,7 @@
 // How long a contender takes after a change until its p95 is back within 10 % of the new optimum's.
 import type { CellResult, SeriesPoint } from "../run/result.ts";
 import type { ContenderId, Labels, Scenario } from "../scenario/model.ts";
-import { median as medianOf } from "../statistics/quantile.ts";
+import { median as medianOf } from "@isochrone/primitives";
 import { measuredOf } from "./pairs.ts";
 
 export interface Recovery {
@@ -32,7 +32,7 @@ export function recoveriesOf(scenario: Scenario, results: readonly CellResult[])
     const ofPoint = results.filter((result) => result.point === point.id);
     const settled = ofPoint.flatMap(({ measured }) => measured?.settledP95 ?? []);
     if (settled.length === 0) return [];
-    const target = medianOf(settled);
+    const target = medianOf(settled)!;
     return scenario.contenders.flatMap((contender): Recovery[] => {
       const own = measuredOf(ofPoint, contender);
       if (own.length === 0) return [];

@@ -1,7 +1,7 @@
 import type { CellResult } from "../run/result.ts";
 import type { ContenderId, Scenario } from "../scenario/model.ts";
 import { hasLabels } from "../scenario/read-scenario.ts";
-import { mean } from "../statistics/quantile.ts";
+import { mean } from "../statistics/mean.ts";
 import type { Analysis, ContenderAtPoint, PointAnalysis } from "./analysis.ts";
 import { figuresOf } from "./figures.ts";
 import { groundName } from "./findings.ts";

@@ -1,7 +1,7 @@
 // How long it took until queues of the start and of moves were gone.
 import type { CellResult } from "../run/result.ts";
 import type { Scenario } from "../scenario/model.ts";
-import { mean } from "../statistics/quantile.ts";
+import { mean } from "../statistics/mean.ts";
 import { count, figure, labelText } from "./format.ts";
 import { table } from "./html.ts";
 import type { Html } from "./html.ts";

@@ -1,6 +1,6 @@
 // Threads that measure cells of the model side by side.
 import { Worker } from "node:worker_threads";
-import { reasonOf } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/primitives";
 import type { KubeScheduler, ProductSettings } from "../contenders/index.ts";
 import type { Cell } from "./cells.ts";
 import type { FromWorker, ToWorker, WorkerSettings } from "./messages.ts";

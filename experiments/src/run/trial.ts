@@ -6,7 +6,8 @@ import { REQUEST_TIMEOUT_MS } from "../ground/limits.ts";
 import { REPLACE_MS } from "../ground/model/index.ts";
 import type { Ground, Running, Stretch } from "../ground/port.ts";
 import type { Point } from "../scenario/model.ts";
-import { ascending, mean, quantile } from "../statistics/quantile.ts";
+import { ascending, quantileOfSorted } from "@isochrone/primitives";
+import { mean } from "../statistics/mean.ts";
 import type { Cell } from "./cells.ts";
 import { factsOf, unloadedMs } from "./facts.ts";
 import type { Measured, SeriesPoint } from "./result.ts";
@@ -198,7 +199,8 @@ function quantilesOf(stretches: readonly Stretch[]): Quantiles {
   const failed = stretches.reduce((sum, stretch) => sum + stretch.failed, 0);
   const answered = stretches.flatMap(({ responseMs }) => [...responseMs]);
   const sorted = ascending([...answered, ...Array.from<number>({ length: failed }).fill(REQUEST_TIMEOUT_MS)]);
-  const at = (share: number): number => (sorted.length === 0 ? REQUEST_TIMEOUT_MS : quantile(sorted, share));
+  const at = (share: number): number =>
+    sorted.length === 0 ? REQUEST_TIMEOUT_MS : quantileOfSorted(sorted, share);
   return {
     requests: sorted.length,
     failed,

@@ -1,6 +1,6 @@
 // A place in a scenario's file: reads what stands there and remembers the line for what is wrong with it. Reading goes on after a mistake, with
 // a value that satisfies the rule, so that one run lists all of them.
-import { amountOrNull, parseCpuMillicores, parseMemoryBytes } from "@isochrone/kubernetes";
+import { parseBytes, parseMillicores } from "@isochrone/primitives";
 import { isAlias, isMap, isScalar, isSeq } from "yaml";
 import type { Document, LineCounter, Node } from "yaml";
 import type { ScenarioIssue } from "./errors.ts";
@@ -180,7 +180,7 @@ export class Field {
 
   /** `2` or `500m` cores. */
   cpuMillicores(): number {
-    const amount = amountOrNull(this.#scalar(), parseCpuMillicores);
+    const amount = parseMillicores(this.#scalar());
     return amount !== null && amount > 0
       ? amount
       : this.#wrong("must be an amount of CPU above 0, such as 2 or 500m", 1);
@@ -188,7 +188,7 @@ export class Field {
 
   /** `8Gi`, `512Mi`. */
   memoryBytes(): number {
-    const amount = amountOrNull(this.#scalar(), parseMemoryBytes);
+    const amount = parseBytes(this.#scalar());
     return amount !== null && amount > 0
       ? amount
       : this.#wrong("must be an amount of memory above 0, such as 512Mi", 1);

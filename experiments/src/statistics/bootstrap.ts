@@ -1,5 +1,6 @@
 import type { Random } from "@isochrone/runtime";
-import { ascending, mean, quantile } from "./quantile.ts";
+import { ascending, quantileOfSorted } from "@isochrone/primitives";
+import { mean } from "./mean.ts";
 
 export interface Estimate {
   readonly mean: number;
@@ -42,5 +43,5 @@ function resampled(n: number, random: Random, statistic: (pick: readonly number[
     statistic(all.map(() => Math.floor(random.next() * n))),
   );
   const sorted = ascending(drawn);
-  return { mean: centre, low: quantile(sorted, TAIL), high: quantile(sorted, 1 - TAIL), n };
+  return { mean: centre, low: quantileOfSorted(sorted, TAIL), high: quantileOfSorted(sorted, 1 - TAIL), n };
 }

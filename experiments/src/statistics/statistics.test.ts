@@ -3,39 +3,9 @@ import { seededRandom } from "@isochrone/runtime";
 import { describe, expect, it } from "vitest";
 import { estimateChange, estimateMean } from "./bootstrap.ts";
 import { holm } from "./holm.ts";
-import { ascending, quantile } from "./quantile.ts";
 import { signedRank } from "./signed-rank.ts";
 
 const numbers = fc.array(fc.double({ min: -1e6, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 40 });
-
-describe("quantile", () => {
-  it.each([
-    // R: quantile(c(1, 3, 4, 10), c(0, .5, .95, 1))
-    [0, 1],
-    [0.5, 3.5],
-    [0.95, 9.1],
-    [1, 10],
-  ])("of 1, 3, 4, 10 at %d is R's %d", (share, expected) => {
-    expect(quantile(ascending([10, 3, 1, 4]), share)).toBeCloseTo(expected, 9);
-  });
-
-  it("lies within the values and grows with the share", () => {
-    fc.assert(
-      fc.property(numbers, fc.double({ min: 0, max: 1, noNaN: true }), (values, share) => {
-        const sorted = ascending(values);
-        const value = quantile(sorted, share);
-        expect(value).toBeGreaterThanOrEqual(sorted[0]!);
-        expect(value).toBeLessThanOrEqual(sorted.at(-1)!);
-        expect(quantile(sorted, share / 2)).toBeLessThanOrEqual(value);
-      }),
-    );
-  });
-
-  it("of nothing is no number, and a share beyond 1 is refused", () => {
-    expect(quantile(new Float64Array(), 0.5)).toBeNaN();
-    expect(() => quantile(ascending([1]), 95)).toThrow("a quantile must be from 0 to 1, got 95");
-  });
-});
 
 describe("bootstrap", () => {
   it("covers the true mean in about 95 of 100 samples", () => {

@@ -1,6 +1,6 @@
+import { parseBitsPerSecond } from "@isochrone/primitives";
 import { looseFields, looseList } from "./loose.ts";
 import type { KubernetesObject } from "./port.ts";
-import { amountOrNull, parseMemoryBytes } from "./quantities.ts";
 
 // Annotations of pods by which the bandwidth plugin of the CNI shapes their traffic: quantities of bits per second, such as 10M.
 export const INGRESS_BANDWIDTH = "kubernetes.io/ingress-bandwidth";
@@ -24,7 +24,7 @@ export function bandwidthLimits(annotations: Readonly<Record<string, string>>): 
 }
 
 function limit(quantity: string | undefined): number | null {
-  const amount = amountOrNull(quantity, parseMemoryBytes);
+  const amount = parseBitsPerSecond(quantity);
   return amount !== null && amount >= MIN_BITS_PER_SECOND && amount <= MAX_BITS_PER_SECOND ? amount : null;
 }
 
@@ -69,7 +69,7 @@ function needsOf({ spec }: KubernetesObject): Need[] {
     if (typeof selector !== "string") return [];
     return looseList(dependencies).flatMap((entry) => {
       const { selector: dependency } = looseFields(entry["workload"]);
-      const minBitsPerSecond = amountOrNull(entry["minBandwidth"], parseMemoryBytes);
+      const minBitsPerSecond = parseBitsPerSecond(entry["minBandwidth"]);
       if (typeof dependency !== "string" || minBitsPerSecond === null) return [];
       return [{ selector, dependency, minBitsPerSecond }];
     });

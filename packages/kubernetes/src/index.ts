@@ -102,7 +102,6 @@ export type {
   WriteOptions,
 } from "./port.ts";
 export { electionTiming, identityOfLife, REPLICA_SETTINGS, replicaRules } from "./replica-settings.ts";
-export { amountOrNull, formatCpu, formatMemory, parseCpuMillicores, parseMemoryBytes } from "./quantities.ts";
 export { trimmedNode, trimmedPod, trimmedReplicaSet, trimmedWorkload, withoutLastApplied } from "./trims.ts";
 export { isDnsLabel, isDnsSubdomain, isLabelValue, isNamespaced, isQualifiedName } from "./validation.ts";
 export { nodeView, podView } from "./views.ts";

@@ -1,9 +1,9 @@
+import { parseBytes, parseMillicores } from "@isochrone/primitives";
 import { bandwidthLimits, type BandwidthLimits } from "./bandwidth.ts";
 import { hasCondition } from "./conditions.ts";
 import { isPlainObject } from "./json.ts";
 import { LABELS } from "./labels.ts";
 import type { KubernetesObject, OwnerReference } from "./port.ts";
-import { amountOrNull, parseCpuMillicores, parseMemoryBytes } from "./quantities.ts";
 
 /** What placement and the graphs read of a Node. */
 export interface NodeView {
@@ -54,8 +54,8 @@ export function nodeView(node: KubernetesObject): NodeView {
     segment: labels[LABELS.segment] || null,
     ready: hasCondition(node, "Ready"),
     cordoned: node.spec?.["unschedulable"] === true,
-    allocatableCpuMillicores: amountOrNull(allocatable["cpu"], parseCpuMillicores),
-    allocatableMemoryBytes: amountOrNull(allocatable["memory"], parseMemoryBytes),
+    allocatableCpuMillicores: parseMillicores(allocatable["cpu"]),
+    allocatableMemoryBytes: parseBytes(allocatable["memory"]),
   };
 }
 
@@ -74,8 +74,8 @@ export function podView(pod: KubernetesObject): PodView {
     ready: hasCondition(pod, "Ready"),
     terminating: metadata.deletionTimestamp !== undefined,
     finished: phase === "Succeeded" || phase === "Failed",
-    requestsCpuMillicores: requests(spec, "cpu", parseCpuMillicores),
-    requestsMemoryBytes: requests(spec, "memory", parseMemoryBytes),
+    requestsCpuMillicores: requests(spec, "cpu", parseMillicores),
+    requestsMemoryBytes: requests(spec, "memory", parseBytes),
     labels: metadata.labels ?? {},
     annotations: metadata.annotations ?? {},
     ...bandwidthLimits(metadata.annotations ?? {}),
@@ -83,7 +83,7 @@ export function podView(pod: KubernetesObject): PodView {
   };
 }
 
-type Parse = (quantity: string | number) => number;
+type Parse = (quantity: unknown) => number | null;
 
 /**
  * The scheduler's rule: containers and sidecars (init containers that restart always) run together; each ordinary init
@@ -91,7 +91,7 @@ type Parse = (quantity: string | number) => number;
  */
 function requests(spec: Fields, resource: string, parse: Parse): number {
   const of = (container: Fields): number =>
-    amountOrNull(fields(fields(container["resources"])["requests"])[resource], parse) ?? 0;
+    parse(fields(fields(container["resources"])["requests"])[resource]) ?? 0;
   let running = list(spec["containers"]).reduce((sum, container) => sum + of(container), 0);
   let sidecars = 0;
   let startingPeak = 0;
@@ -102,7 +102,7 @@ function requests(spec: Fields, resource: string, parse: Parse): number {
     } else startingPeak = Math.max(startingPeak, sidecars + of(container));
   }
   running += sidecars;
-  return Math.max(running, startingPeak) + (amountOrNull(fields(spec["overhead"])[resource], parse) ?? 0);
+  return Math.max(running, startingPeak) + (parse(fields(spec["overhead"])[resource]) ?? 0);
 }
 
 function fields(value: unknown): Fields {

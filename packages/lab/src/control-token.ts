@@ -1,5 +1,6 @@
 // Who may change the emulated network: programs of the user that started it. They find the token in a file that only this user can read.
-import { CodedError, isLoopback, reasonOf } from "@isochrone/runtime/basics";
+import { CodedError, isLoopback } from "@isochrone/runtime/basics";
+import { reasonOf } from "@isochrone/primitives";
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";

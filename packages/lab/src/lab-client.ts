@@ -1,4 +1,5 @@
-import { CodedError, reasonOf } from "@isochrone/runtime/basics";
+import { CodedError } from "@isochrone/runtime/basics";
+import { reasonOf } from "@isochrone/primitives";
 import type { RecordAnswer } from "./control.ts";
 import type { LinkAnswer } from "./link-routes.ts";
 import type { NetworkTruth } from "./network/emulated-network.ts";

@@ -5,7 +5,16 @@ import { createLabControl } from "./control.ts";
 import { startNetwork } from "./network/testing/rig.ts";
 import { LabTimeline, type Timeline, type TimelineSource } from "./timeline.ts";
 
-const LATENCY = { count: 10, errors: 1, p50Ms: 20, p90Ms: 30, p95Ms: 40, requestsPerSecond: 5 };
+const LATENCY = {
+  count: 10,
+  errors: 1,
+  p50Ms: 20,
+  p90Ms: 30,
+  p95Ms: 40,
+  requestsPerSecond: 5,
+  sendLateMs: 0,
+  failure: null,
+};
 type Pod = ReturnType<TimelineSource["pods"]>[number];
 const pod = (workload: string, node: string | null, deleting = false): Pod => ({ workload, node, deleting });
 
@@ -36,7 +45,16 @@ test("before the cluster and its load there are no points, and a load that doesn
   let cluster: TimelineSource | null = null;
   const timeline = timelineOf(() => cluster);
   await timeline.sample();
-  const none = { count: 0, errors: 0, p50Ms: null, p90Ms: null, p95Ms: null, requestsPerSecond: 0 };
+  const none = {
+    count: 0,
+    errors: 0,
+    p50Ms: null,
+    p90Ms: null,
+    p95Ms: null,
+    requestsPerSecond: 0,
+    sendLateMs: null,
+    failure: null,
+  };
   cluster = { pods: () => [pod("m1", "a")], endToEnd: () => Promise.resolve(none) };
   await timeline.sample();
   expect(timeline.report().points).toEqual([]);

@@ -121,7 +121,6 @@ export type {
 } from "./communication-affinity/communication-affinity.ts";
 export { createStrategy, STRATEGIES, STRATEGY_MODES } from "./profile.ts";
 export type { StrategyName, StrategyProfile } from "./profile.ts";
-export { parseQuantity } from "@isochrone/topology";
 export { DEFAULT_WEIGHTS, RESOURCE_NETWORK, ResourceNetwork } from "./resource-network.ts";
 export type { ResourceNetworkWeights } from "./resource-network.ts";
 export { Proximity, ROUTING_SCOPES, routingScopes } from "./routing.ts";

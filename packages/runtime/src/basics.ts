@@ -4,7 +4,6 @@ export { systemClock, systemRandom } from "./system.ts";
 export { seededRandom } from "./random.ts";
 export { CodedError } from "./errors.ts";
 export { visible, visibleData, visibleLines, visibleSource } from "./visible.ts";
-export { reasonOf } from "./reason.ts";
 export { nodeProcessHost } from "./lifecycle/process-host.ts";
 export { isLoopback } from "./http/addresses.ts";
 export { authorizedFetch } from "./http-client/authorized-fetch.ts";

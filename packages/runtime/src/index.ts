@@ -22,7 +22,6 @@ export type { RegistryOptions } from "./metrics.ts";
 export { AnsweringThread } from "./answering-thread.ts";
 export type { AnsweringThreadOptions, ThreadOutcome } from "./answering-thread.ts";
 export { hasHidden, visible, visibleData, visibleLines, visibleSource } from "./visible.ts";
-export { reasonOf } from "./reason.ts";
 export { withDeadline } from "./deadline.ts";
 export { pause } from "./pause.ts";
 export { periodic } from "./periodic.ts";

@@ -1,8 +1,9 @@
 // What links between two zones or regions have in common: the answer for a pair of nodes that nobody measured.
+import { median } from "@isochrone/primitives";
 import { PAIR_STATE } from "./link-table.ts";
 import type { LinkTable } from "./link-table.ts";
 import type { ClusterNode } from "./schema.ts";
-import { median, medianDeviation } from "./statistics.ts";
+import { medianDeviation } from "./statistics.ts";
 
 export interface AreaSummary {
   readonly ms: number;

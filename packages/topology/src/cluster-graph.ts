@@ -1,3 +1,4 @@
+import { median } from "@isochrone/primitives";
 import { AreaSummaries, regionOf, zoneOf } from "./area-summary.ts";
 import type { AreaSummary } from "./area-summary.ts";
 import { coordinateEstimator, DEFAULT_METHOD_ORDER, STALE_AFTER_WINDOWS } from "./cost.ts";
@@ -8,7 +9,7 @@ import { hasFigure, LinkTable, PAIR_STATE, pairRecords } from "./link-table.ts";
 import type { PairState } from "./link-table.ts";
 import { NameIndex } from "./name-index.ts";
 import type { ClusterGraphSnapshot, ClusterNode, CoordinateFit, Link } from "./schema.ts";
-import { median, medianErrorMs } from "./statistics.ts";
+import { medianErrorMs } from "./statistics.ts";
 import { parseClusterGraph } from "./validation.ts";
 
 /** What `costMsById` answers instead of a number of milliseconds. */

@@ -156,10 +156,8 @@ export type {
   Workload,
 } from "./schema.ts";
 export { addedAmount, figureOrNull, isFigure, MAX_AMOUNT, MAX_FIGURE } from "./figures.ts";
-export { parseMillicores, parseQuantity } from "./quantity.ts";
 export { seeded } from "./seeded.ts";
 export type { Draw } from "./seeded.ts";
-export { median } from "./statistics.ts";
 export { droppedElements, NOTHING_DROPPED, readClusterGraph, readWorkflowGraph } from "./tolerant.ts";
 export type { Dropped, DroppedKind, Read } from "./tolerant.ts";
 export { parseClusterGraph, parseWorkflowGraph } from "./validation.ts";

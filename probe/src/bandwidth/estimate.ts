@@ -4,6 +4,7 @@
 // lets them through as they come, at line rate while its token bucket lasts. So only arrivals with a queue before them count: those
 // whose delay is above the smallest one by more than noise. The part that fills the bucket has no such delay, at whatever size of the
 // bucket, and neither has what comes after the sender stood still and the bucket filled again.
+import { median } from "@isochrone/primitives";
 import { lastDelayNs, type ArrivalBin } from "./arrivals.ts";
 
 /** Shortest stretch that one rate is read from: above the jitter of stamps and timers. Nanoseconds. */
@@ -106,8 +107,8 @@ function isFullAtEnd(bin: ArrivalBin, rules: EstimateRules): boolean {
 /** Mean over the windows near the median: the others are stalls of the machine, and what it made up for after them. */
 function rateOfCore(windows: readonly Window[]): number {
   const rates = windows.map(rateOf);
-  const middle = median(rates);
-  const deviation = MAD_TO_SIGMA * median(rates.map((rate) => Math.abs(rate - middle)));
+  const middle = median(rates)!;
+  const deviation = MAD_TO_SIGMA * median(rates.map((rate) => Math.abs(rate - middle)))!;
   const bound = Math.max(CORE_DEVIATIONS * deviation, 0.002 * middle);
   const core = windows.filter((_, i) => Math.abs((rates[i] as number) - middle) <= bound);
   return sum(core, (window) => window.bits) / sum(core, (window) => window.arrivalNs);
@@ -155,13 +156,4 @@ const rateOf = (window: Window): number => window.bits / window.arrivalNs;
 
 function sum<T>(items: readonly T[], of: (item: T) => number): number {
   return items.reduce((total, item) => total + of(item), 0);
-}
-
-/** Of a list that isn't empty. */
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1
-    ? (sorted[middle] as number)
-    : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }

@@ -1,6 +1,6 @@
 // Whether a way is quiet enough to be tested, told from a few small packets before anything else is sent.
 import { lastDelayNs, type ArrivalBin } from "./arrivals.ts";
-import { median } from "./estimate.ts";
+import { median } from "@isochrone/primitives";
 
 /** Delays that vary by less are the hosts', not a queue's. Milliseconds. */
 const QUIET_MS = 0.2;
@@ -27,7 +27,7 @@ export function judgeQuiet(bins: readonly ArrivalBin[], sent: number, roundTripM
   const noiseNs = excess[Math.min(excess.length - 1, Math.floor(0.9 * excess.length))] as number;
   const arrived = bins.reduce((total, bin) => total + bin.units, 0);
   const lost = sent - arrived;
-  const medianMs = median(excess) / 1e6;
+  const medianMs = median(excess)! / 1e6;
   const busy = lost > MAX_LOST ? `${lost} of ${sent} small packets got lost` : varying(medianMs, roundTripMs);
   return { busy, baseDelayNs, noiseNs };
 }
@@ -39,7 +39,7 @@ export function judgeLight(
   roundTripMs: number,
 ): string | null {
   if (bins.length < MIN_LIGHT_BINS) return null;
-  return varying(median(excessOf(bins, baseDelayNs)) / 1e6, roundTripMs);
+  return varying(median(excessOf(bins, baseDelayNs))! / 1e6, roundTripMs);
 }
 
 function excessOf(bins: readonly ArrivalBin[], baseDelayNs: number): number[] {

@@ -1,3 +1,4 @@
+import { reasonOf } from "@isochrone/primitives";
 import { Worker } from "node:worker_threads";
 import type { Clock, Logger } from "@isochrone/runtime";
 import { ProbeError } from "../errors.ts";
@@ -134,7 +135,7 @@ export async function sendTest(task: SenderTask, clock: Clock, signal: AbortSign
   const worker = new Worker(url, { name: "isochrone-burst", execArgv: [], workerData });
   const done = Promise.withResolvers<SenderResult>();
   worker.on("message", (result: SenderResult) => done.resolve(result));
-  worker.on("error", (error) => done.resolve({ type: "failed", message: messageOf(error) }));
+  worker.on("error", (error) => done.resolve({ type: "failed", message: reasonOf(error) }));
   worker.on("exit", (code) =>
     done.resolve({ type: "failed", message: `the sender's thread ended with ${code}` }),
   );
@@ -151,8 +152,4 @@ export async function sendTest(task: SenderTask, clock: Clock, signal: AbortSign
   signal.removeEventListener("abort", stop);
   await worker.terminate();
   return result;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,4 @@
-import { TokenBucket } from "./rate-limiter.ts";
+import { TokenBucket } from "@isochrone/primitives";
 
 /** Over which the rate of arrivals is estimated. Milliseconds. */
 const MEMORY_MS = 500;
@@ -19,7 +19,7 @@ export class FairBudget {
 
   constructor(perSecond: number, burst: number, random: () => number, nowMs: number) {
     this.#perSecond = perSecond;
-    this.#bucket = new TokenBucket(perSecond, burst, nowMs);
+    this.#bucket = new TokenBucket({ perSecond, burst }, nowMs);
     this.#random = random;
     this.#atMs = nowMs;
   }

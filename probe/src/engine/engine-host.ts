@@ -1,3 +1,4 @@
+import { reasonOf } from "@isochrone/primitives";
 import type { StallMonitor } from "../domain/stall-monitor.ts";
 import type { Loop } from "./loop.ts";
 import type { FromWorker, ToWorker } from "./messages.ts";
@@ -69,7 +70,7 @@ export class EngineHost {
       });
     } catch (error) {
       loop.unwatch(stalls);
-      this.#deps.post({ type: "failed", engine: id, message: messageOf(error) });
+      this.#deps.post({ type: "failed", engine: id, message: reasonOf(error) });
       return;
     }
     const hosted: Hosted = { engine, stalls };
@@ -89,10 +90,6 @@ export class EngineHost {
 
   /** Tells of something that went wrong in one task; the thread goes on. */
   fault(error: unknown): void {
-    this.#deps.post({ type: "fault", message: messageOf(error) });
+    this.#deps.post({ type: "fault", message: reasonOf(error) });
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,11 +1,11 @@
+import { MinHeap } from "@isochrone/primitives";
+
 /** A task that can be called off. */
 export interface Appointment {
   cancel(): void;
 }
 
 interface Entry {
-  readonly atMs: number;
-  readonly order: number;
   run: (() => void) | null;
 }
 
@@ -17,11 +17,10 @@ export interface TimetableDeps {
   onError(error: unknown): void;
 }
 
-/** All timed work of a thread, behind one timer or the thread's own loop: a binary heap by due time. Tasks due together run in the order of their making. */
+/** All timed work of a thread, behind one timer or the thread's own loop: the first due first. Tasks due together run in the order of their making. */
 export class Timetable {
   readonly #deps: TimetableDeps;
-  readonly #heap: Entry[] = [];
-  #order = 0;
+  readonly #heap = new MinHeap<Entry>();
   #clear: (() => void) | null = null;
   #armedForMs = Number.POSITIVE_INFINITY;
 
@@ -31,8 +30,8 @@ export class Timetable {
 
   /** Runs `run` at `atMs` of the monotonic clock, or as soon as the thread gets to it. */
   at(atMs: number, run: () => void): Appointment {
-    const entry: Entry = { atMs, order: this.#order++, run };
-    this.#push(entry);
+    const entry: Entry = { run };
+    this.#heap.push(atMs, entry);
     this.#arm();
     return {
       cancel: () => {
@@ -44,19 +43,15 @@ export class Timetable {
 
   /** When the first task is due; infinite without one. */
   get dueMs(): number {
-    return this.#heap[0]?.atMs ?? Number.POSITIVE_INFINITY;
+    return this.#heap.nextKey;
   }
 
   /** Runs what is due by now. */
   runDue(): void {
-    for (
-      let first = this.#heap[0];
-      first !== undefined && first.atMs <= this.#deps.monotonic();
-      first = this.#heap[0]
-    ) {
-      this.#pop();
+    while (this.#heap.size > 0 && this.#heap.nextKey <= this.#deps.monotonic()) {
+      const first = this.#heap.pop();
       try {
-        first.run?.();
+        first?.run?.();
       } catch (error) {
         this.#deps.onError(error);
       }
@@ -64,21 +59,21 @@ export class Timetable {
   }
 
   close(): void {
-    this.#heap.length = 0;
+    this.#heap.clear();
     this.#clear?.();
     this.#clear = null;
     this.#armedForMs = Number.POSITIVE_INFINITY;
   }
 
   #arm(): void {
-    const first = this.#heap[0];
-    if (this.#deps.setTimer === undefined || first === undefined || first.atMs >= this.#armedForMs) return;
+    const dueMs = this.#heap.nextKey;
+    if (this.#deps.setTimer === undefined || this.#heap.size === 0 || dueMs >= this.#armedForMs) return;
     this.#clear?.();
-    this.#armedForMs = first.atMs;
+    this.#armedForMs = dueMs;
     // Timers count in whole milliseconds and may end a little early: #run looks at the clock again.
     this.#clear = this.#deps.setTimer(
       () => this.#run(),
-      Math.max(0, Math.ceil(first.atMs - this.#deps.monotonic())),
+      Math.max(0, Math.ceil(dueMs - this.#deps.monotonic())),
     );
   }
 
@@ -88,37 +83,4 @@ export class Timetable {
     this.runDue();
     this.#arm();
   }
-
-  #push(entry: Entry): void {
-    const heap = this.#heap;
-    let at = heap.length;
-    heap.push(entry);
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      if (!before(entry, heap[parent] as Entry)) break;
-      heap[at] = heap[parent] as Entry;
-      at = parent;
-    }
-    heap[at] = entry;
-  }
-
-  #pop(): void {
-    const heap = this.#heap;
-    const last = heap.pop() as Entry;
-    if (heap.length === 0) return;
-    let at = 0;
-    for (;;) {
-      let child = 2 * at + 1;
-      if (child >= heap.length) break;
-      if (child + 1 < heap.length && before(heap[child + 1] as Entry, heap[child] as Entry)) child++;
-      if (!before(heap[child] as Entry, last)) break;
-      heap[at] = heap[child] as Entry;
-      at = child;
-    }
-    heap[at] = last;
-  }
-}
-
-function before(a: Entry, b: Entry): boolean {
-  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 }

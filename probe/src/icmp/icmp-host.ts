@@ -1,6 +1,6 @@
+import { MinHeap } from "@isochrone/primitives";
 import type { ZeroCheckSnapshot } from "../ports.ts";
 import { canonicalAddress } from "./canonical-address.ts";
-import { DueQueue } from "./due-queue.ts";
 import { EchoFlow, type EchoFlowOptions } from "./echo-flow.ts";
 import type { EchoHandlers, EchoPort, ReceivedEcho } from "./echo-port.ts";
 import { InFlightRing } from "./in-flight.ts";
@@ -47,7 +47,7 @@ export class IcmpHost implements EchoHandlers {
   readonly #deps: IcmpHostDeps;
   readonly #members = new Map<number, Member>();
   /** Every active flow once, by when it has something to do. */
-  readonly #due = new DueQueue<EchoFlow>();
+  readonly #due = new MinHeap<EchoFlow>();
   readonly #inFlight = new InFlightRing(REMEMBERED_PACKETS);
   /** Packets of active flows that wait for their reply. */
   #waiting = 0;
@@ -163,7 +163,7 @@ export class IcmpHost implements EchoHandlers {
     const flow = new EchoFlow(options, route, this.#deps.monotonic(), this.#deps.random());
     this.#flowCount++;
     this.#rate += 1000 / options.intervalMs;
-    this.#due.add(flow, flow.nextMs);
+    this.#due.push(flow.nextMs, flow);
     return flow;
   }
 
@@ -198,8 +198,8 @@ export class IcmpHost implements EchoHandlers {
   #sendDue(nowMs: number): number {
     let sends = 0;
     this.#burst = false;
-    for (let flow = this.#due.take(nowMs); flow !== null; flow = this.#due.take(nowMs)) {
-      const due = flow;
+    while (this.#due.size > 0 && this.#due.nextKey <= nowMs) {
+      const due = this.#due.pop()!;
       if (!due.active) continue;
       this.#follow(due, () => due.expire(nowMs));
       let nextMs = Number.POSITIVE_INFINITY;
@@ -210,7 +210,7 @@ export class IcmpHost implements EchoHandlers {
         // Whether it went out is only known later.
         nextMs = nowMs + due.options.timeoutMs;
       }
-      this.#due.add(due, Math.min(nextMs, due.nextMs));
+      this.#due.push(Math.min(nextMs, due.nextMs), due);
       this.#burst = sends === MAX_BURST;
       if (this.#burst) break;
     }
@@ -221,7 +221,7 @@ export class IcmpHost implements EchoHandlers {
   /** Rests in the kernel if that can be; returns null then, and else for how long the event loop may have the thread. */
   #rest(): number | null {
     const { port } = this.#deps;
-    const restMs = Math.max(0, Math.min(this.#due.nextMs, this.#reportMs) - this.#deps.monotonic());
+    const restMs = Math.max(0, Math.min(this.#due.nextKey, this.#reportMs) - this.#deps.monotonic());
     if (this.#waiting === 0 && restMs > MAX_WAIT_MS) return Math.min(restMs, MAX_SLEEP_MS);
     const dense = this.#burst || (this.#rate > DENSE_PER_SECOND && port.stampedBy === "kernel");
     const rested = dense

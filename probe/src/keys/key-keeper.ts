@@ -1,3 +1,4 @@
+import { reasonOf } from "@isochrone/primitives";
 import { createHash } from "node:crypto";
 import type { Logger } from "@isochrone/runtime";
 import type { ProbeConfig } from "../config.ts";
@@ -98,7 +99,7 @@ export class KeyKeeper {
     } catch (error) {
       // The digest goes: the same content as before is good news after this.
       this.#fileDigest = null;
-      return this.#fault("file_unreadable", "key file not readable; the keys held stay", messageOf(error));
+      return this.#fault("file_unreadable", "key file not readable; the keys held stay", reasonOf(error));
     }
     const digest = createHash("sha256").update(text).digest("base64");
     if (digest === this.#fileDigest) return null;
@@ -159,8 +160,4 @@ function textOf(secret: NonNullable<ProbeConfig["hmacKeys"]>): string {
 function sameKeys(a: readonly PacketKey[], b: readonly PacketKey[]): boolean {
   if (a.length !== b.length) return false;
   return a.every(({ id, secret }, i) => id === b[i]?.id && Buffer.from(secret).equals(b[i].secret));
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

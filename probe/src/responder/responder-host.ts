@@ -1,3 +1,4 @@
+import { reasonOf } from "@isochrone/primitives";
 import type { Random } from "@isochrone/runtime";
 import { parseAddress } from "../domain/ip.ts";
 import { Keyring } from "../domain/keyring.ts";
@@ -135,18 +136,14 @@ export class ResponderHost {
   }
 
   #failed(id: number, error: unknown): void {
-    this.#deps.post({ type: "failed", id, message: messageOf(error), errno: errnoOf(error) });
+    this.#deps.post({ type: "failed", id, message: reasonOf(error), errno: errnoOf(error) });
   }
 
   #fault(error: unknown): void {
-    this.#deps.post({ type: "fault", message: messageOf(error) });
+    this.#deps.post({ type: "fault", message: reasonOf(error) });
   }
 }
 
 async function closeAll({ ports }: Member): Promise<void> {
   await Promise.all(ports.splice(0).map((port) => port.close()));
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

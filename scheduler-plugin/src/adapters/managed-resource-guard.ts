@@ -1,4 +1,5 @@
 // Sends canaries: pods that request the managed resource, until one isn't scheduled. Whoever injects the resource asks here first.
+import { reasonOf } from "@isochrone/primitives";
 import { isStoreError, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { pause, periodic } from "@isochrone/runtime";
@@ -57,7 +58,7 @@ export class ManagedResourceGuard implements Service {
       intervalMs: periodMs,
       immediate: true,
       run: (signal) => this.#round(signal),
-      onError: (error) => this.#note(`canaries can't be sent: ${messageOf(error)}`),
+      onError: (error) => this.#note(`canaries can't be sent: ${reasonOf(error)}`),
     });
   }
 
@@ -141,8 +142,4 @@ export class ManagedResourceGuard implements Service {
         logger.warnOnce("canary", "a canary can't be deleted, trying again later", { name, error });
     }
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

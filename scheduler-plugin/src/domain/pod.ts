@@ -1,5 +1,6 @@
 // Who a pod is, from what kube-scheduler sends of it. Nothing here trusts the shape of the JSON.
-import { addedAmount, parseMillicores, parseQuantity } from "@isochrone/topology";
+import { addedAmount } from "@isochrone/topology";
+import { parseBytes, parseMillicores } from "@isochrone/primitives";
 import type { ResourceAmounts } from "@isochrone/placement";
 import { boundedAmount, MAX_AMOUNTS } from "./reserved-use.ts";
 
@@ -84,7 +85,7 @@ function requestsOf(pod: unknown): ResourceAmounts {
   for (const container of list(record(record(pod)["spec"])["containers"])) {
     const requests = record(record(record(container)["resources"])["requests"]);
     cpu = addedAmount(cpu, parseMillicores(requests["cpu"]));
-    memory = addedAmount(memory, parseQuantity(requests["memory"]));
+    memory = addedAmount(memory, parseBytes(requests["memory"]));
   }
   // Numbers that are read are finite; what they add up to needn't be.
   return {

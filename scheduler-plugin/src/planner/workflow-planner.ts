@@ -1,4 +1,5 @@
 // One term of planning: gated pods are gathered by workflow, planned together, and handed to be landed.
+import { reasonOf } from "@isochrone/primitives";
 import { isOnlyOurGate, hasOurGate, keyOf } from "@isochrone/kubernetes";
 import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
 import { pause } from "@isochrone/runtime";
@@ -116,7 +117,7 @@ export class WorkflowPlanner {
       else
         await this.#plan(workflow).catch((error: unknown) => {
           logger.error("a workflow can't be planned", { workflow: workflow.key, error });
-          this.#release(workflow.pods, "error", `planning failed: ${messageOf(error)}`);
+          this.#release(workflow.pods, "error", `planning failed: ${reasonOf(error)}`);
         });
     }
   }
@@ -245,8 +246,4 @@ export class WorkflowPlanner {
     this.#gated.putAgain(pod, nowMs);
     this.#gated.putOff(`${pod.identity.namespace}/${pod.identity.workflow}`, nowMs + RETRY_MS);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

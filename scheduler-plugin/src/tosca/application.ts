@@ -1,12 +1,6 @@
 // What is read from a template, whichever way it was written.
-import {
-  amountOrNull,
-  isDnsLabel,
-  isDnsSubdomain,
-  isLabelValue,
-  NO_NETWORK_LIMIT,
-  parseMemoryBytes,
-} from "@isochrone/kubernetes";
+import { isDnsLabel, isDnsSubdomain, isLabelValue, NO_NETWORK_LIMIT } from "@isochrone/kubernetes";
+import { parseBitsPerSecond } from "@isochrone/primitives";
 import { isRecord, type Cursor, type Fields } from "./cursor.ts";
 import { localName, SERVICE_TYPE_HINT } from "./definitions.ts";
 import { ConsequenceError, type Mistakes } from "./mistakes.ts";
@@ -225,10 +219,7 @@ function channelOf(route: RouteDraft, services: ReadonlyMap<string, ServiceNode>
 function bandwidthOf(at: Cursor | undefined): number | null {
   if (at === undefined) return null;
   const value = isRecord(at.value) ? at.value["$originalString"] : at.value;
-  const bits =
-    typeof value === "string"
-      ? (bitsPerSecondOf(value) ?? amountOrNull(value, parseMemoryBytes))
-      : amountOrNull(value, parseMemoryBytes);
+  const bits = (typeof value === "string" ? bitsPerSecondOf(value) : null) ?? parseBitsPerSecond(value);
   if (bits === null || !(bits >= 0)) throw at.fail("must be a bit rate, as 10 Mbps or 10M", "invalid_value");
   return bits;
 }

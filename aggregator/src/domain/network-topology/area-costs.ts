@@ -1,4 +1,5 @@
-import { DEFAULT_METHOD_ORDER, median, type ClusterGraphSnapshot, type Link } from "@isochrone/topology";
+import { DEFAULT_METHOD_ORDER, type ClusterGraphSnapshot, type Link } from "@isochrone/topology";
+import { median } from "@isochrone/primitives";
 import { areaKey, areaPairOf, reversed, type AreaIndex } from "./areas.ts";
 
 /** Links between two steps: a few milliseconds' work. */

@@ -4,7 +4,7 @@ import { clusterNode, linkOf, snapshotOf } from "../../testing/snapshots.ts";
 import { urgency } from "./due.ts";
 import { extentMs, motionOnto, movementMs } from "./frame.ts";
 import { hasNetperfChanged, netperfEntries } from "./netperf.ts";
-import { TokenBucket } from "./token-bucket.ts";
+import { WriteBudget } from "./write-budget.ts";
 
 const RULE = { refreshMs: 600_000, minIntervalMs: 30_000 };
 const NOW_MS = 1_700_000_000_000;
@@ -49,13 +49,13 @@ describe("when annotations are written", () => {
 });
 
 test("a budget allows its rate over any time, and three seconds' worth after a pause", () => {
-  const bucket = new TokenBucket();
+  const budget = new WriteBudget();
   let taken = 0;
-  for (let nowMs = 0; nowMs <= 60_000; nowMs += 1000) while (bucket.take(nowMs, 10 / 3)) taken++;
+  for (let nowMs = 0; nowMs <= 60_000; nowMs += 1000) while (budget.take(nowMs, 10 / 3)) taken++;
   expect(taken).toBeGreaterThanOrEqual(199);
   expect(taken).toBeLessThanOrEqual(205);
   let burst = 0;
-  while (bucket.take(10_000_000, 10 / 3)) burst++;
+  while (budget.take(10_000_000, 10 / 3)) burst++;
   expect(burst).toBe(11);
 });
 

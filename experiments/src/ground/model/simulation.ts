@@ -1,9 +1,9 @@
+import { NumberHeap } from "@isochrone/primitives";
 import { seededRandom } from "@isochrone/runtime";
 import type { Random } from "@isochrone/runtime";
 import type { PointLoad } from "../../scenario/model.ts";
 import { CALL_TIMEOUT_MS } from "../limits.ts";
 import { CallTable, NONE } from "./call-table.ts";
-import { MessageHeap } from "./message-heap.ts";
 import type { Plan } from "./plan.ts";
 import { Requests } from "./requests.ts";
 import { SharedCpus } from "./shared-cpu.ts";
@@ -38,7 +38,7 @@ export class Simulation {
   readonly #nodes: number;
   readonly #requests: Requests;
   readonly #calls = new CallTable();
-  readonly #messages = new MessageHeap();
+  readonly #messages = new NumberHeap();
   readonly #cpus: SharedCpus;
   readonly #work: Random;
   readonly #choice: Random;
@@ -119,7 +119,7 @@ export class Simulation {
     const cpus = this.#cpus;
     for (;;) {
       const userMs = requests.nextMs;
-      const messageMs = messages.nextMs;
+      const messageMs = messages.nextKey;
       const cpuMs = cpus.nextMs;
       const nextMs = Math.min(userMs, messageMs, cpuMs);
       if (nextMs >= endMs && !(settle && requests.openInWindow > 0)) break;

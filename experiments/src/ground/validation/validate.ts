@@ -1,6 +1,7 @@
 import type { Placement } from "../../contenders/port.ts";
 import type { Point } from "../../scenario/model.ts";
-import { ascending, mean, quantile } from "../../statistics/quantile.ts";
+import { ascending, quantileOfSorted } from "@isochrone/primitives";
+import { mean } from "../../statistics/mean.ts";
 import { createLabGround } from "../lab/index.ts";
 import type { LinkKind } from "../lab/index.ts";
 import { createModelGround } from "../model/index.ts";
@@ -91,7 +92,7 @@ export async function validateGrounds(options: ValidationOptions): Promise<Valid
 export async function calibrateHopMs(lab: Ground, signal: AbortSignal): Promise<number> {
   const { point, placement } = idlePoint(IDLE_RTT_MS);
   const { responseMs } = await measure(lab, point, placement, IDLE_SECONDS, signal);
-  const measured = quantile(ascending(responseMs), 0.5);
+  const measured = quantileOfSorted(ascending(responseMs), 0.5);
   const modelled = async (hopMs: number): Promise<number> => {
     const { responseMs } = await measure(
       createModelGround({ hopMs }),
@@ -100,7 +101,7 @@ export async function calibrateHopMs(lab: Ground, signal: AbortSignal): Promise<
       IDLE_SECONDS,
       signal,
     );
-    return quantile(ascending(responseMs), 0.5);
+    return quantileOfSorted(ascending(responseMs), 0.5);
   };
   const without = await modelled(0);
   return Math.max(0, (measured - without) / ((await modelled(1)) - without));
@@ -134,21 +135,21 @@ async function compare(
   await model.run(MODEL_WARM_UP_SECONDS);
   const stretches: Float64Array[] = [];
   for (let i = 0; i < MODEL_STRETCHES; i++) stretches.push((await model.run(seconds / scale)).responseMs);
-  const p95s = stretches.map((responseMs) => quantile(ascending(responseMs), 0.95));
+  const p95s = stretches.map((responseMs) => quantileOfSorted(ascending(responseMs), 0.95));
   const centre = mean(p95s);
   const spread = Math.sqrt(mean(p95s.map((p95) => (p95 - centre) ** 2)));
   const modelled = ascending(stretches.flatMap((responseMs) => [...responseMs]));
   const measured = ascending(stretch.responseMs);
-  const modelP95 = quantile(modelled, 0.95);
-  const labP95 = quantile(measured, 0.95);
+  const modelP95 = quantileOfSorted(modelled, 0.95);
+  const labP95 = quantileOfSorted(measured, 0.95);
   return {
     point: name,
     scale,
     requests: measured.length + stretch.failed,
     failed: stretch.failed,
-    labP50: quantile(measured, 0.5),
+    labP50: quantileOfSorted(measured, 0.5),
     labP95,
-    modelP50: quantile(modelled, 0.5),
+    modelP50: quantileOfSorted(modelled, 0.5),
     modelP95,
     deviation: labP95 / modelP95 - 1,
     chance: spread / centre,

@@ -1,5 +1,6 @@
 import { speakerText, type ProvenSpeaker } from "@isochrone/telemetry";
-import { DEFAULT_BACKOFF, delayMs, pause, reasonOf } from "@isochrone/runtime";
+import { DEFAULT_BACKOFF, delayMs, pause } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/primitives";
 import type { Clock, Fetch, Logger, Random, Service } from "@isochrone/runtime";
 
 import { BusError } from "../errors.ts";

@@ -1,7 +1,7 @@
 import { withDeadline, type Clock } from "@isochrone/runtime";
 import { isStoreError } from "../errors.ts";
 import type { ApiServerState } from "./api-server-state.ts";
-import { BoundedMap } from "./bounded-map.ts";
+import { BoundedMap } from "@isochrone/primitives";
 
 /** What the API server says. A grant may have an end of its own, on the monotonic clock. */
 export type Verdict<T> = { readonly granted: T; readonly endsMs?: number } | { readonly denied: string };

@@ -1,5 +1,6 @@
 // Strict mode is the network part of the other strategies, over all channels of a workload: what nobody has seen traffic on yet counts too.
-import { median, WorkflowGraph } from "@isochrone/topology";
+import { WorkflowGraph } from "@isochrone/topology";
+import { median } from "@isochrone/primitives";
 import type { Channel } from "@isochrone/topology";
 import { bytesPerSecondOf } from "../channel-traffic.ts";
 import type { RequestValue } from "../channel-traffic.ts";

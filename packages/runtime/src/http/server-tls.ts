@@ -1,3 +1,4 @@
+import { reasonOf } from "@isochrone/primitives";
 import type { FastifyInstance } from "fastify";
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -88,7 +89,7 @@ export class ServerTls {
     try {
       return new ServerTls(options, await readMaterial(options), surroundings);
     } catch (error) {
-      throw new ListenError(`cannot serve TLS: ${messageOf(error)}`, error);
+      throw new ListenError(`cannot serve TLS: ${reasonOf(error)}`, error);
     }
   }
 
@@ -196,7 +197,7 @@ async function read(what: string, path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    throw new Error(`the ${what} ${path} must be a readable file (${messageOf(error)})`, { cause: error });
+    throw new Error(`the ${what} ${path} must be a readable file (${reasonOf(error)})`, { cause: error });
   }
 }
 
@@ -204,7 +205,7 @@ function attempt(what: string, use: () => unknown): void {
   try {
     use();
   } catch (error) {
-    throw new Error(`${what} can't be used (${messageOf(error)})`, { cause: error });
+    throw new Error(`${what} can't be used (${reasonOf(error)})`, { cause: error });
   }
 }
 
@@ -214,8 +215,4 @@ function contextOf(material: TlsMaterial): TlsMaterial & { readonly minVersion: 
 
 function expiryOf({ cert }: TlsMaterial): number {
   return Math.floor(Date.parse(new X509Certificate(cert).validTo) / 1000);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

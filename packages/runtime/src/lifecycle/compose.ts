@@ -1,3 +1,4 @@
+import { reasonOf } from "@isochrone/primitives";
 import type { Clock } from "../clock.ts";
 import { withDeadline } from "../deadline.ts";
 import { ServiceError } from "../errors.ts";
@@ -50,7 +51,7 @@ class ComposedService implements Service {
         logger?.debug("service started", { name: entry.name });
       } catch (error) {
         const failures = [error, ...(await this.#stopAll())];
-        throw new ServiceError(`${entry.name} must start and did not: ${messageOf(error)}`, failures);
+        throw new ServiceError(`${entry.name} must start and did not: ${reasonOf(error)}`, failures);
       }
     }
   }
@@ -59,7 +60,7 @@ class ComposedService implements Service {
     this.#stopping = true;
     const failures = await this.#stopAll();
     if (failures.length > 0)
-      throw new ServiceError(`stopping failed: ${failures.map(messageOf).join("; ")}`, failures);
+      throw new ServiceError(`stopping failed: ${failures.map(reasonOf).join("; ")}`, failures);
   }
 
   async #stopAll(): Promise<unknown[]> {
@@ -77,8 +78,4 @@ class ComposedService implements Service {
     }
     return failures;
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,5 @@
 // Texts of annotations back to the figures of the graphs.
-import { parseQuantity } from "../quantity.ts";
+import { parseAmount } from "@isochrone/primitives";
 import { ANNOTATION_NAMES, DEFAULT_ANNOTATION_PREFIXES, mapName } from "./names.ts";
 import type { AnnotatedPeer, AnnotationFamily } from "./names.ts";
 import type { NodeFigures } from "./write.ts";
@@ -112,7 +112,7 @@ class Reader {
   quantity(name: string): number | null {
     const found = this.#values.get(name);
     if (found === undefined) return null;
-    const value = parseQuantity(found.value);
+    const value = parseAmount(found.value);
     return value !== null && value >= 0 ? value : this.#fault(found, "must be a quantity of at least 0");
   }
 

@@ -1,4 +1,5 @@
 // What pairs that a fit didn't see teach about it: which correction helps, how large errors are, how far to shade estimates.
+import { quantile } from "@isochrone/primitives";
 import { FEATURES, learnScale, PRIOR_WEIGHTS, scaleOf } from "./error-scale.ts";
 import type { CalibrationState, HeldOutRows, MeasuredState } from "./types.ts";
 import { find } from "./samples.ts";
@@ -115,16 +116,6 @@ export function heldOutErrors({
     const scale = scaleOf(scaleWeights, features, row * FEATURES);
     return Math.abs(Math.expm1(-(value - correctionShare * corrections[row]!) - shade * scale * scale));
   });
-}
-
-/** The value below which the share `q` of the values lies, by interpolation; null without values. */
-export function quantile(values: Float64Array, q: number): number | null {
-  if (values.length === 0) return null;
-  const sorted = values.toSorted();
-  const at = q * (sorted.length - 1);
-  const below = Math.floor(at);
-  const above = Math.min(sorted.length - 1, below + 1);
-  return sorted[below]! + (at - below) * (sorted[above]! - sorted[below]!);
 }
 
 /** Median relative error, and some of its tail. */

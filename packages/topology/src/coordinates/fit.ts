@@ -1,6 +1,7 @@
 // One round: samples of a window in, model out. A cold round fits everything and learns which correction and which error bars hold; a warm
 // one starts from the last round's positions and learns anew from one of the folds.
-import { calibrate, chooseCorrection, heldOutErrors, quantile } from "./calibration.ts";
+import { quantile } from "@isochrone/primitives";
+import { calibrate, chooseCorrection, heldOutErrors } from "./calibration.ts";
 import type { HeldOutCandidates } from "./calibration.ts";
 import { Correction } from "./correction.ts";
 import type { CorrectionOptions } from "./correction.ts";

@@ -1,4 +1,5 @@
 // Where a cold fit starts: landmark multidimensional scaling (de Silva and Tenenbaum, 2004) of shortest paths over the measured pairs.
+import { NumberHeap } from "@isochrone/primitives";
 import { gaussian } from "./random.ts";
 import type { Draw } from "../seeded.ts";
 import type { Pairs } from "./samples.ts";
@@ -43,7 +44,7 @@ function chooseLandmarks({ nodes, rowStart }: Pairs, count: number, random: Draw
   return candidates.slice(0, chosen);
 }
 
-/** Dijkstra's algorithm with a binary heap; Infinity for what can't be reached. */
+/** Dijkstra's algorithm ; Infinity for what can't be reached. */
 function shortestPaths(
   { nodes, rowStart, neighbour, pair }: Pairs,
   lengths: Float64Array,
@@ -51,10 +52,11 @@ function shortestPaths(
 ): Float64Array {
   const distance = new Float64Array(nodes).fill(Infinity);
   distance[source] = 0;
-  const heap = new DistanceHeap();
+  const heap = new NumberHeap();
   heap.push(0, source);
-  for (let node = heap.pop(); node >= 0; node = heap.pop()) {
-    const reached = heap.popped;
+  while (heap.size > 0) {
+    const reached = heap.nextKey;
+    const node = heap.pop();
     if (reached > distance[node]!) continue;
     for (let edge = rowStart[node]!; edge < rowStart[node + 1]!; edge++) {
       const other = neighbour[edge]!;
@@ -65,56 +67,6 @@ function shortestPaths(
     }
   }
   return distance;
-}
-
-class DistanceHeap {
-  /** The distance of the node that `pop` gave last. */
-  popped = 0;
-  readonly #distances: number[] = [];
-  readonly #nodes: number[] = [];
-
-  push(distance: number, node: number): void {
-    let at = this.#nodes.length;
-    this.#distances.push(distance);
-    this.#nodes.push(node);
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      if (this.#distances[parent]! <= distance) break;
-      this.#move(parent, at);
-      at = parent;
-    }
-    this.#distances[at] = distance;
-    this.#nodes[at] = node;
-  }
-
-  /** The nearest node, or -1. */
-  pop(): number {
-    const last = this.#nodes.pop();
-    const lastDistance = this.#distances.pop();
-    if (last === undefined || lastDistance === undefined) return -1;
-    const size = this.#nodes.length;
-    if (size === 0) {
-      this.popped = lastDistance;
-      return last;
-    }
-    const nearest = this.#nodes[0]!;
-    this.popped = this.#distances[0]!;
-    let at = 0;
-    for (let child = 1; child < size; child = 2 * at + 1) {
-      if (child + 1 < size && this.#distances[child + 1]! < this.#distances[child]!) child++;
-      if (this.#distances[child]! >= lastDistance) break;
-      this.#move(child, at);
-      at = child;
-    }
-    this.#distances[at] = lastDistance;
-    this.#nodes[at] = last;
-    return nearest;
-  }
-
-  #move(from: number, to: number): void {
-    this.#distances[to] = this.#distances[from]!;
-    this.#nodes[to] = this.#nodes[from]!;
-  }
 }
 
 /** Between components the farthest known distance stands in: they must lie somewhere, and nothing is said between them. */

@@ -1,3 +1,4 @@
+import { reasonOf } from "@isochrone/primitives";
 import { BusError } from "../../errors.ts";
 import type { BusErrorCode } from "../../errors.ts";
 
@@ -60,7 +61,7 @@ export function brokerError(kafkaName: string, doing: string, cause: unknown): B
 /** The BusError of a failure on the way to a broker: refused, reset, not resolved, TLS. */
 export function connectionError(doing: string, cause: unknown): BusError {
   const fault = tlsFault(cause);
-  const text = messageOf(cause);
+  const text = reasonOf(cause);
   if (fault !== null) return kafkaError("untrusted", `${doing} failed: TLS: ${fault}`, cause);
   return kafkaError("unavailable", `${doing} failed: no connection to a broker: ${text}`, cause);
 }
@@ -100,8 +101,4 @@ function tlsFault(error: unknown, depth = 0): string | null {
     if (fault !== null) return fault;
   }
   return null;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

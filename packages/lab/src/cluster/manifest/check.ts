@@ -1,4 +1,5 @@
-import { amountOrNull, KINDS, parseCpuMillicores, parseMemoryBytes } from "@isochrone/kubernetes";
+import { KINDS } from "@isochrone/kubernetes";
+import { parseBytes, parseMillicores } from "@isochrone/primitives";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { ManifestError } from "../errors.ts";
 import type { ManifestProblem } from "../errors.ts";
@@ -11,8 +12,8 @@ import type { Behaviour, ManifestDocument, WorkflowManifest, WorkflowWorkload } 
 const NAME = /^[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?$/;
 const MAX_REPLICAS = 50;
 const RESOURCES = [
-  ["cpu", parseCpuMillicores],
-  ["memory", parseMemoryBytes],
+  ["cpu", parseMillicores],
+  ["memory", parseBytes],
 ] as const;
 const APP_GROUP = `${KINDS.appGroup.apiVersion} AppGroup`;
 const KINDS_ALLOWED = new Set(["apps/v1 Deployment", "v1 Service", APP_GROUP]);
@@ -211,7 +212,7 @@ function checkContainers(document: ManifestDocument, spec: DeploymentSpec, refus
       (container as { resources?: { requests?: Record<string, unknown> } } | null)?.resources?.requests ?? {};
     for (const [resource, parse] of RESOURCES) {
       const value = requests[resource];
-      if (value !== undefined && amountOrNull(value, parse) === null)
+      if (value !== undefined && parse(value) === null)
         refuse(
           document,
           [...path, index, "resources", "requests", resource],

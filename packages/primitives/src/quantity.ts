@@ -1,0 +1,74 @@
+// Kubernetes quantities: a decimal number with a decimal suffix, a binary suffix or a decimal exponent.
+// https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+
+const QUANTITY = /^[+-]?(\d*)(?:\.(\d*))?(?:(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)|[eE]([+-]?\d{1,2}))?$/;
+/** No amount needs more characters. The limit bounds the work that a hostile text can cause. */
+const MAX_LENGTH = 40;
+const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
+  n: -9,
+  u: -6,
+  m: -3,
+  k: 3,
+  M: 6,
+  G: 9,
+  T: 12,
+  P: 15,
+  E: 18,
+};
+const BINARY_SUFFIXES = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+
+/** The exact value `digits * 10 ** exponent`. */
+interface Decimal {
+  readonly digits: bigint;
+  readonly exponent: number;
+}
+
+/**
+ * CPU in thousandths of a core, rounded up as Kubernetes rounds: "250m" and 0.25 are 250, "100n" is 1.
+ * Null unless it is a quantity from 0 to 2^53 - 1 thousandths.
+ */
+export function parseMillicores(quantity: unknown): number | null {
+  return roundedUp(decimalOf(quantity), 3);
+}
+
+/** Memory or traffic in bytes, rounded up. Null unless it is a quantity from 0 to 2^53 - 1. */
+export function parseBytes(quantity: unknown): number | null {
+  return roundedUp(decimalOf(quantity), 0);
+}
+
+/** A rate in bits per second, rounded up. Null unless it is a quantity from 0 to 2^53 - 1. */
+export function parseBitsPerSecond(quantity: unknown): number | null {
+  return roundedUp(decimalOf(quantity), 0);
+}
+
+/** A quantity in its base unit, not rounded: the nearest double. Null unless it is from 0 to 2^53 - 1. */
+export function parseAmount(quantity: unknown): number | null {
+  const decimal = decimalOf(quantity);
+  if (decimal === null) return null;
+  const amount = Number(`${decimal.digits}e${decimal.exponent}`);
+  return amount <= Number.MAX_SAFE_INTEGER ? amount : null;
+}
+
+/** Null for what is no quantity, and for a negative one. */
+function decimalOf(quantity: unknown): Decimal | null {
+  if (typeof quantity !== "string" && typeof quantity !== "number") return null;
+  const text = String(quantity);
+  if (text.length > MAX_LENGTH) return null;
+  const match = QUANTITY.exec(text);
+  if (match === null) return null;
+  const [, integer = "", fraction = "", suffix = "", exponent = "0"] = match;
+  if (integer + fraction === "") return null;
+  const digits = BigInt(integer + fraction) * 1024n ** BigInt(BINARY_SUFFIXES.indexOf(suffix) + 1);
+  if (digits > 0n && text.startsWith("-")) return null;
+  return { digits, exponent: (DECIMAL_EXPONENTS[suffix] ?? 0) + Number(exponent) - fraction.length };
+}
+
+/** In integers: 1.1 cores are 1100 thousandths. To round up a binary fraction would give 1101. */
+function roundedUp(decimal: Decimal | null, decimals: number): number | null {
+  if (decimal === null) return null;
+  const shift = decimal.exponent + decimals;
+  const divisor = shift < 0 ? 10n ** BigInt(-shift) : 1n;
+  const scaled =
+    shift < 0 ? (decimal.digits + divisor - 1n) / divisor : decimal.digits * 10n ** BigInt(shift);
+  return scaled <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(scaled) : null;
+}

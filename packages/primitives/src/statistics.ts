@@ -1,0 +1,31 @@
+/** A copy in ascending order. */
+export function ascending(values: Iterable<number>): Float64Array {
+  return Float64Array.from(values).sort();
+}
+
+/**
+ * The quantile by linear interpolation between the closest ranks (type 7 of R. J. Hyndman and Y. Fan, Sample Quantiles in Statistical
+ * Packages, The American Statistician 50(4), 1996, doi:10.1080/00031305.1996.10473566). NaN without values.
+ * @param sorted in ascending order
+ * @throws RangeError unless 0 <= share <= 1
+ */
+export function quantileOfSorted(sorted: Float64Array, share: number): number {
+  if (!(share >= 0 && share <= 1)) throw new RangeError(`a quantile must be from 0 to 1, got ${share}`);
+  if (sorted.length === 0) return Number.NaN;
+  const at = share * (sorted.length - 1);
+  const below = Math.floor(at);
+  const low = sorted[below]!;
+  const high = sorted[Math.min(below + 1, sorted.length - 1)]!;
+  return low + (high - low) * (at - below);
+}
+
+/** As {@link quantileOfSorted}, of values in any order, which are copied. Null without values. */
+export function quantile(values: Iterable<number>, share: number): number | null {
+  const sorted = ascending(values);
+  return sorted.length === 0 ? null : quantileOfSorted(sorted, share);
+}
+
+/** The middle value, or the mean of the two middle ones. Null without values. */
+export function median(values: Iterable<number>): number | null {
+  return quantile(values, 0.5);
+}
