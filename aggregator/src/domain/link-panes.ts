@@ -36,10 +36,10 @@ export class LinkPanes {
   #rtts = NO_ROW;
   /** Rows in the order of LINK_COUNTS. */
   #columns: number[] = NO_COLUMNS;
-  /** Round-trip times of all panes that exist, always. */
-  readonly #running = new RunningCounts();
-  /** Those of the panes from `first` on, while somebody follows them: none of these has left the window. */
-  #since: { readonly first: number; readonly counts: RunningCounts } | null = null;
+  /** Round-trip times of all panes that exist, or of those from `#since` on. */
+  #running = new RunningCounts();
+  /** The first pane that is followed; null: all are. It has not left the window. */
+  #since: number | null = null;
   /** The pane that round-trip times came more than once for, while that is the open one. */
   #merging: RttPart | null = null;
   /** Indices (time / paneMs): no pane before the first can exist any more, none after the last does. */
@@ -103,37 +103,44 @@ export class LinkPanes {
   }
 
   #count(data: ExponentialHistogramData): void {
-    this.#running.add(data);
-    if (this.#since !== null && this.#open >= this.#since.first) this.#since.counts.add(data);
+    if (this.#isFollowed(this.#open)) this.#running.add(data);
+  }
+
+  #isFollowed(pane: number): boolean {
+    return this.#since === null || pane >= this.#since;
   }
 
   /** What the window of the newest `panes` panes says; null without data. A pane ahead of `nowMs` belongs to the whole window only. */
   read(nowMs: number, panes: number): LinkPane | null {
     if (panes < this.#shape.panes) return this.#merged(nowMs, panes);
     if (this.expire(nowMs)) return null;
+    if (this.#since !== null) return this.#merged(nowMs, panes);
     if (this.#running.count === 0) return { ...this.#counts(this.#first, this.#last), rtt: null };
     const rtt = this.#running.toDistribution(() => this.#extremes());
     if (rtt === null) return this.#merged(nowMs, panes);
     return { ...this.#counts(this.#first, this.#last), rtt };
   }
 
-  /** From now on `readSince` says what the panes from `first` on do; null: nothing. */
+  /** From now on reading the panes from `first` on is what is fast; null: reading all of them. */
   follow(first: number | null): void {
-    if (first === (this.#since?.first ?? null)) return;
-    this.#since = first === null ? null : { first, counts: new RunningCounts() };
-    if (this.#since === null || this.#rtts === NO_ROW) return;
-    for (let pane = Math.max(this.#since.first, this.#first); pane <= this.#last; pane++) {
+    if (first === this.#since) return;
+    this.#since = first;
+    this.#running = new RunningCounts();
+    if (this.#rtts === NO_ROW) return;
+    for (let pane = Math.max(first ?? this.#first, this.#first); pane <= this.#last; pane++) {
       const data = this.#rttOf(pane)?.toData();
-      if (data !== undefined && data.count > 0) this.#since.counts.add(data);
+      if (data !== undefined && data.count > 0) this.#running.add(data);
     }
   }
 
-  /** Null without data. It costs no more than a read of the whole window. */
+  /** What the panes say that are followed; null without data. It costs no more than a read of the whole window. */
   readSince(nowMs: number): LinkPane | null {
     if (this.#since === null || this.expire(nowMs)) return null;
-    const { first, counts } = this.#since;
-    const rtt = counts.count === 0 ? null : counts.toDistribution(() => this.#extremes());
-    return { ...this.#counts(Math.max(first, this.#first), this.#last), rtt };
+    // To expire may have been to come to an end of the panes before.
+    const first = Math.max(this.#since ?? this.#first, this.#first);
+    const running = this.#running;
+    const rtt = running.count === 0 ? null : running.toDistribution(() => this.#extremes());
+    return { ...this.#counts(first, this.#last), rtt };
   }
 
   /** The window's first pane. */
@@ -173,7 +180,7 @@ export class LinkPanes {
       if (extremes !== null) {
         // Between extremes that are near, the median is; finding it takes far longer.
         const areNear = isNear(extremes.min, medianSeconds) && isNear(extremes.max, medianSeconds);
-        return areNear || isNear(part!.quartiles()!.median, medianSeconds);
+        return areNear || isNear(part!.median()!, medianSeconds);
       }
       if (this.#failures(pane) > 0) return false;
     }
@@ -191,7 +198,7 @@ export class LinkPanes {
       for (let pane = this.#first; pane < first && pane <= this.#last; pane++) this.#drop(pane);
     if (isSetBack) this.#first = nowPane - panes + 1;
     else if (first > this.#first) this.#first = first;
-    if (this.#since !== null && this.#since.first < this.#first) this.#since = null;
+    if (this.#since !== null && this.#since < this.#first) this.#since = null;
     const isEmpty = isSetBack || this.#last < this.#first;
     if (isEmpty) this.#release();
     return isEmpty;
@@ -202,7 +209,7 @@ export class LinkPanes {
     const rtt = rows.get(this.#rtts, pane);
     if (rtt === NO_PANE) return;
     const data = this.#rttOf(pane)?.toData();
-    if (data !== undefined && data.count > 0) this.#running.subtract(data);
+    if (data !== undefined && data.count > 0 && this.#isFollowed(pane)) this.#running.subtract(data);
     if (rtt > 0) histograms.release(rtt);
     if (pane === this.#open) {
       this.#merging = null;
@@ -294,7 +301,7 @@ export class LinkPanes {
   #extremes(): Extremes {
     let min = Number.POSITIVE_INFINITY;
     let max = Number.NEGATIVE_INFINITY;
-    for (let pane = this.#first; pane <= this.#last; pane++) {
+    for (let pane = Math.max(this.#since ?? this.#first, this.#first); pane <= this.#last; pane++) {
       const extremes = this.#rttOf(pane)?.extremes() ?? null;
       if (extremes === null) continue;
       min = Math.min(min, extremes.min);

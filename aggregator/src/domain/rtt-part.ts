@@ -90,17 +90,19 @@ export class RttPart {
 
   /** By nearest rank, the middles of buckets; null when empty. Without the object that a Distribution is. */
   quartiles(): Quartiles | null {
-    const { count, zeroCount, offset, bucketCounts, min, max } = this.toData();
+    const data = this.toData();
+    const { count } = data;
     if (count === 0) return null;
-    let below = zeroCount;
-    let slot = -1;
-    const upTo = (rank: number): number => {
-      while (below < rank && slot + 1 < bucketCounts.length) below += bucketCounts[++slot]!;
-      return slot < 0 ? 0 : Math.min(Math.max(2 ** ((offset + slot + 0.5) / 2 ** SCALE), min), max);
-    };
-    const low = upTo(Math.ceil(count / 4));
-    const median = upTo(Math.ceil(count / 2));
-    return { count, low, median, high: upTo(Math.ceil((3 * count) / 4)) };
+    const low = slotOf(data, Math.ceil(count / 4));
+    const middle = slotOf(data, Math.ceil(count / 2));
+    const high = slotOf(data, Math.ceil((3 * count) / 4));
+    return { count, low: valueOf(data, low), median: valueOf(data, middle), high: valueOf(data, high) };
+  }
+
+  /** As that of the quartiles, in less time. */
+  median(): number | null {
+    const data = this.toData();
+    return data.count === 0 ? null : valueOf(data, slotOf(data, Math.ceil(data.count / 2)));
   }
 
   toDistribution(): Distribution {
@@ -138,4 +140,16 @@ export class RttPart {
     }
     return this.#merged;
   }
+}
+
+/** The bucket that holds the sample of this rank, from below; -1 for the bucket of 0. */
+function slotOf({ zeroCount, bucketCounts }: ExponentialHistogramData, rank: number): number {
+  let below = zeroCount;
+  let slot = -1;
+  while (below < rank && slot + 1 < bucketCounts.length) below += bucketCounts[++slot]!;
+  return slot;
+}
+
+function valueOf({ offset, min, max }: ExponentialHistogramData, slot: number): number {
+  return slot < 0 ? 0 : Math.min(Math.max(2 ** ((offset + slot + 0.5) / 2 ** SCALE), min), max);
 }
