@@ -3,6 +3,7 @@ import { Distribution, type ExponentialHistogramData } from "@isochrone/telemetr
 /** Scale of every Distribution. */
 const SCALE = 6;
 const SLACK = 8;
+const UINT32_MAX = 0xffff_ffff;
 
 /** Smallest and largest value, exactly. */
 export interface Extremes {
@@ -58,17 +59,16 @@ export class RunningCounts {
   }
 
   /**
-   * Null when empty, or when the numbers don't fit together, which only happens beyond 2^32 samples in a bucket.
+   * Null when empty, and beyond 2^32 - 1 samples: a bucket may have overflowed.
    * @param findExtremes called when they are not known any more
    */
   toDistribution(findExtremes: () => Extremes): Distribution | null {
-    if (this.#count === 0) return null;
+    if (this.#count === 0 || this.#count > UINT32_MAX) return null;
     this.#extremes ??= findExtremes();
     const { min, max } = this.#extremes;
     const counts = this.#counts;
     const [low, high] = occupied(counts);
-    const distribution = new Distribution();
-    const taken = distribution.mergeData({
+    return Distribution.ofChecked({
       scale: SCALE,
       offset: this.#first + low,
       bucketCounts: counts.subarray(low, high + 1),
@@ -78,7 +78,6 @@ export class RunningCounts {
       min,
       max,
     });
-    return taken ? distribution : null;
   }
 
   #stretch({ min, max }: Extremes): void {

@@ -197,6 +197,24 @@ describe("Distribution.percentiles", () => {
   });
 });
 
+describe("Distribution.ofChecked", () => {
+  it("is what the checked data gives, and independent of it", () => {
+    const original = new Distribution();
+    for (const value of [0, 0.001, 0.002, 0.002, 5]) original.record(value);
+    const data = original.toData() as ReturnType<Distribution["toData"]> & { bucketCounts: Uint32Array };
+    const copy = Distribution.ofChecked(data);
+    expect(copy.toData()).toEqual(original.toData());
+    copy.record(0.003);
+    expect(original.count).toBe(5);
+    expect(Distribution.ofChecked({ ...data, count: 0 }).count).toBe(0);
+  });
+
+  it("refuses more samples than a counter holds", () => {
+    const data = { ...new Distribution().toData(), bucketCounts: new Uint32Array(0), count: 2 ** 32 };
+    expect(() => Distribution.ofChecked(data)).toThrow("hold at most 4294967295 samples, got 4294967296");
+  });
+});
+
 describe("Distribution.clone", () => {
   it("is independent of the original", () => {
     const original = recorded([1, 2]);
