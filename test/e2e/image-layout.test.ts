@@ -153,6 +153,7 @@ describe("an image", () => {
     expect(readdirSync(join(folder, "probe/packages")).sort()).toEqual([
       "bus",
       "kernel-sockets",
+      "primitives",
       "runtime",
       "telemetry",
     ]);
