@@ -81,9 +81,13 @@ test("a move is one line: what, where, why; and what it brought is another", () 
       { workload: "m7", from: "east-a-1", to: "west-a-1" },
       { workload: "db2", from: "east-a-2", to: null },
     ],
-    reasons: ["its channels get shorter"],
+    reasons: ["its channels get shorter", "the channels of a stage get shorter"],
     before: figures(300, 800),
   };
+  const many = Array.from({ length: 17 }, (_, at) => ({ workload: `m${at}`, from: "a", to: "b" }));
+  expect(moveMeasuredText({ ...group, pods: many }, figures(150, 200))).toMatch(
+    /^the move of 17 pods brought /,
+  );
   expect(movedText(group)).toBe(
     "moved 3 pods: m5, m7 east-a-1 -> west-a-1; db2 east-a-2 -> (no replacement yet): its channels get shorter",
   );

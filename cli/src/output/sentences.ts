@@ -94,11 +94,16 @@ export function movedText({ pods, reasons }: MoveGroup): string {
   const ways = Map.groupBy(pods, ({ from, to }) => `${from} -> ${to ?? "(no replacement yet)"}`);
   const texts = [...ways].map(([way, those]) => `${those.map(({ workload }) => workload).join(", ")} ${way}`);
   const count = pods.length === 1 ? "1 pod" : `${pods.length} pods`;
-  return `moved ${count}: ${texts.join("; ")}: ${reasons.join("; ")}`;
+  // Of a move in stages the first reason is that of the whole move.
+  return `moved ${count}: ${texts.join("; ")}: ${reasons[0] ?? "no reason was given"}`;
 }
 
+/** More pods than these are counted. */
+const NAMED_PODS = 4;
+
 export function moveMeasuredText({ pods, before }: MoveGroup, after: EndToEnd): string {
-  const names = pods.map(({ workload }) => workload).join(", ");
+  const names =
+    pods.length > NAMED_PODS ? `${pods.length} pods` : pods.map(({ workload }) => workload).join(", ");
   return `the move of ${names} brought p50 ${change(before.p50Ms, after.p50Ms)}, p95 ${change(before.p95Ms, after.p95Ms)}, failed requests ${failedShare(before)} -> ${failedShare(after)}`;
 }
 

@@ -46,8 +46,6 @@ export function worstOf({ summary, worst, findings, gain, requests }: Known): Co
       to: { place: { page: "workflows", workflow: null } },
     });
   if (summary.dead > 0) concerns.push(silence(summary.dead, worst.find(({ isDead }) => isDead) ?? null));
-  for (const { level, title, remedy } of findings)
-    concerns.push({ level, title, next: remedy, to: { place: { page: "health" } } });
   if (summary.lossy > 0)
     concerns.push({
       level: "warn",
@@ -62,6 +60,9 @@ export function worstOf({ summary, worst, findings, gain, requests }: Known): Co
       next: `See which ${plural(gain.moves, "pod")} the best plan has elsewhere.`,
       to: { place: { page: "workflows", workflow: gain.workflow } },
     });
+  // What the instruments have to say comes behind what they show, where it is equally bad.
+  for (const { level, title, remedy } of findings)
+    concerns.push({ level, title, next: remedy, to: { place: { page: "health" } } });
   const order = { bad: 0, warn: 1 } as const;
   return concerns.sort((a, b) => order[a.level] - order[b.level]).slice(0, MOST);
 }

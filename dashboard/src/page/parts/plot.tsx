@@ -62,7 +62,8 @@ export function TimePlot(props: {
       {
         width: holder.clientWidth,
         height,
-        padding: [12, 8, 0, 0],
+        // Right of the last label of time.
+        padding: [12, 28, 0, 0],
         // Where nobody points the newest figures stand in the legend.
         hooks: {
           setCursor: [newest],
@@ -75,7 +76,7 @@ export function TimePlot(props: {
         scales: { y: { range: (_plot, _low, high) => [0, Math.max(high, 0.001) * 1.15] } },
         axes: [
           { ...axis, space: CLOCK_SPACE, values: (_plot, ticks) => ticks.map(clock) },
-          { ...axis, size: 64, space: 36, values: (_plot, ticks) => ticks.map((tick) => milliseconds(tick)) },
+          { ...axis, size: 78, space: 36, values: (_plot, ticks) => ticks.map((tick) => milliseconds(tick)) },
         ],
         series: [
           {
