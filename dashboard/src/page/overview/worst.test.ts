@@ -29,13 +29,19 @@ describe("the worst things", () => {
     expect(concerns.map(({ level, title, to }) => [level, title, to.place.page])).toEqual([
       ["bad", "2 pairs of nodes without an answer, such as a → b", "pair"],
       ["bad", "The aggregator isn't ready", "health"],
-      ["warn", "Old", "health"],
+      ["warn", "3 pairs of nodes lose packets", "network"],
     ]);
     expect(concerns.map(({ next }) => next)).toEqual([
       "Open the pair: since when, and whether the way back works.",
       "Read its log.",
-      "Look.",
+      "See in the matrix by loss whether they share a node or a zone.",
     ]);
+  });
+
+  test("what the instruments warn of comes behind what they show", () => {
+    const findings = [{ level: "warn", title: "Old", remedy: "Look." }] as const;
+    const pages = worstOf({ ...calm, findings, gain }).map(({ to }) => to.place.page);
+    expect(pages).toEqual(["workflows", "health"]);
   });
 
   test("name requests that fail before anything else", () => {
