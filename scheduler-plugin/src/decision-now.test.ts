@@ -228,3 +228,17 @@ describe("the same question, asked now", () => {
     expect((await rig.plugin.app.inject("/api/v1/decisions?now=perhaps")).statusCode).toBe(400);
   });
 });
+
+test("of a flood of pods the scores are kept, and peers of some; afterwards peers are kept again", async () => {
+  const rig = await withCluster();
+  for (let index = 0; index < 70; index++) await rig.decide(`p-${index}`);
+  const isWithout = ({ explanation }: Decision): boolean =>
+    explanation.at(-1)!.startsWith("Many pods were scored at that moment");
+  const [first, last] = [await one(rig, "p-0", "&now=true"), await one(rig, "p-69", "&now=true")];
+  expect([first.peers?.length, isWithout(first)]).toEqual([2, false]);
+  expect([last.peers, isWithout(last)]).toEqual([undefined, true]);
+  expect(last.best).toBe("n2");
+  await rig.clock.advance(1_000);
+  await rig.decide("p-70");
+  expect((await one(rig, "p-70", "&now=true")).peers?.length).toBe(2);
+});

@@ -1,4 +1,5 @@
 // What the extender decides: which nodes pass, and which are better. Time comes in as arguments, graphs from the port.
+import { TokenBucket } from "@isochrone/primitives";
 import { ColumnPool, keptRows, peerCosts, rank, rejectedNodes, replicasOn } from "@isochrone/placement";
 import type { Explanation, GraphInput, PlacementProblem, ScoreTable, Strategy } from "@isochrone/placement";
 import { STALE_AFTER_WINDOWS } from "@isochrone/topology";
@@ -56,6 +57,8 @@ export class Placer {
   readonly #parts: PlacerParts;
   readonly #pool = new ColumnPool();
   #priorities: HostPriorities | null = null;
+
+  readonly #peersKept = new TokenBucket(PEERS_KEPT, Number.NEGATIVE_INFINITY);
 
   constructor(parts: PlacerParts) {
     this.#parts = parts;
@@ -133,23 +136,31 @@ export class Placer {
     const { explanation } = table;
     const { workload } = problem.pod;
     const candidates = keptRows(table);
+    // Of a pod that has a node no decision is kept.
+    const isKept = standing.kind !== "settled";
+    const hasPeers = isKept && this.#peersKept.take(times.monotonicMs);
     const logged = {
       id: newId(),
       atMs: times.nowMs,
       identity: pod,
       workflow: `${pod.namespace}/${pod.workflow}`,
       workload,
-      note: this.#parts.graphs.note?.() ?? null,
+      note: this.#noteOf(isKept && !hasPeers),
       candidates,
       asked: problem.candidates.length,
-      // Of a pod that has a node no decision is kept.
-      peers: standing.kind === "settled" ? null : peerCosts(problem, rankedNames(candidates), MAX_LOOKUPS),
+      peers: hasPeers ? peerCosts(problem, rankedNames(candidates), MAX_LOOKUPS) : null,
       siblingsOnBest: explanation.best === null ? 0 : replicasOn(problem, explanation.best),
     };
     const node = workload === null || isBlind(problem) ? null : explanation.best;
     recorder.decided({ pod, explanation, logged, node, atMs: times.monotonicMs }, standing);
     this.#parts.onDecision?.(explanation);
     return table;
+  }
+
+  #noteOf(isWithoutPeers: boolean): string | null {
+    const notes = [this.#parts.graphs.note?.() ?? null, isWithoutPeers ? WITHOUT_PEERS : null];
+    const text = notes.filter((note) => note !== null).join(" ");
+    return text === "" ? null : text;
   }
 }
 
@@ -183,6 +194,11 @@ export function problemOf(
     assumedUse: ledger.assumedUse(),
   };
 }
+
+/** Of so many decisions peers are kept. They take a third of the answer's time, and of a flood of pods nobody reads each. */
+const PEERS_KEPT = { perSecond: 20, burst: 60 };
+const WITHOUT_PEERS =
+  "Many pods were scored at that moment: whom this one talked to then was not kept, only its scores were.";
 
 /** Of network costs, for what a decision tells people: a small part of what scoring takes. */
 const MAX_LOOKUPS = 512;
