@@ -43,10 +43,17 @@ describe.runIf(hasBrowser)("the overview and the map", () => {
 
   const tile = (label: string) => page.locator(".tile", { hasText: label }).textContent();
 
-  /** Median from one node to another, by the API. */
+  /** Median from one node to another, by the API, once a graph has it. */
   async function median(source: string, target: string): Promise<number> {
-    const graph = (await (await fetch(`${ground.url}/api/v1/graph/cluster`)).json()) as ClusterGraphSnapshot;
-    return graph.links.find((link) => link.source === source && link.target === target)!.rttMs.p50!;
+    let found: number | null = null;
+    const look = async (): Promise<number | null> => {
+      const response = await fetch(`${ground.url}/api/v1/graph/cluster`);
+      const { links } = (await response.json()) as ClusterGraphSnapshot;
+      const link = links.find((each) => each.source === source && each.target === target);
+      return (found = link?.rttMs.p50 ?? null);
+    };
+    await expect.poll(look, PATIENCE).not.toBeNull();
+    return found!;
   }
 
   test("the page begins with it: network time per request is the calls' round trips, and what isn't known says so", async () => {
