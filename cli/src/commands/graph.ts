@@ -8,7 +8,7 @@ import type { Format } from "../output/format.ts";
 import { heatMatrix } from "../output/heat-matrix.ts";
 import type { PairFigure } from "../output/heat-matrix.ts";
 import type { Canvas } from "../output/heat.ts";
-import { byPlace } from "../output/node-order.ts";
+import { byPlace } from "@isochrone/primitives";
 import { show, viewOf } from "../output/show.ts";
 import type { Print, View } from "../output/show.ts";
 import { matrix, table } from "../output/table.ts";

@@ -6,7 +6,7 @@ import { heatMatrix } from "../output/heat-matrix.ts";
 import type { PairFigure } from "../output/heat-matrix.ts";
 import { canvasOn } from "../output/heat.ts";
 import type { Canvas } from "../output/heat.ts";
-import { naturally } from "../output/node-order.ts";
+import { naturally } from "@isochrone/primitives";
 import type { Print } from "../output/show.ts";
 import { matrix, table } from "../output/table.ts";
 

@@ -13,7 +13,7 @@ const figures = (p95Ms: number): EndToEnd => ({
   sendLateMs: 1,
   failure: null,
 });
-const move = (stage: string, workload: string, to: string | null): MovedPod => ({
+const move = (stage: MovedPod["stage"], workload: string, to: string | null): MovedPod => ({
   stage,
   namespace: "default",
   workload,

@@ -1,17 +1,10 @@
 // Turns the stages of single pods into what people want to know: what moved together, why, and what it brought.
 import type { EndToEnd } from "@isochrone/lab";
 import type { Clock } from "@isochrone/runtime";
+import type { PodMove } from "./pod-moves.ts";
 
 /** One stage of one pod's way. */
-export interface MovedPod {
-  readonly stage: string;
-  readonly namespace: string;
-  readonly workload: string;
-  readonly pod: string;
-  readonly from: string;
-  readonly to: string | null;
-  readonly reason: string;
-}
+export type MovedPod = Pick<PodMove, "stage" | "namespace" | "workload" | "pod" | "from" | "to" | "reason">;
 
 /** Pods that moved about the same time. */
 export interface MoveGroup {

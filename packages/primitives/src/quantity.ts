@@ -1,9 +1,10 @@
 // Kubernetes quantities: a decimal number with a decimal suffix, a binary suffix or a decimal exponent.
 // https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 
-const QUANTITY = /^[+-]?(\d*)(?:\.(\d*))?(?:(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)|[eE]([+-]?\d{1,2}))?$/;
-/** No amount needs more characters. The limit bounds the work that a hostile text can cause. */
+const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(?:(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)|[eE]([+-]?\d{1,3}))?$/;
+/** No amount needs more characters, or more digits in an exponent. The limits bound the work that a hostile text can cause. */
 const MAX_LENGTH = 40;
+const LONG_EXPONENT = /[eE][+-]?\d{3}$/;
 const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
   n: -9,
   u: -6,
@@ -18,9 +19,32 @@ const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
 const BINARY_SUFFIXES = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 /** The exact value `digits * 10 ** exponent`. */
-interface Decimal {
+export interface Decimal {
+  /** Below 0 for a negative quantity. */
   readonly digits: bigint;
   readonly exponent: number;
+}
+
+/** Null for what is no quantity. The caller bounds the length of the text. */
+export function parseDecimal(text: string): Decimal | null {
+  const match = QUANTITY.exec(text);
+  if (match === null) return null;
+  const [, sign = "", integer = "", fraction = "", suffix = "", exponent = "0"] = match;
+  if (integer + fraction === "") return null;
+  const digits = BigInt(integer + fraction) * 1024n ** BigInt(BINARY_SUFFIXES.indexOf(suffix) + 1);
+  return {
+    digits: sign === "-" ? -digits : digits,
+    exponent: (DECIMAL_EXPONENTS[suffix] ?? 0) + Number(exponent) - fraction.length,
+  };
+}
+
+/** `decimal * 10 ** decimals`, rounded up to a whole number. */
+export function scaledUp({ digits, exponent }: Decimal, decimals: number): bigint {
+  const shift = exponent + decimals;
+  if (shift >= 0) return digits * 10n ** BigInt(shift);
+  const divisor = 10n ** BigInt(-shift);
+  const quotient = digits / divisor;
+  return digits > 0n && digits % divisor !== 0n ? quotient + 1n : quotient;
 }
 
 /**
@@ -53,22 +77,14 @@ export function parseAmount(quantity: unknown): number | null {
 function decimalOf(quantity: unknown): Decimal | null {
   if (typeof quantity !== "string" && typeof quantity !== "number") return null;
   const text = String(quantity);
-  if (text.length > MAX_LENGTH) return null;
-  const match = QUANTITY.exec(text);
-  if (match === null) return null;
-  const [, integer = "", fraction = "", suffix = "", exponent = "0"] = match;
-  if (integer + fraction === "") return null;
-  const digits = BigInt(integer + fraction) * 1024n ** BigInt(BINARY_SUFFIXES.indexOf(suffix) + 1);
-  if (digits > 0n && text.startsWith("-")) return null;
-  return { digits, exponent: (DECIMAL_EXPONENTS[suffix] ?? 0) + Number(exponent) - fraction.length };
+  if (text.length > MAX_LENGTH || LONG_EXPONENT.test(text)) return null;
+  const decimal = parseDecimal(text);
+  return decimal === null || decimal.digits < 0n ? null : decimal;
 }
 
 /** In integers: 1.1 cores are 1100 thousandths. To round up a binary fraction would give 1101. */
 function roundedUp(decimal: Decimal | null, decimals: number): number | null {
   if (decimal === null) return null;
-  const shift = decimal.exponent + decimals;
-  const divisor = shift < 0 ? 10n ** BigInt(-shift) : 1n;
-  const scaled =
-    shift < 0 ? (decimal.digits + divisor - 1n) / divisor : decimal.digits * 10n ** BigInt(shift);
+  const scaled = scaledUp(decimal, decimals);
   return scaled <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(scaled) : null;
 }

@@ -1,5 +1,6 @@
 // The cluster graph as the page draws it: nodes in the order of rows, one believed link per ordered pair, figures as columns. Made in a
 // worker: at 1,000 nodes the graph is a megabyte of text.
+import { byPlace, NO_REGION, NO_ZONE } from "@isochrone/primitives";
 import type { ClusterColumns, ClusterNode } from "@isochrone/topology";
 
 const DEFAULT_METHODS: readonly string[] = ["udp_rr", "tcp_rr", "icmp", "tcp_connect"];
@@ -52,9 +53,6 @@ export interface ClusterView {
   readonly coordinates: ClusterColumns["coordinates"];
 }
 
-export const NO_ZONE = "no zone";
-export const NO_REGION = "no region";
-
 export const zoneOf = ({ zone }: Pick<ClusterNode, "zone">): string => zone ?? NO_ZONE;
 export const regionOf = ({ region }: Pick<ClusterNode, "region">): string => region ?? NO_REGION;
 
@@ -63,15 +61,10 @@ export function staleAfterSeconds(windowSeconds: number): number {
   return STALE_AFTER_WINDOWS * windowSeconds;
 }
 
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
 export function clusterViewOf(graph: ClusterColumns): ClusterView {
   const rows = graph.nodes
     .map((node, index) => ({ node, index }))
-    .sort(
-      ({ node: a }, { node: b }) =>
-        naturally(regionOf(a), regionOf(b)) || naturally(zoneOf(a), zoneOf(b)) || naturally(a.name, b.name),
-    );
+    .sort(({ node: a }, { node: b }) => byPlace(a, b));
   const nodes = rows.map(({ node }) => node);
   /** Row of each of the graph's nodes. */
   const rowAt = new Int32Array(nodes.length);
@@ -88,13 +81,6 @@ export function clusterViewOf(graph: ClusterColumns): ClusterView {
     links: graph.links.source.length,
     coordinates: graph.coordinates,
   };
-}
-
-const collator = new Intl.Collator("en", { numeric: true });
-
-/** node-2 before node-10. */
-function naturally(a: string, b: string): number {
-  return collator.compare(a, b) || compare(a, b);
 }
 
 function areasOf(nodes: readonly ClusterNode[]): Area[] {

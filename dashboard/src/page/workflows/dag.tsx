@@ -1,7 +1,8 @@
+import { NO_ZONE } from "@isochrone/primitives";
 import type { Channel, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
 import type { RefObject, VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { NO_ZONE, zoneOf, type ClusterView } from "../model/cluster-view.ts";
+import { zoneOf, type ClusterView } from "../model/cluster-view.ts";
 import { bytesPerSecond, cpu, figure, memory, milliseconds } from "../model/format.ts";
 import { shorten, shortNames } from "../model/names.ts";
 import { colourOf, legendOf, zoneColours } from "../model/scale.ts";

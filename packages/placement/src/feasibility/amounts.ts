@@ -1,5 +1,6 @@
 // Amounts of resources, exact as kube-scheduler's: quantities are added as decimals, and only the sum is rounded up to whole units. In
 // binary fractions 0.1 + 0.2 CPU would be one millicore more.
+import { parseDecimal, scaledUp } from "@isochrone/primitives";
 import { record } from "./json.ts";
 
 /** Whole units by resource name: cpu in millicores, memory and ephemeral-storage in bytes, all others in pieces. */
@@ -9,22 +10,7 @@ export type Amounts = ReadonlyMap<string, number>;
 export type ExactAmounts = Map<string, bigint>;
 
 const NANO = 1_000_000_000n;
-const MICRO = 1_000_000n;
-const QUANTITY = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,3})|(n|u|m|k|Ki|Mi|Gi|Ti|Pi|Ei|M|G|T|P|E))?$/;
-/** Exponents of ten. */
-const DECIMAL: Readonly<Record<string, number>> = {
-  n: -9,
-  u: -6,
-  m: -3,
-  k: 3,
-  M: 6,
-  G: 9,
-  T: 12,
-  P: 15,
-  E: 18,
-};
-/** Exponents of two. */
-const BINARY: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
+const NANO_DECIMALS = 9;
 /** As Kubernetes caps amounts: 2^63 - 1 whole units. */
 const MAX_AMOUNT = (2n ** 63n - 1n) * NANO;
 /** More characters than any amount needs; a bound on the work that a hostile text can cause. */
@@ -71,7 +57,8 @@ export function raiseAmounts(to: ExactAmounts, amounts: ExactAmounts): void {
 export function wholeUnits(amounts: ExactAmounts): Map<string, number> {
   const units = new Map<string, number>();
   for (const [name, amount] of amounts)
-    if (isLimited(name)) units.set(name, Number(ceil(amount, name === "cpu" ? MICRO : NANO)));
+    if (isLimited(name))
+      units.set(name, Number(scaledUp({ digits: amount, exponent: -NANO_DECIMALS }, name === "cpu" ? 3 : 0)));
   return units;
 }
 
@@ -88,19 +75,10 @@ function isLimited(name: string): boolean {
 }
 
 function parse(text: string): bigint | null {
-  const match = QUANTITY.exec(text.trim());
-  if (match === null) return null;
-  const [, sign, whole = "", fraction = "", exponent, suffix = ""] = match;
-  if (whole === "" && fraction === "") return null;
-  const digits = BigInt(whole + fraction);
-  const tens = (exponent === undefined ? (DECIMAL[suffix] ?? 0) : Number(exponent)) - fraction.length + 9;
-  const scaled = digits << BigInt(BINARY[suffix] ?? 0);
-  const value = tens >= 0 ? scaled * 10n ** BigInt(tens) : ceil(scaled, 10n ** BigInt(-tens));
-  const capped = value > MAX_AMOUNT ? MAX_AMOUNT : value;
-  return sign === "-" ? -capped : capped;
-}
-
-function ceil(value: bigint, unit: bigint): bigint {
-  const quotient = value / unit;
-  return value > 0n && value % unit !== 0n ? quotient + 1n : quotient;
+  const decimal = parseDecimal(text.trim());
+  if (decimal === null) return null;
+  const { digits, exponent } = decimal;
+  const size = scaledUp({ digits: digits < 0n ? -digits : digits, exponent }, NANO_DECIMALS);
+  const capped = size > MAX_AMOUNT ? MAX_AMOUNT : size;
+  return digits < 0n ? -capped : capped;
 }

@@ -1,4 +1,7 @@
-// The order of nodes, everywhere: by region, zone and name, numbers by their value. The page's matrix has the same.
+// The order of nodes, in the command line and on the page: by region, zone and name, numbers by their value.
+export const NO_ZONE = "no zone";
+export const NO_REGION = "no region";
+
 const collator = new Intl.Collator("en", { numeric: true });
 
 /** node-2 before node-10. */
@@ -12,11 +15,11 @@ interface Placed {
   readonly region: string | null;
 }
 
-/** For sorting; a node without a region or zone stands where the page has it, at "no region" and "no zone". */
+/** For sorting; a node without a region or zone stands at "no region" and "no zone", as the page calls them. */
 export function byPlace(a: Placed, b: Placed): number {
   return (
-    naturally(a.region ?? "no region", b.region ?? "no region") ||
-    naturally(a.zone ?? "no zone", b.zone ?? "no zone") ||
+    naturally(a.region ?? NO_REGION, b.region ?? NO_REGION) ||
+    naturally(a.zone ?? NO_ZONE, b.zone ?? NO_ZONE) ||
     naturally(a.name, b.name)
   );
 }
