@@ -1,6 +1,6 @@
-// What upstream's NetworkOverhead plugin [1] reads of AppGroups and pods: labels alone, every pod of every namespace that has a node, and each
+// What upstream's NetworkOverhead plugin reads of AppGroups and pods: labels alone, every pod of every namespace that has a node, and each
 // dependency as often as it is listed.
-// [1] kubernetes-sigs/scheduler-plugins 903da7df: GetDependencyList and GetScheduledList in pkg/networkaware/util/util.go.
+// KEP-260's code: GetDependencyList and GetScheduledList in pkg/networkaware/util/util.go.
 import type { PlacementProblem } from "@isochrone/placement";
 import { APP_GROUP_LABELS, appGroupLabels, WorkflowGraph } from "@isochrone/topology";
 import type { AppGroupId, Channel, WorkloadReference } from "@isochrone/topology";

@@ -12,9 +12,9 @@ import { StayingContender } from "./scheduling-contender.ts";
 import type { SchedulingInput } from "./scheduling-contender.ts";
 import { strategyPlugin } from "./strategy-plugin.ts";
 
-/** [1] kubernetes-sigs/scheduler-plugins, manifests/networktopology/scheduler-config.yaml: "to favor allocation schemes with lower latency". */
+/** scheduler-plugins, manifests/networktopology/scheduler-config.yaml: "to favor allocation schemes with lower latency". */
 const NETWORK_OVERHEAD_WEIGHT = 5;
-/** [1] as well: "preferably avoid the combination of NodeResourcesFit with NetworkOverhead". It still filters. */
+/** The same file: "preferably avoid the combination of NodeResourcesFit with NetworkOverhead". It still filters. */
 const WEIGHTS = { NodeResourcesFit: 0 } as const;
 /** As its authors' AppGroup of Online Boutique has it (appgroup-api, manifests/onlineBoutique-appGroup-example.yaml). */
 const SORT: SortAlgorithm = "AlternateKahn";

@@ -1,5 +1,5 @@
-// The NetworkAware plugin of Algorithm 1 [1], lines 2 to 10: minus the sum of cost x traffic over the placed pods that the pod talks to.
-// [1] Orchestrating DAG workflows on the Cloud-to-Edge continuum, section 3.3.
+// The NetworkAware plugin of Algorithm 1, lines 2 to 10: minus the sum of cost x traffic over the placed pods that the pod talks to.
+// Source: Marchese 2023, section 3.3.
 import { trafficRemarks } from "./channel-traffic.ts";
 import type { RequestValuation } from "./channel-traffic.ts";
 import { bounded } from "./columns.ts";

@@ -1,5 +1,5 @@
-// Algorithm 1 of [1]: score = gamma x rascore + delta x nascore.
-// [1] Orchestrating DAG workflows on the Cloud-to-Edge continuum, section 3.3.
+// Algorithm 1 of Marchese 2023: score = gamma x rascore + delta x nascore.
+// See section 3.3.
 import { DEFAULT_BYTES_PER_REQUEST, requestValue } from "./channel-traffic.ts";
 import { ColumnPool, truncated } from "./columns.ts";
 import { candidateIds, checkMinSpread, combineParts, DEFAULT_MIN_SPREAD } from "./combine.ts";
@@ -14,7 +14,7 @@ import type { ScoreTable } from "./score-table.ts";
 import { COMBINATION_MODES } from "./strategy.ts";
 import type { Strategy } from "./strategy.ts";
 
-/** The weights of Algorithm 1 [1], each from 0 to 1. */
+/** The weights of Algorithm 1, each from 0 to 1. */
 export interface ResourceNetworkWeights {
   /** CPU within the resource part; alpha + beta = 1. */
   readonly alpha: number;

@@ -1,4 +1,4 @@
-// What a node would have left: in `raw` the ResourceAware plugin of Algorithm 1 [1], line 1, in `normalized` the headroom.
+// What a node would have left: in `raw` the ResourceAware plugin of Algorithm 1 (Marchese 2023), line 1, in `normalized` the headroom.
 import { median } from "@isochrone/primitives";
 import type { ClusterGraph } from "@isochrone/topology";
 import { addWeighted, bounded, fillWithMedian } from "./columns.ts";

@@ -4,8 +4,7 @@ export function ascending(values: Iterable<number>): Float64Array {
 }
 
 /**
- * The quantile by linear interpolation between the closest ranks (type 7 of R. J. Hyndman and Y. Fan, Sample Quantiles in Statistical
- * Packages, The American Statistician 50(4), 1996, doi:10.1080/00031305.1996.10473566). NaN without values.
+ * The quantile by linear interpolation between the closest ranks (type 7 of Hyndman 1996). NaN without values.
  * @param sorted in ascending order
  * @throws RangeError unless 0 <= share <= 1
  */

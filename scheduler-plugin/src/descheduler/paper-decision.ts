@@ -1,6 +1,5 @@
-// Mode `paper`: the descheduling function of [1], section 3.4, called for each pod in turn. It asks what the extender would: the same
+// Mode `paper`: the descheduling function of Marchese 2023, section 3.4, called for each pod in turn. It asks what the extender would: the same
 // strategy, weights and limits, on the nodes that kube-scheduler's filters leave. Each call sees the pods before it where they are sent.
-// [1] Orchestrating DAG workflows on the Cloud-to-Edge continuum.
 import { NO_MEMORY, paperMove, rejectedNodes } from "@isochrone/placement";
 import type {
   AssumedPod,

@@ -1,7 +1,7 @@
 // A second implementation of the scores of a dump, for tests: from Kubernetes objects alone, as slowly and plainly as the texts have it.
-// [1] kubernetes-sigs/scheduler-plugins 903da7df, pkg/networkaware/networkoverhead/networkoverhead.go and pkg/networkaware/util/util.go
-// [2] A. Marchese, O. Tomarchio, Orchestrating DAG Workflows on the Cloud-to-Edge Continuum, Algorithm 1
-// [3] A. Marchese, O. Tomarchio, Communication Aware Scheduling of Microservices-based Applications, Algorithm 1
+// KEP-260's code: pkg/networkaware/networkoverhead/networkoverhead.go and pkg/networkaware/util/util.go
+// Marchese 2023: Algorithm 1 (docs/concepts.md lists the papers)
+// Marchese 2022: Algorithm 1
 // It shares no code with what it checks.
 import { GROUP_LABEL, SELECTOR_LABEL } from "./random-dump.ts";
 import type { PlainObject, RandomDump } from "./random-dump.ts";
@@ -36,7 +36,7 @@ const annotation = (object: PlainObject, name: string): string | undefined =>
 const nodeOf = (pod: PlainObject): string => (pod.spec?.["nodeName"] as string | undefined) ?? "";
 const listed = (group: PlainObject): readonly Listed[] => group.spec!["workloads"] as readonly Listed[];
 
-/** [1]: PreFilter, Filter, Score and NormalizeScore, by node name. AppGroups are those of the pod's namespace. */
+/** KEP-260's code: PreFilter, Filter, Score and NormalizeScore, by node name. AppGroups are those of the pod's namespace. */
 export function upstreamOracle({ objects, topology, pod }: RandomDump): Map<string, OracleRow> {
   const nodes = ofKind(objects, "Node");
   const agName = label(pod, GROUP_LABEL);
@@ -119,7 +119,7 @@ function upstreamCost(
   return entry === undefined ? "missing" : (entry["networkCost"] as number);
 }
 
-/** What [2] and [3] look at beside the nodes: workloads, their pods, and channels between them. */
+/** What both papers look at beside the nodes: workloads, their pods, and channels between them. */
 class World {
   readonly pod: PlainObject;
   readonly pods: readonly PlainObject[];
@@ -292,7 +292,7 @@ class World {
   }
 }
 
-/** Of [3], table 1 of types; a channel's own priority counts up to the largest of them. */
+/** Of Marchese 2022, table 1 of types; a channel's own priority counts up to the largest of them. */
 function priorityOf(channel: Fields | undefined): number {
   const types: Record<string, number> = {
     HTTPRoute: 100,
@@ -306,7 +306,7 @@ function priorityOf(channel: Fields | undefined): number {
   return typeof type === "string" ? types[type]! : 0;
 }
 
-/** [2], Algorithm 1 with all weights 0.5. A replica's traffic with another one is its even share of what both workloads exchange. */
+/** Marchese 2023, Algorithm 1 with all weights 0.5. A replica's traffic with another one is its even share of what both workloads exchange. */
 export function resourceNetworkOracle(dump: RandomDump): Map<string, OracleRow> {
   const world = new World(dump);
   const own = world.workloadOf(dump.pod);
@@ -340,7 +340,7 @@ export function resourceNetworkOracle(dump: RandomDump): Map<string, OracleRow> 
   return rows;
 }
 
-/** [3], Algorithm 1, with alpha and beta 0.5 and gamma 10. */
+/** Marchese 2022, Algorithm 1, with alpha and beta 0.5 and gamma 10. */
 export function communicationAffinityOracle(dump: RandomDump): Map<string, OracleRow> {
   const world = new World(dump);
   const own = world.workloadOf(dump.pod);

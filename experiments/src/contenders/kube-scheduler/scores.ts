@@ -1,6 +1,6 @@
-// The score plugins of kube-scheduler 1.35's default profile [1], to the number: 0 to 100 each, divisions of whole numbers as in Go.
+// The score plugins of kube-scheduler 1.35's default profile, to the number: 0 to 100 each, divisions of whole numbers as in Go.
 // InterPodAffinity, NodeAffinity's preferences and ImageLocality find nothing in scenarios and give 0 to all; TaintToleration gives 100 to all.
-// [1] k8s.io/kubernetes v1.35.8, pkg/scheduler/framework/plugins.
+// Source: k8s.io/kubernetes v1.35.8, pkg/scheduler/framework/plugins.
 import { nonZeroCpu, nonZeroMemory } from "./filling-cluster.ts";
 import type { FillingCluster, NodeAccount } from "./filling-cluster.ts";
 import type { WaitingPod } from "./port.ts";

@@ -1,7 +1,7 @@
 // Workflows with the shape of production call graphs, as published of Alibaba's:
-// [1] S. Luo et al., Characterizing Microservice Dependency and Performance: Alibaba Trace Analysis, SoCC '21: call graphs resemble trees, their
+// Luo 2021: call graphs resemble trees, their
 //     sizes have a heavy tail, and about 5 % of the services are hot spots that many others call.
-// [2] G. Winchester et al., Complexity at Scale, arXiv 2504.13141, table 1: 39 % of the services call nobody, 48 % are called and call.
+// Winchester 2025, table 1: 39 % of the services call nobody, 48 % are called and call.
 // What the papers don't state is an argument or a constant below, and the report's threats say so.
 import type { Random } from "@isochrone/runtime";
 import type { PointCall, PointWorkflow, PointWorkload } from "../model.ts";
@@ -11,14 +11,14 @@ export interface WorkflowStatistics {
   /** Mean busy work of a call. */
   readonly cpuMs: number;
   readonly memoryBytes: number;
-  /** Share of calls that not every request makes: graphs change from request to request [1]. */
+  /** Share of calls that not every request makes: graphs change from request to request (Luo 2021). */
   readonly conditionalShare: number;
   readonly requests: PointWorkload["requests"];
 }
 
-/** Leaves among services that are called [2]. */
+/** Leaves among services that are called (Winchester 2025). */
 const LEAF_SHARE = 0.39 / (0.39 + 0.48);
-/** Of the services [1]. */
+/** Of the services (Luo 2021). */
 const HOT_SPOT_SHARE = 0.05;
 /** Callers of a hot spot beside its parent in the tree, as a share of those who could. */
 const HOT_SPOT_CALLERS = 0.3;

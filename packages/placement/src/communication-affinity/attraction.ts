@@ -1,5 +1,5 @@
-// What draws a pod to the nodes of the pods that it talks to: lines 4 to 10 of Algorithm 1 [1].
-// [1] Communication Aware Scheduling of Microservices-based Applications on Kubernetes Clusters, section 3.4.
+// What draws a pod to the nodes of the pods that it talks to: lines 4 to 10 of Algorithm 1.
+// Source: Marchese 2022, section 3.4.
 import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { bytesPerSecondOf } from "../channel-traffic.ts";
 import type { RequestValue } from "../channel-traffic.ts";

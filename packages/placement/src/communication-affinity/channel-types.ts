@@ -1,5 +1,5 @@
-// The relationship types of [1], figure 1, and what users make of them.
-// [1] Communication Aware Scheduling of Microservices-based Applications on Kubernetes Clusters, section 3.3.
+// The relationship types of Marchese 2022, figure 1, and what users make of them.
+// See section 3.3.
 import { PlacementError } from "../errors.ts";
 
 /** A relationship type: what kind of communication a channel is. */
@@ -16,7 +16,7 @@ export const BASE_TYPE = "PriorityRoute";
 /** What a channel is of which only is known that its requests are answered. */
 export const REQUEST_TYPE = "SynchronousRoute";
 
-/** Figure 1 of [1]: the more synchronous and heavyweight a protocol, the higher its priority. */
+/** Figure 1 of Marchese 2022: the more synchronous and heavyweight a protocol, the higher its priority. */
 export const CHANNEL_TYPES: readonly ChannelType[] = [
   { name: BASE_TYPE, derivedFrom: null, priority: 0 },
   { name: REQUEST_TYPE, derivedFrom: BASE_TYPE, priority: 25 },
@@ -27,7 +27,7 @@ export const CHANNEL_TYPES: readonly ChannelType[] = [
   { name: "HTTPServerPushRoute", derivedFrom: "AsynchronousRoute", priority: 10 },
 ];
 
-/** The largest priority of [1]: what a declared one counts as at most where no profile says otherwise. */
+/** The largest priority of Marchese 2022: what a declared one counts as at most where no profile says otherwise. */
 export const LARGEST_PRIORITY: number = Math.max(...CHANNEL_TYPES.map(({ priority }) => priority ?? 0));
 
 /** Types by name, with the priorities that they declare or inherit. */
@@ -37,7 +37,7 @@ export class ChannelTypes {
   readonly largestPriority: number;
 
   /**
-   * The types of [1] and `declared` ones, which may have their names: then they take their place, and an undeclared half (parent or
+   * The types of Marchese 2022 and `declared` ones, which may have their names: then they take their place, and an undeclared half (parent or
    * priority) stays. Throws PlacementError `invalid_setting`.
    */
   constructor(declared: readonly DeclaredType[] = []) {

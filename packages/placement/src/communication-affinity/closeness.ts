@@ -1,5 +1,5 @@
-// How near candidates are to what draws a pod: lines 11 to 16 of Algorithm 1 [1].
-// [1] Communication Aware Scheduling of Microservices-based Applications on Kubernetes Clusters, section 3.4.
+// How near candidates are to what draws a pod: lines 11 to 16 of Algorithm 1.
+// Source: Marchese 2022, section 3.4.
 import type { ClusterGraph } from "@isochrone/topology";
 import { bounded } from "../columns.ts";
 import type { ColumnPool } from "../columns.ts";

@@ -1,5 +1,5 @@
-// Algorithm 1 of [1]: score = sum over cluster nodes of pScore, times gamma on the scored node itself, else divided by the latency.
-// [1] Communication Aware Scheduling of Microservices-based Applications on Kubernetes Clusters, section 3.4.
+// Algorithm 1 of Marchese 2022: score = sum over cluster nodes of pScore, times gamma on the scored node itself, else divided by the latency.
+// See section 3.4.
 import {
   DEFAULT_BYTES_PER_REQUEST,
   noTrafficReason,
@@ -20,7 +20,7 @@ import type { Attractions, ChannelValues } from "./attraction.ts";
 import { ChannelTypes } from "./channel-types.ts";
 import { closenessSums } from "./closeness.ts";
 
-/** The parameters of Algorithm 1 [1]. */
+/** The parameters of Algorithm 1. */
 export interface CommunicationAffinityParameters {
   /** Weight of the priority of the channels; alpha + beta > 0. */
   readonly alpha: number;

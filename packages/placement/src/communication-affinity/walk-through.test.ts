@@ -1,5 +1,4 @@
-// Section 5 of [1], step by step. Where the text supposes how equal scores fall, the test does too; all other steps must follow.
-// [1] Communication Aware Scheduling of Microservices-based Applications on Kubernetes Clusters.
+// Section 5 of Marchese 2022, step by step. Where the text supposes how equal scores fall, the test does too; all other steps must follow.
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { allCandidates } from "../score-table.ts";

@@ -1,6 +1,5 @@
-// The custom descheduler of [1], section 3.4: "If there is at least one node with a higher score than that of the node where the Pod is
+// The custom descheduler of Marchese 2023, section 3.4: "If there is at least one node with a higher score than that of the node where the Pod is
 // currently executed, the descheduler evicts the Pod." The score is that of the scheduler's own function.
-// [1] Orchestrating DAG workflows on the Cloud-to-Edge continuum.
 import type { PlacementProblem } from "../problem.ts";
 import type { ScoreTable } from "../score-table.ts";
 import type { Strategy } from "../strategy.ts";

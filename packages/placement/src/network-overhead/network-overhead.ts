@@ -1,5 +1,5 @@
-// The NetworkOverhead plugin of KEP-260 [1]: nodes are judged by what it costs to reach the placed pods of the pod's dependencies.
-// [1] KEP-260, Network-Aware Scheduling, and its code in kubernetes-sigs/scheduler-plugins 903da7df, pkg/networkaware/networkoverhead.
+// The NetworkOverhead plugin of KEP-260: nodes are judged by what it costs to reach the placed pods of the pod's dependencies.
+// Source: KEP-260's code, pkg/networkaware/networkoverhead.
 import { DEFAULT_BYTES_PER_REQUEST } from "../channel-traffic.ts";
 import type { RequestValue } from "../channel-traffic.ts";
 import { ColumnPool, minMax, normalised } from "../columns.ts";

@@ -1,11 +1,11 @@
-// The plugin's own arithmetic [1], votes and costs in its order of tests. It works them out per node, placed pod and dependency; here
+// The plugin's own arithmetic, votes and costs in its order of tests. It works them out per node, placed pod and dependency; here
 // once per area, because nodes of one area differ only where a placed pod stands on the node itself.
-// [1] kubernetes-sigs/scheduler-plugins 903da7df, pkg/networkaware/networkoverhead/networkoverhead.go.
+// Source: KEP-260's code, pkg/networkaware/networkoverhead/networkoverhead.go.
 import type { AreaCostTable } from "./area-costs.ts";
 
-/** What an entry costs that is missing, and a pod on a node with neither label ([1] MaxCost). */
+/** What an entry costs that is missing, and a pod on a node with neither label (its MaxCost). */
 export const MAX_COST = 100;
-/** Between two nodes of one zone ([1] SameZone); on one node it is 0. */
+/** Between two nodes of one zone (its SameZone); on one node it is 0. */
 export const SAME_ZONE = 1;
 
 /** A placed pod of a dependency; one that two dependencies name is two of them. */

@@ -14,7 +14,7 @@ interface Tangent {
 
 /**
  * The problem as a linear program. x<pod>_<node> is 1 where the pod is; y<a>_<b>_<n>_<m> is 1 when a is on n and b on m (at no more than the sums
- * over either of them, which is tight [1]); t<node>_<resource> is what the load costs, at least every tangent of its curve [2]; o<node> is overload.
+ * over either of them, which is tight, Adams 1994); t<node>_<resource> is what the load costs, at least every tangent of its curve (Duran 1986); o<node> is overload.
  */
 export class ExactModel {
   /** Cost of one unit of the program's objective: its coefficients are near 1. */

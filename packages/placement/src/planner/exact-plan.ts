@@ -1,6 +1,5 @@
-// The cheapest plan of a small problem, proven by integer programming. [1] Adams and Johnson, Improved linear programming-based lower bounds
-// for the quadratic assignment problem, DIMACS 16 (1994): the linearisation. [2] Duran and Grossmann, An outer-approximation algorithm for a
-// class of mixed-integer nonlinear programs, Mathematical Programming 36 (1986): tangents stand in for the convex price of load.
+// The cheapest plan of a small problem, proven by integer programming. The linearisation is of Adams 1994; tangents stand in for the
+// convex price of load as in Duran 1986.
 import { ExactModel } from "./exact-model.ts";
 import { costModel, objectiveOf } from "./objective.ts";
 import type { PlanProblem } from "./plan-problem.ts";

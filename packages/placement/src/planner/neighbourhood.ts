@@ -1,4 +1,4 @@
-// Large neighbourhood search [1, 2 of ruin.ts]: takes a few pods out, puts them back in another order, and keeps what came of it when it is
+// Large neighbourhood search (Christiaens 2020, Ropke 2006): takes a few pods out, puts them back in another order, and keeps what came of it when it is
 // better, or, while it is early, not much worse. Moves of groups to another node or zone come of it.
 import type { Budget } from "./budget.ts";
 import { construct, constructByRegret } from "./construct.ts";
@@ -11,7 +11,7 @@ import type { Draw } from "./seeded.ts";
 /** How much worse, as a part of the cost, may be accepted at first and at last; the odds fall as in simulated annealing. */
 const FIRST_TEMPERATURE = 0.2;
 const LAST_TEMPERATURE = 0.0003;
-/** A best node is passed over this often [1]. */
+/** A best node is passed over this often (Christiaens 2020). */
 const BLINK = 0.03;
 /** The first pod that is put back goes to a drawn node this often, and the others follow it. */
 const FORCE = 0.3;

@@ -1,6 +1,5 @@
-// Which pods are taken out together, to be put back better. [1] Christiaens and Vanden Berghe, Slack induction by string removals for vehicle
-// routing problems, Transportation Science 54 (2020): neighbours of a random seed. [2] Ropke and Pisinger, An adaptive large neighborhood search
-// heuristic, Transportation Science 40 (2006).
+// Which pods are taken out together, to be put back better: neighbours of a random seed (Christiaens 2020), and
+// adaptive large neighbourhood search (Ropke 2006).
 import type { PodLinks } from "./orders.ts";
 import type { PlanState } from "./plan-state.ts";
 import { drawIndex, shuffle } from "./seeded.ts";
@@ -44,7 +43,7 @@ export function ruinedBlocks(
   return [...blocks.values()];
 }
 
-/** Those who exchange most with each other [1]. */
+/** Those who exchange most with each other (Christiaens 2020). */
 function neighbours(chosen: Set<number>, seed: number, size: number, links: PodLinks, draw: Draw): void {
   chosen.add(seed);
   const front = [seed];

@@ -1,6 +1,5 @@
-// Placing the sample workflow of 17 services (the DAG of Figure 2 in [1]) on 8 nodes in 2 regions: the traffic of each channel and the
+// Placing the sample workflow of 17 services (the DAG of Figure 2 in Marchese 2023) on 8 nodes in 2 regions: the traffic of each channel and the
 // cost of each pair of nodes are drawn from a seed.
-// [1] Orchestrating DAG workflows on the Cloud-to-Edge continuum.
 import { loadManifest, SAMPLE_MANIFEST } from "@isochrone/lab";
 import { seededRandom } from "@isochrone/runtime";
 
@@ -25,7 +24,7 @@ export interface PlacementExperiment {
 }
 
 const NODES = 8;
-/** As the nodes of [1] have 2 cores: five pods of 350 m leave room for the system's own. */
+/** As the nodes of Marchese 2023 have 2 cores: five pods of 350 m leave room for the system's own. */
 export const POD_CPU_MILLICORES = 350;
 export const NODE_CPU_MILLICORES = 2_000;
 const CAPACITY = Math.floor(NODE_CPU_MILLICORES / POD_CPU_MILLICORES);
@@ -52,7 +51,7 @@ export async function placementExperiment(seed: number, dataIsPinned: boolean): 
   for (let a = 0; a < NODES; a++) {
     for (let b = a + 1; b < NODES; b++) {
       const far = nodes[a]!.region !== nodes[b]!.region;
-      // Two of the scenarios of [1], ten percent more or less: 100 ms between the regions, 10 ms within.
+      // Two of the scenarios of Marchese 2023, ten percent more or less: 100 ms between the regions, 10 ms within.
       const ms = far ? between(90, 110) : between(9, 11);
       costMs[a]![b] = costMs[b]![a] = Number(ms.toFixed(3));
     }
