@@ -17,9 +17,9 @@ const CONFIG_MAPS: readonly string[] = ["isochrone-aggregator-ca", "isochrone-sc
 export function addChart(program: Command, print: Print): void {
   program
     .command("crds")
-    .description("the definitions of AppGroup and NetworkTopology")
+    .description("install the CustomResourceDefinitions of AppGroup and NetworkTopology")
     .command("apply")
-    .description("apply the definitions in a folder, unless one would take away what is allowed now")
+    .description("apply the definitions in a folder, unless one would forbid what is allowed now")
     .argument("<folder>", "with YAML files, such as the chart's crds", readableFolder)
     .option("--dry-run", "ask the API server, change nothing")
     .addOption(kubeconfig())
@@ -31,7 +31,7 @@ export function addChart(program: Command, print: Print): void {
   program
     .command("clean-up")
     .description(
-      "delete what the services made by themselves, after an uninstallation: Secrets, ConfigMaps, Leases, annotations of nodes",
+      "after uninstalling, delete what the services created: Secrets, ConfigMaps, Leases, node annotations",
     )
     .addOption(systemNamespace("where Isochrone was installed"))
     .option("--secret <name...>", "Secrets that the services made", namesInPlaceOf(SECRETS), SECRETS)

@@ -15,10 +15,10 @@ export function addDescheduler(
   const command = program
     .command("descheduler")
     .description(
-      "print what the descheduler's last run moved, or in dry-run would have moved, and why other pods stay",
+      "print which pods the descheduler's last run moved (or would move, in a dry run) and why others stay",
     )
     .addOption(
-      new Option("--server <url>", "where the scheduler-plugin's leader is")
+      new Option("--server <url>", "address of the scheduler-plugin's leader")
         .argParser(httpUrl)
         .default(DEFAULT_SCHEDULER)
         .env("ISOCHRONE_SCHEDULER"),
@@ -26,7 +26,7 @@ export function addDescheduler(
     .addOption(namespace("only pods of this namespace (default: all)"))
     .option(
       "--cert-file <file>",
-      "certificate (PEM) to show, where the scheduler-plugin wants one",
+      "client certificate (PEM), if the scheduler-plugin requires one",
       readableFile,
     )
     .option("--key-file <file>", "its key (PEM)", readableFile);

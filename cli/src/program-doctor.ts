@@ -20,13 +20,13 @@ export function addDoctor(program: Command, print: Print): void {
   const command = program
     .command("doctor")
     .description(
-      "check what Isochrone needs: this machine, and the cluster, Kafka and services that are named; each finding comes with its remedy",
+      "check this machine and the given cluster, Kafka and services; each finding includes a remedy",
     )
-    .addOption(new Option("--only <group...>", "only these groups of checks").choices([...GROUPS]))
+    .addOption(new Option("--only <group...>", "only these checks").choices([...GROUPS]))
     .addOption(
       new Option(
         "--server <url>",
-        "where the graph API is (default: http://127.0.0.1:8080, which needn't be there)",
+        "address of the graph API (default: http://127.0.0.1:8080, which needn't be there)",
       )
         .argParser(httpUrl)
         .env("ISOCHRONE_SERVER"),
@@ -35,34 +35,32 @@ export function addDoctor(program: Command, print: Print): void {
     .addOption(caFile())
     .addOption(kubeconfig())
     .addOption(context())
-    .option("--kafka <host:port,...>", "brokers, where Kafka is the bus", listed)
+    .option("--kafka <host:port,...>", "Kafka brokers, if Kafka is the bus", listed)
     .option(
       "--settings <file>",
-      "a service's settings, whose section bus says how Kafka is reached",
+      "a service's settings file, whose section bus has the connection to Kafka",
       readableFile,
     )
     .addOption(
-      new Option("--collector <url>", "a collector's /metrics, for what its targets answer").argParser(
-        httpUrl,
-      ),
+      new Option("--collector <url>", "a collector's /metrics, to check its targets").argParser(httpUrl),
     )
     .addOption(
       new Option(
         "--scheduler-plugin <url>",
-        "a scheduler-plugin's /metrics, for the certificate that kube-scheduler shows",
+        "a scheduler-plugin's /metrics, to check kube-scheduler's certificate",
       ).argParser(httpUrl),
     )
-    .option("--as <user>", "look at this user's rights alone, e.g. system:serviceaccount:NAMESPACE:NAME")
+    .option("--as <user>", "check only this user's rights, e.g. system:serviceaccount:NAMESPACE:NAME")
     .addOption(systemNamespace("where Isochrone is installed"))
     .option(
       "--release <name>",
-      "name of the Helm release, which service accounts begin with",
+      "name of the Helm release, the prefix of service accounts",
       dnsLabel,
       "isochrone",
     )
     .option(
       "--chart <folder>",
-      "the chart, with its rights and definitions (default: this repository's)",
+      "the chart with its RBAC rules and definitions (default: this repository's)",
       readableFolder,
     )
     .addOption(output());
@@ -80,7 +78,7 @@ export function addDoctor(program: Command, print: Print): void {
 export function addCompletion(program: Command, print: Print): void {
   const command = program
     .command("completion")
-    .description("print a script that completes this command's words")
+    .description("print a shell completion script")
     .addArgument(new Argument("<shell>", "which shell").choices([...SHELLS]))
     .action(async (shell: Shell) =>
       (await import("./commands/completion.ts")).completionCommand(shell, program, print),

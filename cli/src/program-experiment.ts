@@ -12,29 +12,25 @@ const MAX_JOBS = 64;
 export function addExperiment(program: Command, print: Print, startScheduler: StartScheduler | null): void {
   program
     .command("experiment")
-    .description("run a published experiment again, and write results and a report")
+    .description("repeat a published experiment and write results and a report")
     .argument("[name]", "scenario by name, or a file of one; --quick alone runs all that have a quick run")
     .option("--list", "print the scenarios")
-    .option("--quick", "fewer points and trials, shorter; fails unless directions are as they must be")
+    .option("--quick", "fewer and shorter trials; fails if results have the wrong direction")
     .addOption(
-      new Option("--ground <name>", "the queueing model, processes and packets in the lab, or both")
+      new Option("--ground <name>", "the queueing model, the lab with real processes and packets, or both")
         .choices(["model", "lab", "both"])
         .default("model"),
     )
-    .option("--out <folder>", "where results and report go", "experiment-results")
-    .option("--only <label=value>", "only points with this label; may be said several times", label)
-    .option(
-      "--contenders <names>",
-      "only these of the scenario's, with its baseline: default,isochrone",
-      names,
-    )
+    .option("--out <folder>", "folder for results and report", "experiment-results")
+    .option("--only <label=value>", "only points with this label; repeatable", label)
+    .option("--contenders <names>", "only these contenders, baseline included: default,isochrone", names)
     .option(
       "--jobs <number>",
-      "cells of the model that are measured side by side",
+      "cells of the model that run in parallel",
       wholeNumber(1, MAX_JOBS),
       availableParallelism(),
     )
-    .option("--scale <number>", "of the lab, in place of the scenario's", positiveNumber(1_000))
+    .option("--scale <number>", "scale of the lab, instead of the scenario's", positiveNumber(1_000))
     .addOption(output())
     .action(async (name: string | undefined, options) =>
       (await import("./commands/experiment.ts")).experimentCommand(name, options, print, startScheduler),

@@ -29,10 +29,10 @@ export function addGraph(program: Command, print: Print): void {
     .action(async (options) => (await import("./commands/graph.ts")).graphCommand(options, print));
   program
     .command("explain")
-    .description("say why a pod is where it is")
+    .description("explain why a pod is on its node")
     .argument("<pod>", "name of the pod, or of its workload", objectName)
     .addOption(namespace("its namespace").default("default"))
-    .addOption(kubeconfig("also ask this cluster about the pod: where it is, or why it is pending"))
+    .addOption(kubeconfig("also read the pod from this cluster: its node, or why it is pending"))
     .addOption(context())
     .addOption(server())
     .addOption(tokenFile())
@@ -61,7 +61,7 @@ export function addPlan(program: Command, print: Print): void {
   program
     .command("plan")
     .description(
-      "print what the workflows of a namespace cost, what the best plans would, and the moves between",
+      "print the cost of a namespace's workflows, the cost of the best plans, and the moves to get there",
     )
     .argument("<namespace>", "whose workflows", dnsLabel)
     .option("--workflow <name>", "only this one")

@@ -18,7 +18,7 @@ import type { Print } from "./program-options.ts";
 export function addScore(program: Command, print: Print): void {
   program
     .command("score")
-    .description("score the nodes of a cluster's dump for a pod, offline")
+    .description("score nodes for a pod offline, from a dump of the cluster")
     .requiredOption(
       "--cluster <file>",
       "a Kubernetes List or several documents, YAML or JSON: nodes, pods, deployments, ...",
@@ -75,24 +75,24 @@ export function addSchedulerConfig(program: Command, print: Print): void {
   const fileOrInput = (text: string): string => (text === "-" ? text : readableFile(text));
   program
     .command("scheduler-config")
-    .description("merge the extender into kube-scheduler's configuration, and print it")
+    .description("print kube-scheduler's configuration with the extender added")
     .argument(
       "[file]",
       "a KubeSchedulerConfiguration, or - for standard input (default: kube-scheduler's defaults)",
       fileOrInput,
     )
-    .option("--url <url>", "where kube-scheduler reaches the extender, with the path in front of the verbs")
-    .option("--service <namespace/name[:port]>", "instead of --url: the service whose ClusterIP is taken")
+    .option("--url <url>", "address of the extender for kube-scheduler, with the path before the verbs")
+    .option("--service <namespace/name[:port]>", "instead of --url: use the ClusterIP of this service")
     .addOption(kubeconfig("the cluster of --service (default: $KUBECONFIG, ~/.kube/config)"))
     .addOption(context())
-    .option("--prefix <path>", "path in front of the verbs, for --service", "/scheduler")
+    .option("--prefix <path>", "path before the verbs, for --service", "/scheduler")
     .option(
       "--server-name <name>",
       "name in the extender's certificate (default with --service: name.namespace.svc)",
     )
     .option(
       "--ca <file>",
-      "PEM of the authority of that certificate; may be said several times (default with --service: what the cluster publishes of it)",
+      "PEM of the authority of that certificate; repeatable (default with --service: what the cluster publishes of it)",
       readableFiles,
     )
     .option(
@@ -109,11 +109,11 @@ export function addSchedulerConfig(program: Command, print: Print): void {
       "weight among kube-scheduler's own scores (default: 5)",
       wholeNumber(1, 1_000),
     )
-    .option("--timeout <duration>", "limit of one question (default: 1s)", durationMs)
+    .option("--timeout <duration>", "time limit of one request (default: 1s)", durationMs)
     .option("--filter", "also ask which nodes pass, for declared maxNetworkCost limits")
     .option(
       "--managed-resource <name>",
-      "ask only about pods that request this extended resource; may be said several times",
+      "ask only about pods that request this extended resource; repeatable",
       several,
     )
     .option(
@@ -122,10 +122,10 @@ export function addSchedulerConfig(program: Command, print: Print): void {
     )
     .option(
       "--topological-sort <namespace>",
-      "sort the queue by upstream's TopologicalSort and the AppGroups of this namespace; may be said several times",
+      "sort the queue by upstream's TopologicalSort and the AppGroups of this namespace; repeatable",
       several,
     )
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["yaml", "json"]).default("yaml"))
+    .addOption(new Option("-o, --output <format>", "output format").choices(["yaml", "json"]).default("yaml"))
     .addHelpText("after", ORDER_HELP)
     .action(async (file: string | undefined, options) =>
       (await import("./commands/scheduler-config.ts")).schedulerConfigCommand(file, options, print, (text) =>
@@ -142,10 +142,10 @@ export function addSchedulerConfig(program: Command, print: Print): void {
 export function addAppGroup(program: Command, print: Print): void {
   const group = program
     .command("appgroup")
-    .description("AppGroups: workloads of one application and what they depend on");
+    .description("work with AppGroups: the workloads of an application and their dependencies");
   group
     .command("order")
-    .description("print the order in which an AppGroup's workloads are scheduled, offline")
+    .description("print the scheduling order of an AppGroup's workloads, offline")
     .argument("<file>", "YAML or JSON with the AppGroup", readableFile)
     .option(
       "--algorithm <name>",
@@ -167,23 +167,23 @@ export function addAppGroup(program: Command, print: Print): void {
 export function addTosca(program: Command, print: Print): void {
   program
     .command("tosca")
-    .description("read a TOSCA service template, or a Clout of the Puccini compiler, as a workflow")
-    .argument("<file>", "YAML or JSON; what it imports must be files of this machine", readableFile)
+    .description("convert a TOSCA service template, or a Clout of the Puccini compiler, into a workflow")
+    .argument("<file>", "YAML or JSON; its imports must be local files", readableFile)
     .option("--graph", "print its workflow graph")
     .option("--appgroup", "print its AppGroup; with --apply: apply that alone")
     .option("--manifests", "print its Deployments and Services; with --apply: apply these alone")
     .option("--apply", "apply AppGroup, Deployments and Services to a cluster")
     .option("--dry-run", "with --apply: ask the API server, change nothing")
-    .option("--force-conflicts", "with --apply: take over fields that others have set")
+    .option("--force-conflicts", "with --apply: take over fields owned by other managers")
     .addOption(kubeconfig("the cluster of --apply (default: $KUBECONFIG, ~/.kube/config)"))
     .addOption(context())
     .addOption(namespace("of services that name none (default: default)"))
     .option("--name <name>", "of the workflow (default: the template's name, else the file's)")
-    .option("--input <name=value>", "an input of the template; may be said several times", namedValue)
+    .option("--input <name=value>", "an input of the template; repeatable", namedValue)
     .option("--algorithm <name>", "topologySortingAlgorithm of the AppGroup (default: ReverseKahn)")
-    .option("--planned", "label the AppGroup, so that its new pods wait for the planner")
+    .option("--planned", "label the AppGroup so that its new pods wait for the planner")
     .addOption(
-      new Option("-o, --output <format>", "how to print (default: yaml for objects, else table)").choices([
+      new Option("-o, --output <format>", "output format (default: yaml for objects, else table)").choices([
         "table",
         "yaml",
         "json",
@@ -201,10 +201,10 @@ export function addTosca(program: Command, print: Print): void {
 }
 
 export function addBench(program: Command, print: Print): void {
-  const group = program.command("bench").description("judge parts of the system against known truth");
+  const group = program.command("bench").description("test parts of the system against known results");
   group
     .command("coordinates")
-    .description("judge the estimates of pairs that nobody measured against a matrix of round-trip times")
+    .description("compare estimates for unmeasured pairs with a matrix of round-trip times")
     .requiredOption(
       "--matrix <file>",
       "round-trip times in ms, n x n, whitespace-separated; 0 or less: not measured",
@@ -218,7 +218,7 @@ export function addBench(program: Command, print: Print): void {
       200,
     )
     .option("--noise <ratio>", "standard deviation of a sample around the matrix, 0.2 or 20%", ratio, 0)
-    .option("--seed <number>", "seed of everything random", wholeNumber(0, 2 ** 31), 1)
+    .option("--seed <number>", "seed of all random choices", wholeNumber(0, 2 ** 31), 1)
     .addOption(output())
     .action(async (options) => (await import("./commands/bench.ts")).benchCoordinatesCommand(options, print));
   examples(

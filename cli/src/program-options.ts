@@ -12,16 +12,16 @@ const LEAST_WATCH_MS = 100;
 
 /** @param more formats that one command has beside those of all */
 export const output = (...more: readonly string[]): Option =>
-  new Option("-o, --output <format>", "how to print").choices([...FORMATS, ...more]).default("table");
+  new Option("-o, --output <format>", "output format").choices([...FORMATS, ...more]).default("table");
 export const watch = (): Option =>
   new Option(
     "--watch [interval]",
-    "look again and again: a table is redrawn, other formats are printed one after the other (2s)",
+    "refresh at this interval: tables are redrawn, other formats are printed again (2s)",
   )
     .argParser((text: string) => Math.max(LEAST_WATCH_MS, durationMs(text)))
     .preset("2s");
 export const server = (): Option =>
-  new Option("--server <url>", "where the graph API is")
+  new Option("--server <url>", "address of the graph API")
     .argParser(httpUrl)
     .default(DEFAULT_SERVER)
     .env("ISOCHRONE_SERVER");
@@ -30,11 +30,11 @@ export const tokenFile = (): Option =>
     .argParser(readableFile)
     .env("ISOCHRONE_TOKEN_FILE");
 export const caFile = (): Option =>
-  new Option("--ca-file <file>", "authorities (PEM) of the graph API's certificate")
+  new Option("--ca-file <file>", "CA certificates (PEM) of the graph API")
     .argParser(readableFile)
     .env("ISOCHRONE_CA_FILE");
 export const lab = (): Option =>
-  new Option("--lab <url>", "where the emulator's controls are")
+  new Option("--lab <url>", "address of the emulator's controls")
     .argParser(httpUrl)
     .default(DEFAULT_LAB)
     .env("ISOCHRONE_LAB");

@@ -41,7 +41,7 @@ export type { Print } from "./program-options.ts";
 
 const EXIT_CODES_HELP = `
 Exit codes: 0 done, 1 failed (doctor: a finding of severity error), 2 wrong usage.
-Every option of a service's address has an environment variable; shell completion: % completion --help.`;
+Every address option can be set by an environment variable; shell completion: % completion --help.`;
 
 /**
  * The whole command; `print` writes a line to standard output.
@@ -55,7 +55,7 @@ export function createProgram(
 ): Command {
   const program = new Command(name)
     .description(
-      "Makes a Kubernetes cluster aware of its own network: measures it, draws it, and places pods by it.",
+      "Makes a Kubernetes cluster aware of its network: measures it, shows it, and places pods accordingly.",
     )
     .version("0.1.0")
     .showHelpAfterError(`(${name} --help lists what can be said)`)
@@ -110,23 +110,23 @@ function addUp(program: Command, print: Print): void {
     .addOption(
       new Option(
         "--kubeconfig <file>",
-        "a cluster whose 2 to 16 nodes KWOK simulates: its API server, controllers and scheduler act, the emulated network and the pods' processes are here",
+        "use a cluster whose 2 to 16 nodes are simulated by KWOK: its control plane is used, network and pods' processes are emulated here",
       )
         .argParser(readableFile)
         .conflicts(["nodes"]),
     )
     .option("--rate <number>", "requests per second to the workflow's entry", positiveNumber(10_000), 5)
     .option("--window <duration>", "window of the graphs", durationFrom(1_000, 3_600_000), 30_000)
-    .option("--seed <number>", "seed of everything random", wholeNumber(0, 2 ** 31), 1)
+    .option("--seed <number>", "seed of all random choices", wholeNumber(0, 2 ** 31), 1)
     .addOption(
       new Option(
         "--acts <act...>",
-        "what is shown, in this order: the workflow spread over all regions, placed anew pod by pod by score, placed anew as a whole by plan, and moved when the network changes (default: all; with --kubeconfig: spread score)",
+        "steps of the demo, in this order: spread the workflow over all regions, place it again pod by pod by score, place it again as a whole by plan, move it when the network changes (default: all; with --kubeconfig: spread score)",
       ).choices(ACTS),
     )
     .option(
       "--allow-host <name>",
-      "a further name, or name:port, by which browsers may reach the servers, such as that of a proxy; may be said several times",
+      "another host name, or name:port, that browsers may use, such as a proxy's; repeatable",
       hostNames,
       [],
     )
@@ -144,7 +144,7 @@ function addLab(program: Command, print: Print): void {
   const group = program.command("lab").description("the emulated network of a running `isochrone up`");
   group
     .command("link")
-    .description("change what the emulator does to the packets between two nodes, both ways unless --one-way")
+    .description("change delay, loss or bandwidth between two nodes, in both directions unless --one-way")
     .argument("<a>", "node")
     .argument("<b>", "node")
     .option("--delay <duration>", "round-trip time", durationMs)
@@ -161,7 +161,7 @@ function addLab(program: Command, print: Print): void {
     );
   group
     .command("matrix")
-    .description("print the emulator's truth, round-trip times in ms")
+    .description("print the emulator's current round-trip times in ms")
     .addOption(lab())
     .addOption(output())
     .action(async (options) => (await import("./commands/lab.ts")).labMatrixCommand(options, print));
@@ -174,7 +174,7 @@ function addLab(program: Command, print: Print): void {
     .action(async (options) => (await import("./commands/lab.ts")).labRecordCommand(options, print));
   group
     .command("kill")
-    .description("have a node die: its pods end, and nothing reaches it any more")
+    .description("fail a node: its pods end, and nothing reaches it")
     .argument("<node>")
     .addOption(lab())
     .addOption(output())
@@ -183,7 +183,7 @@ function addLab(program: Command, print: Print): void {
     );
   group
     .command("objects")
-    .description("print the objects of the embedded cluster, as kubectl does with another one's")
+    .description("print the objects of the embedded cluster, in kubectl's format")
     .addOption(lab())
     .addOption(output())
     .action(async (options) => (await import("./commands/lab.ts")).labObjectsCommand(options, print));
@@ -201,10 +201,10 @@ function addLab(program: Command, print: Print): void {
 function addGates(program: Command, print: Print): void {
   const group = program
     .command("gates")
-    .description("scheduling gates by which pods wait until Isochrone has planned them");
+    .description("list or open the scheduling gates of pods that wait for a plan");
   group
     .command("list")
-    .description("print the pods that wait")
+    .description("print pods that wait")
     .addOption(namespace("only of this namespace (default: all)"))
     .addOption(kubeconfig())
     .addOption(context())
@@ -212,9 +212,7 @@ function addGates(program: Command, print: Print): void {
     .action(async (options) => (await import("./commands/gates.ts")).gatesListCommand(options, print));
   group
     .command("open")
-    .description(
-      "open Isochrone's gate of pods, so that kube-scheduler places them as it likes; gates of others stay",
-    )
+    .description("remove Isochrone's gate from pods, so that kube-scheduler schedules them; other gates stay")
     .argument("[pods...]", "names of pods in the namespace (default: default)", objectNames, [])
     .option("--all", "of all pods")
     .option("--dry-run", "change nothing, and print what would be done")

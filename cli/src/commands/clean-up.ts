@@ -40,7 +40,7 @@ export async function cleanUpCommand(options: CleanUpOptions, print: Print): Pro
     const done = await cleanUp(opened.store, options);
     print(formatted(options.output, done, textOf));
   } catch (error) {
-    throw new CommandError(`the cluster can't be asked: ${reasonOf(error)}`, { cause: error });
+    throw new CommandError(`the cluster can't be reached: ${reasonOf(error)}`, { cause: error });
   } finally {
     await opened.close();
   }

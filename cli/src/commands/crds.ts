@@ -61,7 +61,7 @@ export async function crdsApplyCommand(
     if (options.output !== "table") print(formatted(options.output, done, () => ""));
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    throw new CommandError(`the cluster can't be asked: ${reasonOf(error)}`, { cause: error });
+    throw new CommandError(`the cluster can't be reached: ${reasonOf(error)}`, { cause: error });
   } finally {
     await opened.close();
   }

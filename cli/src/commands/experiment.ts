@@ -85,7 +85,7 @@ async function run(
   const { ground, quick = false, out, only = {}, contenders, jobs, scale } = options;
   const stop = new AbortController();
   const interrupt = (): void =>
-    stop.abort(new CommandError("interrupted; the same command goes on from here"));
+    stop.abort(new CommandError("interrupted; run the same command again to continue"));
   process.once("SIGINT", interrupt);
   process.once("SIGTERM", interrupt);
   const screen = createProgress(process.stderr, () => systemClock.monotonic());

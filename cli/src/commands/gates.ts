@@ -323,7 +323,7 @@ async function withStore(
     await act(opened.store);
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    throw new CommandError(`the cluster can't be asked: ${reasonOf(error)}`, { cause: error });
+    throw new CommandError(`the cluster can't be reached: ${reasonOf(error)}`, { cause: error });
   } finally {
     await opened.close();
   }
