@@ -56,7 +56,7 @@ describe("the graphs of former moments", () => {
     const kept = history({ horizonMs: 30_000 });
     for (let second = 0; second <= 60; second += 5) kept.keep(graphs(second, NOW + second * 1000, []));
     expect(kept.times().map((time) => (Date.parse(time) - NOW) / 1000)).toEqual([30, 40, 50, 60]);
-    expect(() => kept.at(NOW + 20_000)).toThrow("no graph is kept of 2026-01-01T00:00:20.000Z");
+    expect(() => kept.at(NOW + 20_000)).toThrow("no graph is stored for 2026-01-01T00:00:20.000Z");
   });
 
   test("are thinned out evenly where there are many links", () => {

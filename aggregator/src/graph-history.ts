@@ -67,7 +67,7 @@ export class GraphHistory {
   at(ms: number): PublishedGraphs {
     const frame = this.#frames.findLast(({ atMs }) => atMs <= ms);
     if (frame === undefined)
-      throw new AggregatorError("not_kept", `no graph is kept of ${new Date(ms).toISOString()}`);
+      throw new AggregatorError("not_kept", `no graph is stored for ${new Date(ms).toISOString()}`);
     return new FormerGraphs(frame);
   }
 
@@ -188,5 +188,5 @@ class FormerGraphs implements PublishedGraphs {
 }
 
 function onlyFull(window: WindowName): void {
-  if (window !== "full") throw new AggregatorError("bad_query", "at is of the full window");
+  if (window !== "full") throw new AggregatorError("bad_query", "at is available for the full window only");
 }

@@ -66,7 +66,7 @@ describe("KeyKeeper", () => {
   test("makes the first key at its start, of 32 random bytes", async () => {
     const keys = keeper();
     expect(keys.isReady).toBe(false);
-    expect(() => keys.signingKeyId).toThrow("aren't known yet");
+    expect(() => keys.signingKeyId).toThrow("haven't been read yet");
     probes = null;
     await keys.check();
     expect(keys.signingKeyId).toBe(1);

@@ -76,7 +76,7 @@ export class KeyKeeper implements Service {
   get signingKeyId(): number {
     const set = this.#stored?.set ?? null;
     if (set === null)
-      throw new AggregatorError("keys_not_read", "the keys of packet authentication aren't known yet");
+      throw new AggregatorError("keys_not_read", "the keys of probe packets haven't been read yet");
     return set.signingKeyId;
   }
 
@@ -134,7 +134,7 @@ export class KeyKeeper implements Service {
       this.counts.readFailures += 1;
       this.#options.logger.warnOnce(
         `keys-read:${this.#subject}`,
-        `${this.#subject} can't be read; what was read last holds`,
+        `${this.#subject} can't be read; its last content stays in use`,
         { error },
       );
       return false;
@@ -181,7 +181,7 @@ export class KeyKeeper implements Service {
   #tellUnconfirmed(step: "sign" | "retire", nodes: readonly string[]): void {
     if (nodes.length === 0) return;
     this.counts.unconfirmed += nodes.length;
-    this.#options.logger.warn("probes did not confirm a key in time; going on without them", {
+    this.#options.logger.warn("probes did not confirm a key in time; continuing without them", {
       step,
       count: nodes.length,
       nodes: nodes.slice(0, MAX_NAMED),

@@ -15,7 +15,7 @@ export function checkAccess(
     throw new SettingsError([
       `scheduler.access (ISOCHRONE_SCHEDULER_ACCESS) must be set when the extender listens on other than a loopback address without client certificates (extenderCertificates.secret, or scheduler.tlsClientCaFile), got none for ${host}: none lets everyone in`,
     ]);
-  logger.warn("everyone who reaches the extender may ask it and read decisions (scheduler.access none)", {
+  logger.warn("anyone who can reach the extender can query it and read decisions (scheduler.access none)", {
     host,
   });
 }

@@ -234,7 +234,7 @@ describe.runIf(support.supported)("topics", { concurrent: true }, () => {
     const surroundings = { clock: systemClock, random: systemRandom, logger, registry: createRegistry() };
     const { service } = await openBus(settings, { ...surroundings, memory: {} });
     await service.start();
-    expect(logger.lines.map(({ event }) => event)).toContain("kafka topics can't be looked at yet");
+    expect(logger.lines.map(({ event }) => event)).toContain("Kafka topics can't be checked yet");
     await service.stop();
   });
 

@@ -206,7 +206,7 @@ describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 6
     expect(value).toContain(`shop/${name}`);
     expect(value).not.toContain(answered);
     // By the API server's own count, of this and of the tests before.
-    expect(value).toMatch(/the API server that was asked went on without it [1-9]\d* times/);
+    expect(value).toMatch(/the API server continued without it [1-9]\d* times/);
   });
 
   test("the registration belongs to the role with the webhook's rights", async () => {

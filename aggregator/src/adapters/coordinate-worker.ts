@@ -66,7 +66,7 @@ export class CoordinateWorker implements CoordinateFitter {
     if (outcome.kind === "died") return died("the thread that fits coordinates died", outcome.cause);
     if (outcome.kind === "closed") return died("coordinates were being fitted when the service ended");
     if (outcome.kind === "busy")
-      return new CoordinateError("coordinate_fit_failed", "one fit is made at a time");
+      return new CoordinateError("coordinate_fit_failed", "only one fit can run at a time");
     // A fit that starts where this one didn't end might not end either.
     this.#previous = null;
     const message = `fitting coordinates must take at most ${this.#timeoutMs} ms; the thread was ended`;

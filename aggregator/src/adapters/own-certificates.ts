@@ -108,7 +108,7 @@ export class OwnCertificates implements Service, KeptCertificates {
       run: () => this.#keeper.check(),
       onError: (error) => {
         metrics.failures.inc({ reason: error instanceof StoreError ? error.code : "other" });
-        logger.warnOnce("own-certificates", "certificates can't be looked after; trying again", { error });
+        logger.warnOnce("own-certificates", "certificates can't be maintained, trying again", { error });
       },
     });
   }
@@ -123,7 +123,7 @@ export class OwnCertificates implements Service, KeptCertificates {
       } catch (error) {
         // What could be read or made is enough to serve by; the rest is tried again.
         if (this.#bundle === null && clock.monotonic() >= deadlineMs) throw error;
-        logger.warnOnce("own-certificates", "certificates can't be looked after; trying again", { error });
+        logger.warnOnce("own-certificates", "certificates can't be maintained, trying again", { error });
       }
       if (this.#bundle === null) await clock.sleep(START_RETRY_MS);
     }

@@ -44,7 +44,7 @@ function checkOpen(mode: "none" | null, host: string, logger: Logger): void {
     throw new SettingsError([
       `access.mode (ISOCHRONE_ACCESS_MODE) must be set when a service listens on other than a loopback address, got none for ${host}: kubernetes asks for tokens, none lets everyone in`,
     ]);
-  logger.warn("everyone who reaches this server may read the graphs and send telemetry (access.mode none)", {
+  logger.warn("anyone who can reach this server can read the graphs and send telemetry (access.mode none)", {
     host,
   });
 }

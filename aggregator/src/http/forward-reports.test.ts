@@ -37,7 +37,7 @@ describe("key reports of several replicas", () => {
     }
     expect(before).toBe("1;signing=1");
     expect(await keysOf()).toBe("2;signing=2");
-    expect(world.logger.events("warn").filter((event) => event.includes("going on without"))).toEqual([]);
+    expect(world.logger.events("warn").filter((event) => event.includes("continuing without"))).toEqual([]);
   });
 
   test("plans go on while nobody leads, and another leader ends what the former one began", async () => {
@@ -49,7 +49,7 @@ describe("key reports of several replicas", () => {
     await a.kill();
     for (; (await keysOf()) !== "2;signing=2" && round < 200; round++) await reportAll([b, c]);
     expect(await keysOf()).toBe("2;signing=2");
-    expect(world.logger.events("warn").filter((event) => event.includes("going on without"))).toEqual([]);
+    expect(world.logger.events("warn").filter((event) => event.includes("continuing without"))).toEqual([]);
   });
 
   test("wait in bounds while there is no leader, the newest of each node", async () => {

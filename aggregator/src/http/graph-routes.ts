@@ -220,7 +220,7 @@ function readCursor(cursor: string): LinkIdentity {
   } catch {
     // Told below.
   }
-  throw new AggregatorError("bad_query", "cursor must be the nextCursor of a former page");
+  throw new AggregatorError("bad_query", "cursor must be the nextCursor of a previous page");
 }
 
 function isCursorKey(key: unknown): key is CursorKey {

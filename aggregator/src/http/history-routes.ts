@@ -19,7 +19,7 @@ export const AtQuery = Type.Optional(
 export function momentOf(at: string): number {
   const ms = /^\d{4}-\d\d-\d\dT/.test(at) ? Date.parse(at) : Number.NaN;
   if (Number.isNaN(ms))
-    throw new AggregatorError("bad_query", "at must be a moment as 2026-01-31T12:00:00Z (RFC 3339)");
+    throw new AggregatorError("bad_query", "at must be a time such as 2026-01-31T12:00:00Z (RFC 3339)");
   return ms;
 }
 

@@ -68,8 +68,10 @@ export function listWithGraphs(
   keeper: GraphKeeper,
   epoch: string,
 ): WorkflowList {
-  if (at !== undefined) throw new AggregatorError("bad_query", "include=graphs is of the newest graphs");
-  if (window !== "full") throw new AggregatorError("bad_query", "include=graphs is of the full window");
+  if (at !== undefined)
+    throw new AggregatorError("bad_query", "include=graphs is available for the newest graphs only");
+  if (window !== "full")
+    throw new AggregatorError("bad_query", "include=graphs is available for the full window only");
   const changed = keeper.workflowsSince(since === undefined ? null : versionOf(since, epoch));
   const rest = cursor === undefined ? changed : after(changed, readCursor(cursor));
   const graphs = rest.slice(0, limit);
@@ -100,7 +102,7 @@ function readCursor(cursor: string): NamespacedName {
   } catch {
     // Told below.
   }
-  throw new AggregatorError("bad_query", "cursor must be the nextCursor of a former page");
+  throw new AggregatorError("bad_query", "cursor must be the nextCursor of a previous page");
 }
 
 function after(

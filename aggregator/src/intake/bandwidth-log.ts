@@ -81,7 +81,7 @@ export class BandwidthLog {
       for (const [key, pair] of waiting) if (!this.#waiting.has(key)) this.#waiting.set(key, pair);
       this.#options.logger.warnOnce(
         "graph:publish",
-        "last bandwidths could not be written, they come again",
+        "the latest bandwidths could not be written, trying again",
         {
           topic: STATE_TOPICS.graph,
           error,

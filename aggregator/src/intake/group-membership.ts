@@ -69,7 +69,7 @@ export class GroupMembership {
       await pause(clock, REJOIN_PAUSE_MS * (0.5 + random.next()), stopping);
       if (!stopping.aborted) await this.join();
     } catch (error) {
-      if (!stopping.aborted) logger.error("joining the consumer group anew failed", { error });
+      if (!stopping.aborted) logger.error("rejoining the consumer group failed", { error });
     }
   }
 

@@ -193,7 +193,7 @@ export class SharedIntake implements Intake {
       this.#flushing.start();
       await this.#membership.join();
     } catch (error) {
-      if (!signal.aborted) this.#options.logger.error("the intake could not begin", { error });
+      if (!signal.aborted) this.#options.logger.error("the intake could not start", { error });
     }
   }
 
@@ -280,7 +280,7 @@ export class SharedIntake implements Intake {
       onTaken: (record) => this.#traces.begin(record),
       publish: (records, signal) => this.#publish(records, signal),
       onCommitFailed: (error) =>
-        this.#options.logger.warnOnce(`commit:${name}`, "commit failed, it comes with the next one", {
+        this.#options.logger.warnOnce(`commit:${name}`, "commit failed, the next commit includes it", {
           partition: name,
           error,
         }),
@@ -331,7 +331,7 @@ export class SharedIntake implements Intake {
   /** Somebody else owns what this replica meant to own: the group has gone on without it. */
   #supersede(owner: PartitionOwner): void {
     const { logger, metrics } = this.#options;
-    logger.warn("another replica has claimed a partition of this one, which joins its group anew", {
+    logger.warn("another replica claimed a partition of this one; rejoining the consumer group", {
       partition: owner.partition,
     });
     metrics.superseded.inc();

@@ -108,7 +108,9 @@ export class NetworkTopologyController implements Service {
       run: () => this.check(),
       onError: (error) => {
         this.#metrics.writes.inc({ result: "failed" });
-        logger.warnOnce("network-topology", "the NetworkTopology can't be kept, trying again", { error });
+        logger.warnOnce("network-topology", "the NetworkTopology can't be reconciled, trying again", {
+          error,
+        });
       },
     });
   }

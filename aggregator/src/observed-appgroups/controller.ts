@@ -101,7 +101,7 @@ export class ObservedAppGroups implements Service {
       run: () => this.check(),
       onError: (error) => {
         this.#writes.inc({ result: "failed" });
-        logger.warnOnce("observed-appgroups", "AppGroups can't be kept, trying again", { error });
+        logger.warnOnce("observed-appgroups", "AppGroups can't be reconciled, trying again", { error });
       },
     });
   }

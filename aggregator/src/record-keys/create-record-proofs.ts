@@ -53,7 +53,7 @@ export function createRecordProofs(options: RecordProofsOptions): ProvenBus {
   const topics = { foreignTopics: [...foreignTopics.keys()] };
   if (keys === null) {
     logger.warn(
-      "whoever may write to the bus is believed, in whatever name: set aggregator.recordKeysSecret and bus.sealRecords",
+      "records on the bus are not authenticated: set aggregator.recordKeysSecret and bus.sealRecords",
     );
     return { bus, proofs: { ...BELIEVED, ...topics }, keys, service: NOTHING_TO_DO };
   }

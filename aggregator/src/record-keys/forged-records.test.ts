@@ -210,7 +210,7 @@ describe("a record of an input topic", () => {
       "unproven",
       "unproven",
     ]);
-    const told = set.logger.lines.filter(({ event }) => event.includes("nobody has proven"));
+    const told = set.logger.lines.filter(({ event }) => event.includes("its sender is not proven"));
     expect(told.map(({ fields }) => fields["fault"])).toEqual(["unsealed"]);
     expect(told[0]!.fields["remedy"]).toContain("bus.sealRecords");
   });
@@ -277,7 +277,7 @@ describe("a record of the replicas' own topics", () => {
       replicas.push(await start());
       await set.pass(3000);
       for (const replica of replicas) expect(packets(replica)).toEqual({ a: 2 });
-      expect(set.logger.lines.filter(({ event }) => event.includes("has claimed a partition"))).toEqual([]);
+      expect(set.logger.lines.filter(({ event }) => event.includes("claimed a partition"))).toEqual([]);
     },
   );
 

@@ -55,7 +55,7 @@ function sealedBy(keys: RecordKeys): OutgoingRecord {
 
 test("the elected replica makes the key, and the others read it", async () => {
   const follower = await start(false);
-  expect(() => follower.keyFor(NODE)).toThrow("the keys of records aren't known yet");
+  expect(() => follower.keyFor(NODE)).toThrow("the keys of records haven't been read yet");
   expect(follower.pending()).toEqual(["waiting for the keys of records"]);
   const leader = await start(true);
   await clock.advance(CHECK_MS);

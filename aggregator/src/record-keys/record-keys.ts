@@ -110,7 +110,7 @@ export class RecordKeys implements Service {
     const keyId = this.#set?.signingKeyId ?? 0;
     const master = masters.get(keyId);
     if (master === undefined)
-      throw new AggregatorError("keys_not_read", "the keys of records aren't known yet");
+      throw new AggregatorError("keys_not_read", "the keys of records haven't been read yet");
     const text = speakerText(speaker);
     return { speaker: text, keyId, key: master.derive(text) };
   }

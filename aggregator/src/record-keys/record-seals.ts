@@ -66,7 +66,7 @@ export class RecordSeals {
   #refuse({ topic, partition }: TopicPartition, fault: Unproven): void {
     const { logger, unproven } = this.#options;
     unproven.inc({ topic, fault });
-    logger.warnOnce(`unproven:${topic}:${fault}`, "a record is refused: nobody has proven who wrote it", {
+    logger.warnOnce(`unproven:${topic}:${fault}`, "a record was refused: its sender is not proven", {
       topic,
       partition,
       fault,

@@ -115,10 +115,14 @@ export class WriteQueue {
     } else if (result === "forbidden") {
       this.#forbiddenUntilMs.set(kind, clock.monotonic() + FORBIDDEN_PAUSE_MS);
       const missing = { verb, resource };
-      logger.warnOnce(`annotations:forbidden:${kind}`, "annotations are not allowed: a role must grant it", {
-        ...missing,
-        error,
-      });
+      logger.warnOnce(
+        `annotations:forbidden:${kind}`,
+        "writing annotations is not permitted: grant it by a role",
+        {
+          ...missing,
+          error,
+        },
+      );
     } else if (result === "refused") {
       memory.blockedUntilMs = clock.monotonic() + REFUSED_PAUSE_MS;
       logger.warnOnce(`annotations:refused:${subject}`, "annotations are not taken", { subject, error });

@@ -106,7 +106,7 @@ function versionIn(body: string): string | null {
 
 /** @param why why there was no look; null: there was one */
 export function judgeApiServer(look: ApiServerLook | null, why: string): Verdict[] {
-  const rule = "it answers, and takes our credentials";
+  const rule = "it answers and accepts our credentials";
   if (look === null)
     return [
       skipped({
@@ -133,8 +133,7 @@ export function judgeApiServer(look: ApiServerLook | null, why: string): Verdict
       verdict(false, "error", {
         ...reach,
         value: `status ${status}`,
-        remedy:
-          "Log in anew; `kubectl auth whoami` with the same kubeconfig says who you are to the cluster.",
+        remedy: "Log in again; `kubectl auth whoami` with the same kubeconfig shows your user.",
       }),
     ];
   const minor = Number(/^v1\.(\d+)/.exec(gitVersion ?? "")?.[1] ?? Number.NaN);
@@ -146,7 +145,7 @@ export function judgeApiServer(look: ApiServerLook | null, why: string): Verdict
       value: gitVersion ?? "not told",
       rule: `1.${LEAST_MINOR} or later, which has the admission policies`,
       remedy:
-        "Upgrade the cluster, or install without the policies: rights alone then bound what the services may change.",
+        "Upgrade the cluster, or install without the policies: then only RBAC limits what the services can change.",
     }),
   ];
 }

@@ -20,7 +20,7 @@ const PARTS = {
   rule: "each selector is the label appgroup.diktyo.x-k8s.io.workload of a pod that has the AppGroup's name as its label appgroup.diktyo.x-k8s.io",
 };
 const REMEDY =
-  "Put both labels on the workload's pod template, or correct the selector (docs/appgroup.md); until then its dependencies count for nothing.";
+  "Put both labels on the workload's pod template, or correct the selector (docs/appgroup.md); until then its dependencies are ignored.";
 
 /** Null: AppGroups aren't installed. Throws StoreErrors. */
 export async function lookAtAppGroups(store: ClusterStore): Promise<AppGroupFacts | null> {

@@ -19,7 +19,7 @@ export interface ClockLook {
 const MAX_SKEW_MS = 2_000;
 /** Tokens are refused, Leases and windows misjudged. */
 const BAD_SKEW_MS = 30_000;
-const REMEDY = "Let both machines' clocks be set by NTP: `chronyc tracking`, `timedatectl set-ntp true`.";
+const REMEDY = "Synchronize both machines' clocks by NTP: `chronyc tracking`, `timedatectl set-ntp true`.";
 
 export function judgeClocks(looks: readonly ClockLook[], health: Health | null, why: string): Verdict[] {
   return [...looks.map(lookVerdict), sourcesVerdict(health, why)];
@@ -40,8 +40,7 @@ function lookVerdict({ name, atMs, why, askedAtMs, answeredAtMs, resolutionMs }:
   const skewMs = skewOf(atMs, askedAtMs, answeredAtMs, resolutionMs);
   return verdict(Math.abs(skewMs) <= MAX_SKEW_MS, Math.abs(skewMs) > BAD_SKEW_MS ? "error" : "warning", {
     ...parts,
-    value:
-      skewMs === 0 ? "no difference that could be told" : `${(skewMs / 1000).toFixed(1)} s ahead of ours`,
+    value: skewMs === 0 ? "no measurable difference" : `${(skewMs / 1000).toFixed(1)} s ahead of ours`,
   });
 }
 
@@ -60,7 +59,7 @@ function sourcesVerdict(health: Health | null, why: string): Verdict {
   };
   if (health === null) return skipped({ ...parts, why, remedy: NAME_A_SERVER });
   const [worst] = health.clocks.toSorted((a, b) => Math.abs(b.skewSeconds) - Math.abs(a.skewSeconds));
-  if (worst === undefined) return skipped({ ...parts, why: "no source has been heard yet", remedy: null });
+  if (worst === undefined) return skipped({ ...parts, why: "no source has reported yet", remedy: null });
   return verdict(Math.abs(worst.skewSeconds) * 1000 <= MAX_SKEW_MS, "warning", {
     ...parts,
     value: `${worst.source}: ${worst.skewSeconds.toFixed(1)} s`,

@@ -60,7 +60,7 @@ export function judgeDefinitions(looks: readonly DefinitionLook[] | "forbidden")
         looked: "CustomResourceDefinitions",
         rule: "there, and not narrowed",
         why: "we may not get customresourcedefinitions",
-        remedy: "Ask as one who may, by --kubeconfig or --context.",
+        remedy: "Use an account that may read them, by --kubeconfig or --context.",
       }),
     ];
   return looks.map(definitionVerdict);
@@ -70,8 +70,9 @@ function definitionVerdict({ name, wanted, found }: DefinitionLook): Verdict {
   const parts = {
     check: name.split(".")[0]!,
     looked: `CustomResourceDefinition ${name}`,
-    rule: "there, established, and allows all that the chart's allows",
-    remedy: "`isochrone crds apply helm/isochrone/crds` makes or widens it, and narrows nothing.",
+    rule: "exists, is established, and allows everything that the chart's definition allows",
+    remedy:
+      "Run `isochrone crds apply helm/isochrone/crds`: it creates or extends the definition and removes nothing.",
   };
   if (found === null) return verdict(false, "error", { ...parts, value: "not there" });
   const conditions = (found.status?.["conditions"] ?? []) as { type: string; status: string }[];

@@ -357,14 +357,14 @@ describe("the extender", () => {
   it("finds that kube-scheduler never showed one, whatever the aggregator shows", () => {
     const never = judged(shown("isochrone-decisions-client", 300));
     expect(never).toMatchObject({ severity: "warning" });
-    expect(never.value).toContain("kube-scheduler has shown none");
+    expect(never.value).toContain("kube-scheduler has presented none");
   });
 
   it("finds an extender that asks for none, one that doesn't answer, and is skipped where none is named", () => {
     const page = { url: "http://p/metrics", text: "process_cpu_seconds_total 1", error: null };
     const [open] = judgeExtender(page, NOW_MS);
     expect(open).toMatchObject({ severity: "warning" });
-    expect(open!.value).toContain("asks for no certificate");
+    expect(open!.value).toContain("requires no certificate");
     expect(judgeExtender({ ...page, text: null, error: "refused" }, NOW_MS)[0]).toMatchObject({
       severity: "error",
       value: "refused",

@@ -42,7 +42,7 @@ export function judgeExtender(page: ExtenderPage | null, nowMs: number): Verdict
     return [
       verdict(false, "warning", {
         ...parts,
-        value: "the extender asks for no certificate: every pod that reaches it may ask",
+        value: "the extender requires no certificate: every pod that reaches it can query it",
         remedy: "Set tls.source to own or cert-manager in the chart's values (docs/scheduler.md).",
       }),
     ];
@@ -53,7 +53,8 @@ export function judgeExtender(page: ExtenderPage | null, nowMs: number): Verdict
     return [
       verdict(false, "warning", {
         ...parts,
-        value: "kube-scheduler has shown none since this process began, or scheduler.tlsClientNames is empty",
+        value:
+          "kube-scheduler has presented none since this process started, or scheduler.tlsClientNames is empty",
       }),
     ];
   const days = (Math.min(...shown.map(({ value }) => value)) * 1_000 - nowMs) / DAY_MS;

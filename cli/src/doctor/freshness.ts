@@ -43,7 +43,7 @@ function rulesVerdict(dropped: Dropped | undefined): Verdict {
     value:
       first === null ? "all parts" : `${droppedElements(dropped!)} parts are left out; the first: ${first}`,
     rule: "every part of the graph follows the schema",
-    remedy: "Upgrade the aggregator; if it is of the same release, report what it publishes.",
+    remedy: "Upgrade the aggregator; if it has the same release, report the fault.",
   });
 }
 
@@ -78,7 +78,7 @@ const INTAKE = [
     "missing records",
     "missing",
     "warning",
-    "every record that a publisher numbered came",
+    "every record that a publisher sent arrived",
     "Look for a broker that loses data (group kafka), or an aggregator that was killed without Kafka.",
   ],
   [
@@ -86,7 +86,7 @@ const INTAKE = [
     "publisherDropped",
     "warning",
     "none",
-    "Look at isochrone_probe_records_dropped_total and the collectors' log: the bus was away or too slow.",
+    "Look at isochrone_probe_records_dropped_total and the collectors' log: the bus was unavailable or too slow.",
   ],
   [
     "too late",
@@ -100,7 +100,7 @@ const INTAKE = [
     "deadLetters",
     "warning",
     "every record could be used",
-    "Read the topic of dead letters (docs/kafka.md): its records name the fault and the publisher.",
+    "Read the dead-letter topic (docs/kafka.md): its records name the fault and the publisher.",
   ],
 ] as const;
 
@@ -112,7 +112,7 @@ function ofGraph({ ready, reasons, graphAgeSeconds, buildFailures }: Health): Ve
       value: ready ? "ready" : reasons.join("; ") || "not ready",
       rule: "the aggregator is ready",
       remedy:
-        "Read its log, `kubectl -n isochrone logs statefulset/isochrone-aggregator`; the reasons name what it waits for.",
+        "Read its log, `kubectl -n isochrone logs statefulset/isochrone-aggregator`; it says what the aggregator waits for.",
     }),
     verdict(graphAgeSeconds !== null && graphAgeSeconds <= MAX_GRAPH_AGE_SECONDS, "error", {
       check: "graph's age",
@@ -120,7 +120,7 @@ function ofGraph({ ready, reasons, graphAgeSeconds, buildFailures }: Health): Ve
       value: graphAgeSeconds === null ? "no graph yet" : `${graphAgeSeconds.toFixed(1)} s`,
       rule: `at most ${MAX_GRAPH_AGE_SECONDS} s`,
       remedy:
-        "See docs/runbooks/README.md: an aggregator that builds no graph is short of CPU or memory, or fails (its log says so).",
+        "See docs/runbooks/README.md: an aggregator that builds no graph lacks CPU or memory, or fails (see its log).",
     }),
     verdict(buildFailures === 0, "warning", {
       check: "failed builds",
@@ -148,7 +148,7 @@ function zonesVerdict({ uncoveredZones }: Health["probing"]): Verdict {
     check: "zones probed",
     looked: HEALTH,
     value: uncoveredZones === null ? "not told" : `${uncoveredZones} pairs of a node and a zone are left out`,
-    rule: "every node probes somebody in every other zone",
+    rule: "every node probes a node in every other zone",
     remedy: "Raise the number of peers per node (docs/probe-plan.md).",
   });
 }
@@ -181,7 +181,7 @@ function coverageVerdict({ nodes, links }: ClusterGraphSnapshot): Verdict {
     value: `${known.size} of ${pairs} ordered pairs have a cost, ${measured.size} of them measured`,
     rule: "each pair has a cost, measured, estimated or declared",
     remedy:
-      "Wait for a window after a start; then see that a probe runs on every node: `kubectl -n isochrone get pods -o wide`.",
+      "After a start, wait for a window; then check that a probe runs on every node: `kubectl -n isochrone get pods -o wide`.",
   });
 }
 
@@ -197,9 +197,9 @@ function silentVerdict({ links }: ClusterGraphSnapshot): Verdict {
       silent.length === 0
         ? "none"
         : `${silent.slice(0, SHOWN).join(", ")}${silent.length > SHOWN ? ` and ${silent.length - SHOWN} more` : ""}`,
-    rule: "something comes back on every link that is probed",
+    rule: "every probed link has answers",
     remedy:
-      "Look at firewalls and network policies between these nodes for UDP, TCP and ICMP of the probes (docs/measuring.md).",
+      "Check firewalls and network policies between these nodes for the probes' UDP, TCP and ICMP (docs/measuring.md).",
   });
 }
 
@@ -215,6 +215,7 @@ function nodesVerdict({ nodes, links }: ClusterGraphSnapshot): Verdict {
         ? `all ${nodes.length} nodes measure`
         : `no samples from ${mute.slice(0, SHOWN).join(", ")}${mute.length > SHOWN ? ` and ${mute.length - SHOWN} more` : ""}`,
     rule: "each ready node's probe measures",
-    remedy: "Read that node's probe's log and /metrics (port 7412): no plan, no key, or no way to its peers.",
+    remedy:
+      "Read the log and /metrics (port 7412) of that node's probe: it has no plan, no key, or no route to its peers.",
   });
 }

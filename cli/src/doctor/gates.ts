@@ -186,7 +186,7 @@ function gatedVerdict({ gated, openerTrouble }: GateFacts): Verdict {
     looked: "pods",
     value: gated.length === 0 ? "none" : `${gated.length}, the oldest ${oldestSeconds} s old${which}`,
     rule: `none waits for us alone for longer than ${TOO_LONG_MS / 1000} s`,
-    remedy: "Open them by `isochrone gates open --all`; then see to an opener (docs/gates.md).",
+    remedy: "Run `isochrone gates open --all`; then check that an aggregator can open gates (docs/gates.md).",
   });
 }
 
@@ -214,8 +214,7 @@ function unregistered(): Verdict {
 }
 
 function registrationVerdicts({ target, trouble, unanswered, failedOpen }: RegistrationFacts): Verdict[] {
-  const since =
-    failedOpen === null ? "" : `; the API server that was asked went on without it ${failedOpen} times`;
+  const since = failedOpen === null ? "" : `; the API server continued without it ${failedOpen} times`;
   return [
     verdict(trouble === null, "error", {
       check: "webhook",
@@ -223,7 +222,7 @@ function registrationVerdicts({ target, trouble, unanswered, failedOpen }: Regis
       value: trouble === null ? `registered at ${target}` : `registered at ${target}: ${trouble}`,
       rule: "the API server reaches what is registered",
       remedy:
-        "If the webhook was switched off, delete the registration by `isochrone gates open --all --remove-webhook`; else see why the scheduler-plugin isn't ready.",
+        "If the webhook was switched off, delete the registration with `isochrone gates open --all --remove-webhook`; otherwise check why the scheduler-plugin isn't ready.",
     }),
     verdict(unanswered.length === 0, "warning", {
       check: "pods without the webhook's answer",
@@ -231,7 +230,7 @@ function registrationVerdicts({ target, trouble, unanswered, failedOpen }: Regis
       value: `${unanswered.length === 0 ? "none" : `${unanswered.length}: ${shown(unanswered)}`}${since}`,
       rule: "pods that ask for the gate were created with the webhook's answer",
       remedy:
-        "They were placed without a plan: `kubectl rollout restart` their workloads. What keeps the webhook from answering in time: docs/runbooks/IsochroneWebhookUnanswered.md.",
+        "They were placed without a plan: `kubectl rollout restart` their workloads. For causes see docs/runbooks/IsochroneWebhookUnanswered.md.",
     }),
   ];
 }

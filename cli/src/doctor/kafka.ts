@@ -66,7 +66,7 @@ const UNREACHABLE =
 export function judgeKafka(facts: KafkaFacts | null): Verdict[] {
   const looked =
     facts === null ? "bus.brokers" : `brokers ${facts.brokers.join(", ")}, ${facts.authentication}`;
-  const reach = { check: "brokers", looked, rule: "a broker answers and lets us in" };
+  const reach = { check: "brokers", looked, rule: "a broker answers and accepts our credentials" };
   if (facts === null)
     return [
       skipped({

@@ -52,7 +52,7 @@ export function judgeKernel({ platform, release, clockSource, sockets }: KernelF
         check: "version",
         looked: "os.release()",
         why: `${platform} ${release}: the kernel's stamps are Linux's`,
-        remedy: "Measure on Linux nodes; here probes take times from user space, which is enough to try.",
+        remedy: "Measure on Linux nodes; here probes use user-space timestamps, which is enough for a try.",
       }),
     ];
   return [versionVerdict(release), stampsVerdict(sockets), clockVerdict(clockSource)];
@@ -66,7 +66,7 @@ function versionVerdict(text: string): Verdict {
     looked: "os.release()",
     value: text,
     rule: `Linux ${leastMajor}.${leastMinor} or later, whose sockets stamp sends without a copy of the packet`,
-    remedy: "Upgrade the node's kernel; until then probes take times from user space.",
+    remedy: "Upgrade the node's kernel; until then probes use user-space timestamps.",
   });
 }
 
@@ -135,7 +135,7 @@ function rawVerdict(userId: number | null, capabilities: bigint | null): Verdict
     rule: "none is needed where datagram ICMP is allowed",
   };
   if (capabilities === null)
-    return skipped({ ...parts, why: "/proc/self/status doesn't tell", remedy: null });
+    return skipped({ ...parts, why: "/proc/self/status has no value", remedy: null });
   const raw = (capabilities >> NET_RAW_BIT) & 1n;
   return ok({ ...parts, value: `user ${userId ?? "?"}, CAP_NET_RAW ${raw === 1n ? "held" : "not held"}` });
 }
@@ -156,7 +156,7 @@ function cpuVerdict(cpuMax: string | null): Verdict {
     check: "CPU limit",
     looked: "/sys/fs/cgroup/cpu.max",
     rule: "none for a probe: throttling shows as latency",
-    remedy: "Where a probe runs, take resources.limits.cpu away (the chart sets none).",
+    remedy: "Remove resources.limits.cpu from probes (the chart sets none).",
   };
   if (cpuMax === null)
     return skipped({ ...parts, why: "there is no such file: no cgroup v2, or the root of it" });

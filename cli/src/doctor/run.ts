@@ -92,7 +92,7 @@ async function verdictsOf(group: Group, asked: Asked): Promise<readonly Verdict[
   } catch (error) {
     const why = `the look failed: ${reasonOf(error)}`;
     return [
-      skipped({ check: group, looked: group, why, remedy: "Mend what the reason names, and look again." }),
+      skipped({ check: group, looked: group, why, remedy: "Fix the stated cause and run the doctor again." }),
     ];
   }
 }
@@ -218,7 +218,7 @@ async function checkDefinitions(asked: Asked): Promise<Verdict[]> {
       skipped({
         ...parts,
         why: `the chart's definitions are not in ${chart}/crds`,
-        remedy: "Say where the chart is by --chart.",
+        remedy: "Set --chart to the chart's folder.",
       }),
     ];
   return judgeDefinitions(await lookAtDefinitions(cluster.store, wanted));

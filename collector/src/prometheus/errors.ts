@@ -1,6 +1,6 @@
 import { CodedError } from "@isochrone/runtime";
 
-/** Why a query gave nothing. Metric label `reason` of isochrone_collector_prometheus_failures_total. */
+/** Why a query returned nothing. Metric label `reason` of isochrone_collector_prometheus_failures_total. */
 export const PROMETHEUS_FAILURES = [
   /** A file with a token, password or certificate can't be read. */
   "credentials",

@@ -195,7 +195,7 @@ describe("createPrometheusCollector", () => {
   it("an address where nobody listens is counted, and logged once with its name", async () => {
     const running = await run("http://127.0.0.1:1");
     await running.until(async () => (await running.metric("failures_total", { reason: "connect" })) >= 8);
-    expect(running.logger.lines.filter(({ event }) => event === "query gave nothing")).toHaveLength(4);
+    expect(running.logger.lines.filter(({ event }) => event === "query returned nothing")).toHaveLength(4);
     const errors = running.logger.lines.map(({ fields }) => String(fields["error"]));
     expect(errors[0]).toContain("http://127.0.0.1:1/api/v1/query");
   });

@@ -251,7 +251,7 @@ class PrometheusCollector {
     const reason = error instanceof PrometheusError ? error.code : "connect";
     this.#metrics.queries.inc({ query, result: "failed" });
     this.#metrics.failures.inc({ query, reason });
-    this.#deps.logger.warnOnce(`prometheus ${reason} ${query}`, "query gave nothing", {
+    this.#deps.logger.warnOnce(`prometheus ${reason} ${query}`, "query returned nothing", {
       query,
       reason,
       error,

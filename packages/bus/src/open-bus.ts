@@ -231,7 +231,7 @@ class LiveFile {
       // In the middle of being written.
       if (content !== "") this.#last = content;
     } catch (error) {
-      this.#logger.warnOnce(this.#name, "a file for Kafka can't be read any more; what it said holds", {
+      this.#logger.warnOnce(this.#name, "a file for Kafka can't be read; its last content stays in use", {
         error,
       });
     }

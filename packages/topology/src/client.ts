@@ -289,7 +289,7 @@ export class GraphClient {
     } catch (error) {
       if (error instanceof GraphClientError || signal?.aborted === true) throw error;
       if (timeout.aborted) {
-        throw new GraphClientError("timeout", url, `no whole answer within ${this.#timeoutMs} ms`, {
+        throw new GraphClientError("timeout", url, `no complete answer within ${this.#timeoutMs} ms`, {
           retryable: true,
           cause: error,
         });

@@ -199,7 +199,7 @@ describe("measuring thread", () => {
     expect(own.lines.filter((line) => line.level === "warn")).toEqual([
       {
         level: "warn",
-        event: "ICMP not available; the other methods go on",
+        event: "ICMP not available; the other methods continue",
         fields: { reason: "no koffi here" },
       },
     ]);

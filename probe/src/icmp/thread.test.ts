@@ -113,7 +113,7 @@ describe("ICMP thread", () => {
     probers.thread.setTask({ ...TASK, engine: 2 });
     expect(probers.started).toHaveLength(3);
     expect(probers.thread.take(1)).toEqual({ flows: [], zeroCheck: null });
-    expect(probers.logger.events("warn")).toEqual(["ICMP not available; the other methods go on"]);
+    expect(probers.logger.events("warn")).toEqual(["ICMP not available; the other methods continue"]);
     expect(probers.logger.lines[0]?.fields).toEqual({
       reason: "kernel: EPERM; fping: fping is not installed; net_ping: net-ping is not installed",
     });

@@ -122,7 +122,7 @@ export class IcmpThread {
       refusals.length === 1
         ? refusals[0]?.[1]
         : refusals.map(([name, reason]) => `${name}: ${reason}`).join("; ");
-    this.#logger.warn("ICMP not available; the other methods go on", { reason });
+    this.#logger.warn("ICMP not available; the other methods continue", { reason });
   }
 
   #start(name: IcmpProberName): void {

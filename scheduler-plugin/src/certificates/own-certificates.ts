@@ -35,7 +35,7 @@ export interface OwnCertificatesSurroundings {
 /** How long a start waits for the API server, or for another replica that makes the first certificates. */
 const START_WITHIN_MS = 60_000;
 const START_RETRY_MS = 500;
-const UNKEPT = "the extender's certificates can't be looked after; trying again";
+const UNKEPT = "the extender's certificates can't be maintained, trying again";
 
 /** Null when none are wanted. @throws SettingsError when there is nowhere to keep them, or when there are others */
 export function openOwnCertificates(

@@ -122,7 +122,7 @@ class LeadingDescheduler implements Descheduler {
       },
       onError: (error) => {
         this.#metrics.runs.inc({ outcome: "failed" });
-        logger.error("the descheduler's run failed; the next one begins anew", { error });
+        logger.error("the descheduler's run failed; the next run starts again", { error });
       },
     });
     loop.start();

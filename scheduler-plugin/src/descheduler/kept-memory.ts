@@ -24,7 +24,7 @@ export class KeptMemory {
     this.#isRecalled = true;
     const memory = text === null ? EMPTY_TERM_MEMORY : readMemory(text);
     if (memory === null)
-      this.#logger.warn("what the leader before left can't be understood; rounds and regret begin anew");
+      this.#logger.warn("the previous leader's memory can't be read; rounds and regret start again");
     else this.#written = text;
     return memory;
   }

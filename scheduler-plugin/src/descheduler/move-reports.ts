@@ -75,7 +75,7 @@ export class MoveReports {
 
   refused(pod: KubernetesObject, reason: FailureReason, detail: string): void {
     const { namespace, name } = pod.metadata;
-    this.#options.logger.info("pod stays: its eviction wasn't done", {
+    this.#options.logger.info("pod stays: its eviction failed", {
       namespace,
       pod: name,
       reason,

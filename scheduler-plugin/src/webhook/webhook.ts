@@ -121,9 +121,13 @@ class RunningWebhook implements Webhook {
       run: () => keeper.check(),
       onError: (error) => {
         this.#metrics.failed("certificates", error instanceof StoreError ? error.code : "other");
-        logger.warnOnce("webhook-certificates", "the webhook's certificates can't be kept, trying again", {
-          error,
-        });
+        logger.warnOnce(
+          "webhook-certificates",
+          "the webhook's certificates can't be maintained, trying again",
+          {
+            error,
+          },
+        );
       },
     });
     this.#checks.start();

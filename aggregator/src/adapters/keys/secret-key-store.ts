@@ -39,7 +39,7 @@ export class SecretKeyStore implements KeyStore {
       return written.metadata.resourceVersion ?? "";
     } catch (error) {
       if ((["conflict", "already_exists", "not_found"] as const).some((code) => isStoreError(error, code))) {
-        throw new KeyStoreError("key_store_conflict", `${this.#subject} has been changed meanwhile`, error);
+        throw new KeyStoreError("key_store_conflict", `${this.#subject} was changed in the meantime`, error);
       }
       throw error;
     }

@@ -156,7 +156,7 @@ export class AccessReview {
     if (result === "failed")
       logger.warnOnce(
         `review:${subject}`,
-        "the API server gives no review; who is known goes on for a while",
+        "the API server can't review tokens; known tokens stay valid for a while",
         {
           subject,
           error,

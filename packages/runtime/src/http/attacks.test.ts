@@ -311,7 +311,7 @@ describe("bytes of bodies", () => {
     for (const { received } of floods.filter((each) => each.received !== "")) {
       expect(received).toMatch(/^HTTP\/1\.1 503 /);
       expect(received.toLowerCase()).toContain("retry-after: 1");
-      expect(received).toContain("too many bytes of request bodies are under way");
+      expect(received).toContain("request bodies in progress exceed the memory limit");
     }
     expect(await rig.refused("body_budget")).toBeGreaterThanOrEqual(18);
   });

@@ -82,7 +82,7 @@ class CountedBody extends Transform {
     source.on("error", (error) => this.destroy(error));
     source.once("close", () => {
       if (!source.readableEnded)
-        this.destroy(new HttpError(400, "aborted", "the request ended within its body"));
+        this.destroy(new HttpError(400, "aborted", "the request ended before its body was complete"));
     });
     source.pipe(this);
     // The rest of a body that is refused is read on, so that its client gets to the answer.

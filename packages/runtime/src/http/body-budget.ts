@@ -75,7 +75,7 @@ export class BodyBudget {
 
   #refusal(): HttpError {
     this.#onRefused();
-    return new HttpError(503, "overloaded", "too many bytes of request bodies are under way");
+    return new HttpError(503, "overloaded", "request bodies in progress exceed the memory limit");
   }
 }
 

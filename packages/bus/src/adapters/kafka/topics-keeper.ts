@@ -63,7 +63,7 @@ export class TopicKeeper {
       return true;
     } catch (error) {
       if (!this.#stopped.signal.aborted)
-        logger.warnOnce("kafka-topics", "kafka topics can't be looked at yet", { error });
+        logger.warnOnce("kafka-topics", "Kafka topics can't be checked yet", { error });
       return false;
     }
   }
