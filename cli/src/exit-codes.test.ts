@@ -66,6 +66,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--settings": NO_FILE,
   "--cluster": NO_FILE,
   "--graph": NO_FILE,
+  "--decision": NO_FILE,
   "--manifest": NO_FILE,
   "--matrix": NO_FILE,
   "--chart": ["NOWHERE", "DUMP"],

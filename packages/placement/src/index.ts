@@ -119,8 +119,8 @@ export type {
   CommunicationAffinityOptions,
   CommunicationAffinityParameters,
 } from "./communication-affinity/communication-affinity.ts";
-export { createStrategy, STRATEGIES, STRATEGY_MODES } from "./profile.ts";
-export type { StrategyName, StrategyProfile } from "./profile.ts";
+export { createStrategy, resolvedProfile, STRATEGIES, STRATEGY_MODES } from "./profile.ts";
+export type { ResolvedProfile, StrategyName, StrategyProfile } from "./profile.ts";
 export { DEFAULT_WEIGHTS, RESOURCE_NETWORK, ResourceNetwork } from "./resource-network.ts";
 export type { ResourceNetworkWeights } from "./resource-network.ts";
 export { Proximity, ROUTING_SCOPES, routingScopes } from "./routing.ts";

@@ -87,6 +87,7 @@ export type {
   DecisionKind,
   DecisionList,
   DecisionNow,
+  DecisionProfile,
   LinkChange,
   Peer,
   Rtt,
