@@ -1,4 +1,5 @@
 import { PlacementError } from "@isochrone/placement";
+import type { StrategyProfile } from "@isochrone/placement";
 import { readTextFile } from "@isochrone/runtime";
 import { CommandError, usageError } from "../errors.ts";
 import { formatted } from "../output/format.ts";
@@ -64,7 +65,7 @@ function decisionOf(file: string | undefined): RecordedDecision | null {
 function scoringOf(
   { strategy, mode = null, channelPriorities = "", set = {} }: ScoreOptions,
   decision: RecordedDecision | null,
-): Pick<ScoreDumpOptions, "strategy" | "mode" | "channelPriorities" | "settings" | "usageHeadroom"> {
+): StrategyProfile & Pick<ScoreDumpOptions, "usageHeadroom"> {
   if (decision !== null) return { ...decision.profile, usageHeadroom: decision.usageHeadroom };
   return { strategy, mode, channelPriorities, settings: set };
 }

@@ -95,10 +95,10 @@ export function resolvedProfile(profile: StrategyProfile): ResolvedProfile {
   const entries = readEntries(profile.strategy);
   const settings: Record<string, number> = {};
   for (const { name } of entries) {
-    const own = { ...DEFAULTS[name], ...settingsOf(name, profile.settings ?? {}) };
-    if (name === RESOURCE_NETWORK)
-      Object.assign(own, resolveWeights(settingsOf(name, profile.settings ?? {})));
-    for (const [setting, value] of Object.entries(own)) settings[`${name}.${setting}`] = value;
+    const own = settingsOf(name, profile.settings ?? {});
+    const weights = name === RESOURCE_NETWORK ? resolveWeights(own) : {};
+    for (const [setting, value] of Object.entries({ ...DEFAULTS[name], ...own, ...weights }))
+      settings[`${name}.${setting}`] = value;
   }
   const texts = entries.map(({ name, mode, weight }) => {
     const share = entries.length === 1 ? "" : `=${weight}`;
@@ -185,7 +185,7 @@ function namesOf(name: StrategyName): string[] {
 type Settings = Partial<Readonly<Record<string, number>>>;
 
 /** Those of one strategy, under their own names. */
-function settingsOf(name: StrategyName, settings: Readonly<Record<string, number>>): Settings {
+function settingsOf(name: StrategyName, settings: Readonly<Record<string, number>>): Record<string, number> {
   const own: Record<string, number> = pick(settings, namesOf(name));
   for (const setting of namesOf(name)) {
     const qualified = settings[`${name}.${setting}`];

@@ -54,6 +54,7 @@ export {
   fairLimit,
   isWorkloadName,
   MAX_DECLARED_BANDWIDTH,
+  NO_NETWORK_LIMIT,
   OWN_NAMESPACE_ONLY,
   resolveDeclarations,
 } from "./declarations.ts";
