@@ -63,9 +63,10 @@ function decisionOf(file: string | undefined): RecordedDecision | null {
 }
 
 function scoringOf(
-  { strategy, mode = null, channelPriorities = "", set = {} }: ScoreOptions,
+  options: ScoreOptions,
   decision: RecordedDecision | null,
 ): StrategyProfile & Pick<ScoreDumpOptions, "usageHeadroom"> {
+  const { strategy, mode = null, channelPriorities = "", set = {} } = options;
   if (decision !== null) return { ...decision.profile, usageHeadroom: decision.usageHeadroom };
   return { strategy, mode, channelPriorities, settings: set };
 }

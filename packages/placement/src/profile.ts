@@ -97,8 +97,8 @@ export function resolvedProfile(profile: StrategyProfile): ResolvedProfile {
   for (const { name } of entries) {
     const own = settingsOf(name, profile.settings ?? {});
     const weights = name === RESOURCE_NETWORK ? resolveWeights(own) : {};
-    for (const [setting, value] of Object.entries({ ...DEFAULTS[name], ...own, ...weights }))
-      settings[`${name}.${setting}`] = value;
+    const all: Readonly<Record<string, number>> = { ...DEFAULTS[name], ...own, ...weights };
+    for (const [setting, value] of Object.entries(all)) settings[`${name}.${setting}`] = value;
   }
   const texts = entries.map(({ name, mode, weight }) => {
     const share = entries.length === 1 ? "" : `=${weight}`;
