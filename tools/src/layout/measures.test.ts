@@ -36,6 +36,11 @@ describe("wide lines", () => {
 
   it("don't count in code, nor where nothing can be broken", () => {
     expect(inScript(`const a = "// ${WIDE}";\n// https://${"a".repeat(120)}\n`)).toEqual([]);
+    expect(inScript(`// | ${WIDE} |\nany(); // oxlint-disable-line ${WIDE}\n`)).toEqual([]);
+  });
+
+  it("of Markdown are no lines of indented code", () => {
+    expect(wideMarkdownLines(`Text:\n\n    ${WIDE}\n    ${WIDE}\n\n- item\n\n    ${WIDE}`)).toEqual([8]);
   });
 
   it("of Markdown, outside of tables, code, headings and links", () => {

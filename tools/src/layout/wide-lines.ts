@@ -9,14 +9,14 @@ export function wideCommentLines(text: string, { comments }: SourceText): number
   const lines = new Lines(text);
   for (const { start, end } of comments)
     for (let line = lines.at(start); line <= lines.at(end - 1); line++)
-      if (lines.width(line) > MAX_WIDTH && !isOneWord(lines.text(line))) wide.add(line);
+      if (lines.text(line).length > MAX_WIDTH && isBreakable(lines.text(line))) wide.add(line);
   return [...wide];
 }
 
-/** The same for files whose comments start with `#`: scripts, YAML, templates. */
+/** The same for files whose comments start with `#` or, in templates, with braces. */
 export function wideHashLines(text: string): number[] {
   return text.split("\n").flatMap((line, index) => {
-    const isComment = /^\s*#(?!!)/.test(line);
+    const isComment = /^\s*(#(?!!)|\{\{-?\s*\/\*)/.test(line);
     return isComment && line.length > MAX_WIDTH && !isOneWord(line) ? [index + 1] : [];
   });
 }
@@ -25,7 +25,11 @@ export function wideHashLines(text: string): number[] {
 export function wideMarkdownLines(text: string): number[] {
   const wide: number[] = [];
   let fence: string | null = null;
-  for (const [index, line] of text.split("\n").entries()) {
+  const lines = text.split("\n");
+  let isCode = false;
+  for (const [index, line] of lines.entries()) {
+    isCode = /^ {4}/.test(line) && (isCode || lines[index - 1]?.trim() === "") && !isInList(lines, index);
+    if (isCode) continue;
     const mark = /^\s*(?:[-*+]\s+|\d+\.\s+|>\s*)*(```+|~~~+)/.exec(line)?.[1];
     if (fence === null && mark !== undefined) fence = mark;
     else if (fence !== null) fence = mark !== undefined && mark.startsWith(fence) ? null : fence;
@@ -34,9 +38,20 @@ export function wideMarkdownLines(text: string): number[] {
   return wide;
 }
 
+/** Whether the last line before that isn't indented starts an item of a list. */
+function isInList(lines: readonly string[], index: number): boolean {
+  const before = lines.slice(0, index).findLast((line) => /^\S/.test(line));
+  return before !== undefined && /^([-*+]|\d+[.)])\s/.test(before);
+}
+
 function isProse(line: string): boolean {
   if (/^\s*(\||#{1,6} |<|\[[^\]]+\]: )/.test(line)) return false;
   return !isOneWord(line.replaceAll(/!?\[[^\]]*\]\([^)]*\)/g, "link").replaceAll(/`[^`]*`/g, "code"));
+}
+
+/** Rows of tables can't be broken, nor lines with a directive to the linter. */
+function isBreakable(line: string): boolean {
+  return !isOneWord(line) && !/^\s*(\/\/|\*)\s*\||(ox|es)lint-disable/.test(line);
 }
 
 /** Nothing to break at: a list mark or comment mark, and one word. */
@@ -70,9 +85,5 @@ class Lines {
 
   text(line: number): string {
     return this.#text.slice(this.#starts[line - 1], (this.#starts[line] ?? this.#text.length + 1) - 1);
-  }
-
-  width(line: number): number {
-    return this.text(line).length;
   }
 }
