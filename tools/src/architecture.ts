@@ -186,9 +186,14 @@ function isPureBuiltin({ specifier, names }: Import): boolean {
   return allowed !== undefined && names.length > 0 && names.every((name) => allowed.includes(name));
 }
 
+function reportTesting(context: Context, line: number, specifier: string): void {
+  report(context, line, "testing", `${specifier} helps tests; only tests may import it`);
+}
+
 function checkRelative(context: Context, { specifier, line }: Import): void {
   const { file, folder } = context;
   const target = resolvePath(file.path, specifier);
+  if (isTest(target) && !isTest(file.path)) reportTesting(context, line, specifier);
   if (!target.startsWith(`${folder}/`))
     report(context, line, "boundary", `${specifier} leaves ${folder}; import the package by its name`);
   const domain = `${folder}/src/domain/`;
@@ -210,8 +215,10 @@ function checkWorkspace(context: Context, { specifier, line, typeOnly }: Import)
   const targetFolder = folderOf.get(name);
   if (targetFolder === undefined) return report(context, line, "boundary", `there is no package ${name}`);
   const entry = rest.length === 0 ? "." : `./${rest.join("/")}`;
-  if (manifests.get(targetFolder)!.exports?.[entry] === undefined)
+  const target = manifests.get(targetFolder)!.exports?.[entry];
+  if (target === undefined)
     report(context, line, "boundary", `${specifier} is not a public entry of ${name}`);
+  else if (isTest(target) && !isTest(file.path)) reportTesting(context, line, specifier);
   const allowed = ALLOWED[folder] ?? [];
   if (folder !== "test" && !isTest(file.path) && !allowed.includes(short!))
     report(

@@ -1,5 +1,6 @@
 // `npm test`: static checks, then the vitest suites one after the other, each timed against its budget; the last line counts everything.
 // Arguments name suites (check unit contract integration measuring e2e); none means all. Contract and integration share their workers.
+// `check layout` prints the measures of the layout instead.
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, homedir, tmpdir, totalmem } from "node:os";
@@ -66,6 +67,7 @@ const CHECKS: readonly (readonly [string, string, readonly string[]])[] = [
   ["typecheck", bin("nx"), ["run-many", "-t", "typecheck", "--outputStyle=static"]],
   ["lint", bin("nx"), ["run-many", "-t", "lint", "--outputStyle=static"]],
   ["architecture", process.execPath, [join(root, "tools/src/check-architecture.ts")]],
+  ["layout", process.execPath, [join(root, "tools/src/check-layout.ts"), "--check"]],
   ["generated docs", process.execPath, [join(root, "tools/src/generate-docs.ts"), "--check"]],
 ];
 
@@ -210,6 +212,14 @@ function printSummary(results: readonly SuiteResult[]): void {
 
 const all = Object.keys(BUDGETS);
 const wanted = process.argv.slice(2);
+if (wanted[0] === "check" && wanted[1] === "layout") {
+  const { code } = await run(
+    process.execPath,
+    [join(root, "tools/src/check-layout.ts"), ...wanted.slice(2)],
+    false,
+  );
+  process.exit(code);
+}
 const unknown = wanted.filter((name) => !all.includes(name));
 if (unknown.length > 0) {
   console.error(`suite must be one of ${all.join(", ")}; got ${unknown.join(", ")}`);

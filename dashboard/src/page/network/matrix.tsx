@@ -11,7 +11,7 @@ import { LEAST_SAMPLES, measureOf, usualLevel, type Grid } from "./grid.ts";
 import { MatrixCanvas, type Point } from "./matrix-canvas.ts";
 import { placeBeside } from "./viewport.ts";
 import { cellWords, QUANTITY_NAMES, type CellWords } from "./matrix-words.ts";
-import type { Cell } from "./paint.ts";
+import type { Cell } from "./scene.ts";
 
 const LEVEL_NAMES: Readonly<Record<Level, string>> = { nodes: "Nodes", zones: "Zones", regions: "Regions" };
 
