@@ -8,7 +8,7 @@ export const LIMITS = {
   fileCycles: 11,
   wideCommentLines: 3260,
   wideMarkdownLines: 1300,
-  stringIndexReads: 670,
+  stringIndexReads: 690,
   settings: 389,
 } as const;
 
