@@ -5,7 +5,7 @@ import {
   MAX_CHANNELS_CHARACTERS,
   NO_NETWORK_LIMIT,
   parseChannels,
-} from "@isochrone/kubernetes";
+} from "@isochrone/kubernetes/basics";
 import type { AnnotatedChannel } from "@isochrone/kubernetes";
 import { parseBitsPerSecond } from "@isochrone/primitives";
 import {
