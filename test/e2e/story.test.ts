@@ -286,8 +286,8 @@ function expectWithin(figure: number, parts: readonly number[]): void {
   expect(figure).toBeLessThan(1.1 * Math.max(...parts) + 5);
 }
 
-/** `52 ms`, `1.2 s`; NaN for anything else. */
+/** `52 ms` or `1.2 s`, with or without a note behind it; NaN for anything else. */
 function millisecondsOf(text: string | null): number {
-  const [, value, unit] = /^\s*([\d.]+)\s*(ms|s)\b/.exec(text ?? "") ?? [];
-  return Number(value ?? Number.NaN) * (unit === "s" ? 1_000 : 1);
+  const [, value = "", unit] = /^([\d.\s]+)(ms|s)/.exec((text ?? "").trim()) ?? [];
+  return value === "" ? Number.NaN : Number(value.replaceAll(/\s/g, "")) * (unit === "s" ? 1_000 : 1);
 }
