@@ -33,7 +33,16 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "dashboard",
     "experiments",
   ],
-  experiments: ["primitives", "telemetry", "topology", "placement", "runtime", "kubernetes", "lab"],
+  experiments: [
+    "primitives",
+    "telemetry",
+    "topology",
+    "placement",
+    "streams",
+    "runtime",
+    "kubernetes",
+    "lab",
+  ],
   tools: [
     "primitives",
     "runtime",
