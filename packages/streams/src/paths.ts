@@ -1,5 +1,6 @@
 // K shortest simple paths: J. Y. Yen, "Finding the K Shortest Loopless Paths in a Network", Management Science 17(11), 1971,
 // doi:10.1287/mnsc.17.11.712. Lengths are hops; of paths with equally many hops the wider comes first.
+import { MinHeap } from "@isochrone/primitives";
 import type { FlowNetwork } from "./flow-network.ts";
 
 /** A way from one node to another. */
@@ -18,11 +19,26 @@ export class PathTable {
   readonly #network: FlowNetwork;
   readonly #count: number;
   readonly #kept = new Map<number, readonly Path[]>();
+  readonly #choices = new Map<number, readonly Path[]>();
 
   /** @param count paths for each pair, at least 1 */
   constructor(network: FlowNetwork, count = DEFAULT_PATHS) {
     this.#network = network;
     this.#count = count;
+  }
+
+  /** The shortest paths and the widest one; empty when no path leads from `source` to `target`. */
+  choices(source: number, target: number): readonly Path[] {
+    const key = source * this.#network.nodes.length + target;
+    let choices = this.#choices.get(key);
+    if (choices === undefined) {
+      const shortest = this.between(source, target);
+      const widest = source === target ? null : widestPath(this.#network, source, target);
+      const isNew = widest !== null && !shortest.some((path) => isSame(path, widest));
+      choices = isNew ? [...shortest, widest] : shortest;
+      this.#choices.set(key, choices);
+    }
+    return choices;
   }
 
   /** The shortest first; empty when no path leads from `source` to `target`. */
@@ -49,9 +65,11 @@ interface Banned {
   /** `source target` of arcs. */
   readonly arcs: ReadonlySet<string>;
   readonly nodes: ReadonlySet<number>;
+  /** Capacities below this many bits per second. */
+  readonly below: number;
 }
 
-const NOTHING: Banned = { arcs: new Set(), nodes: new Set() };
+const NOTHING: Banned = { arcs: new Set(), nodes: new Set(), below: 0 };
 
 function shortestPaths(network: FlowNetwork, source: number, target: number, count: number): Path[] {
   const first = shortestPath(network, source, target, NOTHING);
@@ -84,7 +102,7 @@ function addDeviations(
     const arcs = new Set<string>();
     for (const { nodes } of found)
       if (root.every((node, index) => nodes[index] === node)) arcs.add(`${nodes[at]!} ${nodes[at + 1]!}`);
-    const banned = { arcs, nodes: new Set(root.slice(0, -1)) };
+    const banned = { arcs, nodes: new Set(root.slice(0, -1)), below: 0 };
     const spur = shortestPath(network, root[at]!, target, banned);
     if (spur === null) continue;
     const path = {
@@ -93,6 +111,24 @@ function addDeviations(
     };
     if (![...candidates, ...found].some((other) => isSame(other, path))) candidates.push(path);
   }
+}
+
+/** The path whose narrowest hop is widest, and of these a shortest. Null without a path. */
+function widestPath(network: FlowNetwork, source: number, target: number): Path | null {
+  const width = new Float64Array(network.nodes.length);
+  width[source] = Infinity;
+  const open = new MinHeap<number>();
+  open.push(-Infinity, source);
+  for (let node = open.pop(); node !== undefined && node !== target; node = open.pop())
+    for (const arc of network.arcsFrom(node)) {
+      const reach = Math.min(width[node]!, network.capacities[arc.capacity]!);
+      if (reach <= width[arc.target]!) continue;
+      width[arc.target] = reach;
+      open.push(-reach, arc.target);
+    }
+  return width[target] === 0
+    ? null
+    : shortestPath(network, source, target, { ...NOTHING, below: width[target]! });
 }
 
 function isSame(a: Path, b: Path): boolean {
@@ -115,7 +151,7 @@ function shortestPath(network: FlowNetwork, source: number, target: number, bann
       const next = arc.target;
       const isNew = distance[next] === -1;
       if (!isNew && distance[next] !== distance[node]! + 1) continue;
-      if (banned.nodes.has(next)) continue;
+      if (banned.nodes.has(next) || network.capacities[arc.capacity]! < banned.below) continue;
       if (banned.arcs.size > 0 && banned.arcs.has(`${node} ${next}`)) continue;
       const reach = Math.min(width[node]!, network.capacities[arc.capacity]!);
       if (isNew) queue.push(next);

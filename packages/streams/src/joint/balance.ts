@@ -3,8 +3,8 @@
 import type { Path, PathTable } from "../paths.ts";
 import type { Demand } from "../placed-job.ts";
 
-/** Exponent of the norm. */
-const NORM = 8;
+/** Exponents of the norm, one after the other: a low one moves flows off crowded regions, a high one off the fullest link. */
+const NORMS = [8, 4, 16, 32];
 const ROUNDS = 20;
 /** Gains of the norm that are rounding errors, relative. */
 const NO_GAIN = 1e-12;
@@ -22,10 +22,16 @@ export function balancedPaths(
   if (candidates.some(({ length }) => length === 0)) return null;
   const search = new PathSearch(demands, candidates, capacities);
   const order = [...demands.keys()].sort((a, b) => demands[b]!.bitsPerFrame - demands[a]!.bitsPerFrame);
-  for (const at of order) search.improve(at);
-  for (let round = 0; round < ROUNDS; round++)
-    if (!order.map((at) => search.improve(at)).includes(true)) break;
-  return search.chosen.map((path) => path!);
+  let best: readonly Path[] = [];
+  let least = Infinity;
+  for (const norm of NORMS) {
+    for (let round = 0; round < ROUNDS; round++)
+      if (!order.map((at) => search.improve(at, norm)).includes(true)) break;
+    if (search.fullest() >= least) continue;
+    least = search.fullest();
+    best = search.chosen.map((path) => path!);
+  }
+  return best;
 }
 
 class PathSearch {
@@ -48,15 +54,20 @@ class PathSearch {
     this.chosen = demands.map(() => null);
   }
 
+  /** Seconds per frame of the slowest flow. */
+  fullest(): number {
+    return this.#seconds.reduce((most, seconds) => Math.max(most, seconds), 0);
+  }
+
   /** Takes the demand's best path beside the others. Returns whether that is another one than before. */
-  improve(at: number): boolean {
+  improve(at: number, norm: number): boolean {
     const { bitsPerFrame } = this.#demands[at]!;
     const before = this.chosen[at]!;
     if (before !== null) this.#add(before, -bitsPerFrame);
     let best = before;
-    let least = before === null ? Infinity : this.#price(before, bitsPerFrame) * (1 - NO_GAIN);
+    let least = before === null ? Infinity : this.#price(before, bitsPerFrame, norm) * (1 - NO_GAIN);
     for (const path of this.#candidates[at]!) {
-      const price = this.#price(path, bitsPerFrame);
+      const price = this.#price(path, bitsPerFrame, norm);
       if (price >= least) continue;
       least = price;
       best = path;
@@ -72,11 +83,11 @@ class PathSearch {
   }
 
   /** What a path adds to the sum of the powers. */
-  #price({ hops }: Path, bits: number): number {
+  #price({ hops }: Path, bits: number, norm: number): number {
     let price = 0;
     for (const hop of hops) {
       const seconds = this.#seconds[hop]!;
-      price += (seconds + bits / this.#capacities[hop]!) ** NORM - seconds ** NORM;
+      price += (seconds + bits / this.#capacities[hop]!) ** norm - seconds ** norm;
     }
     return price;
   }

@@ -94,7 +94,7 @@ export class Judge {
     const { paths, network } = this.#system;
     let best: Path | null = null;
     let least = Infinity;
-    for (const path of paths.between(source, target)) {
+    for (const path of paths.choices(source, target)) {
       let fullest = 0;
       for (const hop of path.hops)
         fullest = Math.max(

@@ -38,7 +38,7 @@ export function reroute(
     for (let at = 0; at < jobs.length; at++) {
       if (paces[at]! >= loads[at]!.most * CONTENT) continue;
       for (const index of jobs[at]!.flows.keys())
-        for (const path of paths.between(jobs[at]!.flows[index]!.source, jobs[at]!.flows[index]!.target)) {
+        for (const path of paths.choices(jobs[at]!.flows[index]!.source, jobs[at]!.flows[index]!.target)) {
           if (path === jobs[at]!.flows[index]!.path) continue;
           const flows = jobs[at]!.flows.with(index, { ...jobs[at]!.flows[index]!, path });
           const after = tryPath(at, flows);

@@ -101,7 +101,7 @@ function transferSeconds(
   bits: number,
 ): number {
   let least = source === target ? 0 : Infinity;
-  for (const { hops } of paths.between(source, target)) {
+  for (const { hops } of paths.choices(source, target)) {
     let longest = 0;
     for (const hop of hops) longest = Math.max(longest, busy[hop]! + bits / network.capacities[hop]!);
     least = Math.min(least, longest);
