@@ -1,5 +1,4 @@
-// K shortest simple paths: J. Y. Yen, "Finding the K Shortest Loopless Paths in a Network", Management Science 17(11), 1971,
-// doi:10.1287/mnsc.17.11.712. Lengths are hops; of paths with equally many hops the wider comes first.
+// K shortest simple paths (Yen 1971). Lengths are hops; of paths with equally many hops the wider comes first.
 import { MinHeap } from "@isochrone/primitives";
 import type { FlowNetwork } from "./flow-network.ts";
 

@@ -13,10 +13,7 @@ export function equalShares(flows: readonly WithPath[], capacities: Float64Array
   );
 }
 
-/**
- * Bits per second by flow: what TCP comes to, max-min fairness of flows (D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, 1992,
- * section 6.5.2).
- */
+/** Bits per second by flow: what TCP comes to, max-min fairness of flows (Bertsekas 1992, section 6.5.2). */
 export function maxMinShares(flows: readonly WithPath[], capacities: Float64Array): Float64Array {
   const left = capacities.slice();
   const users = new Int32Array(left.length);

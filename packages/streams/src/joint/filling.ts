@@ -1,5 +1,5 @@
-// Rates by job: all flows of a job go at the pace of its slowest stage (M. Chowdhury, Y. Zhong, I. Stoica, "Efficient Coflow Scheduling with
-// Varys", SIGCOMM 2014, MADD), and paces grow alike until a link is full or a job can compute no more (progressive filling).
+// Rates by job: all flows of a job go at the pace of its slowest stage (Varys' MADD), and the paces of all jobs grow
+// alike until a link is full or a job can compute no more (progressive filling, Bertsekas 1992, section 6.5.2).
 import { atPace, type PlacedJob } from "../placed-job.ts";
 import type { Path } from "../paths.ts";
 import type { StreamSystem } from "../stream-system.ts";

@@ -1,7 +1,7 @@
 /**
- * What the paces of all jobs are worth together: throughput, its logarithm and less the seconds per frame of each, summed. These are the
- * alpha-fair utilities for alpha 0, 1 and 2 (J. Mo, J. Walrand, "Fair End-to-End Window-Based Congestion Control", IEEE/ACM Transactions on
- * Networking 8(5), 2000, doi:10.1109/90.879343). The first alone starves slow jobs, the last alone looks at nothing but them.
+ * What the paces of all jobs are worth together: throughput, its logarithm and less the seconds per frame of each,
+ * summed. These are the alpha-fair utilities for alpha 0, 1 and 2 (Mo 2000). The first alone starves slow jobs, the
+ * last alone looks at nothing but them.
  * @param paces frames per second
  */
 export function worthOf(paces: Float64Array): number {

@@ -1,6 +1,4 @@
-// ENTS, Algorithm 1: each task in order goes to the node where it takes least, computing and receiving added. M. Zhang, J. Cao, L. Yang,
-// L. Zhang, Y. Sahni, S. Jiang, "ENTS: An Edge-native Task Scheduling System for Collaborative Edge Computing", IEEE/ACM SEC 2022,
-// arXiv:2210.07842.
+// ENTS, Algorithm 1: each task in order goes to the node where it takes least, computing and receiving added.
 import { hostOf } from "../placed-job.ts";
 import type { StreamJob } from "../stream-job.ts";
 import { copyOf, fits, take, type NodeResources, type StreamSystem } from "../stream-system.ts";

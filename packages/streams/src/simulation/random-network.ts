@@ -89,7 +89,7 @@ function randomLink(source: string, target: string, options: RandomNetworkOption
   return { source, target, capacityBitsPerSecond: bitsPerSecond * factor, duplex };
 }
 
-/** Standard normal (G. E. P. Box, M. E. Muller, 1958). */
+/** Standard normal (Box 1958). */
 function normal(draw: Draw): number {
   return Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
 }
