@@ -22,6 +22,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "telemetry",
     "topology",
     "placement",
+    "streams",
     "runtime",
     "bus",
     "kubernetes",

@@ -26,7 +26,7 @@ describe("FlowNetwork", () => {
 
   test.each([
     ["an unknown end", ["a"], [link({})], "link a -> b must join known nodes, got b"],
-    ["a loop", ["a"], [link({ target: "a" })], "link a -> a of 10 bit/s must join two nodes, got one"],
+    ["a loop", ["a"], [link({ target: "a" })], "link a -> a must join two nodes, got one"],
     ["a node twice", ["a", "a"], [], "node a must be named once, got it twice"],
     [
       "a link twice",

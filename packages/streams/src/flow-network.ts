@@ -40,10 +40,7 @@ export class FlowNetwork {
     const addArc = (source: number, target: number, capacity: number): void => {
       const key = `${source} ${target}`;
       if (seen.has(key))
-        throw new StreamError(
-          "invalid_network",
-          `link ${nodes[source]!} -> ${nodes[target]!} must be declared once, got it twice`,
-        );
+        throw refused(`link ${nodes[source]!} -> ${nodes[target]!} must be declared once`, "it twice");
       seen.add(key);
       arcs[source]!.push({ target, capacity });
     };
@@ -68,20 +65,13 @@ export class FlowNetwork {
     return this.#index.get(name) ?? null;
   }
 
-  #endsOf({ source, target, capacityBitsPerSecond }: FlowLink): [number, number] {
+  #endsOf({ source, target }: FlowLink): [number, number] {
     const ends = [source, target].map((name) => {
       const index = this.#index.get(name);
       if (index !== undefined) return index;
-      throw new StreamError(
-        "invalid_network",
-        `link ${source} -> ${target} must join known nodes, got ${name}`,
-      );
+      throw refused(`link ${source} -> ${target} must join known nodes`, name);
     });
-    if (source === target)
-      throw new StreamError(
-        "invalid_network",
-        `link ${source} -> ${target} of ${capacityBitsPerSecond} bit/s must join two nodes, got one`,
-      );
+    if (source === target) throw refused(`link ${source} -> ${target} must join two nodes`, "one");
     return [ends[0]!, ends[1]!];
   }
 }
@@ -89,8 +79,7 @@ export class FlowNetwork {
 function indexOf(nodes: readonly string[]): Map<string, number> {
   const index = new Map<string, number>();
   for (const [at, name] of nodes.entries()) {
-    if (index.has(name))
-      throw new StreamError("invalid_network", `node ${name} must be named once, got it twice`);
+    if (index.has(name)) throw refused(`node ${name} must be named once`, "it twice");
     index.set(name, at);
   }
   return index;
@@ -98,8 +87,12 @@ function indexOf(nodes: readonly string[]): Map<string, number> {
 
 function capacityOf({ source, target, capacityBitsPerSecond: capacity }: FlowLink): number {
   if (Number.isFinite(capacity) && capacity > 0 && capacity <= Number.MAX_SAFE_INTEGER) return capacity;
-  throw new StreamError(
-    "invalid_network",
-    `capacity of link ${source} -> ${target} must be above 0 and at most 2^53 - 1 bit/s, got ${capacity}`,
+  throw refused(
+    `capacity of link ${source} -> ${target} must be above 0 and at most 2^53 - 1 bit/s`,
+    capacity,
   );
+}
+
+function refused(rule: string, value: unknown): StreamError {
+  return new StreamError("invalid_network", "network", rule, value);
 }

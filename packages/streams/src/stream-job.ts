@@ -62,7 +62,7 @@ export function createStreamJob(
   secondsPerFrame: (task: string, node: number) => number | null,
 ): StreamJob {
   const refuse = (rule: string, value: unknown): never => {
-    throw new StreamError("invalid_job", `stream job ${spec.name}: ${rule}, got ${String(value)}`);
+    throw new StreamError("invalid_job", `stream job ${spec.name}`, rule, value);
   };
   const amount = (value: number, what: string, least: number): number =>
     Number.isFinite(value) && value >= least && value <= Number.MAX_SAFE_INTEGER
