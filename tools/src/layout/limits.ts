@@ -6,9 +6,9 @@ export const LIMITS = {
   exportsForOwnFileOnly: 830,
   foldersOver25Files: 9,
   fileCycles: 11,
-  wideCommentLines: 3260,
-  wideMarkdownLines: 1300,
-  stringIndexReads: 690,
+  wideCommentLines: 3400,
+  wideMarkdownLines: 1400,
+  stringIndexReads: 710,
   settings: 389,
 } as const;
 
