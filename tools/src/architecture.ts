@@ -6,6 +6,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/telemetry": ["primitives"],
   "packages/topology": ["primitives", "telemetry"],
   "packages/placement": ["primitives", "telemetry", "topology"],
+  "packages/streams": ["primitives"],
   "packages/runtime": ["primitives"],
   "packages/bus": ["primitives", "telemetry", "runtime"],
   "packages/kubernetes": ["primitives", "runtime"],
@@ -21,6 +22,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "telemetry",
     "topology",
     "placement",
+    "streams",
     "runtime",
     "bus",
     "kubernetes",
@@ -32,7 +34,16 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "dashboard",
     "experiments",
   ],
-  experiments: ["primitives", "telemetry", "topology", "placement", "runtime", "kubernetes", "lab"],
+  experiments: [
+    "primitives",
+    "telemetry",
+    "topology",
+    "placement",
+    "streams",
+    "runtime",
+    "kubernetes",
+    "lab",
+  ],
   tools: [
     "primitives",
     "runtime",
@@ -51,6 +62,7 @@ const PURE: Readonly<Record<string, readonly string[]>> = {
   "packages/telemetry": [],
   "packages/topology": ["typebox"],
   "packages/placement": [],
+  "packages/streams": [],
 };
 
 /** Built-ins without I/O: hashes and the syntax of addresses. Randomness of node:crypto is no business of a domain. */
@@ -68,6 +80,7 @@ const PURE_ENTRIES = [
   "@isochrone/telemetry",
   "@isochrone/topology",
   "@isochrone/placement",
+  "@isochrone/streams",
 ];
 
 const MAX_LINES = 400;

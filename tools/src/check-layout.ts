@@ -26,7 +26,7 @@ const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclu
 });
 const files = listed
   .split("\n")
-  .filter((path) => /(\.(ts|mjs|md|sh|ya?ml|tpl)|Dockerfile|^\.ci\/run)$/.test(path))
+  .filter((path) => /(\.(tsx?|mjs|md|sh|ya?ml|tpl)|Dockerfile|^\.ci\/run)$/.test(path))
   .filter((path) => !/(^|\/)data\//.test(path) && existsSync(join(ROOT, path)))
   .map((path) => ({ path, text: read(path) }));
 

@@ -1,6 +1,6 @@
 import { PlacementError } from "@isochrone/placement";
 import type { StrategyProfile } from "@isochrone/placement";
-import { readTextFile } from "@isochrone/runtime";
+import { readTextFile } from "@isochrone/runtime/yaml-text";
 import { CommandError, usageError } from "../errors.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";

@@ -4,7 +4,7 @@ import {
   GENERATED_ANNOTATION,
   MAX_CHANNELS_CHARACTERS,
   parseChannels,
-} from "@isochrone/kubernetes";
+} from "@isochrone/kubernetes/basics";
 import type { AnnotatedChannel } from "@isochrone/kubernetes";
 import { parseBitsPerSecond } from "@isochrone/primitives";
 import {

@@ -78,7 +78,7 @@ export type { SortAlgorithm } from "./order/sort-algorithms.ts";
 export { workloadOrder } from "./order/workload-order.ts";
 export type { OrderedWorkload, WorkloadOrder } from "./order/workload-order.ts";
 export { EXACT_PAIRS, exactPlan } from "./planner/exact-plan.ts";
-export type { ExactOptions, ExactPlan, LinearSolution, LinearSolver } from "./planner/exact-plan.ts";
+export type { ExactOptions, ExactPlan } from "./planner/exact-plan.ts";
 export { createObjective } from "./planner/objective.ts";
 export type { Objective, PlanCost } from "./planner/objective.ts";
 export { plan } from "./planner/plan.ts";

@@ -55,6 +55,8 @@ describe("a name that only its own file uses", () => {
     ["a dynamic import", 'const { a } = await import("./x.ts");'],
     ["the type of an import", 'let b: import("./x.ts").a;'],
     ["an alias", 'import { a as b } from "./x.ts";'],
+    ["a namespace import", 'import * as x from "./x.ts";'],
+    ["a program in a text", 'run(`import(${new URL("./x.ts", import.meta.url)}).then(({ a }) => a)`);'],
     ["a worker's address", 'new Worker(new URL("./x.ts", import.meta.url), { type: a });'],
   ])("is used by %s", (_, text) => {
     const { ownFileOnly } = reportOf({ [X]: "export type a = 1;\n", "packages/a/src/y.ts": `${text}\n` });

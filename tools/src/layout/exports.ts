@@ -19,7 +19,7 @@ interface EntryReport {
 
 /** Whether a file is a test or helps tests. */
 export function isTest(path: string): boolean {
-  return path.endsWith(".test.ts") || path.startsWith("test/") || path.includes("/testing/");
+  return /\.test\.tsx?$/.test(path) || path.startsWith("test/") || path.includes("/testing/");
 }
 
 /** Programs that are loaded by name, whose exports no import shows. */

@@ -4,11 +4,11 @@ export const LIMITS = {
   unusedExports: 520,
   exportsForTestsOnly: 160,
   exportsForOwnFileOnly: 830,
-  foldersOver25Files: 8,
+  foldersOver25Files: 9,
   fileCycles: 11,
   wideCommentLines: 3260,
   wideMarkdownLines: 1300,
-  stringIndexReads: 670,
+  stringIndexReads: 690,
   settings: 389,
 } as const;
 

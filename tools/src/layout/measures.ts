@@ -34,7 +34,7 @@ interface PackageSize {
 }
 
 const MAX_FILES_PER_FOLDER = 25;
-const SCRIPT = /\.(ts|mjs)$/;
+const SCRIPT = /\.(tsx?|mjs)$/;
 const WITH_HASH_COMMENTS = /(\.(sh|ya?ml|tpl)|Dockerfile|^\.ci\/run)$/;
 
 /** @param manifests of the packages, by folder */

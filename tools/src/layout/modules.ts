@@ -4,6 +4,7 @@ import { readSource, type SourceText } from "./source-text.ts";
 interface Module {
   /** Relative to the repository, with forward slashes. */
   readonly path: string;
+  readonly text: string;
   readonly source: SourceText;
   readonly uses: readonly Use[];
   /** Names that the file exports, whether it declares or forwards them; without the default export. */
@@ -14,8 +15,11 @@ interface Module {
 
 interface Use {
   readonly specifier: string;
-  /** As the other file exports them; "all" for a dynamic import: every name that the user's text contains. */
-  readonly names: readonly string[] | "all";
+  /**
+   * As the other file exports them. A namespace import uses "all"; a dynamic import, or an address, what the user's
+   * text mentions.
+   */
+  readonly names: readonly string[] | "all" | "mentioned";
 }
 
 const STATEMENT =
@@ -42,12 +46,12 @@ export function readModule(path: string, text: string): Module {
   for (const pattern of [DYNAMIC, BY_ADDRESS])
     for (const match of code.matchAll(pattern)) {
       const before = text.slice(match.index, match.index + match[0].length);
-      uses.push({ specifier: /["']([^"']*)["']/.exec(before)![1]!, names: "all" });
+      uses.push({ specifier: /["']([^"']*)["']/.exec(before)![1]!, names: "mentioned" });
     }
   for (const match of code.matchAll(LOCAL_EXPORTS))
     for (const { alias } of namesOf(`{${match[1]!}}`)) exports.add(alias);
   for (const match of code.matchAll(DECLARATION)) exports.add(match[1]!);
-  return { path, source, uses, exports: [...exports], isBarrel: isBarrel(code) };
+  return { path, text, source, uses, exports: [...exports], isBarrel: isBarrel(code) };
 }
 
 function isBarrel(code: string): boolean {
@@ -79,7 +83,7 @@ export interface Manifest {
 interface Edge {
   readonly from: string;
   readonly to: string;
-  readonly names: readonly string[] | "all";
+  readonly names: Use["names"];
 }
 
 export class ModuleGraph {
@@ -121,15 +125,17 @@ export class ModuleGraph {
     for (const { from, to, names } of this.edges) {
       if (from === to) continue;
       const ofTarget = users.get(to)!;
-      for (const name of names === "all" ? this.#mentioned(from, [...ofTarget.keys()]) : names)
-        ofTarget.get(name)?.push(from);
+      for (const name of this.#namesOf(from, names, [...ofTarget.keys()])) ofTarget.get(name)?.push(from);
     }
     return users;
   }
 
-  #mentioned(path: string, names: readonly string[]): string[] {
-    const words = new Set(this.modules.get(path)!.source.code.match(/[\w$]+/g));
-    return names.filter((name) => words.has(name));
+  #namesOf(user: string, names: Use["names"], exported: readonly string[]): readonly string[] {
+    if (names === "all") return exported;
+    if (names !== "mentioned") return names;
+    // In strings too: programs of workers are texts now and then.
+    const words = new Set(this.modules.get(user)!.text.match(/[\w$]+/g));
+    return exported.filter((name) => words.has(name));
   }
 }
 

@@ -26,22 +26,21 @@ export function wideMarkdownLines(text: string): number[] {
   const wide: number[] = [];
   let fence: string | null = null;
   const lines = text.split("\n");
-  let isCode = false;
   for (const [index, line] of lines.entries()) {
-    isCode = /^ {4}/.test(line) && (isCode || lines[index - 1]?.trim() === "") && !isInList(lines, index);
-    if (isCode) continue;
     const mark = /^\s*(?:[-*+]\s+|\d+\.\s+|>\s*)*(```+|~~~+)/.exec(line)?.[1];
     if (fence === null && mark !== undefined) fence = mark;
     else if (fence !== null) fence = mark !== undefined && mark.startsWith(fence) ? null : fence;
-    else if (line.length > MAX_WIDTH && isProse(line)) wide.push(index + 1);
+    else if (line.length > MAX_WIDTH && isProse(line) && !isIndentedCode(lines, index)) wide.push(index + 1);
   }
   return wide;
 }
 
-/** Whether the last line before that isn't indented starts an item of a list. */
-function isInList(lines: readonly string[], index: number): boolean {
-  const before = lines.slice(0, index).findLast((line) => /^\S/.test(line));
-  return before !== undefined && /^([-*+]|\d+[.)])\s/.test(before);
+/** Four spaces after a blank line, outside of a list. */
+function isIndentedCode(lines: readonly string[], index: number): boolean {
+  const start = lines.slice(0, index).findLastIndex((line) => !/^ {4}/.test(line));
+  const before = lines.slice(0, index).findLast((line) => /^\S/.test(line)) ?? "";
+  const isInList = /^([-*+]|\d+[.)])\s/.test(before);
+  return /^ {4}/.test(lines[index]!) && (start === -1 || lines[start]!.trim() === "") && !isInList;
 }
 
 function isProse(line: string): boolean {
