@@ -1,4 +1,4 @@
-import { DEFAULT_MOVE_PRICE, parseMaintenanceWindow } from "@isochrone/placement";
+import { parseMaintenanceWindow } from "@isochrone/placement";
 import { duration, flag, integer, list, number, oneOf, ratio, section } from "@isochrone/runtime";
 import type { Section, SettingsOf } from "@isochrone/runtime";
 
@@ -25,11 +25,11 @@ const table = {
     description: "What a move must gain at least, as a share of what the pod's channels cost now.",
   }),
   minWorkflowGainRatio: ratio({
-    default: DEFAULT_MOVE_PRICE.minWorkflowGainRatio,
+    default: 0.005,
     description: "And the same as a share of what all channels of its workflow cost now.",
   }),
   minGain: number({
-    default: DEFAULT_MOVE_PRICE.minGain,
+    default: 1_000,
     min: 0,
     max: 1e15,
     description:
