@@ -22,6 +22,18 @@ export function readDecision(text: string, file: string): RecordedDecision {
     throw fail(`must be what \`isochrone explain -o json\` prints once, got ${shown(document?.json)}`);
   const { namespace, name } = decision["pod"];
   const pod = `${textOf(namespace) ?? "default"}/${textOf(name) ?? ""}`;
+  const { clusterVersion } = recordOf(decision["inputs"]);
+  return {
+    pod,
+    ...settingsOf(decision, fail),
+    clusterVersion: typeof clusterVersion === "number" ? clusterVersion : null,
+  };
+}
+
+function settingsOf(
+  decision: Json,
+  fail: (problem: string) => DumpError,
+): Pick<RecordedDecision, "profile" | "usageHeadroom"> {
   const { profile } = decision;
   if (!isRecord(profile))
     throw fail(
@@ -32,13 +44,7 @@ export function readDecision(text: string, file: string): RecordedDecision {
   if (typeof channelPriorities !== "string")
     throw fail(`profile.channelPriorities must be text, got ${shown(channelPriorities)}`);
   if (!isNumbers(settings)) throw fail(`profile.settings must be numbers by name, got ${shown(settings)}`);
-  const { clusterVersion } = recordOf(decision["inputs"]);
-  return {
-    pod,
-    profile: { strategy, settings, channelPriorities },
-    usageHeadroom: usageHeadroom === true,
-    clusterVersion: typeof clusterVersion === "number" ? clusterVersion : null,
-  };
+  return { profile: { strategy, settings, channelPriorities }, usageHeadroom: usageHeadroom === true };
 }
 
 /** Null where it is something else. With --kubeconfig, `explain` prints the pod beside its decision. */
