@@ -1,48 +1,22 @@
 // One experiment from its file to its report.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { ConductDeps, Conducted, ConductOptions } from "./conducted.ts";
 import { createModelGround } from "./ground/model/index.ts";
 import { analyse } from "./report/analysis.ts";
 import { toCsv } from "./report/csv.ts";
 import { reportHtml } from "./report/report.ts";
 import { cellsOf } from "./run/cells.ts";
 import { runExperiment } from "./run/experiment.ts";
-import type { ExperimentDeps, ExperimentOptions } from "./run/experiment.ts";
 import { describeMachine } from "./run/machine.ts";
 import type { CellResult } from "./run/result.ts";
 import { openStore } from "./run/store.ts";
 import { verdictsOf } from "./run/verdict.ts";
-import type { Verdict } from "./run/verdict.ts";
 import { ScenarioError } from "./scenario/errors.ts";
 import type { Scenario } from "./scenario/model.ts";
 import { readScenario, readScenarioFile } from "./scenario/read-scenario.ts";
 import { conductStreams } from "./streams/conduct.ts";
 import { isStreamScenario } from "./streams/scenario.ts";
-
-export interface ConductOptions extends ExperimentOptions {
-  /** The scenario's file. */
-  readonly file: string;
-  readonly quick: boolean;
-  /** Results go to a folder in it, named after the scenario. */
-  readonly out: string;
-  /** As it was typed, for the report. */
-  readonly command: string;
-  /** @default all of the scenario's */
-  readonly contenders?: readonly string[];
-  /** Of the lab, in place of the scenario's: results must not depend on it. */
-  readonly scale?: number;
-}
-
-export type ConductDeps = Omit<ExperimentDeps, "labGround">;
-
-export interface Conducted {
-  readonly scenario: { readonly name: string };
-  readonly cells: number;
-  readonly measured: number;
-  readonly failed: number;
-  readonly verdicts: readonly Verdict[];
-  readonly files: { readonly html: string; readonly csv: string; readonly json: string };
-}
 
 type Facts = Readonly<Record<string, Readonly<Record<string, string | number>>>>;
 

@@ -6,7 +6,7 @@ export { listScenarios, scenarioFile } from "./scenario/catalogue.ts";
 export type { CatalogueEntry } from "./scenario/catalogue.ts";
 export { loadScenario, readScenario } from "./scenario/read-scenario.ts";
 export { conduct } from "./conduct.ts";
-export type { ConductDeps, Conducted, ConductOptions } from "./conduct.ts";
+export type { ConductDeps, Conducted, ConductOptions } from "./conducted.ts";
 export type { RunProgress } from "./run/experiment.ts";
 export type { Verdict } from "./run/verdict.ts";
 export { createContender, placementCost } from "./contenders/index.ts";

@@ -44,7 +44,7 @@ export async function planCommand(
 }
 
 /** What is left out is the planner's default. */
-export type Planning = Pick<WorkflowPlanInput, "spread" | "cost">;
+type Planning = Pick<WorkflowPlanInput, "spread" | "cost">;
 
 const PLANNER_VARIABLES = /^ISOCHRONE_(PLANNER|SCHEDULER)_/;
 

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadSolver } from "../contenders/highs.ts";
-import type { ConductOptions, Conducted } from "../conduct.ts";
+import type { ConductOptions, Conducted } from "../conducted.ts";
 import { toRows } from "../report/csv.ts";
 import { describeMachine } from "../run/machine.ts";
 import { openStore } from "../run/store.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { ConductOptions } from "../conduct.ts";
+import type { ConductOptions } from "../conducted.ts";
 import { listScenarios, scenarioFile } from "../scenario/catalogue.ts";
 import { ScenarioError } from "../scenario/errors.ts";
 import { figuresIn, inFieldsUnit, loadQuotes } from "../scenario/testing/quotes.ts";

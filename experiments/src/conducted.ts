@@ -1,0 +1,28 @@
+// What an experiment is asked for, and what it gives.
+import type { ExperimentDeps, ExperimentOptions } from "./run/experiment.ts";
+import type { Verdict } from "./run/verdict.ts";
+
+export interface ConductOptions extends ExperimentOptions {
+  /** The scenario's file. */
+  readonly file: string;
+  readonly quick: boolean;
+  /** Results go to a folder in it, named after the scenario. */
+  readonly out: string;
+  /** As it was typed, for the report. */
+  readonly command: string;
+  /** @default all of the scenario's */
+  readonly contenders?: readonly string[];
+  /** Of the lab, in place of the scenario's: results must not depend on it. */
+  readonly scale?: number;
+}
+
+export type ConductDeps = Omit<ExperimentDeps, "labGround">;
+
+export interface Conducted {
+  readonly scenario: { readonly name: string };
+  readonly cells: number;
+  readonly measured: number;
+  readonly failed: number;
+  readonly verdicts: readonly Verdict[];
+  readonly files: { readonly html: string; readonly csv: string; readonly json: string };
+}
