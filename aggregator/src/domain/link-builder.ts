@@ -35,7 +35,8 @@ export class LinkBuilder {
   readonly #context: LinkContext;
   readonly #panes: number;
   readonly #textOf: (timeMs: number) => string = rememberingText();
-  readonly #sinceTextOf: (timeMs: number) => string = rememberingText();
+  /** By pane: links change in any of the window's panes. */
+  readonly #paneTexts = new Map<number, string>();
   /** The newest cut that was met, for the methods of its pair that come behind. */
   #cut: { readonly key: LinkKey; readonly firstPane: number } | null = null;
 
@@ -84,7 +85,10 @@ export class LinkBuilder {
 
   #sinceOf(change: LinkChange | null): string | null {
     const pane = change?.firstPane ?? null;
-    return pane === null ? null : this.#sinceTextOf(pane * this.#context.shape.paneMs);
+    if (pane === null) return null;
+    let text = this.#paneTexts.get(pane);
+    if (text === undefined) this.#paneTexts.set(pane, (text = rfc3339(pane * this.#context.shape.paneMs)));
+    return text;
   }
 
   /** The fast window shows the changes that the full one was followed for. */

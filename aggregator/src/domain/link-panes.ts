@@ -301,7 +301,17 @@ export class LinkPanes {
   #extremes(): Extremes {
     let min = Number.POSITIVE_INFINITY;
     let max = Number.NEGATIVE_INFINITY;
+    const { rows, histograms } = this.#memory;
     for (let pane = Math.max(this.#since ?? this.#first, this.#first); pane <= this.#last; pane++) {
+      const reference = pane === this.#open ? NO_RTT : rows.get(this.#rtts, pane);
+      // Of nearly all panes the two numbers are read where they lie: it is done for all panes of nearly all links.
+      if (reference > 0) {
+        const chunk = histograms.chunkOf(reference);
+        const at = histograms.placeOf(reference);
+        min = Math.min(min, chunk.min(at));
+        max = Math.max(max, chunk.max(at));
+        continue;
+      }
       const extremes = this.#rttOf(pane)?.extremes() ?? null;
       if (extremes === null) continue;
       min = Math.min(min, extremes.min);

@@ -93,9 +93,7 @@ export class RttPart {
     const data = this.toData();
     const { count } = data;
     if (count === 0) return null;
-    const low = slotOf(data, Math.ceil(count / 4));
-    const middle = slotOf(data, Math.ceil(count / 2));
-    const high = slotOf(data, Math.ceil((3 * count) / 4));
+    const { low, middle, high } = quartileSlotsOf(data);
     return { count, low: valueOf(data, low), median: valueOf(data, middle), high: valueOf(data, high) };
   }
 
@@ -140,6 +138,26 @@ export class RttPart {
     }
     return this.#merged;
   }
+}
+
+/** The buckets that hold the samples of three ranks, in one pass; -1 for the bucket of 0. */
+function quartileSlotsOf({ count, zeroCount, bucketCounts }: ExponentialHistogramData): {
+  low: number;
+  middle: number;
+  high: number;
+} {
+  const last = bucketCounts.length - 1;
+  let below = zeroCount;
+  let slot = -1;
+  const reach = (rank: number): number => {
+    while (below < rank && slot < last) below += bucketCounts[++slot]!;
+    return slot;
+  };
+  return {
+    low: reach(Math.ceil(count / 4)),
+    middle: reach(Math.ceil(count / 2)),
+    high: reach(Math.ceil((3 * count) / 4)),
+  };
 }
 
 /** The bucket that holds the sample of this rank, from below; -1 for the bucket of 0. */

@@ -71,7 +71,7 @@ export class RunningCounts {
     return Distribution.ofChecked({
       scale: SCALE,
       offset: this.#first + low,
-      bucketCounts: counts.subarray(low, high + 1),
+      bucketCounts: counts.slice(low, high + 1),
       zeroCount: this.#zeroCount,
       count: this.#count,
       sum: this.#sum,

@@ -43,7 +43,8 @@ export class Distribution {
   #max = -Infinity;
 
   /**
-   * Of sums of histograms that were checked before, at scale 6: nothing is checked again. The buckets are copied.
+   * Of sums of histograms that were checked before, at scale 6: nothing is checked again. The buckets become the
+   * distribution's own.
    * @throws RangeError for more than 2^32 - 1 samples: a bucket may have overflowed
    */
   static ofChecked(data: ExponentialHistogramData & { readonly bucketCounts: Uint32Array }): Distribution {
@@ -51,7 +52,7 @@ export class Distribution {
       throw new RangeError(`counters of 32 bits hold at most ${UINT32_MAX} samples, got ${data.count}`);
     const distribution = new Distribution();
     if (data.count === 0) return distribution;
-    distribution.#counts = data.bucketCounts.slice();
+    distribution.#counts = data.bucketCounts;
     distribution.#first = data.offset;
     distribution.#zeroCount = data.zeroCount;
     distribution.#count = data.count;
