@@ -1,4 +1,4 @@
-// Aggregators that annotate the same objects: by what they leave on them, and by what the asked one leaves to another.
+// Aggregators that annotate the same objects: by their marks, and by what the asked one leaves to another.
 import { KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { ANNOTATED_BY, readMark } from "@isochrone/topology";
@@ -12,7 +12,7 @@ export interface Annotator extends WriterMark {
   readonly example: string;
 }
 
-export interface AnnotatorFacts {
+interface AnnotatorFacts {
   /** The aggregator's /metrics; null: nobody named one. */
   readonly page: { readonly url: string; readonly text: string | null; readonly error: string | null } | null;
   /** Those that annotate now, in order of their names; null: no cluster can be asked, `why` says it. */

@@ -19,24 +19,23 @@ export function readDecision(text: string, file: string): RecordedDecision {
   const [document, ...others] = parseDocuments(text, file);
   const json = document?.json;
   // With --kubeconfig, `explain` prints the pod beside its decision.
-  const decision = isRecord(json) && isRecord(json["decision"]) ? json["decision"] : json;
-  if (others.length > 0 || !isRecord(decision) || !isRecord(decision["pod"]))
+  const { decision = json } = recordOf(json);
+  const { pod, profile, kind, inputs } = recordOf(decision);
+  if (others.length > 0 || !isRecord(pod))
     throw fail(`must be what \`isochrone explain -o json\` prints once, got ${shown(json)}`);
-  const { namespace, name } = recordOf(decision["pod"]);
-  const pod = `${textOf(namespace) ?? "default"}/${textOf(name) ?? ""}`;
-  const { profile } = decision;
+  const { namespace, name } = pod;
   if (!isRecord(profile))
     throw fail(
-      `must say with which settings its scores were made (profile), got a decision of kind ${shown(decision["kind"])} without; name them with --strategy and --set`,
+      `must say with which settings its scores were made (profile), got a decision of kind ${shown(kind)} without; name them with --strategy and --set`,
     );
   const { strategy, settings, channelPriorities = "", usageHeadroom = false } = profile;
   if (typeof strategy !== "string") throw fail(`profile.strategy must be text, got ${shown(strategy)}`);
   if (typeof channelPriorities !== "string")
     throw fail(`profile.channelPriorities must be text, got ${shown(channelPriorities)}`);
   if (!isNumbers(settings)) throw fail(`profile.settings must be numbers by name, got ${shown(settings)}`);
-  const { clusterVersion } = recordOf(decision["inputs"]);
+  const { clusterVersion } = recordOf(inputs);
   return {
-    pod,
+    pod: `${textOf(namespace) ?? "default"}/${textOf(name) ?? ""}`,
     profile: { strategy, settings, channelPriorities },
     usageHeadroom: usageHeadroom === true,
     clusterVersion: typeof clusterVersion === "number" ? clusterVersion : null,
