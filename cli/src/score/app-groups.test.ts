@@ -86,7 +86,6 @@ function deployment(
   };
 }
 
-/** Without a limit: it is left out. */
 type Dependency = readonly [selector: string, limit: number | null, namespace?: string];
 
 function appGroup(
