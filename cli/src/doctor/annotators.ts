@@ -51,20 +51,24 @@ export function judgeAnnotators({ page, writers, why }: AnnotatorFacts): Verdict
       page === null ? `no server is named, and ${why}` : `${page.error ?? "no answer"}, and ${why}`;
     return skipped({ ...parts, why: reason, remedy: `${NAME_A_CLUSTER} ${NAME_A_SERVER}` });
   }
-  const left = text === null ? [] : samplesOf(text, YIELDED).filter(({ value }) => value > 0);
-  const several = (writers?.length ?? 0) > 1;
-  const found = [
-    ...(left.length === 0 ? [] : [`this aggregator leaves to another one ${left.map(countText).join(", ")}`]),
-    ...(several || (left.length > 0 && writers !== null && writers.length > 0)
-      ? [`who annotates: ${writers!.slice(0, SHOWN).map(annotatorText).join("; ")}${more(writers!.length)}`]
-      : []),
-  ];
+  const found = rivalryOf(text, writers ?? []);
   const one = writers?.[0]?.name;
   const fine = one === undefined ? "no object is left to another aggregator" : `${one} alone`;
   return verdict(found.length === 0, "warning", {
     ...parts,
     value: found.length === 0 ? fine : found.join("; "),
   });
+}
+
+function rivalryOf(text: string | null, writers: readonly Annotator[]): string[] {
+  const left = text === null ? [] : samplesOf(text, YIELDED).filter(({ value }) => value > 0);
+  const found: string[] = [];
+  if (left.length > 0) found.push(`this aggregator leaves to another one ${left.map(countText).join(", ")}`);
+  if (writers.length > 1 || (left.length > 0 && writers.length > 0))
+    found.push(
+      `who annotates: ${writers.slice(0, SHOWN).map(annotatorText).join("; ")}${more(writers.length)}`,
+    );
+  return found;
 }
 
 function countText({ labels, value }: { labels: string; value: number }): string {
