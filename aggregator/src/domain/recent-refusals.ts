@@ -1,7 +1,8 @@
-// What was refused within the newest window, by who sent it: counters since the start can't tell what is wrong now.
+// What was refused within the newest window, by who sent it. Counters since the start can't tell what is wrong
+// now.
 
 /** Points and records of one source that were refused for one reason. */
-export interface RecentRefusal {
+interface RecentRefusal {
   readonly source: string;
   readonly reason: string;
   readonly refused: number;

@@ -14,7 +14,7 @@ export interface DeclaredCostsOptions {
   readonly registry: Registry;
 }
 
-/** The weights of the NetworkTopology that somebody declared, read by every replica; null when none are to be read. */
+/** The declared weights of the NetworkTopology, read by every replica; null when none are to be read. */
 export function pollDeclaredCosts(options: DeclaredCostsOptions): PolledObject<DeclaredCosts | null> | null {
   const { config, logger, registry } = options;
   const { namespace, name, declaredWeights } = config;

@@ -22,8 +22,8 @@ export interface LatenciesOptions {
 }
 
 /**
- * The latencies that another component keeps in a ConfigMap, read by every replica; null when none are to be read. Once the ConfigMap is
- * gone they are, too.
+ * The latencies that another component keeps in a ConfigMap, read by every replica; null when none are to be
+ * read. Once the ConfigMap is gone they are, too.
  */
 export function pollLatencies(options: LatenciesOptions): PolledObject<ReadLatencies> | null {
   const { config, logger, registry, use } = options;

@@ -2,7 +2,7 @@ import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { periodic, type Clock, type Periodic, type Service } from "@isochrone/runtime";
 import { isUnavailable } from "./unavailable.ts";
 
-export interface PolledObjectOptions<T> {
+interface PolledObjectOptions<T> {
   readonly object: Parameters<ClusterStore["get"]>[0];
   readonly store: Pick<ClusterStore, "get">;
   readonly clock: Clock;

@@ -1,4 +1,5 @@
-// `score --decision` takes strategy and settings from a decision; test/e2e/offline-scores.test.ts does so with one of a running extender.
+// `score --decision` takes strategy and settings from a decision; test/e2e/offline-scores.test.ts uses one of a
+// running extender.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +24,7 @@ const DECISION = {
   inputs: { clusterVersion: 812 },
 };
 
-// p sends 1,000 B/s to q on n2, which is 10 ms from n1; beside p, 500m is left on n1 and 1 on n2, and no memory.
+// p sends 1,000 B/s to q on n2, 10 ms from n1. Beside p, 500m is left on n1 and 1 on n2, and no memory.
 const node = (name: string, cpu: string, to: string): object => ({
   apiVersion: "v1",
   kind: "Node",
@@ -85,7 +86,8 @@ const rawOf = (text: string): number[] =>
 describe("score --decision", () => {
   test("scores the decision's pod with its strategy, mode and weights", async () => {
     const decision = written("decision.json", DECISION);
-    // gamma (alpha cpu % + beta memory %) + delta network: 0.2 (100 + 0) / 2 - 0.8 x 10 x 1,000, and 0.2 (200 + 0) / 2.
+    // gamma (alpha cpu % + beta memory %) + delta network:
+    // 0.2 (100 + 0) / 2 - 0.8 x 10 x 1,000, and 0.2 (200 + 0) / 2.
     expect(rawOf(await printed("--decision", decision, "-o", "json"))).toEqual([-7_990, 20]);
     // The defaults, 0.5 each, are not the decision's.
     const defaults = await printed("--pod", "shop/p-1", "--mode", "raw", "-o", "json");

@@ -1,4 +1,4 @@
-// Reports of full runs in docs/results: a threat that a scenario names after its run belongs into its report, too.
+// Reports of full runs in docs/results have each threat to validity of their scenario.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

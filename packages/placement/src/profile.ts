@@ -90,7 +90,10 @@ export function createStrategy(profile: StrategyProfile): Strategy {
   );
 }
 
-/** The same profile with nothing left to defaults, and without what no strategy of it reads: equal scores, whatever defaults become. Throws PlacementError. */
+/**
+ * The same profile with nothing left to defaults, and without what no strategy of it reads: equal scores,
+ * whatever defaults become. Throws PlacementError.
+ */
 export function resolvedProfile(profile: StrategyProfile): ResolvedProfile {
   const entries = readEntries(profile.strategy);
   const settings: Record<string, number> = {};

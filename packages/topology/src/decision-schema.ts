@@ -70,7 +70,7 @@ export const DecisionKindSchema = Type.Union([
 ]);
 
 /** How the scorer was set: `isochrone score --decision` scores with it. */
-export const DecisionProfileSchema = Type.Object(
+const DecisionProfileSchema = Type.Object(
   {
     strategy: Type.String({ description: "NAME/MODE, or several as NAME/MODE=WEIGHT, separated by commas" }),
     settings: Type.Record(Type.String(), Type.Number(), {
