@@ -112,20 +112,18 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       const movedAt = timeOf(marks.findLast(({ kind }) => kind === "move")!);
       slowedP95Ms = Math.max(...p95sOf(points, slowedAt, movedAt));
       // Points of which each request began on the new placement.
-      const isFallen = async (): Promise<boolean> =>
-        p95sOf((await record.timeline()).points, movedAt + 1_000 * spanSeconds).some(
-          (ms) => ms < slowedP95Ms,
-        );
-      await expect.poll(isFallen, { timeout: PATIENCE_MS, interval: 2_000 }).toBe(true);
+      await expectBelowSlowed(movedAt + 1_000 * spanSeconds);
       const brought = await terminal.shows(
-        /the move of .*? brought p50 .*?, p95 (\d+) ms -> (\d+) ms.*/,
+        /the move of .*?(?: brought|:) p50 .*?, p95 (\d+|–)(?: ms)? -> (\d+|–).*/,
         PATIENCE_MS,
       );
       const recorded = p95sOf((await record.timeline()).points, slowedAt - 3_000 * spanSeconds);
       console.log(
         `${brought[0]}\nthe load's p95 while slow ${slowedP95Ms.toFixed(0)} ms, since then ${recorded.at(-1)!.toFixed(0)} ms`,
       );
-      for (const figure of brought.slice(1, 3)) expectWithin(Number(figure), recorded);
+      for (const figure of brought.slice(1, 3)) if (figure !== "–") expectWithin(Number(figure), recorded);
+      // Of a busy machine's figures nothing is claimed.
+      if (!brought[0].includes("not to be compared")) expect(Number(brought[2])).toBeLessThan(slowedP95Ms);
       await visit.goTo("/overview");
       await pageSays(".happened", `${link.a} ↔ ${link.b}`, `${link.b} ↔ ${link.a}`);
       await pageSays(".happened", "moved", "→");
@@ -146,9 +144,7 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       const healedBelowMs = (healthyMs + slowMs) / 2;
       await expect.poll(shownMedianMs, { timeout: PATIENCE_MS }).toBeLessThan(healedBelowMs);
       const healedAt = timeOf((await record.timeline()).marks.findLast(({ kind }) => kind === "link")!);
-      const isLow = async (): Promise<boolean> =>
-        p95sOf((await record.timeline()).points, healedAt).some((ms) => ms < slowedP95Ms);
-      await expect.poll(isLow, { timeout: PATIENCE_MS, interval: 2_000 }).toBe(true);
+      await expectBelowSlowed(healedAt);
     },
     PATIENCE_MS,
   );
@@ -171,7 +167,7 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       const killedAt = timeOf((await record.timeline()).marks.find(({ kind }) => kind === "killed")!);
       const isAnswered = async (): Promise<boolean> =>
         (await record.timeline()).points.some(
-          ({ at, requests, errors }) => Date.parse(at) > killedAt && requests > 0 && errors === 0,
+          ({ at, requests, errors }) => Date.parse(at) > killedAt && requests > errors,
         );
       await expect.poll(isAnswered, { timeout: PATIENCE_MS, interval: 2_000 }).toBe(true);
       await visit.goTo("/overview");
@@ -231,6 +227,17 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
         timeout: PATIENCE_MS,
       })
       .toMatch(new RegExp(oneOf.map((text) => text.replaceAll(".", "\\.")).join("|")));
+
+  /** Latencies of a busy machine say nothing of its network; the screen must say that it is busy. */
+  const expectBelowSlowed = (fromMs: number): Promise<void> =>
+    expect
+      .poll(
+        async () =>
+          terminal.said.includes("the machine is busy") ||
+          p95sOf((await record.timeline()).points, fromMs).some((ms) => ms < slowedP95Ms),
+        { timeout: PATIENCE_MS, interval: 2_000 },
+      )
+      .toBe(true);
 
   /** Of the pair that is shown. */
   async function shownMedianMs(): Promise<number> {
