@@ -119,11 +119,12 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       );
       const recorded = p95sOf((await record.timeline()).points, slowedAt - 3_000 * spanSeconds);
       console.log(
-        `${brought[0]}\nthe load's p95 while slow ${slowedP95Ms.toFixed(0)} ms, since then ${recorded.at(-1)!.toFixed(0)} ms`,
+        `${brought[0]}\nthe load's p95 while slow ${slowedP95Ms.toFixed(0)} ms, since then ${recorded.at(-1)?.toFixed(0)} ms`,
       );
       for (const figure of brought.slice(1, 3)) if (figure !== "–") expectWithin(Number(figure), recorded);
       // Of a busy machine's figures nothing is claimed.
-      if (!brought[0].includes("not to be compared")) expect(Number(brought[2])).toBeLessThan(slowedP95Ms);
+      const isClaimed = !brought[0].includes("not to be compared");
+      expect(!isClaimed || Number(brought[2]) < slowedP95Ms).toBe(true);
       await visit.goTo("/overview");
       await pageSays(".happened", `${link.a} ↔ ${link.b}`, `${link.b} ↔ ${link.a}`);
       await pageSays(".happened", "moved", "→");
@@ -265,8 +266,8 @@ function expectTrue(row: string, isDoubtful: boolean, { networkMs, load }: ActRe
   expect(Number(network)).toBeLessThan(isDoubtful ? Infinity : 1.15 * networkMs + 15);
   expect(Number(network)).toBeGreaterThan((isDoubtful ? 0.5 : 0.85) * networkMs - 15);
   // Figures of a busy machine are called doubtful, and then nothing is claimed of them.
-  if (isDoubtful) expect(saved50).toBeUndefined();
-  else expect(Math.abs(Number(p50) - load.p50Ms!)).toBeLessThan(0.35 * load.p50Ms! + 25);
+  const isAsTheLoadSays = Math.abs(Number(p50) - load.p50Ms!) < 0.35 * load.p50Ms! + 25;
+  expect(isDoubtful ? saved50 === undefined : isAsTheLoadSays).toBe(true);
 }
 
 /** What is said of moves is where pods were. @param victim the only node to look at */
@@ -274,9 +275,9 @@ function expectLeft(ways: string, before: Placement, victim?: string): void {
   const left = [...ways.matchAll(/([\w, -]+?) (\S+) -> /g)].flatMap(([, workloads, from]) =>
     workloads!.split(",").map((name) => [name.trim(), from!] as const),
   );
-  expect(left.length).toBeGreaterThan(0);
-  for (const [workload, from] of left)
-    if (victim === undefined || from === victim) expect(before.get(workload)).toBe(from);
+  const told = left.filter(([, from]) => victim === undefined || from === victim);
+  expect(told.length).toBeGreaterThan(0);
+  for (const [workload, from] of told) expect(before.get(workload)).toBe(from);
 }
 
 const timeOf = ({ at }: { readonly at: string }): number => Date.parse(at);
