@@ -54,10 +54,21 @@ describe("what a command loads", () => {
     expect(own).toBeLessThanOrEqual(110);
   });
 
-  it("is no web server for explain", async () => {
-    const { packages } = await loadedBy(["explain", "web", "--server", NOWHERE]);
-    expect(packages).toContain("typebox");
-    expect(packages).not.toContain("fastify");
-    expect(packages).not.toContain("@kubernetes/client-node");
+  it.each([
+    [
+      ["explain", "web", "--server", NOWHERE],
+      ["commander", "typebox"],
+    ],
+    [
+      ["plan", "shop", "--server", NOWHERE],
+      ["commander", "typebox"],
+    ],
+    [
+      ["score", "--cluster", "package.json", "--pod", "web"],
+      ["commander", "typebox", "yaml"],
+    ],
+  ])("is no service, no cluster's client and no metrics for %j", async (args, expected) => {
+    const { packages } = await loadedBy(args);
+    expect(packages).toEqual(expected);
   });
 });

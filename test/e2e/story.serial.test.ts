@@ -112,20 +112,19 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       const movedAt = timeOf(marks.findLast(({ kind }) => kind === "move")!);
       slowedP95Ms = Math.max(...p95sOf(points, slowedAt, movedAt));
       // Points of which each request began on the new placement.
-      const isFallen = async (): Promise<boolean> =>
-        p95sOf((await record.timeline()).points, movedAt + 1_000 * spanSeconds).some(
-          (ms) => ms < slowedP95Ms,
-        );
-      await expect.poll(isFallen, { timeout: PATIENCE_MS, interval: 2_000 }).toBe(true);
+      await expectBelowSlowed(movedAt + 1_000 * spanSeconds);
       const brought = await terminal.shows(
-        /the move of .*? brought p50 .*?, p95 (\d+) ms -> (\d+) ms.*/,
+        /the move of .*?(?: brought|:) p50 .*?, p95 (\d+|–)(?: ms)? -> (\d+|–).*/,
         PATIENCE_MS,
       );
       const recorded = p95sOf((await record.timeline()).points, slowedAt - 3_000 * spanSeconds);
       console.log(
-        `${brought[0]}\nthe load's p95 while slow ${slowedP95Ms.toFixed(0)} ms, since then ${recorded.at(-1)!.toFixed(0)} ms`,
+        `${brought[0]}\nthe load's p95 while slow ${slowedP95Ms.toFixed(0)} ms, since then ${recorded.at(-1)?.toFixed(0)} ms`,
       );
-      for (const figure of brought.slice(1, 3)) expectWithin(Number(figure), recorded);
+      for (const figure of brought.slice(1, 3)) if (figure !== "–") expectWithin(Number(figure), recorded);
+      // Of a busy machine's figures nothing is claimed.
+      const isClaimed = !brought[0].includes("not to be compared");
+      expect(!isClaimed || Number(brought[2]) < slowedP95Ms).toBe(true);
       await visit.goTo("/overview");
       await pageSays(".happened", `${link.a} ↔ ${link.b}`, `${link.b} ↔ ${link.a}`);
       await pageSays(".happened", "moved", "→");
@@ -146,9 +145,7 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       const healedBelowMs = (healthyMs + slowMs) / 2;
       await expect.poll(shownMedianMs, { timeout: PATIENCE_MS }).toBeLessThan(healedBelowMs);
       const healedAt = timeOf((await record.timeline()).marks.findLast(({ kind }) => kind === "link")!);
-      const isLow = async (): Promise<boolean> =>
-        p95sOf((await record.timeline()).points, healedAt).some((ms) => ms < slowedP95Ms);
-      await expect.poll(isLow, { timeout: PATIENCE_MS, interval: 2_000 }).toBe(true);
+      await expectBelowSlowed(healedAt);
     },
     PATIENCE_MS,
   );
@@ -171,7 +168,7 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       const killedAt = timeOf((await record.timeline()).marks.find(({ kind }) => kind === "killed")!);
       const isAnswered = async (): Promise<boolean> =>
         (await record.timeline()).points.some(
-          ({ at, requests, errors }) => Date.parse(at) > killedAt && requests > 0 && errors === 0,
+          ({ at, requests, errors }) => Date.parse(at) > killedAt && requests > errors,
         );
       await expect.poll(isAnswered, { timeout: PATIENCE_MS, interval: 2_000 }).toBe(true);
       await visit.goTo("/overview");
@@ -232,6 +229,17 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       })
       .toMatch(new RegExp(oneOf.map((text) => text.replaceAll(".", "\\.")).join("|")));
 
+  /** Latencies of a busy machine say nothing of its network; the screen must say that it is busy. */
+  const expectBelowSlowed = (fromMs: number): Promise<void> =>
+    expect
+      .poll(
+        async () =>
+          terminal.said.includes("the machine is busy") ||
+          p95sOf((await record.timeline()).points, fromMs).some((ms) => ms < slowedP95Ms),
+        { timeout: PATIENCE_MS, interval: 2_000 },
+      )
+      .toBe(true);
+
   /** Of the pair that is shown. */
   async function shownMedianMs(): Promise<number> {
     return millisecondsOf(await visit.page.locator(".tile dd").first().textContent());
@@ -258,8 +266,8 @@ function expectTrue(row: string, isDoubtful: boolean, { networkMs, load }: ActRe
   expect(Number(network)).toBeLessThan(isDoubtful ? Infinity : 1.15 * networkMs + 15);
   expect(Number(network)).toBeGreaterThan((isDoubtful ? 0.5 : 0.85) * networkMs - 15);
   // Figures of a busy machine are called doubtful, and then nothing is claimed of them.
-  if (isDoubtful) expect(saved50).toBeUndefined();
-  else expect(Math.abs(Number(p50) - load.p50Ms!)).toBeLessThan(0.35 * load.p50Ms! + 25);
+  const isAsTheLoadSays = Math.abs(Number(p50) - load.p50Ms!) < 0.35 * load.p50Ms! + 25;
+  expect(isDoubtful ? saved50 === undefined : isAsTheLoadSays).toBe(true);
 }
 
 /** What is said of moves is where pods were. @param victim the only node to look at */
@@ -267,9 +275,9 @@ function expectLeft(ways: string, before: Placement, victim?: string): void {
   const left = [...ways.matchAll(/([\w, -]+?) (\S+) -> /g)].flatMap(([, workloads, from]) =>
     workloads!.split(",").map((name) => [name.trim(), from!] as const),
   );
-  expect(left.length).toBeGreaterThan(0);
-  for (const [workload, from] of left)
-    if (victim === undefined || from === victim) expect(before.get(workload)).toBe(from);
+  const told = left.filter(([, from]) => victim === undefined || from === victim);
+  expect(told.length).toBeGreaterThan(0);
+  for (const [workload, from] of told) expect(before.get(workload)).toBe(from);
 }
 
 const timeOf = ({ at }: { readonly at: string }): number => Date.parse(at);

@@ -196,7 +196,10 @@ async function runUntilEnd(embedded: Embedded, run: Run): Promise<void> {
   const machine = machineWatch(embedded, reporter);
   const play = async (): Promise<void> => {
     await rehearse(embedded, { ...run, clock, isBusy: () => machine.state.isBusy });
-    await Promise.all([showTables(embedded, reporter, signal), live(embedded, run)]);
+    await Promise.all([
+      showTables(embedded, reporter, signal),
+      live(embedded, run, () => machine.state.isBusy),
+    ]);
   };
   try {
     await Promise.all([play(), machine.run(signal)]);
@@ -220,7 +223,11 @@ function machineWatch(embedded: Embedded, reporter: Reporter): MachineWatch {
 }
 
 /** From here on pods move by themselves, and what moved is told. */
-async function live(embedded: Embedded, { acts, windowMs, reporter, signal }: Run): Promise<void> {
+async function live(
+  embedded: Embedded,
+  { acts, windowMs, reporter, signal }: Run,
+  isBusy: () => boolean,
+): Promise<void> {
   if (!acts.includes("live")) return;
   const { cluster, moves } = embedded;
   const log = new MoveLog({
@@ -228,7 +235,8 @@ async function live(embedded: Embedded, { acts, windowMs, reporter, signal }: Ru
     lastMs: Math.round(windowMs * MOVE_SHARE),
     endToEnd: (lastMs) => cluster.endToEnd({ lastMs }),
     onMoved: (group) => reporter.moved(group),
-    onMeasured: (group, after) => reporter.moveMeasured(group, after),
+    onMeasured: (group, after, doubt) => reporter.moveMeasured(group, after, doubt),
+    isBusy,
   });
   const off = moves.subscribe((move) => log.hear(move));
   try {

@@ -25,14 +25,15 @@ const move = (stage: MovedPod["stage"], workload: string, to: string | null): Mo
 
 function build() {
   const clock = new ManualClock();
-  const world = { p95Ms: 400 };
-  const told: (["moved", MoveGroup] | ["measured", MoveGroup, EndToEnd])[] = [];
+  const world = { p95Ms: 400, isBusy: false };
+  const told: (["moved", MoveGroup] | ["measured", MoveGroup, EndToEnd, string | null])[] = [];
   const log = new MoveLog({
     clock,
     lastMs: 20_000,
     endToEnd: async () => figures(world.p95Ms),
     onMoved: (group) => void told.push(["moved", group]),
-    onMeasured: (group, after) => void told.push(["measured", group, after]),
+    onMeasured: (group, after, doubt) => void told.push(["measured", group, after, doubt]),
+    isBusy: () => world.isBusy,
   });
   const ending = new AbortController();
   void log.run(ending.signal).catch(() => undefined);
@@ -62,8 +63,17 @@ test("pods that move together are told once they have arrived, and what it broug
   await clock.advance(22_500);
   expect(told).toEqual([
     ["moved", group],
-    ["measured", group, figures(200)],
+    ["measured", group, figures(200), null],
   ]);
+});
+
+test("what a busy machine measures is told with its doubt", async () => {
+  const { clock, world, told, log } = build();
+  log.hear(move("arrived", "a", "n2"));
+  await clock.advance(8_000);
+  world.isBusy = true;
+  await clock.advance(22_500);
+  expect(told.at(-1)).toMatchObject(["measured", {}, {}, "the machine was busy"]);
 });
 
 test("a pod that doesn't arrive is told as lost, and nothing waits for it for ever", async () => {

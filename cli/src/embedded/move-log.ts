@@ -2,6 +2,7 @@
 import type { EndToEnd } from "@isochrone/lab";
 import type { Clock } from "@isochrone/runtime";
 import type { PodMove } from "./pod-moves.ts";
+import { doubtOf } from "./rehearsal.ts";
 
 /** One stage of one pod's way. */
 export type MovedPod = Pick<PodMove, "stage" | "namespace" | "workload" | "pod" | "from" | "to" | "reason">;
@@ -25,7 +26,10 @@ export interface MoveLogOptions {
   readonly lastMs: number;
   readonly endToEnd: (lastMs: number) => Promise<EndToEnd>;
   readonly onMoved: (group: MoveGroup) => void;
-  readonly onMeasured: (group: MoveGroup, after: EndToEnd) => void;
+  /** @param doubt why the figures say little about the move; null: they do */
+  readonly onMeasured: (group: MoveGroup, after: EndToEnd, doubt: string | null) => void;
+  /** Whether the machine has other things to do. */
+  readonly isBusy: () => boolean;
 }
 
 const POLL_MS = 500;
@@ -40,6 +44,7 @@ interface Gathering {
   readonly moves: Map<string, MovedPod>;
   readonly before: EndToEnd;
   readonly sinceMs: number;
+  readonly wasBusy: boolean;
   lastMs: number;
 }
 
@@ -69,7 +74,8 @@ export class MoveLog {
     const { clock, lastMs } = this.#options;
     const nowMs = clock.monotonic();
     const before = await this.#read(lastMs, signal);
-    const gathering: Gathering = { moves: new Map(), before, sinceMs: nowMs, lastMs: nowMs };
+    const wasBusy = this.#options.isBusy();
+    const gathering: Gathering = { moves: new Map(), before, sinceMs: nowMs, wasBusy, lastMs: nowMs };
     while (!this.#isOver(gathering)) await clock.sleep(POLL_MS, signal);
     return gathering;
   }
@@ -83,8 +89,8 @@ export class MoveLog {
     return !isUnderWay && nowMs - gathering.lastMs >= TOGETHER_WITHIN_MS;
   }
 
-  async #tell({ moves, before }: Gathering, signal: AbortSignal): Promise<void> {
-    const { clock, lastMs, onMoved, onMeasured } = this.#options;
+  async #tell({ moves, before, wasBusy }: Gathering, signal: AbortSignal): Promise<void> {
+    const { clock, lastMs, onMoved, onMeasured, isBusy } = this.#options;
     const all = [...moves.values()];
     const group: MoveGroup = {
       pods: all.map(({ workload, from, to, stage }) => ({
@@ -98,7 +104,9 @@ export class MoveLog {
     onMoved(group);
     await clock.sleep(lastMs + SETTLE_MS, signal);
     // What moved meanwhile has changed what is measured: it is told together with that.
-    if (this.#heard.length === 0) onMeasured(group, await this.#read(lastMs, signal));
+    if (this.#heard.length > 0) return;
+    const after = await this.#read(lastMs, signal);
+    onMeasured(group, after, doubtOf(after, wasBusy || isBusy()));
   }
 
   async #read(lastMs: number, signal: AbortSignal): Promise<EndToEnd> {

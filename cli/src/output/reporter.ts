@@ -46,8 +46,8 @@ export interface Reporter {
   /** The machine has become busy, or has recovered. */
   machine(state: MachineState): void;
   moved(group: MoveGroup): void;
-  /** What a move brought. */
-  moveMeasured(group: MoveGroup, after: EndToEnd): void;
+  /** What a move brought. @param doubt why the figures say little about it; null: they do */
+  moveMeasured(group: MoveGroup, after: EndToEnd, doubt: string | null): void;
   networkDown(reason: string): void;
   table(view: LiveView): void;
   tableFailed(error: unknown): void;

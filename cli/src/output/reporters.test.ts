@@ -85,14 +85,17 @@ test("a move is one line: what, where, why; and what it brought is another", () 
     before: figures(300, 800),
   };
   const many = Array.from({ length: 17 }, (_, at) => ({ workload: `m${at}`, from: "a", to: "b" }));
-  expect(moveMeasuredText({ ...group, pods: many }, figures(150, 200))).toMatch(
+  expect(moveMeasuredText({ ...group, pods: many }, figures(150, 200), null)).toMatch(
     /^the move of 17 pods brought /,
   );
   expect(movedText(group)).toBe(
     "moved 3 pods: m5, m7 east-a-1 -> west-a-1; db2 east-a-2 -> (no replacement yet): its channels get shorter",
   );
-  expect(moveMeasuredText(group, figures(150, 200))).toBe(
+  expect(moveMeasuredText(group, figures(150, 200), null)).toBe(
     "the move of m5, m7, db2 brought p50 300 ms -> 150 ms (-50 %), p95 800 ms -> 200 ms (-75 %), failed requests 0 % -> 0 %",
+  );
+  expect(moveMeasuredText(group, figures(350, 900), "the machine was busy")).toBe(
+    "the move of m5, m7, db2: p50 300 ms -> 350 ms, p95 800 ms -> 900 ms, failed requests 0 % -> 0 %; not to be compared: the machine was busy",
   );
 });
 

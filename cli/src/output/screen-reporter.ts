@@ -57,7 +57,7 @@ export function screenReporter(out: Output, nowText: () => string): Reporter & {
     },
     machine: (state) => draw({ busy: state.isBusy ? machineText(state) : "" }),
     moved: (group) => event(movedText(group)),
-    moveMeasured: (group, after) => event(moveMeasuredText(group, after)),
+    moveMeasured: (group, after, doubt) => event(moveMeasuredText(group, after, doubt)),
     networkDown: (reason) => event(networkDownText(reason)),
     table: (view) => draw({ view: viewText(view) }),
     tableFailed: (error) => draw({ view: `the graph can't be read: ${reasonOf(error)}` }),

@@ -101,17 +101,22 @@ export function movedText({ pods, reasons }: MoveGroup): string {
 /** More pods than these are counted. */
 const NAMED_PODS = 4;
 
-export function moveMeasuredText({ pods, before }: MoveGroup, after: EndToEnd): string {
+/** Figures of a busy machine are told, and nothing is claimed of them. */
+export function moveMeasuredText({ pods, before }: MoveGroup, after: EndToEnd, doubt: string | null): string {
   const names =
     pods.length > NAMED_PODS ? `${pods.length} pods` : pods.map(({ workload }) => workload).join(", ");
-  return `the move of ${names} brought p50 ${change(before.p50Ms, after.p50Ms)}, p95 ${change(before.p95Ms, after.p95Ms)}, failed requests ${failedShare(before)} -> ${failedShare(after)}`;
+  const failed = `failed requests ${failedShare(before)} -> ${failedShare(after)}`;
+  if (doubt !== null)
+    return `the move of ${names}: p50 ${figures(before.p50Ms, after.p50Ms)}, p95 ${figures(before.p95Ms, after.p95Ms)}, ${failed}; not to be compared: ${doubt}`;
+  return `the move of ${names} brought p50 ${change(before.p50Ms, after.p50Ms)}, p95 ${change(before.p95Ms, after.p95Ms)}, ${failed}`;
 }
 
+const figures = (before: number | null, after: number | null): string => `${ms(before)} -> ${ms(after)}`;
+
 function change(before: number | null, after: number | null): string {
-  const figures = `${ms(before)} -> ${ms(after)}`;
   return before === null || after === null || before <= 0
-    ? figures
-    : `${figures} (${percentText((after - before) / before)})`;
+    ? figures(before, after)
+    : `${figures(before, after)} (${percentText((after - before) / before)})`;
 }
 
 function failedShare({ count, errors }: EndToEnd): string {
