@@ -1,8 +1,8 @@
-import { electionTiming } from "@isochrone/kubernetes";
+import { electionTiming, SharedLeadership } from "@isochrone/kubernetes";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { createStrategy, DEFAULT_SPREAD } from "@isochrone/placement";
-import { periodic } from "@isochrone/runtime";
-import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtime";
+import { composeServices, periodic } from "@isochrone/runtime";
+import type { Clock, ComposedService, Logger, Part, Periodic, Random } from "@isochrone/runtime";
 import { createHttpApp, listen, serverTlsOf } from "@isochrone/runtime/http";
 import type { HttpApp, ListenAddress, Readiness, ServerTlsOptions } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
@@ -29,7 +29,6 @@ import { Ledger } from "./domain/ledger.ts";
 import { PlanLog } from "./domain/plan-log.ts";
 import { graphAgeSeconds, Placer } from "./domain/placer.ts";
 import { profileOf } from "./domain/strategy-profile.ts";
-import { SharedLeadership } from "./leadership.ts";
 import { createSchedulerMetrics } from "./metrics.ts";
 import type { SchedulerMetrics } from "./metrics.ts";
 import { planTools } from "./planner/plan-tools.ts";
@@ -46,6 +45,7 @@ import type { ProposerDeps } from "./proposals/proposer.ts";
 import { trimOf } from "./pod-trim.ts";
 import { registerWorkflowMetrics } from "./workflow-metrics.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
+import { SCHEDULER_LEASE } from "./terms.ts";
 import type { WebhookConfig } from "./webhook/settings.ts";
 import { createWebhook } from "./webhook/webhook.ts";
 import type { Webhook, WebhookDeps } from "./webhook/webhook.ts";
@@ -71,11 +71,13 @@ export interface SchedulerPluginDeps {
   readonly proposals?: ProposalsConfig;
   /** Certificates of this process's own keeping, for the extender. @default those of the files in `config`, if there are any */
   readonly tls?: ServerTlsOptions;
+  /** Of the same cluster, for Leases alone: they must not wait behind other requests. @default `store` */
+  readonly leaseStore?: ClusterStore;
   /** For what the planner writes of pods, with a rate limit of its own. @default `store` */
   readonly landingStore?: ClusterStore;
 }
 
-export interface SchedulerPlugin extends Service {
+export interface SchedulerPlugin extends ComposedService {
   /** The HTTP server; throws before `start`. */
   readonly app: HttpApp;
   /** Where it listens; throws before `start`. */
@@ -99,9 +101,7 @@ class SchedulerService implements SchedulerPlugin {
   readonly #metrics: SchedulerMetrics;
   readonly #graphs: GraphSource;
   readonly #ledger: Ledger;
-  readonly #pods: ClusterPods | null;
   readonly #cluster: ClusterPart | null;
-  readonly #appGroups: Service | null;
   readonly #webhook: Webhook | null;
   readonly #planner: Planner | null;
   readonly #descheduler: Descheduler | null;
@@ -112,6 +112,7 @@ class SchedulerService implements SchedulerPlugin {
   readonly #recorder: DecisionRecorder;
   readonly #placer: Placer;
   readonly #gauges: Periodic;
+  readonly #service: ComposedService;
   #listening: { readonly app: HttpApp; readonly address: ListenAddress } | null = null;
 
   constructor(config: SchedulerPluginConfig, deps: SchedulerPluginDeps) {
@@ -136,7 +137,6 @@ class SchedulerService implements SchedulerPlugin {
             pods: new ClusterPods({ ...deps, store, ...trimOf(deps) }),
             objects: new ClusterObjects({ ...deps, store }),
           };
-    this.#pods = ofCluster?.pods ?? null;
     const kept = { ledger: this.#ledger, decisions: new DecisionLog(config.keptDecisions), graphs };
     this.#decisions = kept.decisions;
     this.#cluster = ofCluster === null ? null : new ClusterPart(config, { ...ofCluster, ...kept, metrics });
@@ -149,7 +149,7 @@ class SchedulerService implements SchedulerPlugin {
     registerWorkflowMetrics(deps.registry, this.#graphs, config.bytesPerRequest);
     const leadership = ofCluster === null ? null : leadershipOf(config, ofCluster);
     const ofLeader = ofCluster === null || leadership === null ? null : { ...ofCluster, leadership };
-    this.#appGroups = ofLeader === null ? null : createAppGroupController(config, ofLeader);
+    const appGroups = ofLeader === null ? null : createAppGroupController(config, ofLeader);
     this.#webhook = ofLeader === null ? null : this.#createWebhook(ofLeader);
     const newId = decisionIds(deps.random);
     this.#tools = planTools(deps.clock, deps.planner);
@@ -176,6 +176,30 @@ class SchedulerService implements SchedulerPlugin {
       run: () => this.#setGauges(),
       onError: (error) => deps.logger.error("gauges can't be set", { error }),
     });
+    const ofLeading = [
+      ...(appGroups?.parts ?? []),
+      ...(this.#planner?.parts ?? []),
+      ...(this.#descheduler?.parts ?? []),
+    ];
+    const webhook: Part[] = this.#webhook === null ? [] : [{ name: "webhook", service: this.#webhook }];
+    const proposer: Part[] = this.#proposer === null ? [] : [{ name: "proposals", service: this.#proposer }];
+    const isElecting = leadership !== null && ofLeading.length + webhook.length > 0;
+    const parts: Part[] = [
+      { name: "graphs", service: this.#graphs },
+      ...(ofCluster === null ? [] : [{ name: "pods", service: ofCluster.pods }]),
+      ...(this.#cluster?.parts ?? []),
+      ...(isElecting ? [{ name: "election", service: leadership }] : []),
+      { name: "plan search", service: { stop: () => this.#tools.close() } },
+      ...ofLeading,
+      ...proposer,
+      ...webhook,
+      {
+        name: "extender",
+        service: { start: () => this.#listen(), stop: () => this.#listening?.app.close() },
+      },
+      { name: "gauges", service: this.#gauges },
+    ];
+    this.#service = composeServices(parts);
   }
 
   get app(): HttpApp {
@@ -190,35 +214,24 @@ class SchedulerService implements SchedulerPlugin {
     return this.#webhook?.address ?? null;
   }
 
-  async start(): Promise<void> {
+  get parts(): readonly Part[] {
+    return this.#service.parts;
+  }
+
+  start(): Promise<void> {
+    return this.#service.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#service.stop();
+  }
+
+  async #listen(): Promise<void> {
     const { host, port, urlPrefix: prefix } = this.#config;
-    await this.#graphs.start();
-    await this.#pods?.start();
-    await this.#cluster?.start();
-    await this.#appGroups?.start();
-    await this.#planner?.start();
-    await this.#descheduler?.start();
-    await this.#proposer?.start();
-    await this.#webhook?.start();
     const app = await this.#createApp();
     const address = await listen(app, { host, port, setting: "scheduler.port" });
     this.#listening = { app, address };
-    this.#gauges.start();
     this.#deps.logger.info("extender listening", { url: address.url + prefix });
-  }
-
-  async stop(): Promise<void> {
-    await this.#listening?.app.close();
-    await this.#gauges.stop();
-    await this.#webhook?.stop();
-    await this.#proposer?.stop();
-    await this.#descheduler?.stop();
-    await this.#planner?.stop();
-    await this.#tools.close();
-    await this.#appGroups?.stop();
-    await this.#cluster?.stop();
-    await this.#pods?.stop();
-    await this.#graphs.stop();
   }
 
   #createWebhook(
@@ -378,7 +391,12 @@ function leadershipOf(
   deps: SchedulerPluginDeps & { readonly store: ClusterStore },
 ): SharedLeadership {
   const { replicaName: replica, replicaNamespace: namespace } = config;
-  return new SharedLeadership({ ...deps, replica, namespace, timing: electionTiming(config) });
+  const { clock, random, logger, store, leaseStore = store } = deps;
+  const around = { clock, random, logger, store: leaseStore };
+  return new SharedLeadership(
+    { ...around, replica, namespace, timing: electionTiming(config) },
+    SCHEDULER_LEASE,
+  );
 }
 
 /** Whole nodes of a large cluster in one question, of two kube-schedulers at a time: beyond that it is a mistake, or an attack. */

@@ -1,10 +1,10 @@
-import type { Service } from "@isochrone/runtime";
+import type { Part } from "@isochrone/runtime";
 import type { BuildInputs } from "../graph-keeper.ts";
 import { DeclaredCostsReader, type DeclaredCostsOptions } from "./declared-costs.ts";
 import { LatenciesReader, type LatenciesReaderOptions } from "./latencies.ts";
 
 /** What others say of the network, beside what is measured: the NetworkTopology's declared weights, and latencies in a ConfigMap. */
-export class Declarations implements Service {
+export class Declarations {
   readonly #costs: DeclaredCostsReader | null;
   readonly #latencies: LatenciesReader | null;
 
@@ -13,14 +13,11 @@ export class Declarations implements Service {
     this.#latencies = LatenciesReader.of(options);
   }
 
-  async start(): Promise<void> {
-    await this.#costs?.start();
-    await this.#latencies?.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.#latencies?.stop();
-    await this.#costs?.stop();
+  get parts(): readonly Part[] {
+    return [
+      ...(this.#costs === null ? [] : [{ name: "declared costs", service: this.#costs }]),
+      ...(this.#latencies === null ? [] : [{ name: "declared latencies", service: this.#latencies }]),
+    ];
   }
 
   /** What a graph would lack if it were built now. */
