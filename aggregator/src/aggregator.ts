@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { otlpHttpIngest } from "@isochrone/bus/otlp-http";
 import { createEventRecorder, type EventRecorder, type Leadership } from "@isochrone/kubernetes";
 import {
-  authorizedFetch,
   composeServices,
   periodic,
   type ComposedService,
@@ -19,9 +18,8 @@ import {
 } from "@isochrone/runtime/http";
 import { DeclarationRights, STALE_AFTER_WINDOWS } from "@isochrone/topology";
 import { CoordinateWorker } from "./adapters/coordinate-worker.ts";
-import { certificateEnd } from "./adapters/certificate-end.ts";
 import { refusedDeclarationEvent } from "./adapters/declared-objects.ts";
-import { HttpDecisions } from "./adapters/http-decisions.ts";
+import { openDecisions } from "./adapters/http-decisions.ts";
 import { PodProbeAddresses } from "./adapters/pod-probe-addresses.ts";
 import { StoreClusterWatch } from "./adapters/store-cluster-watch.ts";
 import { createClusterControllers } from "./cluster-controllers.ts";
@@ -168,8 +166,7 @@ class RunningAggregator implements Aggregator {
         logger.error("building the graphs failed", { error });
       },
     });
-    const parts = this.#createParts(this.#createControllers(leadership), this.#createWriters(leadership));
-    this.#service = composeServices(parts);
+    this.#service = this.#compose(this.#createControllers(leadership), this.#createWriters(leadership));
   }
 
   get app(): HttpApp {
@@ -214,19 +211,7 @@ class RunningAggregator implements Aggregator {
               speakerOf: ({ principal }) => this.#speaking.proven(principal),
             },
       replication: this.#replication,
-      decisions: new HttpDecisions({
-        baseUrl: config.decisionsUrl,
-        timeoutMs: config.decisionsTimeoutMs,
-        clock,
-        fetch: authorizedFetch({
-          tokenFile: config.decisionsTokenFile,
-          caFile: config.decisionsCaFile,
-          certFile: config.decisionsCertFile,
-          keyFile: config.decisionsKeyFile,
-          onCertificate: certificateEnd(registry, "decisions"),
-          clock,
-        }),
-      }),
+      decisions: openDecisions(config, { registry, clock }),
       page,
       addRoutes,
       ready: () => this.#ready(),
@@ -263,28 +248,25 @@ class RunningAggregator implements Aggregator {
     return this.#service.stop();
   }
 
-  #createParts(controllers: ComposedService | null, writers: Service | null): Part[] {
+  #compose(controllers: ComposedService | null, writers: Service | null): ComposedService {
     const replication = this.#replication;
-    return [
+    return composeServices([
       { name: "cluster watch", service: this.#watch },
       ...(replication?.leases ?? []),
       ...this.#probing.parts,
       ...this.#proven.parts,
       { name: "intake", service: this.#intake },
-      {
-        name: "graph API",
-        service: { start: () => this.#listen(), stop: async () => await this.#app?.close() },
-      },
+      { name: "graph API", service: { start: () => this.#listen(), stop: () => this.#app?.close() } },
       // Before the server, which waits for their connections.
       { name: "event stream", service: { stop: () => this.#events.close() } },
       ...(replication?.elections ?? []),
       { name: "coordinates", service: { stop: () => this.#coordinates.close() } },
-      { name: "Events", service: { stop: () => this.#recorder.stop() } },
-      ...(controllers === null ? [] : [{ name: "controllers", service: controllers }]),
-      ...(this.#declarations?.parts ?? []),
+      { name: "Events", service: this.#recorder },
+      { name: "controllers", service: controllers },
+      { name: "declarations", service: this.#declarations },
       { name: "graph builder", service: this.#builder },
-      ...(writers === null ? [] : [{ name: "annotations", service: writers }]),
-    ];
+      { name: "annotations", service: writers },
+    ]);
   }
 
   async #listen(): Promise<void> {

@@ -80,7 +80,7 @@ await serviceMain({
     const annotations = { ...shared.annotations, nodes: shared.annotations.nodes ?? urgent !== null };
     return [
       ...parts,
-      ...(certificates === null ? [] : [{ name: "own certificates", service: certificates }]),
+      { name: "own certificates", service: certificates },
       { name: "bus", service },
       { name: "aggregator", service: createAggregator(config, { ...deps, annotations }) },
     ];

@@ -131,7 +131,7 @@ export class Probing {
   }
 
   get parts(): readonly Part[] {
-    return this.#keys === null ? [] : [{ name: "probe keys", service: this.#keys }];
+    return [{ name: "probe keys", service: this.#keys }];
   }
 
   /** What must still come before probes can be served. */

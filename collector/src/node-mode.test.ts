@@ -14,13 +14,13 @@ const configOf = (collector: Partial<CollectorConfig>): CollectorConfig =>
 
 async function urlsOf(settings: Partial<CollectorConfig>, store: ClusterStore | null): Promise<string[]> {
   const { targets, parts } = nodeTargets(configOf(settings), { ...surroundings, store });
-  for (const { service } of parts) await service.start?.();
+  for (const { service } of parts) await service?.start?.();
   await new Promise((resolve) => setImmediate(resolve));
   const urls = targets
     .targets()
     .map(({ url }) => url)
     .toSorted();
-  for (const { service } of parts) await service.stop?.();
+  for (const { service } of parts) await service?.stop?.();
   return urls;
 }
 

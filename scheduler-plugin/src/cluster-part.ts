@@ -69,10 +69,10 @@ export class ClusterPart {
     });
     this.guard = guardOf(config, deps);
     this.parts = [
-      ...(recorder === null ? [] : [{ name: "Events", service: { stop: () => recorder.stop() } }]),
+      { name: "Events", service: recorder },
       { name: "node annotations", service: annotations },
       { name: "pod observer", service: observer },
-      ...(this.guard === null ? [] : [{ name: "managed resource", service: this.guard }]),
+      { name: "managed resource", service: this.guard },
     ];
   }
 

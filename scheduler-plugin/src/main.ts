@@ -29,7 +29,6 @@ await serviceMain({
       certFile: config.tlsCertFile,
       asksClients: config.access !== "none",
     });
-    const kept = certificates === null ? [] : [{ name: "own certificates", service: certificates }];
     if (opened === null) {
       surroundings.logger.warn(
         "no cluster: kubernetes.kubeconfig is not set and this is no pod, so pods are placed by the graphs alone, without bindings",
@@ -50,6 +49,6 @@ await serviceMain({
       descheduler,
       ...(certificates === null ? {} : { tls: certificates.tls }),
     });
-    return [part, ...kept, { name: "scheduler-plugin", service }];
+    return [part, { name: "own certificates", service: certificates }, { name: "scheduler-plugin", service }];
   },
 });

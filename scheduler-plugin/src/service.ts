@@ -1,4 +1,3 @@
-import { electionTiming, SharedLeadership } from "@isochrone/kubernetes";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { createStrategy, DEFAULT_SPREAD } from "@isochrone/placement";
 import { composeServices, periodic } from "@isochrone/runtime";
@@ -45,7 +44,7 @@ import type { ProposerDeps } from "./proposals/proposer.ts";
 import { trimOf } from "./pod-trim.ts";
 import { registerWorkflowMetrics } from "./workflow-metrics.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
-import { SCHEDULER_LEASE } from "./terms.ts";
+import { leadershipOf } from "./terms.ts";
 import type { WebhookConfig } from "./webhook/settings.ts";
 import { createWebhook } from "./webhook/webhook.ts";
 import type { Webhook, WebhookDeps } from "./webhook/webhook.ts";
@@ -128,18 +127,10 @@ class SchedulerService implements SchedulerPlugin {
     this.#ledger = new Ledger(
       store === undefined ? config.ledgerMs : Math.min(config.ledgerMs, IN_FLIGHT_MS),
     );
-    const ofCluster =
-      store === undefined
-        ? null
-        : {
-            ...deps,
-            store,
-            pods: new ClusterPods({ ...deps, store, ...trimOf(deps) }),
-            objects: new ClusterObjects({ ...deps, store }),
-          };
+    const ofCluster = store === undefined ? null : withCluster({ ...deps, store });
     const kept = { ledger: this.#ledger, decisions: new DecisionLog(config.keptDecisions), graphs };
     this.#decisions = kept.decisions;
-    this.#cluster = ofCluster === null ? null : new ClusterPart(config, { ...ofCluster, ...kept, metrics });
+    this.#cluster = ofCluster && new ClusterPart(config, { ...ofCluster, ...kept, metrics });
     const recording = this.#cluster ?? {
       graphs,
       recorder: new DecisionRecorder({ ...kept, standingOf: null }),
@@ -147,10 +138,10 @@ class SchedulerService implements SchedulerPlugin {
     this.#graphs = recording.graphs;
     this.#recorder = recording.recorder;
     registerWorkflowMetrics(deps.registry, this.#graphs, config.bytesPerRequest);
-    const leadership = ofCluster === null ? null : leadershipOf(config, ofCluster);
-    const ofLeader = ofCluster === null || leadership === null ? null : { ...ofCluster, leadership };
-    const appGroups = ofLeader === null ? null : createAppGroupController(config, ofLeader);
-    this.#webhook = ofLeader === null ? null : this.#createWebhook(ofLeader);
+    const ofLeader = ofCluster && { ...ofCluster, leadership: leadershipOf(config, ofCluster) };
+    const leadership = ofLeader?.leadership ?? null;
+    const appGroups = ofLeader && createAppGroupController(config, ofLeader);
+    this.#webhook = ofLeader && this.#createWebhook(ofLeader);
     const newId = decisionIds(deps.random);
     this.#tools = planTools(deps.clock, deps.planner);
     this.#planner = this.#createPlanner(ofLeader, newId);
@@ -176,30 +167,20 @@ class SchedulerService implements SchedulerPlugin {
       run: () => this.#setGauges(),
       onError: (error) => deps.logger.error("gauges can't be set", { error }),
     });
-    const ofLeading = [
-      ...(appGroups?.parts ?? []),
-      ...(this.#planner?.parts ?? []),
-      ...(this.#descheduler?.parts ?? []),
-    ];
-    const webhook: Part[] = this.#webhook === null ? [] : [{ name: "webhook", service: this.#webhook }];
-    const proposer: Part[] = this.#proposer === null ? [] : [{ name: "proposals", service: this.#proposer }];
-    const isElecting = leadership !== null && ofLeading.length + webhook.length > 0;
-    const parts: Part[] = [
+    this.#service = composeServices([
       { name: "graphs", service: this.#graphs },
-      ...(ofCluster === null ? [] : [{ name: "pods", service: ofCluster.pods }]),
-      ...(this.#cluster?.parts ?? []),
-      ...(isElecting ? [{ name: "election", service: leadership }] : []),
+      { name: "pods", service: ofCluster?.pods ?? null },
+      { name: "cluster", service: this.#cluster },
+      { name: "election", service: leadership },
       { name: "plan search", service: { stop: () => this.#tools.close() } },
-      ...ofLeading,
-      ...proposer,
-      ...webhook,
-      {
-        name: "extender",
-        service: { start: () => this.#listen(), stop: () => this.#listening?.app.close() },
-      },
+      { name: "AppGroups", service: appGroups },
+      { name: "planner", service: this.#planner },
+      { name: "descheduler", service: this.#descheduler },
+      { name: "proposals", service: this.#proposer },
+      { name: "webhook", service: this.#webhook },
+      { name: "extender", service: this.#server() },
       { name: "gauges", service: this.#gauges },
-    ];
-    this.#service = composeServices(parts);
+    ]);
   }
 
   get app(): HttpApp {
@@ -226,12 +207,17 @@ class SchedulerService implements SchedulerPlugin {
     return this.#service.stop();
   }
 
-  async #listen(): Promise<void> {
+  #server(): Part["service"] {
     const { host, port, urlPrefix: prefix } = this.#config;
-    const app = await this.#createApp();
-    const address = await listen(app, { host, port, setting: "scheduler.port" });
-    this.#listening = { app, address };
-    this.#deps.logger.info("extender listening", { url: address.url + prefix });
+    return {
+      start: async () => {
+        const app = await this.#createApp();
+        const address = await listen(app, { host, port, setting: "scheduler.port" });
+        this.#listening = { app, address };
+        this.#deps.logger.info("extender listening", { url: address.url + prefix });
+      },
+      stop: () => this.#listening?.app.close(),
+    };
   }
 
   #createWebhook(
@@ -385,18 +371,10 @@ class SchedulerService implements SchedulerPlugin {
   }
 }
 
-/** One election for all that only one replica may do. */
-function leadershipOf(
-  config: SchedulerPluginConfig,
-  deps: SchedulerPluginDeps & { readonly store: ClusterStore },
-): SharedLeadership {
-  const { replicaName: replica, replicaNamespace: namespace } = config;
-  const { clock, random, logger, store, leaseStore = store } = deps;
-  const around = { clock, random, logger, store: leaseStore };
-  return new SharedLeadership(
-    { ...around, replica, namespace, timing: electionTiming(config) },
-    SCHEDULER_LEASE,
-  );
+/** What the parts share that work with the cluster's objects. */
+function withCluster<D extends SchedulerPluginDeps & { readonly store: ClusterStore }>(deps: D) {
+  const pods = new ClusterPods({ ...deps, ...trimOf(deps) });
+  return { ...deps, pods, objects: new ClusterObjects(deps) };
 }
 
 /** Whole nodes of a large cluster in one question, of two kube-schedulers at a time: beyond that it is a mistake, or an attack. */

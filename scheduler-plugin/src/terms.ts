@@ -1,6 +1,8 @@
 // What a part of the scheduler-plugin does while this replica leads: one term after another, each begun and ended here.
-import { leaderStore } from "@isochrone/kubernetes";
-import type { ClusterStore, Membership, SharedLeadership } from "@isochrone/kubernetes";
+import { electionTiming, leaderStore, SharedLeadership } from "@isochrone/kubernetes";
+import type { ClusterStore, Membership } from "@isochrone/kubernetes";
+import type { Clock, Logger, Random } from "@isochrone/runtime";
+import type { SchedulerPluginConfig } from "./settings.ts";
 
 /** Name of the Lease of what only one replica of the scheduler-plugin may do. */
 export const SCHEDULER_LEASE = "isochrone-scheduler-plugin";
@@ -77,4 +79,24 @@ export class Terms<T extends Term> {
     this.#current = null;
     if (term !== null) this.#ending = Promise.all([this.#ending, term.stop()]);
   }
+}
+
+/** One election for all that only one replica may do. */
+export function leadershipOf(
+  config: SchedulerPluginConfig,
+  deps: {
+    readonly store: ClusterStore;
+    readonly leaseStore?: ClusterStore;
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly logger: Logger;
+  },
+): SharedLeadership {
+  const { replicaName: replica, replicaNamespace: namespace } = config;
+  const { clock, random, logger, store, leaseStore = store } = deps;
+  const around = { clock, random, logger, store: leaseStore };
+  return new SharedLeadership(
+    { ...around, replica, namespace, timing: electionTiming(config) },
+    SCHEDULER_LEASE,
+  );
 }

@@ -15,8 +15,8 @@ export class Declarations {
 
   get parts(): readonly Part[] {
     return [
-      ...(this.#costs === null ? [] : [{ name: "declared costs", service: this.#costs }]),
-      ...(this.#latencies === null ? [] : [{ name: "declared latencies", service: this.#latencies }]),
+      { name: "weights", service: this.#costs },
+      { name: "latencies", service: this.#latencies },
     ];
   }
 

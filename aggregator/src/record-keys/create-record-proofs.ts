@@ -46,7 +46,7 @@ export function createRecordProofs(options: RecordProofsOptions): ProvenBus {
   const { bus, isShared, logger, registry } = options;
   const keys = createKeys(options);
   if (keys !== null) registerRecordKeys(registry, keys);
-  const parts = keys === null ? [] : [{ name: "record keys", service: keys }];
+  const parts = [{ name: "record keys", service: keys }];
   if (!isShared) return { bus, proofs: undefined, keys, parts };
   const foreignTopics = foreignTopicsOf(options.config);
   const topics = { foreignTopics: [...foreignTopics.keys()] };

@@ -146,7 +146,7 @@ export class TestReplica {
     await this.#watch.start();
     this.#url = (await listen(app, { host: "127.0.0.1", port: 0 })).url;
     this.leadership.start();
-    for (const { service } of this.probing.parts) await service.start?.();
+    for (const { service } of this.probing.parts) await service?.start?.();
     await this.relay.start();
   }
 
@@ -159,7 +159,7 @@ export class TestReplica {
   async stop(): Promise<void> {
     await this.#app?.close();
     await this.relay.stop();
-    for (const { service } of this.probing.parts) await service.stop?.();
+    for (const { service } of this.probing.parts) await service?.stop?.();
     await this.leadership.stop();
     await this.#watch.stop();
   }

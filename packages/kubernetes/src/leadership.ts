@@ -60,6 +60,7 @@ export class SharedLeadership implements Leadership {
   readonly #members = new Set<LeadershipListener>();
   /** null: the only replica, which leads while it runs. */
   readonly #election: LeaderElection | null;
+  #isWanted = false;
   #isRunning = false;
 
   /** @param options `replica` null: it is the only one, leads at once, and no Lease is used */
@@ -79,9 +80,10 @@ export class SharedLeadership implements Leadership {
     return this.#election?.isLeader() ?? this.#isRunning;
   }
 
+  /** Takes no Lease where nothing depends on it. */
   start(): void {
     this.#isRunning = true;
-    this.#election?.start();
+    if (this.#isWanted) this.#election?.start();
   }
 
   async stop(): Promise<void> {
@@ -91,6 +93,7 @@ export class SharedLeadership implements Leadership {
 
   /** From its `start` to its `stop` a member leads when the process does. */
   join(listener: LeadershipListener): Membership {
+    this.#isWanted = true;
     const isLeader = (): boolean => this.#members.has(listener) && this.isLeader();
     return {
       isLeader,

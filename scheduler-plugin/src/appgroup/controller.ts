@@ -67,8 +67,8 @@ class AppGroupController {
       metrics,
     });
     this.parts = [
-      { name: "AppGroup Events", service: { stop: () => this.#events.stop() } },
-      { name: "AppGroups", service: this.#terms },
+      { name: "Events", service: this.#events },
+      { name: "terms", service: this.#terms },
     ];
   }
 

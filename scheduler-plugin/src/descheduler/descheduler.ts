@@ -97,8 +97,8 @@ class LeadingDescheduler implements Descheduler {
       ? countedEvents({ store: this.#store, component: "descheduler", replica, clock, logger, metrics })
       : null;
     this.parts = [
-      { name: "descheduler Events", service: { stop: async () => await this.#events?.stop() } },
-      { name: "descheduler", service: this.#terms },
+      { name: "Events", service: this.#events },
+      { name: "terms", service: this.#terms },
     ];
   }
 

@@ -99,8 +99,8 @@ class LeadersPlanner implements Planner {
       ? countedEvents({ store: this.#store, replica, clock, logger, metrics })
       : null;
     this.parts = [
-      { name: "planner Events", service: { stop: async () => await this.#events?.stop() } },
-      { name: "planner", service: this.#terms },
+      { name: "Events", service: this.#events },
+      { name: "terms", service: this.#terms },
     ];
   }
 

@@ -29,6 +29,7 @@ export function composeServices(parts: readonly Part[], options: ComposeOptions 
 }
 
 function flat(part: Part): readonly Part[] {
+  if (part.service === null) return [];
   const { parts } = part.service;
   if (parts === undefined) return [part];
   return parts.flatMap(flat).map((inner) => ({ ...inner, name: `${part.name}/${inner.name}` }));
@@ -53,7 +54,7 @@ class Composition implements ComposedService {
       const { name, service } = part;
       this.#started.push(part);
       try {
-        await within(deadlines, "start", name, async () => service.start?.());
+        await within(deadlines, "start", name, async () => service?.start?.());
         logger?.debug("part started", { name });
       } catch (error) {
         const failures: unknown[] = [error];
@@ -75,7 +76,7 @@ export async function stopParts(parts: readonly Part[], options: ComposeOptions 
   const failures: ServiceError[] = [];
   for (const { name, service } of parts.toReversed()) {
     try {
-      await within(deadlines, "stop", name, async () => service.stop?.());
+      await within(deadlines, "stop", name, async () => service?.stop?.());
       logger?.debug("part stopped", { name });
     } catch (error) {
       logger?.warn("part failed to stop", { name, error });
