@@ -211,6 +211,7 @@ class RunningAggregator implements Aggregator {
               speakerOf: ({ principal }) => this.#speaking.proven(principal),
             },
       replication: this.#replication,
+      refusals: this.#tables.refusals,
       decisions: openDecisions(config, { registry, clock }),
       page,
       addRoutes,

@@ -3,14 +3,14 @@ import { createRegistry, systemClock, systemRandom } from "@isochrone/runtime";
 import { failEachPart, MemoryLogger, mistakesOf } from "@isochrone/runtime/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { probeConfig } from "./config.ts";
-import { createMeasuringThread } from "./engine/thread.ts";
+import { createMeasuringThreads } from "./engine/thread.ts";
 import { createProbe } from "./probe.ts";
 import { TEST_HMAC_KEYS } from "./testing/harness.ts";
 import { planFor, SettablePlanSource } from "./testing/plans.ts";
 
 test("a part of the probe that fails keeps no other from being stopped, and is named", async () => {
   const logger = new MemoryLogger();
-  const thread = createMeasuringThread({ clock: systemClock, logger });
+  const thread = createMeasuringThreads({ clock: systemClock, logger });
   onTestFinished(() => thread.close());
   const config = probeConfig({
     node: "a",

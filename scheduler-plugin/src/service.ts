@@ -27,7 +27,7 @@ import { DecisionView } from "./domain/decision-view.ts";
 import { Ledger } from "./domain/ledger.ts";
 import { PlanLog } from "./domain/plan-log.ts";
 import { graphAgeSeconds, Placer } from "./domain/placer.ts";
-import { profileOf } from "./domain/strategy-profile.ts";
+import { profileOf, recordedProfile } from "./domain/strategy-profile.ts";
 import { createSchedulerMetrics } from "./metrics.ts";
 import type { SchedulerMetrics } from "./metrics.ts";
 import { planTools } from "./planner/plan-tools.ts";
@@ -128,7 +128,11 @@ class SchedulerService implements SchedulerPlugin {
       store === undefined ? config.ledgerMs : Math.min(config.ledgerMs, IN_FLIGHT_MS),
     );
     const ofCluster = store === undefined ? null : withCluster({ ...deps, store });
-    const kept = { ledger: this.#ledger, decisions: new DecisionLog(config.keptDecisions), graphs };
+    const kept = {
+      ledger: this.#ledger,
+      decisions: new DecisionLog(config.keptDecisions, recordedProfile(config)),
+      graphs,
+    };
     this.#decisions = kept.decisions;
     this.#cluster = ofCluster && new ClusterPart(config, { ...ofCluster, ...kept, metrics });
     const recording = this.#cluster ?? {
