@@ -1,7 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { otlpHttpIngest } from "@isochrone/bus/otlp-http";
-import { createEventRecorder, type EventRecorder } from "@isochrone/kubernetes";
-import { authorizedFetch, periodic, type Periodic, type Service } from "@isochrone/runtime";
+import { createEventRecorder, type EventRecorder, type Leadership } from "@isochrone/kubernetes";
+import {
+  composeServices,
+  periodic,
+  type ComposedService,
+  type Part,
+  type Periodic,
+  type Service,
+} from "@isochrone/runtime";
 import {
   listen,
   serverTlsOf,
@@ -11,9 +18,8 @@ import {
 } from "@isochrone/runtime/http";
 import { DeclarationRights, STALE_AFTER_WINDOWS } from "@isochrone/topology";
 import { CoordinateWorker } from "./adapters/coordinate-worker.ts";
-import { certificateEnd } from "./adapters/certificate-end.ts";
 import { refusedDeclarationEvent } from "./adapters/declared-objects.ts";
-import { HttpDecisions } from "./adapters/http-decisions.ts";
+import { openDecisions } from "./adapters/http-decisions.ts";
 import { PodProbeAddresses } from "./adapters/pod-probe-addresses.ts";
 import { StoreClusterWatch } from "./adapters/store-cluster-watch.ts";
 import { createClusterControllers } from "./cluster-controllers.ts";
@@ -30,7 +36,7 @@ import type { AggregatorDependencies } from "./dependencies.ts";
 import type { Intake } from "./intake/intake.ts";
 import { leaderStore, ownerStore } from "./leadership.ts";
 import { createAggregatorMetrics, type AggregatorMetrics } from "./metrics.ts";
-import type { Leadership, ProbeAddresses } from "./ports.ts";
+import type { ProbeAddresses } from "./ports.ts";
 import { Declarations } from "./network-topology/declarations.ts";
 import { Probing, type PastTest } from "./probing.ts";
 import { createRecordProofs, type ProvenBus } from "./record-keys/create-record-proofs.ts";
@@ -42,7 +48,7 @@ import { createSpeaking, type Speaking } from "./speaking.ts";
 import { createWriters } from "./writers/writers.ts";
 
 /** A running aggregator. */
-export interface Aggregator extends Service {
+export interface Aggregator extends ComposedService {
   /** The server, for requests without a socket. Throws before `start`. */
   readonly app: HttpApp;
   /** Where it listens. Throws before `start`. */
@@ -77,10 +83,9 @@ class RunningAggregator implements Aggregator {
   readonly #replication: Replication | null;
   readonly #probing: Probing;
   readonly #recorder: EventRecorder;
-  readonly #controllers: Service | null;
+  readonly #service: ComposedService;
   readonly #declarations: Declarations | null;
   readonly #epoch: string;
-  readonly #writers: Service | null;
   #isLeading = false;
   #app: HttpApp | null = null;
   #address: ListenAddress | null = null;
@@ -131,7 +136,6 @@ class RunningAggregator implements Aggregator {
       component: "aggregator",
       ...(config.replicaName === null ? {} : { instance: config.replicaName }),
     });
-    this.#controllers = this.#createControllers(leadership);
     const { networkTopology } = deps.controllers ?? {};
     this.#declarations =
       networkTopology === undefined
@@ -152,7 +156,6 @@ class RunningAggregator implements Aggregator {
       refusedDeclarations: () =>
         new Map([...this.#watch.refusedDeclarations(), ["far_pods", this.#keeper.channelsTooFar]]),
     });
-    this.#writers = this.#createWriters(leadership);
     this.#builder = periodic({
       clock,
       intervalMs: config.buildIntervalMs,
@@ -163,6 +166,7 @@ class RunningAggregator implements Aggregator {
         logger.error("building the graphs failed", { error });
       },
     });
+    this.#service = this.#compose(this.#createControllers(leadership), this.#createWriters(leadership));
   }
 
   get app(): HttpApp {
@@ -208,19 +212,7 @@ class RunningAggregator implements Aggregator {
             },
       replication: this.#replication,
       refusals: this.#tables.refusals,
-      decisions: new HttpDecisions({
-        baseUrl: config.decisionsUrl,
-        timeoutMs: config.decisionsTimeoutMs,
-        clock,
-        fetch: authorizedFetch({
-          tokenFile: config.decisionsTokenFile,
-          caFile: config.decisionsCaFile,
-          certFile: config.decisionsCertFile,
-          keyFile: config.decisionsKeyFile,
-          onCertificate: certificateEnd(registry, "decisions"),
-          clock,
-        }),
-      }),
+      decisions: openDecisions(config, { registry, clock }),
       page,
       addRoutes,
       ready: () => this.#ready(),
@@ -245,37 +237,44 @@ class RunningAggregator implements Aggregator {
     return app;
   }
 
-  async start(): Promise<void> {
-    const app = await this.#createServer();
-    this.#app = app;
-    await this.#watch.start();
-    await this.#probing.start();
-    await this.#proven.service.start();
-    await this.#intake.start();
-    const { host, port } = this.#config;
-    this.#address = await listen(app, { host, port, setting: "aggregator.port" });
-    await this.#replication?.start();
-    await this.#controllers?.start();
-    await this.#declarations?.start();
-    this.#builder.start();
-    await this.#writers?.start();
-    this.#deps.logger.info("graph API is listening", { url: this.#address.url });
+  get parts(): readonly Part[] {
+    return this.#service.parts;
   }
 
-  async stop(): Promise<void> {
-    await this.#writers?.stop();
-    await this.#builder.stop();
-    await this.#declarations?.stop();
-    await this.#controllers?.stop();
-    await this.#recorder.stop();
-    await this.#coordinates.close();
-    this.#events.close();
-    await this.#app?.close();
-    await this.#intake.stop();
-    await this.#proven.service.stop();
-    await this.#probing.stop();
-    await this.#replication?.stop();
-    await this.#watch.stop();
+  start(): Promise<void> {
+    return this.#service.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#service.stop();
+  }
+
+  #compose(controllers: ComposedService | null, writers: Service | null): ComposedService {
+    const replication = this.#replication;
+    return composeServices([
+      { name: "cluster watch", service: this.#watch },
+      ...(replication?.leases ?? []),
+      ...this.#probing.parts,
+      ...this.#proven.parts,
+      { name: "intake", service: this.#intake },
+      { name: "graph API", service: { start: () => this.#listen(), stop: () => this.#app?.close() } },
+      // Before the server, which waits for their connections.
+      { name: "event stream", service: { stop: () => this.#events.close() } },
+      ...(replication?.elections ?? []),
+      { name: "coordinates", service: { stop: () => this.#coordinates.close() } },
+      { name: "Events", service: this.#recorder },
+      { name: "controllers", service: controllers },
+      { name: "declarations", service: this.#declarations },
+      { name: "graph builder", service: this.#builder },
+      { name: "annotations", service: writers },
+    ]);
+  }
+
+  async #listen(): Promise<void> {
+    const { host, port } = this.#config;
+    this.#app = await this.#createServer();
+    this.#address = await listen(this.#app, { host, port, setting: "aggregator.port" });
+    this.#deps.logger.info("graph API is listening", { url: this.#address.url });
   }
 
   async #build(): Promise<void> {
@@ -340,7 +339,7 @@ class RunningAggregator implements Aggregator {
     });
   }
 
-  #createControllers(leadership: Leadership): Service | null {
+  #createControllers(leadership: Leadership): ComposedService | null {
     const { controllers } = this.#deps;
     if (controllers === undefined) return null;
     return createClusterControllers(controllers, {

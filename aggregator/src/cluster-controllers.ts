@@ -1,5 +1,11 @@
-import type { ClusterStore, EventRecorder } from "@isochrone/kubernetes";
-import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+import type { ClusterStore, EventRecorder, Leadership } from "@isochrone/kubernetes";
+import {
+  composeServices,
+  type Clock,
+  type ComposedService,
+  type Logger,
+  type Random,
+} from "@isochrone/runtime";
 import type { Registry } from "prom-client";
 import type { StoreClusterWatch } from "./adapters/store-cluster-watch.ts";
 import { BandwidthResource } from "./bandwidth-resource/controller.ts";
@@ -11,7 +17,6 @@ import { NetworkTopologyController } from "./network-topology/controller.ts";
 import { networkTopologySettings, type NetworkTopologyConfig } from "./network-topology/settings.ts";
 import { ObservedAppGroups } from "./observed-appgroups/controller.ts";
 import { appGroupsSettings, type AppGroupsConfig } from "./observed-appgroups/settings.ts";
-import type { Leadership } from "./ports.ts";
 
 /** Sections of their settings, by name. */
 export const clusterControllerSections = {
@@ -52,43 +57,38 @@ export interface ClusterControllersDependencies {
 export function createClusterControllers(
   config: ClusterControllersConfig,
   deps: ClusterControllersDependencies,
-): Service {
+): ComposedService {
   const { watch, graphs } = deps;
   const gates = new GateOpener({ ...deps, config: config.gates });
   watch.onPodChange((change) => gates.take(change));
   const graph = () => graphs()?.cluster("full") ?? null;
-  const services: readonly Service[] = [
-    new NetworkTopologyController({
-      ...deps,
-      config: config.networkTopology,
-      inputs: { graph, pods: () => watch.pods(), appGroups: () => watch.appGroups() },
-    }),
-    new ObservedAppGroups({
-      ...deps,
-      config: config.appGroups,
-      sources: {
-        workflows: () => graphs()?.workflows("full") ?? null,
-        cluster: () => watch.current(),
-        workloadObjects: () => watch.workloadObjects(),
-        isListed: () => watch.isListed(),
-        appGroups: () => watch.appGroups(),
-      },
-    }),
-    new BandwidthResource({
-      ...deps,
-      config: config.bandwidthResource,
-      resource: deps.bandwidthResource,
-      graph,
-      nodes: () => watch.nodeObjects(),
-    }),
-    gates,
-  ];
-  return {
-    async start() {
-      for (const service of services) await service.start();
+  const networkTopology = new NetworkTopologyController({
+    ...deps,
+    config: config.networkTopology,
+    inputs: { graph, pods: () => watch.pods(), appGroups: () => watch.appGroups() },
+  });
+  const appGroups = new ObservedAppGroups({
+    ...deps,
+    config: config.appGroups,
+    sources: {
+      workflows: () => graphs()?.workflows("full") ?? null,
+      cluster: () => watch.current(),
+      workloadObjects: () => watch.workloadObjects(),
+      isListed: () => watch.isListed(),
+      appGroups: () => watch.appGroups(),
     },
-    async stop() {
-      for (const service of services.toReversed()) await service.stop();
-    },
-  };
+  });
+  const bandwidth = new BandwidthResource({
+    ...deps,
+    config: config.bandwidthResource,
+    resource: deps.bandwidthResource,
+    graph,
+    nodes: () => watch.nodeObjects(),
+  });
+  return composeServices([
+    { name: "network topology", service: networkTopology },
+    { name: "observed AppGroups", service: appGroups },
+    { name: "bandwidth resource", service: bandwidth },
+    { name: "gates", service: gates },
+  ]);
 }

@@ -1,12 +1,12 @@
 import type { Bus } from "@isochrone/bus";
-import type { ClusterStore } from "@isochrone/kubernetes";
+import type { ClusterStore, Leadership } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import type { HttpApp, RequestGate } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
 import type { KeptCertificates } from "./adapters/own-certificates.ts";
 import type { ClusterControllersConfig } from "./cluster-controllers.ts";
 import type { Speakers } from "./domain/speakers/speaker.ts";
-import type { CoordinateFitter, KeyStore, Leadership, PageAssets, ProbeAddresses } from "./ports.ts";
+import type { CoordinateFitter, KeyStore, PageAssets, ProbeAddresses } from "./ports.ts";
 import type { AnnotationConfig } from "./writers/settings.ts";
 
 /** What an aggregator works with. */

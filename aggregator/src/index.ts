@@ -36,7 +36,6 @@ export type {
   HmacKey,
   HmacKeySet,
   KeyStore,
-  Leadership,
   PageAssets,
   ProbeAddress,
   ProbeAddresses,
@@ -57,8 +56,7 @@ export { annotationSettings } from "./writers/settings.ts";
 export type { AnnotationConfig } from "./writers/settings.ts";
 export { createWriters } from "./writers/writers.ts";
 export type { WriterDependencies } from "./writers/writers.ts";
-export { AGGREGATOR_LEASE, LeaseLeadership, leaderStore } from "./leadership.ts";
-export type { ReplicaOptions } from "./leadership.ts";
+export { AGGREGATOR_LEASE, leaderStore } from "./leadership.ts";
 export { KeyKeeper } from "./key-keeper.ts";
 export type { KeyCounts, KeyKeeperOptions } from "./key-keeper.ts";
 export { accessSettings } from "@isochrone/kubernetes/access";

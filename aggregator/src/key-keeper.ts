@@ -1,3 +1,4 @@
+import type { Leadership } from "@isochrone/kubernetes";
 import { periodic, Secret, type Clock, type Logger, type Periodic, type Service } from "@isochrone/runtime";
 import {
   KeyRotation,
@@ -6,7 +7,7 @@ import {
   type RotationStep,
 } from "./domain/keys/rotation.ts";
 import { AggregatorError, KeyStoreError } from "./errors.ts";
-import type { HmacKeySet, KeyStore, Leadership, StoredKeys } from "./ports.ts";
+import type { HmacKeySet, KeyStore, StoredKeys } from "./ports.ts";
 
 /** Bytes of a new key: the length of what HMAC-SHA-256 makes of longer ones. */
 const SECRET_BYTES = 32;

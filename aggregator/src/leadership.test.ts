@@ -1,27 +1,30 @@
+import { candidacy, type LeaderElection } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { describe, expect, test } from "vitest";
-import { deskAfterElection, LeaseLeadership } from "./leadership.ts";
+import { AGGREGATOR_LEASE, deskAfterElection } from "./leadership.ts";
 
-describe("LeaseLeadership", () => {
+describe("a candidacy", () => {
   test("two lives of one replica are two candidates", async () => {
     const clock = new ManualClock();
     const store = createMemoryStore({ clock });
-    const life = (seed: number): LeaseLeadership =>
-      new LeaseLeadership({
-        store,
-        clock,
-        random: seededRandom(seed),
-        logger: new MemoryLogger(),
-        namespace: "isochrone",
-        replica: "a",
-        url: () => null,
-      });
+    const life = (seed: number): LeaderElection =>
+      candidacy(
+        {
+          store,
+          clock,
+          random: seededRandom(seed),
+          logger: new MemoryLogger(),
+          namespace: "isochrone",
+          replica: "a",
+        },
+        AGGREGATOR_LEASE,
+      );
     const [former, later] = [life(1), life(2)];
-    await former.start();
+    former.start();
     await clock.advance(0);
-    await later.start();
+    later.start();
     await clock.advance(60_000);
     expect([former.isLeader(), later.isLeader()]).toEqual([true, false]);
     expect(later.holder()?.identity).toMatch(/^a_\w+$/);

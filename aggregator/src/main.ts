@@ -7,7 +7,6 @@ import { accessSettings } from "@isochrone/kubernetes/access";
 import { kubernetesSettings } from "@isochrone/kubernetes/api-server";
 import { SettingsError } from "@isochrone/runtime";
 import { serviceMain } from "@isochrone/runtime/main";
-import { openAside } from "./adapters/open-aside.ts";
 import { openCluster } from "./adapters/open-cluster.ts";
 import { openOwnCertificates } from "./adapters/own-certificates.ts";
 import { createAggregator } from "./aggregator.ts";
@@ -47,13 +46,12 @@ await serviceMain({
     const found = mistakes.filter((one) => one !== null);
     if (found.length > 0) throw new SettingsError(found);
     const around = { ...surroundings, env: process.env };
-    const { store, isReal, services } = await openCluster(config.dumpFile, shared.kubernetes, around);
-    const aside = isReal ? await openAside(shared.kubernetes, around) : null;
+    const { store, urgent, parts } = await openCluster(config.dumpFile, shared.kubernetes, around);
     const { host } = config;
-    const gate = openAccess(shared.access, { ...surroundings, store: aside?.reviews ?? null, host });
+    const gate = openAccess(shared.access, { ...surroundings, store: urgent, host });
     const certificates = openOwnCertificates(shared.certificates, {
       ...surroundings,
-      store: aside?.leases ?? null,
+      store: urgent,
       certFile: config.tlsCertFile,
     });
     const isMetricsOpen = shared.access.openMetrics;
@@ -66,13 +64,12 @@ await serviceMain({
     const isShared = shared.bus.kind === "kafka";
     const access = { gate, isMetricsOpen };
     const page = createPage();
-    const leaseStore = aside?.leases ?? store;
     const deps = {
       ...surroundings,
       bus,
       isShared,
       store,
-      leaseStore,
+      leaseStore: urgent ?? store,
       page,
       access,
       certificates,
@@ -80,8 +77,12 @@ await serviceMain({
       machine: hostname(),
     };
     // A cluster of its own is annotated; a dump only when asked.
-    const annotations = { ...shared.annotations, nodes: shared.annotations.nodes ?? isReal };
-    const asides = [...(aside?.services ?? []), ...(certificates === null ? [] : [certificates])];
-    return [...services, ...asides, service, createAggregator(config, { ...deps, annotations })];
+    const annotations = { ...shared.annotations, nodes: shared.annotations.nodes ?? urgent !== null };
+    return [
+      ...parts,
+      { name: "own certificates", service: certificates },
+      { name: "bus", service },
+      { name: "aggregator", service: createAggregator(config, { ...deps, annotations }) },
+    ];
   },
 });

@@ -70,11 +70,6 @@ export interface KeyStore {
   write(set: HmacKeySet, revision: string | null): Promise<string>;
 }
 
-/** Which replica does what only one may do. */
-export interface Leadership {
-  isLeader(): boolean;
-}
-
 /** What a fit of network coordinates came to. */
 export interface CoordinateFit {
   readonly model: CoordinateModel;

@@ -1,5 +1,5 @@
-import type { ClusterStore } from "@isochrone/kubernetes";
-import type { Clock, Logger, Service } from "@isochrone/runtime";
+import type { ClusterStore, Leadership } from "@isochrone/kubernetes";
+import type { Clock, Logger, Part } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
 import { FileKeyStore } from "./adapters/keys/file-key-store.ts";
 import { SecretKeyStore } from "./adapters/keys/secret-key-store.ts";
@@ -14,7 +14,7 @@ import type { LeaseDesk } from "./http/bandwidth-lease-routes.ts";
 import type { PlanSources } from "./http/probe-plan-route.ts";
 import { KeyKeeper } from "./key-keeper.ts";
 import { deskAfterElection, isElected } from "./leadership.ts";
-import type { ClusterWatch, KeyStore, Leadership, ProbeAddresses } from "./ports.ts";
+import type { ClusterWatch, KeyStore, ProbeAddresses } from "./ports.ts";
 import { createProbingMetrics, type ProbingMetrics } from "./probing-metrics.ts";
 import type { AggregatorConfig } from "./settings.ts";
 
@@ -47,7 +47,7 @@ export interface ProbingOptions {
 }
 
 /** Whom probes measure, which keys they sign with, and which of them may test bandwidth now. */
-export class Probing implements Service {
+export class Probing {
   readonly #options: ProbingOptions;
   readonly #plans: ProbePlans;
   readonly #reports: KeyReports;
@@ -130,12 +130,8 @@ export class Probing implements Service {
     }
   }
 
-  async start(): Promise<void> {
-    await this.#keys?.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.#keys?.stop();
+  get parts(): readonly Part[] {
+    return [{ name: "probe keys", service: this.#keys }];
   }
 
   /** What must still come before probes can be served. */

@@ -1,7 +1,7 @@
+import type { Leadership } from "@isochrone/kubernetes";
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { ReportRelay } from "./http/forward-reports.ts";
 import { FORWARD_FAILURES, type ForwardFailure } from "./http/forward.ts";
-import type { Leadership } from "./ports.ts";
 import type { Replicas } from "./replicas.ts";
 
 /** What the metrics of several replicas are read from. */

@@ -1,9 +1,15 @@
-import { KINDS, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
+import {
+  candidacy,
+  KINDS,
+  type ClusterStore,
+  type KubernetesObject,
+  type LeaderElection,
+} from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { seededRandom, type Clock } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { LeaseLeadership } from "./leadership.ts";
+import { AGGREGATOR_LEASE } from "./leadership.ts";
 import { REPLICA_LABEL, Replicas } from "./replicas.ts";
 
 const NAMESPACE = "isochrone";
@@ -17,7 +23,7 @@ let lives: Life[];
 /** One life of a replica; it can be cut off from the store, or stand still, which is as good as dead. */
 class Life {
   readonly replicas: Replicas;
-  readonly leadership: LeaseLeadership;
+  readonly leadership: LeaderElection;
   cutOff = false;
   #stillUntilMs = 0;
 
@@ -31,13 +37,13 @@ class Life {
       replica,
       url: () => `http://${replica}:8080`,
     };
-    this.leadership = new LeaseLeadership(options);
+    this.leadership = candidacy(options, AGGREGATOR_LEASE);
     this.replicas = new Replicas({ ...options, leadership: this.leadership });
     lives.push(this);
   }
 
   async start(): Promise<this> {
-    await this.leadership.start();
+    this.leadership.start();
     await this.replicas.start();
     return this;
   }

@@ -1,16 +1,21 @@
-import { createInformer, isStoreError, KINDS, readLease } from "@isochrone/kubernetes";
-import type {
-  Informer,
-  InformerChange,
-  KubernetesObject,
-  LeaderElection,
-  LeaseRecord,
+import {
+  candidacy,
+  createInformer,
+  ELECTION_DEFAULTS,
+  isStoreError,
+  KINDS,
+  readLease,
+  type CandidateOptions,
+  type Informer,
+  type InformerChange,
+  type KubernetesObject,
+  type LeaderElection,
+  type Leadership,
+  type LeaseRecord,
 } from "@isochrone/kubernetes";
-import { ELECTION_DEFAULTS } from "@isochrone/kubernetes";
 import { periodic, withDeadline, type Periodic, type Service } from "@isochrone/runtime";
 import { rendezvousOwner } from "./domain/rendezvous.ts";
-import { AGGREGATOR_LEASE, electionOf, type ReplicaOptions } from "./leadership.ts";
-import type { Leadership } from "./ports.ts";
+import { AGGREGATOR_LEASE } from "./leadership.ts";
 
 /** Label of the Leases by which replicas show that they are alive. */
 export const REPLICA_LABEL = "isochrone.dev/replica-of";
@@ -27,7 +32,8 @@ export interface Replica {
 }
 
 /** How the registry of replicas is built. */
-export interface ReplicasOptions extends ReplicaOptions {
+export interface ReplicasOptions extends CandidateOptions {
+  readonly url: () => string | null;
   /** Who deletes the Leases of replicas that are gone. */
   readonly leadership: Leadership;
 }
@@ -60,7 +66,7 @@ export class Replicas implements Service {
     this.#options = options;
     this.#durationMs = leaseDurationMs;
     this.#settleMs = retryPeriodMs;
-    this.#own = electionOf(options, this.#leaseName, { [REPLICA_LABEL]: COMPONENT });
+    this.#own = candidacy(options, this.#leaseName, { labels: { [REPLICA_LABEL]: COMPONENT } });
     this.#cleaner = periodic({
       clock,
       intervalMs: leaseDurationMs,

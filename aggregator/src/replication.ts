@@ -1,11 +1,11 @@
-import { electionTiming, type ClusterStore } from "@isochrone/kubernetes";
-import { authorizedFetch, type Clock, type Logger, type Random, type Service } from "@isochrone/runtime";
+import { candidacy, electionTiming, type ClusterStore, type LeaderElection } from "@isochrone/kubernetes";
+import { authorizedFetch, type Clock, type Logger, type Part, type Random } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
 import type { KeptCertificates } from "./adapters/own-certificates.ts";
 import { ReportRelay } from "./http/forward-reports.ts";
 import { LeaderForward } from "./http/forward.ts";
 import { ReplicaHealths } from "./http/replica-healths.ts";
-import { LeaseLeadership, type ReplicaOptions } from "./leadership.ts";
+import { AGGREGATOR_LEASE } from "./leadership.ts";
 import { registerReplicaMetrics } from "./replicas-metrics.ts";
 import { Replicas } from "./replicas.ts";
 import type { AggregatorConfig } from "./settings.ts";
@@ -24,8 +24,8 @@ export interface ReplicationDependencies {
 }
 
 /** One replica among several: who leads, who is alive, and how requests reach the leader. */
-export class Replication implements Service {
-  readonly leadership: LeaseLeadership;
+export class Replication {
+  readonly leadership: LeaderElection;
   readonly replicas: Replicas;
   readonly forward: LeaderForward;
   readonly relay: ReportRelay;
@@ -38,14 +38,14 @@ export class Replication implements Service {
 
   private constructor(replica: string, config: AggregatorConfig, deps: ReplicationDependencies) {
     const { registry, certificates = null, ...surroundings } = deps;
-    const options: ReplicaOptions = {
+    const options = {
       ...surroundings,
       namespace: config.replicaNamespace,
       replica,
       url: () => config.replicaUrl ?? deps.url(),
       timing: electionTiming(config),
     };
-    this.leadership = new LeaseLeadership(options);
+    this.leadership = candidacy(options, AGGREGATOR_LEASE);
     this.replicas = new Replicas({ ...options, leadership: this.leadership });
     const metrics = registerReplicaMetrics(registry, () => this);
     const { clock, logger } = deps;
@@ -67,17 +67,20 @@ export class Replication implements Service {
     this.relay = new ReportRelay({ forward: this.forward, clock, logger });
   }
 
-  /** After the server listens: the Leases say where. */
-  async start(): Promise<void> {
-    await this.leadership.start();
-    await this.replicas.start();
-    await this.relay.start();
+  /** To be started before all that only the leader, or the owner of an object, may do: so they are given up after it has stopped. */
+  get leases(): readonly Part[] {
+    return [
+      { name: "leader Lease", service: { stop: () => this.leadership.stop() } },
+      { name: "replica Lease", service: { stop: () => this.replicas.stop() } },
+    ];
   }
 
-  /** After all that only the leader, or the owner of an object, may do has stopped. */
-  async stop(): Promise<void> {
-    await this.relay.stop();
-    await this.replicas.stop();
-    await this.leadership.stop();
+  /** To be started after the server listens: the Leases say where. */
+  get elections(): readonly Part[] {
+    return [
+      { name: "leader election", service: { start: () => this.leadership.start() } },
+      { name: "replica election", service: { start: () => this.replicas.start() } },
+      { name: "report relay", service: this.relay },
+    ];
   }
 }

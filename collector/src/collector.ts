@@ -1,5 +1,14 @@
 import { BufferedPublisher, type Publisher } from "@isochrone/bus";
-import { pause, periodic, type Clock, type Logger, type Random, type Service } from "@isochrone/runtime";
+import {
+  composeServices,
+  pause,
+  periodic,
+  type Clock,
+  type ComposedService,
+  type Logger,
+  type Part,
+  type Random,
+} from "@isochrone/runtime";
 import { withSpan } from "@isochrone/runtime/tracing";
 import { RESOURCE_ATTRIBUTES, TOPICS } from "@isochrone/telemetry";
 import type { Registry } from "prom-client";
@@ -38,9 +47,11 @@ const MAX_BUFFERED_RECORDS = 10_000;
 const CLOSE_DEADLINE_MS = 2_000;
 
 /** A collector: scrapes its node's pages on a fixed beat and publishes them as OTLP. One slow or hostile page delays no other. */
-export function createCollector(config: CollectorConfig, dependencies: CollectorDependencies): Service {
-  const collector = new Collector(config, dependencies);
-  return { start: () => collector.start(), stop: () => collector.stop() };
+export function createCollector(
+  config: CollectorConfig,
+  dependencies: CollectorDependencies,
+): ComposedService {
+  return composeServices(new Collector(config, dependencies).parts);
 }
 
 class Collector {
@@ -100,18 +111,27 @@ class Collector {
     });
   }
 
-  async start(): Promise<void> {
-    this.#gauges.set(this.#metrics.tlsUnverified, {}, this.#config.kubeletInsecureSkipVerify ? 1 : 0);
-    void this.#begin();
+  get parts(): readonly Part[] {
+    const { tlsUnverified } = this.#metrics;
+    const isUnverified = this.#config.kubeletInsecureSkipVerify ? 1 : 0;
+    return [
+      {
+        name: "gauges",
+        service: {
+          start: () => this.#gauges.set(tlsUnverified, {}, isUnverified),
+          stop: () => this.#gauges.clear(),
+        },
+      },
+      { name: "scrapes", service: { stop: () => this.#rounds.close() } },
+      { name: "connections", service: { stop: () => this.#httpReader?.close() } },
+      { name: "publisher", service: { stop: () => this.#publisher.close(CLOSE_DEADLINE_MS) } },
+      { name: "rounds", service: { start: () => void this.#begin(), stop: () => this.#end() } },
+    ];
   }
 
-  async stop(): Promise<void> {
+  async #end(): Promise<void> {
     this.#stopping.abort();
     await this.#beat.stop();
-    await this.#publisher.close(CLOSE_DEADLINE_MS);
-    this.#httpReader?.close();
-    this.#rounds.close();
-    this.#gauges.clear();
   }
 
   /** The beat begins at a random point of the interval: collectors that were started together don't scrape together. */

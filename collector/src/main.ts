@@ -20,7 +20,7 @@ await serviceMain({
     const { clock, logger } = surroundings;
     const { aggregatorTokenFile: tokenFile, aggregatorCaFile: caFile } = config;
     const fetch = authorizedFetch({ tokenFile, caFile, clock });
-    const { bus, service: carrying } = await openPublisher(shared.bus, {
+    const { bus, service } = await openPublisher(shared.bus, {
       ...surroundings,
       otlpHttp: {
         url: `${config.aggregatorUrl.replace(/\/+$/, "")}/v1/metrics`,
@@ -30,17 +30,27 @@ await serviceMain({
       },
       recordKey: { aggregatorUrl: config.aggregatorUrl, speaker: collectorSpeaker(config), fetch },
     });
-    const pages = createPages(config, surroundings);
-    if (config.mode === "prometheus")
-      return [pages, carrying, createPrometheusCollector(config, { ...surroundings, bus })];
+    const carrying = [
+      { name: "pages", service: createPages(config, surroundings) },
+      { name: "bus", service },
+    ];
+    if (config.mode === "prometheus") {
+      const collector = createPrometheusCollector(config, { ...surroundings, bus });
+      return [...carrying, { name: "collector", service: collector }];
+    }
     const cluster = await openStore(shared.kubernetes, {
       ...surroundings,
       env: process.env,
       service: "collector",
     });
     const store = cluster?.store ?? null;
-    const { targets, service } = nodeTargets(config, { ...surroundings, store });
+    const { targets, parts } = nodeTargets(config, { ...surroundings, store });
     const collector = createCollector(config, { ...surroundings, bus, targets });
-    return [...(cluster === null ? [] : [cluster.service]), pages, carrying, service, collector];
+    return [
+      ...(cluster === null ? [] : [cluster.part]),
+      ...carrying,
+      ...parts,
+      { name: "collector", service: collector },
+    ];
   },
 });

@@ -13,14 +13,14 @@ const configOf = (collector: Partial<CollectorConfig>): CollectorConfig =>
   loadSettings([collectorSettings], { env: {}, file: { collector: { node: "n1", ...collector } } }).collector;
 
 async function urlsOf(settings: Partial<CollectorConfig>, store: ClusterStore | null): Promise<string[]> {
-  const { targets, service } = nodeTargets(configOf(settings), { ...surroundings, store });
-  await service.start();
+  const { targets, parts } = nodeTargets(configOf(settings), { ...surroundings, store });
+  for (const { service } of parts) await service?.start?.();
   await new Promise((resolve) => setImmediate(resolve));
   const urls = targets
     .targets()
     .map(({ url }) => url)
     .toSorted();
-  await service.stop();
+  for (const { service } of parts) await service?.stop?.();
   return urls;
 }
 

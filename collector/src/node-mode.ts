@@ -1,6 +1,6 @@
 // Which pages a collector of a node reads, and how it speaks to the kubelet.
 import type { ClusterStore } from "@isochrone/kubernetes";
-import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import { ClusterTargets, type DiscoveryOptions } from "./adapters/cluster-targets.ts";
 import { KubeletAccess } from "./adapters/kubelet-access.ts";
 import { joinTargets, staticTargets } from "./adapters/static-targets.ts";
@@ -21,7 +21,7 @@ export interface NodeTargetsDependencies {
 export function nodeTargets(
   config: CollectorConfig,
   { store, ...surroundings }: NodeTargetsDependencies,
-): { readonly targets: TargetSource; readonly service: Service } {
+): { readonly targets: TargetSource; readonly parts: readonly Part[] } {
   const { node, nodeAddress, kubeletPort } = config;
   const kubelet = kubeletOptions(config);
   const sources: TargetSource[] = [staticTargets(config.staticTargets)];
@@ -29,11 +29,12 @@ export function nodeTargets(
     const known = kubeletTargets(node, nodeAddress, kubeletPort, kubelet);
     sources.push({ targets: () => known });
   }
-  const discovery = discoveryOptions(config, nodeAddress === "" ? kubelet : null);
-  if (store === null) return { targets: joinTargets(sources), service: NOTHING_TO_RUN };
-  const cluster = new ClusterTargets({ ...surroundings, store, node, discovery });
+  const options = discoveryOptions(config, nodeAddress === "" ? kubelet : null);
+  if (store === null) return { targets: joinTargets(sources), parts: [] };
+  const cluster = new ClusterTargets({ ...surroundings, store, node, discovery: options });
   sources.push(cluster);
-  return { targets: joinTargets(sources), service: inBackground(cluster, surroundings.logger) };
+  const discovery = { name: "target discovery", service: inBackground(cluster, surroundings.logger) };
+  return { targets: joinTargets(sources), parts: [discovery] };
 }
 
 /** How kubelets are spoken to. Says so where it is not safe. */
@@ -80,12 +81,10 @@ function discoveryOptions(config: CollectorConfig, kubelet: KubeletOptions | nul
   };
 }
 
-const NOTHING_TO_RUN: Service = { start: async () => undefined, stop: async () => undefined };
-
 /** An API server that is away must not keep the pages from being read that are known without it. */
-function inBackground(cluster: ClusterTargets, logger: Logger): Service {
+function inBackground(cluster: ClusterTargets, logger: Logger): Part["service"] {
   return {
-    async start() {
+    start() {
       void cluster.start().then(
         () => logger.info("pages of pods are found"),
         // Stopped before.

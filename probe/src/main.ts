@@ -29,6 +29,9 @@ await serviceMain({
         fetch,
       },
     });
-    return [service, createProbe(config, { ...surroundings, bus, fetch })];
+    return [
+      { name: "bus", service },
+      { name: "probe", service: createProbe(config, { ...surroundings, bus, fetch }) },
+    ];
   },
 });

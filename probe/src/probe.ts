@@ -1,5 +1,6 @@
 import { BufferedPublisher, type Publisher } from "@isochrone/bus";
-import type { Clock, Fetch, Logger, Random, Service } from "@isochrone/runtime";
+import { composeServices } from "@isochrone/runtime";
+import type { Clock, ComposedService, Fetch, Logger, Part, Random } from "@isochrone/runtime";
 import { createHttpApp, listen, type HttpApp } from "@isochrone/runtime/http";
 import { TOPICS, encodeMetrics } from "@isochrone/telemetry";
 import type { Registry } from "prom-client";
@@ -49,7 +50,7 @@ export interface ProbeDeps {
 }
 
 /** The probe of one node. */
-export interface Probe extends Service {
+export interface Probe extends ComposedService {
   /** Where its echo responder listens; 0 before start. */
   readonly udpPort: number;
   readonly tcpPort: number;
@@ -78,6 +79,7 @@ class ProbeService implements Probe {
   readonly #keeper: PlanKeeper;
   readonly #keys: KeyKeeper;
   readonly #refresh: PlanRefresh;
+  readonly #service: ComposedService;
   #engine: Engine | null = null;
   #bandwidth: BandwidthService | null = null;
   #app: HttpApp | null = null;
@@ -103,6 +105,42 @@ class ProbeService implements Probe {
       run: (signal) => this.#refreshOnce(signal),
       onError: (error) => this.#deps.logger.warnOnce("plan-refresh", "plan refresh failed", { error }),
     });
+    this.#service = composeServices([
+      { name: "metrics", service: { stop: () => this.#recorder.close() } },
+      {
+        name: "measuring thread",
+        service: deps.thread === undefined ? { stop: () => this.#thread.close() } : null,
+      },
+      { name: "publisher", service: { stop: () => this.#publisher.close(CLOSE_DEADLINE_MS) } },
+      { name: "engine", service: { start: () => this.#openEngine(), stop: () => this.#closeEngine() } },
+      {
+        name: "bandwidth tests",
+        service: config.bandwidth
+          ? { start: () => this.#startBandwidth(), stop: () => this.#bandwidth?.stop() }
+          : null,
+      },
+      { name: "plan cache", service: { start: () => this.#keeper.restore() } },
+      {
+        name: "pages",
+        service:
+          config.httpPort > 0
+            ? { start: () => this.#listen(config.httpPort), stop: () => this.#app?.close() }
+            : null,
+      },
+      { name: "plan refresh", service: this.#refresh },
+    ]);
+  }
+
+  get parts(): readonly Part[] {
+    return this.#service.parts;
+  }
+
+  start(): Promise<void> {
+    return this.#service.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#service.stop();
   }
 
   get udpPort(): number {
@@ -117,8 +155,7 @@ class ProbeService implements Probe {
     return this.#bandwidth?.port ?? 0;
   }
 
-  async start(): Promise<void> {
-    if (this.#engine !== null) return;
+  async #openEngine(): Promise<void> {
     await this.#keys.load();
     const { keys, signingKeyId } = this.#keys;
     this.#engine = await this.#thread.createEngine(
@@ -126,24 +163,13 @@ class ProbeService implements Probe {
       { onSnapshot: (snapshot) => this.#publish(snapshot) },
     );
     this.#showSigningKey(signingKeyId);
-    if (this.#config.bandwidth) await this.#startBandwidth();
-    await this.#keeper.restore();
-    if (this.#config.httpPort > 0) await this.#listen(this.#config.httpPort);
-    this.#refresh.start();
     this.#deps.logger.info("probe started", { udpPort: this.udpPort, tcpPort: this.tcpPort });
   }
 
-  async stop(): Promise<void> {
-    await this.#refresh.stop();
-    await this.#app?.close();
-    this.#app = null;
-    await this.#bandwidth?.stop();
-    this.#bandwidth = null;
-    await this.#engine?.stop();
+  async #closeEngine(): Promise<void> {
+    const engine = this.#engine;
     this.#engine = null;
-    await this.#publisher.close(CLOSE_DEADLINE_MS);
-    if (this.#deps.thread === undefined) await this.#thread.close();
-    this.#recorder.close();
+    await engine?.stop();
   }
 
   refreshPlan(): void {

@@ -1,7 +1,7 @@
 // What the scheduler-plugin does with the cluster's own objects: it follows pods, tells them what was decided, and guards the managed
 // resource. Without a cluster nothing of this is there, and pods are placed by the graphs alone.
-import type { ClusterStore, EventRecorder } from "@isochrone/kubernetes";
-import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+import type { ClusterStore } from "@isochrone/kubernetes";
+import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import type { ClusterPods } from "./adapters/cluster-pods.ts";
 import { countedEvents } from "./adapters/counted-events.ts";
 import { DecisionEvents } from "./adapters/decision-events.ts";
@@ -31,26 +31,24 @@ export interface ClusterPartDeps {
   readonly metrics: SchedulerMetrics;
 }
 
-export class ClusterPart implements Service {
+export class ClusterPart {
+  readonly parts: readonly Part[];
   readonly guard: ManagedResourceGuard | null;
   /** Keeps decisions about pods that the cluster shows. */
   readonly recorder: DecisionRecorder;
   /** The graph API's, or what the cluster has instead. */
   readonly graphs: GraphSource;
-  readonly #annotations: NodeAnnotations;
-  readonly #recorder: EventRecorder | null;
   readonly #pods: ClusterPods;
-  readonly #observer: PodObserver;
 
   constructor(config: SchedulerPluginConfig, deps: ClusterPartDeps) {
     const { store, pods, ledger, decisions, clock, random, logger, metrics } = deps;
     this.#pods = pods;
-    this.#annotations = new NodeAnnotations({ store, clock, random, logger });
-    this.graphs = new FallbackGraphs(deps.graphs, this.#annotations, clock);
-    this.#recorder = config.podEvents
+    const annotations = new NodeAnnotations({ store, clock, random, logger });
+    this.graphs = new FallbackGraphs(deps.graphs, annotations, clock);
+    const recorder = config.podEvents
       ? countedEvents({ store, replica: config.replicaName, clock, logger, metrics })
       : null;
-    const events = this.#recorder === null ? null : new DecisionEvents(this.#recorder);
+    const events = recorder === null ? null : new DecisionEvents(recorder);
     this.recorder = new DecisionRecorder({
       graphs: this.graphs,
       ledger,
@@ -59,7 +57,7 @@ export class ClusterPart implements Service {
       onRecorded: (explanation, pod) => events?.decided(pod, config.strategy, explanation),
       onUnrecorded: (reason) => metrics.unrecordedDecisions.inc({ reason }),
     });
-    this.#observer = new PodObserver({
+    const observer = new PodObserver({
       pods,
       ledger,
       recorder: this.recorder,
@@ -70,19 +68,12 @@ export class ClusterPart implements Service {
       onBound: (pod, node) => events?.bound(pod, node),
     });
     this.guard = guardOf(config, deps);
-  }
-
-  async start(): Promise<void> {
-    await this.#annotations.start();
-    await this.#observer.start();
-    await this.guard?.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.guard?.stop();
-    await this.#observer.stop();
-    await this.#annotations.stop();
-    await this.#recorder?.stop();
+    this.parts = [
+      { name: "Events", service: recorder },
+      { name: "node annotations", service: annotations },
+      { name: "pod observer", service: observer },
+      { name: "managed resource", service: this.guard },
+    ];
   }
 
   /** Whether the pods were listed at least once. */

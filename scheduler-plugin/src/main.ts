@@ -29,34 +29,26 @@ await serviceMain({
       certFile: config.tlsCertFile,
       asksClients: config.access !== "none",
     });
-    if (opened !== null) {
-      // Landing has a rate of its own: it must neither wait for informers nor make them wait.
-      const { writesPerSecond: qps, concurrentWrites: maxConnections } = planner;
-      const { registry: _registry, ...aside } = around;
-      const landing = planner.enabled
-        ? await openStore(
-            { ...kubernetes, qps, burst: Math.max(kubernetes.burst, Math.ceil(qps)) },
-            { ...aside, maxConnections },
-          )
-        : null;
-      return [
-        opened.service,
-        ...(landing === null ? [] : [landing.service]),
-        ...(certificates === null ? [] : [certificates]),
-        createSchedulerPlugin(config, {
-          ...surroundings,
-          store: opened.store,
-          webhook,
-          planner,
-          descheduler,
-          ...(landing === null ? {} : { landingStore: landing.store }),
-          ...(certificates === null ? {} : { tls: certificates.tls }),
-        }),
-      ];
+    if (opened === null) {
+      surroundings.logger.warn(
+        "no cluster: kubernetes.kubeconfig is not set and this is no pod, so pods are placed by the graphs alone, without bindings",
+      );
+      return [{ name: "scheduler-plugin", service: createSchedulerPlugin(config, surroundings) }];
     }
-    surroundings.logger.warn(
-      "no cluster: kubernetes.kubeconfig is not set and this is no pod, so pods are placed by the graphs alone, without bindings",
-    );
-    return [createSchedulerPlugin(config, surroundings)];
+    const { store, urgent, part } = opened;
+    // Landing must neither wait for informers nor make them wait.
+    const { writesPerSecond: qps, concurrentWrites: maxConnections } = planner;
+    const burst = Math.max(kubernetes.burst, Math.ceil(qps));
+    const service = createSchedulerPlugin(config, {
+      ...surroundings,
+      store,
+      leaseStore: urgent,
+      landingStore: store.lane({ qps, burst, maxConnections }),
+      webhook,
+      planner,
+      descheduler,
+      ...(certificates === null ? {} : { tls: certificates.tls }),
+    });
+    return [part, { name: "own certificates", service: certificates }, { name: "scheduler-plugin", service }];
   },
 });

@@ -1,8 +1,7 @@
-import { electionTiming } from "@isochrone/kubernetes";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { createStrategy, DEFAULT_SPREAD } from "@isochrone/placement";
-import { periodic } from "@isochrone/runtime";
-import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtime";
+import { composeServices, periodic } from "@isochrone/runtime";
+import type { Clock, ComposedService, Logger, Part, Periodic, Random } from "@isochrone/runtime";
 import { createHttpApp, listen, serverTlsOf } from "@isochrone/runtime/http";
 import type { HttpApp, ListenAddress, Readiness, ServerTlsOptions } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
@@ -29,7 +28,6 @@ import { Ledger } from "./domain/ledger.ts";
 import { PlanLog } from "./domain/plan-log.ts";
 import { graphAgeSeconds, Placer } from "./domain/placer.ts";
 import { profileOf, recordedProfile } from "./domain/strategy-profile.ts";
-import { SharedLeadership } from "./leadership.ts";
 import { createSchedulerMetrics } from "./metrics.ts";
 import type { SchedulerMetrics } from "./metrics.ts";
 import { planTools } from "./planner/plan-tools.ts";
@@ -46,6 +44,7 @@ import type { ProposerDeps } from "./proposals/proposer.ts";
 import { trimOf } from "./pod-trim.ts";
 import { registerWorkflowMetrics } from "./workflow-metrics.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
+import { leadershipOf } from "./terms.ts";
 import type { WebhookConfig } from "./webhook/settings.ts";
 import { createWebhook } from "./webhook/webhook.ts";
 import type { Webhook, WebhookDeps } from "./webhook/webhook.ts";
@@ -71,11 +70,13 @@ export interface SchedulerPluginDeps {
   readonly proposals?: ProposalsConfig;
   /** Certificates of this process's own keeping, for the extender. @default those of the files in `config`, if there are any */
   readonly tls?: ServerTlsOptions;
+  /** Of the same cluster, for Leases alone: they must not wait behind other requests. @default `store` */
+  readonly leaseStore?: ClusterStore;
   /** For what the planner writes of pods, with a rate limit of its own. @default `store` */
   readonly landingStore?: ClusterStore;
 }
 
-export interface SchedulerPlugin extends Service {
+export interface SchedulerPlugin extends ComposedService {
   /** The HTTP server; throws before `start`. */
   readonly app: HttpApp;
   /** Where it listens; throws before `start`. */
@@ -99,9 +100,7 @@ class SchedulerService implements SchedulerPlugin {
   readonly #metrics: SchedulerMetrics;
   readonly #graphs: GraphSource;
   readonly #ledger: Ledger;
-  readonly #pods: ClusterPods | null;
   readonly #cluster: ClusterPart | null;
-  readonly #appGroups: Service | null;
   readonly #webhook: Webhook | null;
   readonly #planner: Planner | null;
   readonly #descheduler: Descheduler | null;
@@ -112,6 +111,7 @@ class SchedulerService implements SchedulerPlugin {
   readonly #recorder: DecisionRecorder;
   readonly #placer: Placer;
   readonly #gauges: Periodic;
+  readonly #service: ComposedService;
   #listening: { readonly app: HttpApp; readonly address: ListenAddress } | null = null;
 
   constructor(config: SchedulerPluginConfig, deps: SchedulerPluginDeps) {
@@ -127,23 +127,14 @@ class SchedulerService implements SchedulerPlugin {
     this.#ledger = new Ledger(
       store === undefined ? config.ledgerMs : Math.min(config.ledgerMs, IN_FLIGHT_MS),
     );
-    const ofCluster =
-      store === undefined
-        ? null
-        : {
-            ...deps,
-            store,
-            pods: new ClusterPods({ ...deps, store, ...trimOf(deps) }),
-            objects: new ClusterObjects({ ...deps, store }),
-          };
-    this.#pods = ofCluster?.pods ?? null;
+    const ofCluster = store === undefined ? null : withCluster({ ...deps, store });
     const kept = {
       ledger: this.#ledger,
       decisions: new DecisionLog(config.keptDecisions, recordedProfile(config)),
       graphs,
     };
     this.#decisions = kept.decisions;
-    this.#cluster = ofCluster === null ? null : new ClusterPart(config, { ...ofCluster, ...kept, metrics });
+    this.#cluster = ofCluster && new ClusterPart(config, { ...ofCluster, ...kept, metrics });
     const recording = this.#cluster ?? {
       graphs,
       recorder: new DecisionRecorder({ ...kept, standingOf: null }),
@@ -151,10 +142,10 @@ class SchedulerService implements SchedulerPlugin {
     this.#graphs = recording.graphs;
     this.#recorder = recording.recorder;
     registerWorkflowMetrics(deps.registry, this.#graphs, config.bytesPerRequest);
-    const leadership = ofCluster === null ? null : leadershipOf(config, ofCluster);
-    const ofLeader = ofCluster === null || leadership === null ? null : { ...ofCluster, leadership };
-    this.#appGroups = ofLeader === null ? null : createAppGroupController(config, ofLeader);
-    this.#webhook = ofLeader === null ? null : this.#createWebhook(ofLeader);
+    const ofLeader = ofCluster && { ...ofCluster, leadership: leadershipOf(config, ofCluster) };
+    const leadership = ofLeader?.leadership ?? null;
+    const appGroups = ofLeader && createAppGroupController(config, ofLeader);
+    this.#webhook = ofLeader && this.#createWebhook(ofLeader);
     const newId = decisionIds(deps.random);
     this.#tools = planTools(deps.clock, deps.planner);
     this.#planner = this.#createPlanner(ofLeader, newId);
@@ -180,6 +171,20 @@ class SchedulerService implements SchedulerPlugin {
       run: () => this.#setGauges(),
       onError: (error) => deps.logger.error("gauges can't be set", { error }),
     });
+    this.#service = composeServices([
+      { name: "graphs", service: this.#graphs },
+      { name: "pods", service: ofCluster?.pods ?? null },
+      { name: "cluster", service: this.#cluster },
+      { name: "election", service: leadership },
+      { name: "plan search", service: { stop: () => this.#tools.close() } },
+      { name: "AppGroups", service: appGroups },
+      { name: "planner", service: this.#planner },
+      { name: "descheduler", service: this.#descheduler },
+      { name: "proposals", service: this.#proposer },
+      { name: "webhook", service: this.#webhook },
+      { name: "extender", service: this.#server() },
+      { name: "gauges", service: this.#gauges },
+    ]);
   }
 
   get app(): HttpApp {
@@ -194,35 +199,29 @@ class SchedulerService implements SchedulerPlugin {
     return this.#webhook?.address ?? null;
   }
 
-  async start(): Promise<void> {
-    const { host, port, urlPrefix: prefix } = this.#config;
-    await this.#graphs.start();
-    await this.#pods?.start();
-    await this.#cluster?.start();
-    await this.#appGroups?.start();
-    await this.#planner?.start();
-    await this.#descheduler?.start();
-    await this.#proposer?.start();
-    await this.#webhook?.start();
-    const app = await this.#createApp();
-    const address = await listen(app, { host, port, setting: "scheduler.port" });
-    this.#listening = { app, address };
-    this.#gauges.start();
-    this.#deps.logger.info("extender listening", { url: address.url + prefix });
+  get parts(): readonly Part[] {
+    return this.#service.parts;
   }
 
-  async stop(): Promise<void> {
-    await this.#listening?.app.close();
-    await this.#gauges.stop();
-    await this.#webhook?.stop();
-    await this.#proposer?.stop();
-    await this.#descheduler?.stop();
-    await this.#planner?.stop();
-    await this.#tools.close();
-    await this.#appGroups?.stop();
-    await this.#cluster?.stop();
-    await this.#pods?.stop();
-    await this.#graphs.stop();
+  start(): Promise<void> {
+    return this.#service.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#service.stop();
+  }
+
+  #server(): Part["service"] {
+    const { host, port, urlPrefix: prefix } = this.#config;
+    return {
+      start: async () => {
+        const app = await this.#createApp();
+        const address = await listen(app, { host, port, setting: "scheduler.port" });
+        this.#listening = { app, address };
+        this.#deps.logger.info("extender listening", { url: address.url + prefix });
+      },
+      stop: () => this.#listening?.app.close(),
+    };
   }
 
   #createWebhook(
@@ -376,13 +375,10 @@ class SchedulerService implements SchedulerPlugin {
   }
 }
 
-/** One election for all that only one replica may do. */
-function leadershipOf(
-  config: SchedulerPluginConfig,
-  deps: SchedulerPluginDeps & { readonly store: ClusterStore },
-): SharedLeadership {
-  const { replicaName: replica, replicaNamespace: namespace } = config;
-  return new SharedLeadership({ ...deps, replica, namespace, timing: electionTiming(config) });
+/** What the parts share that work with the cluster's objects. */
+function withCluster<D extends SchedulerPluginDeps & { readonly store: ClusterStore }>(deps: D) {
+  const pods = new ClusterPods({ ...deps, ...trimOf(deps) });
+  return { ...deps, pods, objects: new ClusterObjects(deps) };
 }
 
 /** Whole nodes of a large cluster in one question, of two kube-schedulers at a time: beyond that it is a mistake, or an attack. */

@@ -1,8 +1,11 @@
 // What a part of the scheduler-plugin does while this replica leads: one term after another, each begun and ended here.
-import { leaderStore } from "@isochrone/kubernetes";
-import type { ClusterStore } from "@isochrone/kubernetes";
-import { SCHEDULER_LEASE } from "./leadership.ts";
-import type { Leadership, SharedLeadership } from "./leadership.ts";
+import { electionTiming, leaderStore, SharedLeadership } from "@isochrone/kubernetes";
+import type { ClusterStore, Membership } from "@isochrone/kubernetes";
+import type { Clock, Logger, Random } from "@isochrone/runtime";
+import type { SchedulerPluginConfig } from "./settings.ts";
+
+/** Name of the Lease of what only one replica of the scheduler-plugin may do. */
+export const SCHEDULER_LEASE = "isochrone-scheduler-plugin";
 
 /** What runs while this replica leads. */
 export interface Term {
@@ -11,7 +14,7 @@ export interface Term {
 }
 
 export interface TermsOptions<T extends Term> {
-  readonly leadership: Pick<SharedLeadership, "join">;
+  readonly leadership: Pick<SharedLeadership, "isLeader" | "join">;
   /** Begins a term. */
   readonly begin: () => T;
   /** Hears whether a term runs: for a metric. */
@@ -20,7 +23,7 @@ export interface TermsOptions<T extends Term> {
 
 export class Terms<T extends Term> {
   readonly #options: TermsOptions<T>;
-  readonly #leadership: Leadership;
+  readonly #membership: Membership;
   #current: T | null = null;
   /** Former terms on their way out. */
   #ending: Promise<unknown> = Promise.resolve();
@@ -28,7 +31,7 @@ export class Terms<T extends Term> {
 
   constructor(options: TermsOptions<T>) {
     this.#options = options;
-    this.#leadership = options.leadership.join({
+    this.#membership = options.leadership.join({
       onStartedLeading: () => this.#begin(),
       onStoppedLeading: () => this.#end(),
     });
@@ -40,25 +43,27 @@ export class Terms<T extends Term> {
   }
 
   isLeader(): boolean {
-    return this.#leadership.isLeader();
+    return this.#membership.isLeader();
   }
 
   /** Writes while this replica leads, and at no other time. */
   storeOf(store: ClusterStore): ClusterStore {
-    return leaderStore(store, this.#leadership, SCHEDULER_LEASE);
+    return leaderStore(store, this.#options.leadership, SCHEDULER_LEASE);
   }
 
-  async start(): Promise<void> {
-    await this.#leadership.start();
+  start(): void {
+    this.#membership.start();
   }
 
-  /** No term begins any more. @param conclude what is done last, still as the leader: only then may another replica begin */
-  async stop(conclude: () => Promise<void> = () => Promise.resolve()): Promise<void> {
+  /** No term begins any more. Comes before the election ends: a term may write until it has stopped. */
+  async stop(): Promise<void> {
     this.#stopped = true;
     this.#end();
-    await this.#ending;
-    await conclude();
-    await this.#leadership.stop();
+    try {
+      await this.#ending;
+    } finally {
+      this.#membership.stop();
+    }
   }
 
   #begin(): void {
@@ -74,4 +79,24 @@ export class Terms<T extends Term> {
     this.#current = null;
     if (term !== null) this.#ending = Promise.all([this.#ending, term.stop()]);
   }
+}
+
+/** One election for all that only one replica may do. */
+export function leadershipOf(
+  config: SchedulerPluginConfig,
+  deps: {
+    readonly store: ClusterStore;
+    readonly leaseStore?: ClusterStore;
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly logger: Logger;
+  },
+): SharedLeadership {
+  const { replicaName: replica, replicaNamespace: namespace } = config;
+  const { clock, random, logger, store, leaseStore = store } = deps;
+  const around = { clock, random, logger, store: leaseStore };
+  return new SharedLeadership(
+    { ...around, replica, namespace, timing: electionTiming(config) },
+    SCHEDULER_LEASE,
+  );
 }

@@ -1,6 +1,9 @@
-import type { Clock, Fetch } from "@isochrone/runtime";
+import { authorizedFetch, type Clock, type Fetch } from "@isochrone/runtime";
+import type { Registry } from "prom-client";
 import { AggregatorError } from "../errors.ts";
 import type { DecisionsAnswer, DecisionsSource } from "../http/decisions-routes.ts";
+import type { AggregatorConfig } from "../settings.ts";
+import { certificateEnd } from "./certificate-end.ts";
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 const MAX_DETAIL_CHARACTERS = 300;
@@ -13,6 +16,23 @@ export interface HttpDecisionsOptions {
   readonly clock: Clock;
   /** E.g. one that sends a token. @default the platform's fetch */
   readonly fetch?: Fetch;
+}
+
+/** Those of the scheduler-plugin that the settings name. */
+export function openDecisions(
+  config: AggregatorConfig,
+  { registry, clock }: { readonly registry: Registry; readonly clock: Clock },
+): HttpDecisions {
+  const { decisionsUrl: baseUrl, decisionsTimeoutMs: timeoutMs } = config;
+  const authorized = authorizedFetch({
+    tokenFile: config.decisionsTokenFile,
+    caFile: config.decisionsCaFile,
+    certFile: config.decisionsCertFile,
+    keyFile: config.decisionsKeyFile,
+    onCertificate: certificateEnd(registry, "decisions"),
+    clock,
+  });
+  return new HttpDecisions({ baseUrl, timeoutMs, clock, fetch: authorized });
 }
 
 /** Decisions over HTTP, bounded in time and size. */

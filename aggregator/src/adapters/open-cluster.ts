@@ -1,7 +1,7 @@
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { openStore, type KubernetesSettings } from "@isochrone/kubernetes/api-server";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
-import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
 import { loadDump } from "./dump-store.ts";
 
@@ -17,10 +17,10 @@ export interface ClusterSurroundings {
 /** The cluster's objects. */
 export interface OpenedCluster {
   readonly store: ClusterStore;
-  /** An API server's, and not a dump's or none. */
-  readonly isReal: boolean;
+  /** The same for what must not wait: Leases and reviews. Null: the cluster is a dump, or there is none. */
+  readonly urgent: ClusterStore | null;
   /** To be started before everything that uses the store, and stopped after it. */
-  readonly services: readonly Service[];
+  readonly parts: readonly Part[];
 }
 
 /** The dump if there is one, else the API server that the settings or the pod name, else nothing. */
@@ -30,11 +30,11 @@ export async function openCluster(
   surroundings: ClusterSurroundings,
 ): Promise<OpenedCluster> {
   const { clock, logger } = surroundings;
-  if (dumpFile !== null) return { store: await loadDump(dumpFile, clock), isReal: false, services: [] };
+  if (dumpFile !== null) return { store: await loadDump(dumpFile, clock), urgent: null, parts: [] };
   const opened = await openStore(settings, { ...surroundings, service: "aggregator" });
-  if (opened !== null) return { store: opened.store, isReal: true, services: [opened.service] };
+  if (opened !== null) return { store: opened.store, urgent: opened.urgent, parts: [opened.part] };
   logger.warn(
     "no cluster: neither kubernetes.kubeconfig nor aggregator.dumpFile is set and this is no pod, so the graphs have links and channels but no nodes and pods",
   );
-  return { store: createMemoryStore({ clock }), isReal: false, services: [] };
+  return { store: createMemoryStore({ clock }), urgent: null, parts: [] };
 }

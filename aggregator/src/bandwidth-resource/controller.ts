@@ -6,13 +6,13 @@ import {
   type EventRecorder,
   type JsonPatchOperation,
   type KubernetesObject,
+  type Leadership,
 } from "@isochrone/kubernetes";
 import { periodic, type Clock, type Logger, type Periodic, type Service } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import { Counter, Gauge, type Registry } from "prom-client";
 import { bestBursts } from "../domain/bandwidth-resource/node-bandwidth.ts";
 import { bandwidthStep, type BandwidthStep } from "../domain/bandwidth-resource/step.ts";
-import type { Leadership } from "../ports.ts";
 import { advertisementOf, advertisePatch, nodeBandwidth, withdrawPatch } from "./node-status.ts";
 import type { BandwidthResourceConfig } from "./settings.ts";
 

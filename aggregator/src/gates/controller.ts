@@ -7,10 +7,10 @@ import {
   type EventRecorder,
   type InformerChange,
   type KubernetesObject,
+  type Leadership,
 } from "@isochrone/kubernetes";
 import { periodic, type Clock, type Logger, type Periodic, type Service } from "@isochrone/runtime";
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { Leadership } from "../ports.ts";
 import { GatedPods, type GatedPod } from "./gated-pods.ts";
 import type { GatesConfig } from "./settings.ts";
 

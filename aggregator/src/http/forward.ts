@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { LeaseHolder } from "@isochrone/kubernetes";
+import type { ElectedLeadership, LeaseHolder } from "@isochrone/kubernetes";
 import { withDeadline, type Clock, type Fetch } from "@isochrone/runtime";
 import { problem, sendProblem } from "@isochrone/runtime/http";
 
@@ -20,7 +20,7 @@ export type ForwardFailure = (typeof FORWARD_FAILURES)[number];
 
 /** How requests are passed on. */
 export interface LeaderForwardOptions {
-  readonly leadership: { isLeader(): boolean; holder(): LeaseHolder | null };
+  readonly leadership: Pick<ElectedLeadership, "isLeader" | "holder">;
   /** Name of this replica. */
   readonly replica: string;
   readonly clock: Clock;

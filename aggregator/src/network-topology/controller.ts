@@ -7,6 +7,7 @@ import {
   type EventRecorder,
   type KubernetesObject,
   type ReportedEvent,
+  type Leadership,
 } from "@isochrone/kubernetes";
 import { periodic, type Clock, type Logger, type Periodic, type Service } from "@isochrone/runtime";
 import { STALE_AFTER_WINDOWS, type ClusterGraphSnapshot } from "@isochrone/topology";
@@ -21,7 +22,6 @@ import {
   withinLimit,
   type AreaFigures,
 } from "../domain/network-topology/figures.ts";
-import type { Leadership } from "../ports.ts";
 import { placedPods, requirementsOf } from "./app-groups.ts";
 import {
   createNetworkTopologyMetrics,

@@ -1,4 +1,4 @@
-import type { Service } from "@isochrone/runtime";
+import type { Part } from "@isochrone/runtime";
 import type { BuildInputs } from "../graph-keeper.ts";
 import type { ReadLatencies } from "../domain/network-topology/node-latencies.ts";
 import type { DeclaredCosts } from "@isochrone/topology";
@@ -7,7 +7,7 @@ import { pollLatencies, type LatenciesOptions } from "./latencies.ts";
 import type { PolledObject } from "./polled-object.ts";
 
 /** What others say of the network, beside what is measured: the NetworkTopology's declared weights, and latencies in a ConfigMap. */
-export class Declarations implements Service {
+export class Declarations {
   readonly #costs: PolledObject<DeclaredCosts | null> | null;
   readonly #latencies: PolledObject<ReadLatencies> | null;
 
@@ -16,14 +16,11 @@ export class Declarations implements Service {
     this.#latencies = pollLatencies(options);
   }
 
-  async start(): Promise<void> {
-    await this.#costs?.start();
-    await this.#latencies?.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.#latencies?.stop();
-    await this.#costs?.stop();
+  get parts(): readonly Part[] {
+    return [
+      { name: "weights", service: this.#costs },
+      { name: "latencies", service: this.#latencies },
+    ];
   }
 
   /** What a graph would lack if it were built now. */

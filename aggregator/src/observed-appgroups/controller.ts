@@ -8,6 +8,7 @@ import {
   type EventRecorder,
   type Informer,
   type KubernetesObject,
+  type Leadership,
 } from "@isochrone/kubernetes";
 import {
   periodic,
@@ -26,7 +27,6 @@ import {
   type AppGroupInputs,
 } from "../domain/observed-appgroups/app-group.ts";
 import { DemandHistory } from "../domain/observed-appgroups/demand.ts";
-import type { Leadership } from "../ports.ts";
 import { askedWorkflows, selectorsOf, workflowsByWorkload } from "./asked.ts";
 import {
   ASK_ANNOTATION,

@@ -1,12 +1,12 @@
 import type { Bus } from "@isochrone/bus";
 import { sealedBus } from "@isochrone/bus/seal";
-import type { ClusterStore } from "@isochrone/kubernetes";
-import type { Clock, Logger, Service } from "@isochrone/runtime";
+import type { ClusterStore, Leadership } from "@isochrone/kubernetes";
+import type { Clock, Logger, Part } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
 import { SecretKeyStore } from "../adapters/keys/secret-key-store.ts";
 import { OPEN_SPEAKERS } from "../domain/speakers/speaker.ts";
 import type { RecordProofs } from "../intake/record-proofs.ts";
-import type { KeyStore, Leadership } from "../ports.ts";
+import type { KeyStore } from "../ports.ts";
 import type { AggregatorConfig } from "../settings.ts";
 import { createUnprovenCounter, registerRecordKeys } from "./metrics.ts";
 import { RecordKeys } from "./record-keys.ts";
@@ -38,24 +38,23 @@ export interface ProvenBus {
   readonly proofs: RecordProofs | undefined;
   /** Null: records aren't sealed. */
   readonly keys: RecordKeys | null;
-  readonly service: Service;
+  readonly parts: readonly Part[];
 }
-
-const NOTHING_TO_DO: Service = { start: async () => undefined, stop: async () => undefined };
 
 /** The bus with what proves who wrote its records. */
 export function createRecordProofs(options: RecordProofsOptions): ProvenBus {
   const { bus, isShared, logger, registry } = options;
   const keys = createKeys(options);
   if (keys !== null) registerRecordKeys(registry, keys);
-  if (!isShared) return { bus, proofs: undefined, keys, service: keys ?? NOTHING_TO_DO };
+  const parts = [{ name: "record keys", service: keys }];
+  if (!isShared) return { bus, proofs: undefined, keys, parts };
   const foreignTopics = foreignTopicsOf(options.config);
   const topics = { foreignTopics: [...foreignTopics.keys()] };
   if (keys === null) {
     logger.warn(
       "records on the bus are not authenticated: set aggregator.recordKeysSecret and bus.sealRecords",
     );
-    return { bus, proofs: { ...BELIEVED, ...topics }, keys, service: NOTHING_TO_DO };
+    return { bus, proofs: { ...BELIEVED, ...topics }, keys, parts };
   }
   const seals = new RecordSeals({
     keys,
@@ -73,7 +72,7 @@ export function createRecordProofs(options: RecordProofsOptions): ProvenBus {
       isOwn: (record) => seals.isOwn(record),
     },
     keys,
-    service: keys,
+    parts,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Leadership } from "@isochrone/kubernetes";
 import { hash } from "node:crypto";
 import type { OutgoingRecord } from "@isochrone/bus";
 import { AGGREGATOR, MacKey, SPEAKER_HEADER, type MasterKeys, type RecordKey } from "@isochrone/bus/seal";
@@ -7,7 +8,7 @@ import { pause, type Clock, type Logger, type Service } from "@isochrone/runtime
 import { STATE_TOPICS } from "@isochrone/telemetry";
 import { AggregatorError } from "../errors.ts";
 import { KeyKeeper } from "../key-keeper.ts";
-import type { HmacKeySet, KeyStore, Leadership } from "../ports.ts";
+import type { HmacKeySet, KeyStore } from "../ports.ts";
 
 /** What keeps the keys of records. */
 export interface RecordKeysOptions {

@@ -1,5 +1,5 @@
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
-import type { ClusterStore } from "@isochrone/kubernetes";
+import { candidacy, type ClusterStore, type LeaderElection } from "@isochrone/kubernetes";
 import { createRegistry, loadSettings, seededRandom } from "@isochrone/runtime";
 import { createHttpApp, listen, type HttpApp } from "@isochrone/runtime/http";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
@@ -12,7 +12,7 @@ import { registerBandwidthLeaseRoutes } from "../http/bandwidth-lease-routes.ts"
 import { ReportRelay } from "../http/forward-reports.ts";
 import { LeaderForward, type ForwardFailure } from "../http/forward.ts";
 import { registerProbePlanRoute } from "../http/probe-plan-route.ts";
-import { deskAfterElection, LeaseLeadership } from "../leadership.ts";
+import { AGGREGATOR_LEASE, deskAfterElection } from "../leadership.ts";
 import { Probing } from "../probing.ts";
 import { aggregatorSettings } from "../settings.ts";
 import { fill, nodeObject, podObject } from "./cluster.ts";
@@ -72,7 +72,7 @@ export interface LeaseReply {
 
 /** The part of an aggregator that matters here, with its real parts, on a real socket. */
 export class TestReplica {
-  readonly leadership: LeaseLeadership;
+  readonly leadership: LeaderElection;
   readonly probing: Probing;
   readonly relay: ReportRelay;
   readonly forward: LeaderForward;
@@ -105,12 +105,10 @@ export class TestReplica {
     this.#watch = new StoreClusterWatch(surroundings);
     const addresses = new PodProbeAddresses({ udpPort: 1, tcpPort: 1, bandwidthPort: 2 }, NAMESPACE);
     this.#watch.onPodChange((change) => addresses.take(change));
-    this.leadership = new LeaseLeadership({
-      ...surroundings,
-      namespace: NAMESPACE,
-      replica: name,
-      url: () => this.#url,
-    });
+    this.leadership = candidacy(
+      { ...surroundings, namespace: NAMESPACE, replica: name, url: () => this.#url },
+      AGGREGATOR_LEASE,
+    );
     this.probing = new Probing({
       ...surroundings,
       config,
@@ -147,8 +145,8 @@ export class TestReplica {
     this.#app = app;
     await this.#watch.start();
     this.#url = (await listen(app, { host: "127.0.0.1", port: 0 })).url;
-    await this.leadership.start();
-    await this.probing.start();
+    this.leadership.start();
+    for (const { service } of this.probing.parts) await service?.start?.();
     await this.relay.start();
   }
 
@@ -161,7 +159,7 @@ export class TestReplica {
   async stop(): Promise<void> {
     await this.#app?.close();
     await this.relay.stop();
-    await this.probing.stop();
+    for (const { service } of this.probing.parts) await service?.stop?.();
     await this.leadership.stop();
     await this.#watch.stop();
   }

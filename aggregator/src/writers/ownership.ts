@@ -1,4 +1,4 @@
-import type { Leadership } from "../ports.ts";
+import type { Leadership } from "@isochrone/kubernetes";
 
 /** Which replica writes what. */
 export interface Ownership {

@@ -1,9 +1,8 @@
-import { identityOfLife } from "@isochrone/kubernetes";
+import { identityOfLife, type Leadership } from "@isochrone/kubernetes";
 import type { Clock, Random } from "@isochrone/runtime";
 import type { StoreClusterWatch } from "../adapters/store-cluster-watch.ts";
 import type { Writer } from "@isochrone/topology";
 import { AGGREGATOR_LEASE } from "../leadership.ts";
-import type { Leadership } from "../ports.ts";
 import type { Replication } from "../replication.ts";
 import type { AnnotatedObjects } from "./annotation-planner.ts";
 import { soleOwner, type Ownership } from "./ownership.ts";

@@ -13,13 +13,7 @@ import {
   type WorkflowManifest,
 } from "@isochrone/lab";
 import { createMeasuringThreads, type MeasuringThreads } from "@isochrone/probe";
-import {
-  composeServices,
-  systemClock,
-  systemRandom,
-  type NamedService,
-  type Service,
-} from "@isochrone/runtime";
+import { composeServices, systemClock, systemRandom, type Part, type Service } from "@isochrone/runtime";
 import { GraphClient } from "@isochrone/topology/client";
 import { randomBytes } from "node:crypto";
 import { deferred } from "./deferred.ts";
@@ -129,9 +123,9 @@ export class Embedded {
     const cluster = deferred(startCluster, (started) => started.stop());
     const services = composeServices(
       [
-        { name: "ground", service: { start: async () => undefined, stop: () => ground.close() } },
-        { name: "emulated network", service: { start: async () => undefined, stop: () => network.stop() } },
-        { name: "bus", service: { start: async () => undefined, stop: () => bus.close() } },
+        { name: "ground", service: { stop: () => ground.close() } },
+        { name: "emulated network", service: { stop: () => network.stop() } },
+        { name: "bus", service: { stop: () => bus.close() } },
         {
           name: "aggregator",
           service: aggregatorOf(surroundings, portOf(urls.page), probes, new URL(urls.extender).origin),
@@ -156,10 +150,8 @@ export class Embedded {
         },
       ],
       {
-        clock: systemClock,
         logger,
-        startDeadlineMs: START_DEADLINE_MS,
-        stopDeadlineMs: STOP_DEADLINE_MS,
+        deadlines: { clock: systemClock, startMs: START_DEADLINE_MS, stopMs: STOP_DEADLINE_MS },
       },
     );
     await startUnlessAborted(services, signal);
@@ -279,10 +271,10 @@ function measuring(
   probes: EmbeddedProbes,
   thread: MeasuringThreads,
   aggregatorUrl: string,
-): NamedService[] {
+): Part[] {
   const hmacKeys = `1:${randomBytes(KEY_BYTES).toString("base64")}`;
   return [
-    { name: "measuring thread", service: { start: async () => undefined, stop: () => thread.close() } },
+    { name: "measuring thread", service: { stop: () => thread.close() } },
     ...probes.services(surroundings, thread, hmacKeys, aggregatorUrl),
   ];
 }

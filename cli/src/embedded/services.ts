@@ -14,13 +14,7 @@ import type { ClusterStore } from "@isochrone/kubernetes";
 import { addLinkRoutes } from "@isochrone/lab";
 import type { EmulatedNetwork, LabCluster, LinkRoutesOptions, MetricsPage } from "@isochrone/lab";
 import { createProbe, type MeasuringThreads, type Probe } from "@isochrone/probe";
-import {
-  createRegistry,
-  systemClock,
-  systemRandom,
-  type Logger,
-  type NamedService,
-} from "@isochrone/runtime";
+import { createRegistry, systemClock, systemRandom, type Logger, type Part } from "@isochrone/runtime";
 import { createSchedulerPlugin } from "@isochrone/scheduler-plugin";
 import type { MoveProgress } from "@isochrone/scheduler-plugin";
 import type { EmbeddedOptions } from "./options.ts";
@@ -131,16 +125,15 @@ export class EmbeddedProbes implements ProbeAddresses {
     this.#seats = seats;
   }
 
-  /** A service per node; after its start the node's responder is reachable from the others. */
+  /** A probe per node; after their start the node's responder is reachable from the others. */
   services(
     surroundings: Surroundings,
     thread: MeasuringThreads,
     hmacKeys: string,
     aggregatorUrl: string,
-  ): NamedService[] {
+  ): Part[] {
     const { options, bus, tokens, logger } = surroundings;
-    return this.#seats.map((seat) => {
-      const { name: node, zone, region } = seat;
+    return this.#seats.flatMap(({ name: node, zone, region }) => {
       const config = probeConfigOf(options, {
         node,
         zone,
@@ -160,19 +153,17 @@ export class EmbeddedProbes implements ProbeAddresses {
       });
       this.#probes.set(node, probe);
       const start = async (): Promise<void> => {
-        await probe.start();
         await this.#network.expose(node, { protocol: "udp", port: probe.udpPort });
         await this.#network.expose(node, { protocol: "tcp", port: probe.tcpPort });
         this.#exposed.add(node);
       };
-      return { name: `probe ${node}`, service: { start, stop: () => this.#stop(node, probe) } };
+      // A probe that is ending is in no plan any more.
+      const stop = (): void => void this.#exposed.delete(node);
+      return [
+        { name: `probe ${node}`, service: probe },
+        { name: `addresses of probe ${node}`, service: { start, stop } },
+      ];
     });
-  }
-
-  /** A probe that is ending is in no plan any more. */
-  async #stop(node: string, probe: Probe): Promise<void> {
-    this.#exposed.delete(node);
-    await probe.stop();
   }
 
   /** Has every probe ask for its plan now; to be called when all are reachable. */
@@ -212,11 +203,11 @@ export function collectorServices(
   seats: readonly NodeSeat[],
   aggregatorUrl: string,
   cluster: () => LabCluster,
-): NamedService[] {
+): Part[] {
   const { options, bus, tokens, store, isReal, logger } = surroundings;
   const registry = registryOf(surroundings, "collector", "all");
   const metrics: CollectorMetrics = createCollectorMetrics(registry);
-  return seats.map(({ name: node }) => {
+  return seats.flatMap(({ name: node }) => {
     const nodeLogger = logger.child({ service: "collector", node });
     const targets = new ClusterTargets({
       store,
@@ -236,19 +227,10 @@ export function collectorServices(
       registry,
       metrics,
     });
-    return {
-      name: `collector ${node}`,
-      service: {
-        async start() {
-          await targets.start();
-          await collector.start();
-        },
-        async stop() {
-          await collector.stop();
-          await targets.stop();
-        },
-      },
-    };
+    return [
+      { name: `targets ${node}`, service: targets },
+      { name: `collector ${node}`, service: collector },
+    ];
   });
 }
 

@@ -1,11 +1,13 @@
 import { BufferedPublisher, type Publisher } from "@isochrone/bus";
 import {
+  composeServices,
   periodic,
   type Clock,
+  type ComposedService,
   type Logger,
+  type Part,
   type Periodic,
   type Random,
-  type Service,
   type ValueOf,
 } from "@isochrone/runtime";
 import { encodeMetrics, RESOURCE_ATTRIBUTES } from "@isochrone/telemetry";
@@ -69,9 +71,8 @@ const FORGET_AFTER_SPANS = 2;
 export function createPrometheusCollector(
   config: PrometheusCollectorConfig,
   dependencies: PrometheusCollectorDependencies,
-): Service {
-  const collector = new PrometheusCollector(config, dependencies);
-  return { start: () => collector.start(), stop: () => collector.stop() };
+): ComposedService {
+  return composeServices(new PrometheusCollector(config, dependencies).parts);
 }
 
 class PrometheusCollector {
@@ -123,17 +124,18 @@ class PrometheusCollector {
     });
   }
 
-  async start(): Promise<void> {
+  get parts(): readonly Part[] {
+    return [
+      { name: "connections", service: { start: () => this.#showTrust(), stop: () => this.#api.close() } },
+      { name: "publisher", service: { stop: () => this.#publisher.close(CLOSE_DEADLINE_MS) } },
+      { name: "rounds", service: this.#rounds },
+    ];
+  }
+
+  #showTrust(): void {
     this.#metrics.tlsUnverified.set(this.#config.prometheusInsecureSkipVerify ? 1 : 0);
     if (this.#config.prometheusInsecureSkipVerify)
       this.#deps.logger.warn("the certificate of Prometheus is not verified", { server: this.#api.server });
-    this.#rounds.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.#rounds.stop();
-    await this.#publisher.close(CLOSE_DEADLINE_MS);
-    this.#api.close();
   }
 
   async #round(signal: AbortSignal): Promise<void> {

@@ -3,8 +3,8 @@
 import { type ProvenSpeaker } from "@isochrone/telemetry";
 import { readFileSync } from "node:fs";
 
-import { Secret, SettingsError } from "@isochrone/runtime";
-import type { Clock, Fetch, Logger, Random, Service } from "@isochrone/runtime";
+import { composeServices, Secret, SettingsError } from "@isochrone/runtime";
+import type { Clock, Fetch, Logger, Part, Random, Service } from "@isochrone/runtime";
 import { Gauge, type Registry } from "prom-client";
 
 import type { KafkaBusOptions, KafkaSasl, KafkaTls } from "./adapters/kafka/index.ts";
@@ -79,13 +79,10 @@ async function sealing(
   const keys = new RecordKeyClient({ ...recordKey, clock, random, logger });
   return {
     bus: sealedPublisher(bus, () => keys.current()),
-    service: {
-      start: () => keys.start(),
-      async stop(): Promise<void> {
-        await keys.stop();
-        await bus.close();
-      },
-    },
+    service: composeServices([
+      { name: "Kafka", service: { stop: () => bus.close() } },
+      { name: "record key", service: keys },
+    ]),
   };
 }
 
@@ -141,23 +138,19 @@ async function openKafka(
   const { createTopics: create } = settings;
   const onChecked = deviationsMetric(registry);
   const keeper = new TopicKeeper({ admin, specs, create, clock, logger, onChecked });
-  return {
-    bus,
-    service: {
-      async start(): Promise<void> {
-        const patience = new AbortController();
-        const late = clock.sleep(TOPICS_PATIENCE_MS, patience.signal).catch(() => undefined);
-        await Promise.race([keeper.start(), late]);
-        patience.abort();
-      },
-      async stop(): Promise<void> {
-        // The admin's connections first: the keeper may be waiting for an answer.
-        await admin.close();
-        await keeper.stop();
-        await bus.close();
-      },
-    },
+  const start = async (): Promise<void> => {
+    const patience = new AbortController();
+    const late = clock.sleep(TOPICS_PATIENCE_MS, patience.signal).catch(() => undefined);
+    await Promise.race([keeper.start(), late]);
+    patience.abort();
   };
+  const parts: Part[] = [
+    { name: "Kafka", service: { stop: () => bus.close() } },
+    { name: "topics", service: { start, stop: () => keeper.stop() } },
+    // Stopped before the keeper, which may be waiting for an answer.
+    { name: "Kafka admin", service: { stop: () => admin.close() } },
+  ];
+  return { bus, service: composeServices(parts) };
 }
 
 /** Shows what the last look found: a series per deviation, gone when it is mended. */

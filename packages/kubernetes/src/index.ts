@@ -37,6 +37,14 @@ export type {
 } from "./events.ts";
 export { createInformer } from "./informer.ts";
 export type { Informer, InformerChange, InformerOptions } from "./informer.ts";
+export { candidacy, SharedLeadership } from "./leadership.ts";
+export type {
+  CandidateOptions,
+  ElectedLeadership,
+  Leadership,
+  LeadershipListener,
+  Membership,
+} from "./leadership.ts";
 export { createLeaderElection } from "./lease-election.ts";
 export type { LeaderElection, LeaderElectionOptions } from "./lease-election.ts";
 export { ELECTION_DEFAULTS } from "./lease-options.ts";

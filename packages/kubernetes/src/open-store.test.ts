@@ -60,8 +60,7 @@ describe("openStore", () => {
 
   it("closes the store with its service: what is asked then is refused at once", async () => {
     const opened = (await open({ kubeconfig: await kubeconfig() }))!;
-    await opened.service.start();
-    await opened.service.stop();
+    await opened.part.service?.stop?.();
     await expect(opened.store.list(KINDS.node)).rejects.toMatchObject({ code: "unavailable" });
   });
 });

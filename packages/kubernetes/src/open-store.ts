@@ -1,9 +1,9 @@
 // What a service's main.ts opens, by the settings of the section `kubernetes`.
-import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
 
 import { createApiServerStore } from "./adapters/api-server/create-store.ts";
-import type { ApiServerStoreOptions } from "./adapters/api-server/create-store.ts";
+import type { ApiServerClusterStore, ApiServerStoreOptions } from "./adapters/api-server/create-store.ts";
 import { inClusterNamespace, isInCluster } from "./adapters/api-server/in-cluster.ts";
 import { KubeconfigCredentials } from "./adapters/api-server/kubeconfig.ts";
 import type { ClusterStore } from "./port.ts";
@@ -19,28 +19,30 @@ export interface StoreSurroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** As in `isochrone-<service>`: who asks and who writes. */
   readonly service: string;
-  /** Gets the metrics of this store; of a process' stores only one can have it. */
+  /** Gets the metrics of this store. */
   readonly registry?: Registry;
-  /** Requests under way at once; more wait. @default 16 */
-  readonly maxConnections?: number;
 }
 
 export interface OpenedStore {
-  readonly store: ClusterStore;
+  readonly store: ApiServerClusterStore;
+  /** The same cluster for what is asked rarely and must not wait: Leases, and reviews of who may ask. */
+  readonly urgent: ClusterStore;
   /** Where Isochrone keeps its own objects. */
   readonly namespace: string;
   /** What has been asked of the API server, by informers too. */
   readonly counts: StoreCounts;
   /** Closes the store's connections; of all that use it, it comes first in the order of starting, and so is closed last. */
-  readonly service: Service;
+  readonly part: Part;
 }
 
+/** Whoever waits for an answer of these gives up sooner than for a list. */
+const URGENT = { qps: null, requestTimeoutMs: 5_000 };
 const DEFAULT_NAMESPACE = "isochrone";
 
 /** The store of the cluster that the settings or the pod name; null where there is neither. Needs no API server to be there. */
 export async function openStore(
   settings: KubernetesSettings,
-  { clock, random, logger, env, service, registry, maxConnections }: StoreSurroundings,
+  { clock, random, logger, env, service, registry }: StoreSurroundings,
 ): Promise<OpenedStore | null> {
   const found = await credentialsOf(settings, env, clock);
   if (found === null) return null;
@@ -60,13 +62,13 @@ export async function openStore(
     burst,
     pageSize,
     observer: counts,
-    ...(maxConnections === undefined ? {} : { maxConnections }),
   });
   return {
     store,
+    urgent: store.lane(URGENT),
     namespace: settings.namespace ?? found.namespace ?? DEFAULT_NAMESPACE,
     counts,
-    service: { start: async () => undefined, stop: async () => store.close() },
+    part: { name: "API server", service: { stop: () => store.close() } },
   };
 }
 

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { StoreError } from "./errors.ts";
+import type { Leadership } from "./leadership.ts";
 import type { ClusterStore, KubernetesObject } from "./port.ts";
 
 /** Says whether this process may write now; by a monotonic clock, for the process may have stood still. */
@@ -54,11 +55,7 @@ export function fencedStore(store: ClusterStore, fence: WriteFence): ClusterStor
 }
 
 /** The store for what only the holder of a Lease may write: it writes nothing from the moment on in which another replica may lead. */
-export function leaderStore(
-  store: ClusterStore,
-  leadership: { isLeader(): boolean },
-  leaseName: string,
-): ClusterStore {
+export function leaderStore(store: ClusterStore, leadership: Leadership, leaseName: string): ClusterStore {
   const reason = `this replica does not hold the lease ${leaseName}`;
   return fencedStore(store, { mayWrite: () => leadership.isLeader(), reason });
 }

@@ -1,6 +1,6 @@
 export type { Clock, Random } from "./clock.ts";
 export type { Logger, LogFields } from "./log.ts";
-export type { Service } from "./service.ts";
+export type { ComposedService, Part, Service } from "./service.ts";
 export { countBuffersAsHeap, keepHeapDense } from "./garbage.ts";
 export { systemClock, systemRandom } from "./system.ts";
 export { seededRandom } from "./random.ts";
@@ -32,8 +32,8 @@ export { Lifecycle } from "./lifecycle/lifecycle.ts";
 export type { LifecycleState } from "./lifecycle/lifecycle.ts";
 export { EXIT_CODES, runService } from "./lifecycle/run-service.ts";
 export type { RunServiceOptions } from "./lifecycle/run-service.ts";
-export { composeServices } from "./lifecycle/compose.ts";
-export type { ComposeOptions, NamedService } from "./lifecycle/compose.ts";
+export { composeServices, stopParts } from "./lifecycle/compose.ts";
+export type { ComposeOptions, Deadlines } from "./lifecycle/compose.ts";
 export { nodeProcessHost } from "./lifecycle/process-host.ts";
 export type { ProcessHost, StopSignal } from "./lifecycle/process-host.ts";
 export type {

@@ -8,7 +8,7 @@ import { createLogger } from "./log/create-logger.ts";
 import type { Logger } from "./log.ts";
 import { createRegistry } from "./metrics.ts";
 import { SettingsError } from "./errors.ts";
-import type { Service } from "./service.ts";
+import type { Part } from "./service.ts";
 import { loadSettings } from "./settings/load.ts";
 import type { Section, SettingsOf } from "./settings/section.ts";
 import { serviceSettings } from "./settings/service-settings.ts";
@@ -37,13 +37,16 @@ export interface ServiceMainOptions<S extends Section, Shared extends SharedSect
   readonly keepsMuch?: boolean;
   /** Usually process.env. ISOCHRONE_CONFIG names the settings file, which services may share. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Several services are started in this order and stopped in reverse. */
+  /** What runs, started in this order and stopped in reverse. */
   create(
     config: SettingsOf<S>,
     surroundings: ProcessSurroundings,
     shared: { readonly [K in keyof Shared]: SettingsOf<Shared[K]> },
-  ): Promise<readonly Service[]> | readonly Service[];
+  ): Promise<readonly Part[]> | readonly Part[];
 }
+
+/** For each part alone. */
+const START_DEADLINE_MS = 30_000;
 
 /** Sections of the services of this product: one file may configure them all. */
 const ALL_SECTIONS = [
@@ -104,25 +107,21 @@ async function run<S extends Section, Shared extends SharedSections>(
     endpoint: tracingEndpoint(service.otlpEndpoint, env),
   });
   const registry = createRegistry({ processMetrics: true });
-  const services = await options.create(
+  const parts = await options.create(
     config,
     { clock: systemClock, random: systemRandom, logger, registry },
     shared as { readonly [K in keyof Shared]: SettingsOf<Shared[K]> },
   );
-  const tracer: Service = { start: async () => undefined, stop: () => tracing.stop() };
-  const named = [tracer, ...services].map((each, index) => ({
-    name: index === 0 ? "tracing" : `${name} ${index}`,
-    service: each,
-  }));
+  const stopMs = service.shutdownDeadlineMs;
+  const composed = composeServices([{ name: "tracing", service: { stop: () => tracing.stop() } }, ...parts], {
+    logger,
+    deadlines: { clock: systemClock, startMs: START_DEADLINE_MS, stopMs },
+  });
   await runService({
-    service: composeServices(named, {
-      clock: systemClock,
-      logger,
-      stopDeadlineMs: service.shutdownDeadlineMs,
-    }),
+    service: composed,
     logger,
     drainDeadlineMs: service.drainDeadlineMs,
     // Each part has its own deadline; the whole needs room for all of them.
-    stopDeadlineMs: service.shutdownDeadlineMs * named.length,
+    stopDeadlineMs: stopMs * composed.parts.length,
   });
 }

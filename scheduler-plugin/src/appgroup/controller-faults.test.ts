@@ -1,4 +1,4 @@
-import { StoreError } from "@isochrone/kubernetes";
+import { SharedLeadership, StoreError } from "@isochrone/kubernetes";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { createRegistry, seededRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
@@ -14,6 +14,7 @@ import {
   specOf,
 } from "../testing/appgroup-rig.ts";
 import { ClusterPods } from "../adapters/cluster-pods.ts";
+import { SCHEDULER_LEASE } from "../terms.ts";
 import { createAppGroupController } from "./controller.ts";
 import { FAULTS_ANNOTATION } from "./group-status.ts";
 
@@ -119,7 +120,15 @@ describe("the AppGroup controller among others", () => {
     expect(
       createAppGroupController(
         { ...APP_GROUP_CONFIG, appGroupStatus: "upstream" },
-        { ...around, pods: new ClusterPods(around), registry: createRegistry() },
+        {
+          ...around,
+          pods: new ClusterPods(around),
+          registry: createRegistry(),
+          leadership: new SharedLeadership(
+            { ...around, namespace: "isochrone", replica: null },
+            SCHEDULER_LEASE,
+          ),
+        },
       ),
     ).toBe(null);
   });

@@ -1,10 +1,8 @@
-import { electionTiming } from "@isochrone/kubernetes";
-import type { ClusterStore, EventRecorder } from "@isochrone/kubernetes";
-import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+import type { ClusterStore, EventRecorder, SharedLeadership } from "@isochrone/kubernetes";
+import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
 import { countedEvents } from "../adapters/counted-events.ts";
-import { SharedLeadership } from "../leadership.ts";
 import { Terms } from "../terms.ts";
 import { GroupKeeper } from "./group-keeper.ts";
 import { createAppGroupMetrics } from "./metrics.ts";
@@ -15,10 +13,6 @@ export interface AppGroupControllerConfig {
   readonly appGroupStatus: "isochrone" | "upstream";
   readonly appGroupIntervalMs: number;
   readonly replicaName: string | null;
-  readonly replicaNamespace: string;
-  readonly leaseDurationMs: number;
-  readonly leaseRenewDeadlineMs: number;
-  readonly leaseRetryPeriodMs: number;
 }
 
 export interface AppGroupControllerDeps {
@@ -29,8 +23,8 @@ export interface AppGroupControllerDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Of the whole process. @default one of its own */
-  readonly leadership?: SharedLeadership;
+  /** Of the whole process. */
+  readonly leadership: SharedLeadership;
 }
 
 /**
@@ -40,11 +34,12 @@ export interface AppGroupControllerDeps {
 export function createAppGroupController(
   config: AppGroupControllerConfig,
   deps: AppGroupControllerDeps,
-): Service | null {
+): AppGroupController | null {
   return config.appGroupStatus === "upstream" ? null : new AppGroupController(config, deps);
 }
 
-class AppGroupController implements Service {
+class AppGroupController {
+  readonly parts: readonly Part[];
   readonly #config: AppGroupControllerConfig;
   readonly #deps: AppGroupControllerDeps;
   readonly #metrics: AppGroupMetrics;
@@ -55,7 +50,7 @@ class AppGroupController implements Service {
   constructor(config: AppGroupControllerConfig, deps: AppGroupControllerDeps) {
     this.#config = config;
     this.#deps = deps;
-    const { store, clock, logger, registry, leadership = ownLeadership(config, deps) } = deps;
+    const { store, clock, logger, registry, leadership } = deps;
     const metrics = createAppGroupMetrics(registry);
     this.#metrics = metrics;
     this.#terms = new Terms({
@@ -71,14 +66,10 @@ class AppGroupController implements Service {
       logger,
       metrics,
     });
-  }
-
-  async start(): Promise<void> {
-    await this.#terms.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.#terms.stop(() => this.#events.stop());
+    this.parts = [
+      { name: "Events", service: this.#events },
+      { name: "terms", service: this.#terms },
+    ];
   }
 
   #begin(): GroupKeeper {
@@ -95,20 +86,4 @@ class AppGroupController implements Service {
       intervalMs: this.#config.appGroupIntervalMs,
     });
   }
-}
-
-function ownLeadership(
-  config: AppGroupControllerConfig,
-  { store, clock, random, logger }: AppGroupControllerDeps,
-): SharedLeadership {
-  const { replicaName: replica, replicaNamespace: namespace } = config;
-  return new SharedLeadership({
-    replica,
-    namespace,
-    timing: electionTiming(config),
-    store,
-    clock,
-    random,
-    logger,
-  });
 }

@@ -1,14 +1,13 @@
 import { KINDS } from "@isochrone/kubernetes";
-import type { ClusterStore, EventRecorder, KubernetesObject } from "@isochrone/kubernetes";
+import type { ClusterStore, EventRecorder, KubernetesObject, SharedLeadership } from "@isochrone/kubernetes";
 import type { SpreadLimits } from "@isochrone/placement";
-import { periodic } from "@isochrone/runtime";
-import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+import { periodic, stopParts } from "@isochrone/runtime";
+import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
 import type { ClusterObjects } from "../adapters/cluster-objects.ts";
 import type { ClusterPods } from "../adapters/cluster-pods.ts";
 import { countedEvents } from "../adapters/counted-events.ts";
 import type { DecisionLog } from "../domain/decision-log.ts";
-import type { SharedLeadership } from "../leadership.ts";
 import type { GraphSource } from "../ports.ts";
 import { Terms } from "../terms.ts";
 import type { Term } from "../terms.ts";
@@ -60,7 +59,8 @@ export interface DeschedulerDeps {
   readonly registry: Registry;
 }
 
-export interface Descheduler extends Service {
+export interface Descheduler {
+  readonly parts: readonly Part[];
   /** Of the last run, while this replica leads. */
   report(): DeschedulerReport;
 }
@@ -75,6 +75,7 @@ interface Running extends Term {
 }
 
 class LeadingDescheduler implements Descheduler {
+  readonly parts: readonly Part[];
   readonly #config: DeschedulerConfig;
   readonly #deps: DeschedulerDeps;
   readonly #metrics: DeschedulerMetrics;
@@ -95,18 +96,14 @@ class LeadingDescheduler implements Descheduler {
     this.#events = deps.podEvents
       ? countedEvents({ store: this.#store, component: "descheduler", replica, clock, logger, metrics })
       : null;
+    this.parts = [
+      { name: "Events", service: this.#events },
+      { name: "terms", service: this.#terms },
+    ];
   }
 
   report(): DeschedulerReport {
     return this.#terms.current?.term.report ?? emptyReport(this.#config.mode);
-  }
-
-  async start(): Promise<void> {
-    await this.#terms.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.#terms.stop(async () => await this.#events?.stop());
   }
 
   #begin(): Running {
@@ -126,7 +123,11 @@ class LeadingDescheduler implements Descheduler {
       },
     });
     loop.start();
-    return { term, stop: () => loop.stop().then(() => follower.stop()) };
+    const parts: Part[] = [
+      { name: "cluster follower", service: follower },
+      { name: "runs", service: loop },
+    ];
+    return { term, stop: () => stopParts(parts, { logger }) };
   }
 
   #createTerm(follower: ClusterFollower): DeschedulerTerm {

@@ -1,14 +1,14 @@
 import { StoreError } from "@isochrone/kubernetes";
-import type { ClusterStore, EventRecorder } from "@isochrone/kubernetes";
-import type { Clock, Logger, Service } from "@isochrone/runtime";
+import type { ClusterStore, EventRecorder, SharedLeadership } from "@isochrone/kubernetes";
+import { stopParts } from "@isochrone/runtime";
+import type { Clock, Logger, Part } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
-import type { ClusterObjects, FollowedObjects } from "../adapters/cluster-objects.ts";
+import type { ClusterObjects } from "../adapters/cluster-objects.ts";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
 import { countedEvents } from "../adapters/counted-events.ts";
 import type { DecisionLog } from "../domain/decision-log.ts";
 import type { Ledger } from "../domain/ledger.ts";
 import type { PlanLog } from "../domain/plan-log.ts";
-import type { SharedLeadership } from "../leadership.ts";
 import type { GraphSource } from "../ports.ts";
 import { Terms } from "../terms.ts";
 import type { Term } from "../terms.ts";
@@ -27,6 +27,8 @@ import { WorkflowPlanner } from "./workflow-planner.ts";
 
 export interface PlannerDeps {
   readonly store: ClusterStore;
+  /** Of the heartbeat, which must not wait behind other requests. @default `store` */
+  readonly leaseStore?: ClusterStore;
   /** For what is written of pods, with a rate limit of its own. @default `store` */
   readonly landingStore?: ClusterStore;
   /** Followed already, whole while they are gated. */
@@ -54,7 +56,8 @@ export interface PlannerDeps {
 }
 
 /** Plans gated pods while this replica leads. */
-export interface Planner extends Service {
+export interface Planner {
+  readonly parts: readonly Part[];
   /** Why it doesn't plan at this moment, in words; null while it does. */
   trouble(): string | null;
 }
@@ -69,6 +72,7 @@ interface PlannerTerm extends Term {
 }
 
 class LeadersPlanner implements Planner {
+  readonly parts: readonly Part[];
   readonly #config: PlannerConfig;
   readonly #deps: PlannerDeps;
   readonly #metrics: PlannerMetrics;
@@ -94,19 +98,15 @@ class LeadersPlanner implements Planner {
     this.#events = deps.podEvents
       ? countedEvents({ store: this.#store, replica, clock, logger, metrics })
       : null;
+    this.parts = [
+      { name: "Events", service: this.#events },
+      { name: "terms", service: this.#terms },
+    ];
   }
 
   trouble(): string | null {
     const term = this.#terms.current;
     return term === null ? "another replica leads" : term.planner.trouble();
-  }
-
-  async start(): Promise<void> {
-    await this.#terms.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.#terms.stop(async () => await this.#events?.stop());
   }
 
   #begin(): PlannerTerm {
@@ -154,14 +154,21 @@ class LeadersPlanner implements Planner {
       logger,
     });
     const heartbeat = this.#beat(planner);
-    return { planner, stop: () => endTerm({ planner, objects, tools, heartbeat }) };
+    const parts: Part[] = [
+      { name: "objects", service: objects },
+      // First no new pods are gated, then those that are being released are released.
+      { name: "workflow planner", service: planner },
+      { name: "plan search", service: { stop: () => tools.close() } },
+      { name: "heartbeat", service: heartbeat },
+    ];
+    return { planner, stop: () => stopParts(parts, { logger }) };
   }
 
   #beat(planner: WorkflowPlanner): Heartbeat {
-    const { namespace, replica, clock, logger } = this.#deps;
+    const { store, leaseStore = store, namespace, replica, clock, logger } = this.#deps;
     const metrics = this.#metrics;
     return new Heartbeat({
-      store: this.#store,
+      store: this.#terms.storeOf(leaseStore),
       namespace,
       identity: replica ?? "scheduler-plugin",
       clock,
@@ -174,19 +181,4 @@ class LeadersPlanner implements Planner {
       },
     });
   }
-}
-
-interface Running {
-  readonly planner: WorkflowPlanner;
-  readonly objects: FollowedObjects;
-  readonly tools: PlanTools;
-  readonly heartbeat: Heartbeat;
-}
-
-/** First no new pods are gated, then those that are being released are released. */
-async function endTerm({ planner, objects, tools, heartbeat }: Running): Promise<void> {
-  await heartbeat.stop();
-  await tools.close();
-  await planner.stop();
-  await objects.stop();
 }

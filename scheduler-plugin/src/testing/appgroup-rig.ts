@@ -1,24 +1,21 @@
 // The AppGroup controller on a memory store and a clock that the test holds.
-import { KINDS } from "@isochrone/kubernetes";
+import { KINDS, SharedLeadership } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
-import { createRegistry, seededRandom } from "@isochrone/runtime";
+import { composeServices, createRegistry, seededRandom } from "@isochrone/runtime";
 import type { Service } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import type { Registry } from "prom-client";
 import { ClusterPods } from "../adapters/cluster-pods.ts";
 import { createAppGroupController } from "../appgroup/controller.ts";
 import type { AppGroupControllerConfig } from "../appgroup/controller.ts";
+import { SCHEDULER_LEASE } from "../terms.ts";
 
 /** The defaults. */
 export const APP_GROUP_CONFIG: AppGroupControllerConfig = {
   appGroupStatus: "isochrone",
   appGroupIntervalMs: 5_000,
   replicaName: null,
-  replicaNamespace: "isochrone",
-  leaseDurationMs: 15_000,
-  leaseRenewDeadlineMs: 10_000,
-  leaseRetryPeriodMs: 2_000,
 };
 
 /** The example of 004. */
@@ -117,13 +114,23 @@ export class AppGroupRig {
     const around = { clock, random: seededRandom(1), logger: new MemoryLogger({ clock }) };
     const pods = new ClusterPods({ ...around, store: through });
     void pods.start();
-    const controller = createAppGroupController(
-      { ...APP_GROUP_CONFIG, ...overrides },
-      { ...around, store: through, pods, registry },
-    );
+    const config = { ...APP_GROUP_CONFIG, ...overrides };
+    const candidate = { ...around, store: through, namespace: "isochrone", replica: config.replicaName };
+    const leadership = new SharedLeadership(candidate, SCHEDULER_LEASE);
+    const controller = createAppGroupController(config, {
+      ...around,
+      store: through,
+      pods,
+      registry,
+      leadership,
+    });
+    const service = composeServices([
+      { name: "election", service: leadership },
+      { name: "controller", service: controller! },
+    ]);
     this.registry = registry;
-    this.#running.push(controller!, pods);
-    return controller!;
+    this.#running.push(service, pods);
+    return service;
   }
 
   async start(overrides: Partial<AppGroupControllerConfig> = {}): Promise<void> {

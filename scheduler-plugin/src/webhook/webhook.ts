@@ -11,15 +11,14 @@ import {
   StoreError,
   WEBHOOK_SECRET,
 } from "@isochrone/kubernetes";
-import type { ClusterStore, Informer } from "@isochrone/kubernetes";
+import type { ClusterStore, Informer, KindRef, Membership, SharedLeadership } from "@isochrone/kubernetes";
 import { periodic } from "@isochrone/runtime";
-import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtime";
+import type { Clock, Logger, Part, Periodic, Random } from "@isochrone/runtime";
 import type { ListenAddress } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
 import type { Injectable } from "../domain/canary-record.ts";
-import { SCHEDULER_LEASE } from "../leadership.ts";
-import type { Leadership, SharedLeadership } from "../leadership.ts";
+import { SCHEDULER_LEASE } from "../terms.ts";
 import { Admission } from "./admission.ts";
 import type { GateRules } from "./gate-rules.ts";
 import { Heartbeat } from "./heartbeat.ts";
@@ -48,7 +47,8 @@ export interface WebhookDeps {
   readonly registry: Registry;
 }
 
-export interface Webhook extends Service {
+export interface Webhook {
+  readonly parts: readonly Part[];
   /** Where it listens; null before it has its first certificate. */
   readonly address: ListenAddress | null;
 }
@@ -65,11 +65,11 @@ class RunningWebhook implements Webhook {
   readonly #heartbeat: Heartbeat;
   readonly #replicas = new GroupReplicas();
   readonly #server: WebhookServer;
-  readonly #leadership: Leadership;
+  readonly #leadership: Membership;
+  readonly #checks: Periodic;
   readonly #stopping = new AbortController();
   #appGroups: Informer | null = null;
   #namespaces: Informer | null = null;
-  #checks: Periodic | null = null;
 
   constructor(config: WebhookConfig, deps: WebhookDeps) {
     this.#config = config;
@@ -97,26 +97,13 @@ class RunningWebhook implements Webhook {
     });
     // A new leader looks at once; one that leads no more has nothing to end.
     this.#leadership = deps.leadership.join({
-      onStartedLeading: () => this.#checks?.trigger(),
+      onStartedLeading: () => this.#checks.trigger(),
       onStoppedLeading: () => undefined,
     });
-  }
-
-  get address(): ListenAddress | null {
-    return this.#server.address;
-  }
-
-  async start(): Promise<void> {
-    const { store, pods, clock, random, logger } = this.#deps;
-    pods.onChange((change) => this.#replicas.take(change));
-    this.#appGroups = createInformer({ store, kind: KINDS.appGroup, clock, random, logger });
-    this.#namespaces = createInformer({ store, kind: KINDS.namespace, clock, random, logger });
-    void this.#countUnanswered(this.#namespaces).catch(() => undefined);
-    await this.#heartbeat.start();
     const keeper = this.#createKeeper();
     this.#checks = periodic({
       clock,
-      intervalMs: this.#config.certificateCheckMs,
+      intervalMs: config.certificateCheckMs,
       immediate: true,
       run: () => keeper.check(),
       onError: (error) => {
@@ -130,18 +117,37 @@ class RunningWebhook implements Webhook {
         );
       },
     });
-    this.#checks.start();
-    await this.#leadership.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#checks?.stop();
-    await this.#leadership.stop();
-    await this.#server.close();
-    await this.#heartbeat.stop();
-    await this.#appGroups?.stop();
-    await this.#namespaces?.stop();
+  get address(): ListenAddress | null {
+    return this.#server.address;
+  }
+
+  get parts(): readonly Part[] {
+    const { store, clock, random, logger } = this.#deps;
+    const informer = (kind: KindRef): Informer => createInformer({ store, kind, clock, random, logger });
+    const followGroups = (): void => void (this.#appGroups = informer(KINDS.appGroup));
+    const followNamespaces = (): void => void (this.#namespaces = informer(KINDS.namespace));
+    return [
+      {
+        name: "AppGroups",
+        service: { start: followGroups, stop: async () => await this.#appGroups?.stop() },
+      },
+      {
+        name: "namespaces",
+        service: { start: followNamespaces, stop: async () => await this.#namespaces?.stop() },
+      },
+      { name: "heartbeat", service: this.#heartbeat },
+      { name: "server", service: { stop: () => this.#server.close() } },
+      { name: "leadership", service: this.#leadership },
+      { name: "certificates", service: this.#checks },
+      { name: "pods", service: { start: () => this.#followPods(), stop: () => this.#stopping.abort() } },
+    ];
+  }
+
+  #followPods(): void {
+    this.#deps.pods.onChange((change) => this.#replicas.take(change));
+    void this.#countUnanswered(this.#namespaces!).catch(() => undefined);
   }
 
   /** Once it is known which namespaces ask. Rejects when stopped before. */

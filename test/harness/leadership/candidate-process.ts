@@ -1,6 +1,6 @@
 // A process that wants to lead, and acts without pause while it does. By its environment: KUBECONFIG, NAME, NAMESPACE.
-import { LeaseLeadership, leaderStore } from "@isochrone/aggregator";
-import { KINDS, StoreError, type ClusterStore, type ObjectRef } from "@isochrone/kubernetes";
+import { AGGREGATOR_LEASE, leaderStore } from "@isochrone/aggregator";
+import { candidacy, KINDS, StoreError, type ClusterStore, type ObjectRef } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { createLogger, systemClock, systemRandom } from "@isochrone/runtime";
 
@@ -17,14 +17,16 @@ const credentials = { kubeconfig };
 const leases = createApiServerStore({ ...surroundings, credentials, userAgent: `${name}-lease` });
 // So slow that most acts wait for their turn: what is begun as the leader is to be sent later.
 const acts = createApiServerStore({ ...surroundings, credentials, userAgent: name, qps: 40, burst: 1 });
-const leadership = new LeaseLeadership({
-  ...surroundings,
-  store: leases,
-  namespace,
-  replica: name,
-  url: () => null,
-  timing: { leaseDurationMs: 2_000, renewDeadlineMs: 1_200, retryPeriodMs: 250 },
-});
+const leadership = candidacy(
+  {
+    ...surroundings,
+    store: leases,
+    namespace,
+    replica: name,
+    timing: { leaseDurationMs: 2_000, renewDeadlineMs: 1_200, retryPeriodMs: 250 },
+  },
+  AGGREGATOR_LEASE,
+);
 const store = leaderStore(acts, leadership);
 
 /** Acts of the three kinds that singletons do; the last has nothing but the fence to hold it. */
@@ -62,6 +64,6 @@ async function act(kind: string): Promise<never> {
   }
 }
 
-await leadership.start();
+leadership.start();
 process.stdout.write("started\n");
 await Promise.all(Object.keys(ACTS).map(act));

@@ -9,7 +9,7 @@ const never = (): Promise<void> => new Promise(() => undefined);
 function build(names: readonly string[], faults: Readonly<Record<string, Partial<Service>>> = {}) {
   const log: string[] = [];
   const clock = new ManualClock();
-  const services = names.map((name) => ({
+  const parts = names.map((name) => ({
     name,
     service: {
       start: async () => {
@@ -25,7 +25,7 @@ function build(names: readonly string[], faults: Readonly<Record<string, Partial
   return {
     log,
     clock,
-    service: composeServices(services, { clock, startDeadlineMs: 50, stopDeadlineMs: 50 }),
+    service: composeServices(parts, { deadlines: { clock, startMs: 50, stopMs: 50 } }),
   };
 }
 
@@ -67,7 +67,9 @@ test("a failure to stop keeps no other from stopping, and all failures are colle
   expect(log.slice(3)).toEqual(["stop c", "stop b", "stop a"]);
   expect(error).toBeInstanceOf(ServiceError);
   expect((error as ServiceError).failures).toHaveLength(2);
-  expect((error as ServiceError).message).toContain("disk full; stop of b must end within 50 ms");
+  expect((error as ServiceError).message).toContain(
+    "c must stop and did not: disk full; b must stop and did not: ",
+  );
 });
 
 test("a stop during the start leaves the later services unstarted", async () => {
@@ -78,4 +80,18 @@ test("a stop during the start leaves the later services unstarted", async () => 
   gate.resolve();
   await starting;
   expect(log).toEqual(["start a", "stop a"]);
+});
+
+test("a part that is composed itself gives its own parts, by their full names", async () => {
+  const { log, service: inner } = build(["a", "b"], {
+    b: { stop: () => Promise.reject(new Error("stuck")) },
+  });
+  const outer = composeServices([
+    { name: "x", service: inner },
+    { name: "y", service: {} },
+  ]);
+  expect(outer.parts.map(({ name }) => name)).toEqual(["x/a", "x/b", "y"]);
+  await outer.start();
+  await expect(outer.stop()).rejects.toThrow("x/b must stop and did not: stuck");
+  expect(log).toEqual(["start a", "start b", "stop b", "stop a"]);
 });

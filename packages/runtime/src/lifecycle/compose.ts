@@ -3,79 +3,96 @@ import type { Clock } from "../clock.ts";
 import { withDeadline } from "../deadline.ts";
 import { ServiceError } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import type { Service } from "../service.ts";
+import type { ComposedService, Part } from "../service.ts";
 
-/** A service with the name that errors and log lines use. */
-export interface NamedService {
-  readonly name: string;
-  readonly service: Service;
+/** How long each part may take to start and to stop. */
+export interface Deadlines {
+  readonly clock: Clock;
+  readonly startMs: number;
+  readonly stopMs: number;
 }
 
 /** Options of {@link composeServices}. */
 export interface ComposeOptions {
-  readonly clock: Clock;
   readonly logger?: Logger;
-  /** For each service alone. @default 30000 */
-  readonly startDeadlineMs?: number;
-  /** For each service alone. @default 10000 */
-  readonly stopDeadlineMs?: number;
+  /** @default none: a process composes all parts of its services, and has deadlines for them */
+  readonly deadlines?: Deadlines;
 }
 
 /**
- * Several services as one: started in order, stopped in reverse. When one fails to start, those before it (and itself)
+ * Parts as one service: started in order, stopped in reverse. When one fails to start, those before it (and itself)
  * are stopped. A failure to stop doesn't keep the others from being stopped; all failures come in one ServiceError.
+ * A part that is composed itself is replaced by its own parts, so that each has a deadline.
  */
-export function composeServices(services: readonly NamedService[], options: ComposeOptions): Service {
-  return new ComposedService(services, options);
+export function composeServices(parts: readonly Part[], options: ComposeOptions = {}): ComposedService {
+  return new Composition(parts.flatMap(flat), options);
 }
 
-class ComposedService implements Service {
-  readonly #services: readonly NamedService[];
-  readonly #options: ComposeOptions;
-  readonly #started: NamedService[] = [];
-  #stopping = false;
+function flat(part: Part): readonly Part[] {
+  if (part.service === null) return [];
+  const { parts } = part.service;
+  if (parts === undefined) return [part];
+  return parts.flatMap(flat).map((inner) => ({ ...inner, name: `${part.name}/${inner.name}` }));
+}
 
-  constructor(services: readonly NamedService[], options: ComposeOptions) {
-    this.#services = services;
+class Composition implements ComposedService {
+  readonly parts: readonly Part[];
+  readonly #options: ComposeOptions;
+  readonly #started: Part[] = [];
+  #stop: Promise<void> | null = null;
+
+  constructor(parts: readonly Part[], options: ComposeOptions) {
+    this.parts = parts;
     this.#options = options;
   }
 
   async start(): Promise<void> {
-    const { clock, logger, startDeadlineMs = 30_000 } = this.#options;
-    for (const entry of this.#services) {
-      // a stop that came while a service was starting: leave the rest alone
-      if (this.#stopping) return;
-      this.#started.push(entry);
+    const { logger, deadlines } = this.#options;
+    for (const part of this.parts) {
+      // a stop that came while a part was starting: leave the rest alone
+      if (this.#stop !== null) return;
+      const { name, service } = part;
+      this.#started.push(part);
       try {
-        await withDeadline(clock, startDeadlineMs, `start of ${entry.name}`, () => entry.service.start());
-        logger?.debug("service started", { name: entry.name });
+        await within(deadlines, "start", name, async () => service?.start?.());
+        logger?.debug("part started", { name });
       } catch (error) {
-        const failures = [error, ...(await this.#stopAll())];
-        throw new ServiceError(`${entry.name} must start and did not: ${reasonOf(error)}`, failures);
+        const failures: unknown[] = [error];
+        await this.stop().catch((failure: unknown) => failures.push(failure));
+        throw new ServiceError(`${name} must start and did not: ${reasonOf(error)}`, failures);
       }
     }
   }
 
-  async stop(): Promise<void> {
-    this.#stopping = true;
-    const failures = await this.#stopAll();
-    if (failures.length > 0)
-      throw new ServiceError(`stopping failed: ${failures.map(reasonOf).join("; ")}`, failures);
+  stop(): Promise<void> {
+    this.#stop ??= stopParts(this.#started, this.#options);
+    return this.#stop;
   }
+}
 
-  async #stopAll(): Promise<unknown[]> {
-    const { clock, logger, stopDeadlineMs = 10_000 } = this.#options;
-    const failures: unknown[] = [];
-    for (let entry = this.#started.pop(); entry !== undefined; entry = this.#started.pop()) {
-      const { name, service } = entry;
-      try {
-        await withDeadline(clock, stopDeadlineMs, `stop of ${name}`, () => service.stop());
-        logger?.debug("service stopped", { name });
-      } catch (error) {
-        logger?.warn("service failed to stop", { name, error });
-        failures.push(error);
-      }
+/** Stops parts, the last first. A failure doesn't keep the others from being stopped; all come in one ServiceError. */
+export async function stopParts(parts: readonly Part[], options: ComposeOptions = {}): Promise<void> {
+  const { logger, deadlines } = options;
+  const failures: ServiceError[] = [];
+  for (const { name, service } of parts.toReversed()) {
+    try {
+      await within(deadlines, "stop", name, async () => service?.stop?.());
+      logger?.debug("part stopped", { name });
+    } catch (error) {
+      logger?.warn("part failed to stop", { name, error });
+      failures.push(new ServiceError(`${name} must stop and did not: ${reasonOf(error)}`, [error]));
     }
-    return failures;
   }
+  if (failures.length > 0) throw new ServiceError(failures.map(reasonOf).join("; "), failures);
+}
+
+async function within(
+  deadlines: Deadlines | undefined,
+  what: "start" | "stop",
+  name: string,
+  work: () => Promise<void>,
+): Promise<void> {
+  if (deadlines === undefined) return await work();
+  const { clock, startMs, stopMs } = deadlines;
+  await withDeadline(clock, what === "start" ? startMs : stopMs, `${what} of ${name}`, work);
 }

@@ -50,29 +50,43 @@ export interface ApiServerObserver {
   watchRenewed?(kind: string, reason: "ended" | "silent"): void;
 }
 
-export interface ApiClientOptions {
+/** How much may be asked at once. */
+export interface LaneOptions {
+  readonly requestTimeoutMs: number;
+  /** null: as much as there is, for what must not wait and is little. */
+  readonly qps: number | null;
+  readonly burst: number;
+  readonly maxConnections: number;
+}
+
+export interface ApiClientOptions extends LaneOptions {
   readonly credentials: Credentials;
   readonly clock: Clock;
   readonly random: Random;
   readonly userAgent: string;
-  readonly requestTimeoutMs: number;
-  readonly qps: number;
-  readonly burst: number;
-  readonly maxConnections: number;
   readonly observer: ApiServerObserver;
 }
 
 /** Sends requests, again where that is safe, and turns what goes wrong into StoreErrors. */
 export class ApiClient {
   readonly #options: ApiClientOptions;
-  readonly #limit: RateLimit;
+  readonly #limit: RateLimit | null;
   readonly #connections: Connections;
   readonly #closed = new AbortController();
+  readonly #lanes: ApiClient[] = [];
 
   constructor(options: ApiClientOptions) {
     this.#options = options;
     this.#connections = new Connections(options.maxConnections);
-    this.#limit = new RateLimit(options.clock, options.qps, options.burst);
+    const { clock, qps, burst } = options;
+    this.#limit = qps === null ? null : new RateLimit(clock, qps, burst);
+  }
+
+  /** A way past what waits for this client's rate and connections; closed with it. */
+  lane(options: Partial<LaneOptions>): ApiClient {
+    const lane = new ApiClient({ ...this.#options, ...options });
+    this.#lanes.push(lane);
+    return lane;
   }
 
   /** The answer's JSON. */
@@ -108,6 +122,7 @@ export class ApiClient {
   close(): void {
     this.#closed.abort(new StoreError("unavailable", "the store is closed"));
     this.#connections.close();
+    for (const lane of this.#lanes) lane.close();
   }
 
   async #attempts<T>(
@@ -148,7 +163,7 @@ export class ApiClient {
 
   async #send(request: ApiRequest, signal: AbortSignal, isStream: boolean): Promise<IncomingMessage> {
     const { credentials, observer, clock } = this.#options;
-    const waitedMs = await this.#limit.pass(signal);
+    const waitedMs = (await this.#limit?.pass(signal)) ?? 0;
     if (waitedMs > 0) observer.throttled?.(waitedMs);
     const login = await credentials.login();
     const startedAtMs = clock.monotonic();

@@ -1,12 +1,13 @@
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 
 import { ApiClient } from "./client.ts";
-import type { ApiServerObserver } from "./client.ts";
+import type { ApiServerObserver, LaneOptions } from "./client.ts";
 import type { Credentials } from "./credentials.ts";
 import { InClusterCredentials } from "./in-cluster.ts";
 import { KubeconfigCredentials } from "./kubeconfig.ts";
 import { Resources } from "./resources.ts";
 import { ApiServerStore } from "./store.ts";
+import type { ApiServerStoreParts } from "./store.ts";
 import { StoreError } from "../../errors.ts";
 import type { ClusterStore, InformerObserver } from "../../port.ts";
 
@@ -43,6 +44,8 @@ export interface ApiServerStoreOptions {
 export interface ApiServerClusterStore extends ClusterStore {
   /** Ends what is under way, watches included. */
   close(): void;
+  /** The same cluster for what must not wait behind other requests, or make them wait. @default as this store's */
+  lane(options: Partial<LaneOptions>): ClusterStore;
 }
 
 const DEFAULTS = {
@@ -82,16 +85,20 @@ export function createApiServerStore(options: ApiServerStoreOptions): ApiServerC
 
 class ClosableStore extends ApiServerStore implements ApiServerClusterStore {
   readonly informerObserver: InformerObserver;
-  readonly #client: ApiClient;
+  readonly #parts: ApiServerStoreParts;
 
-  constructor(parts: ConstructorParameters<typeof ApiServerStore>[0], observer: InformerObserver) {
+  constructor(parts: ApiServerStoreParts, observer: InformerObserver) {
     super(parts);
     this.informerObserver = observer;
-    this.#client = parts.client;
+    this.#parts = parts;
+  }
+
+  lane(options: Partial<LaneOptions>): ClusterStore {
+    return new ApiServerStore({ ...this.#parts, client: this.#parts.client.lane(options) });
   }
 
   close(): void {
-    this.#client.close();
+    this.#parts.client.close();
   }
 }
 
