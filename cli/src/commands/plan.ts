@@ -54,7 +54,7 @@ function planningOf({ settings }: PlanOptions): Planning {
   const whose = { of: "the planner", sections: ["planner", "scheduler"] };
   return fromSettingsFile(settings, whose, (file) => {
     const sections = [plannerSettings, schedulerPluginSettings] as const;
-    const { planner, scheduler } = loadSettings(sections, { env: process.env, file });
+    const { planner, scheduler } = loadSettings(sections, { env: process.env, file, fileOf: "operator" });
     const cost = { bytesPerRequest: scheduler.bytesPerRequest, maxCpuUse: planner.maxCpuUse };
     return { spread: spreadLimits(planner), cost };
   });
