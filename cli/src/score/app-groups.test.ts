@@ -86,7 +86,8 @@ function deployment(
   };
 }
 
-type Dependency = readonly [selector: string, limit: number, namespace?: string];
+/** Without a limit: it is left out. */
+type Dependency = readonly [selector: string, limit: number | null, namespace?: string];
 
 function appGroup(
   namespace: string,
@@ -108,7 +109,7 @@ function appGroup(
         workload: reference(selector),
         dependencies: dependencies.map(([target, maxNetworkCost, of]) => ({
           workload: reference(target, of),
-          maxNetworkCost,
+          ...(maxNetworkCost === null ? {} : { maxNetworkCost }),
         })),
       })),
     },
@@ -136,6 +137,29 @@ const upstream = (objects: readonly object[], podName = "shop/web"): unknown[] =
 describe("network-overhead/upstream of a dump", () => {
   const web = pod("shop", "web", ["a1", "p1"], null, "rel-web");
   const db = pod("shop", "db", ["a1", "p2"], "n1", "rel-db");
+
+  const channels = JSON.stringify([{ source: "p1-deployment", target: "p2-deployment", type: "HTTPRoute" }]);
+  test.each([
+    ["plain", {}],
+    ["one that `isochrone tosca` wrote", { "isochrone.dev/channels": channels }],
+  ])(
+    "takes a limit that is left out as 0 and 10,000 as none, in an AppGroup that is %s",
+    (_, annotations) => {
+      const limited = (limit: number | null): unknown[] =>
+        upstream([appGroup("shop", "a1", { p1: [["p2", limit]], p2: [] }, annotations), web, db]);
+      // p2 is on n1: z2 -> z1 costs 5, z3 -> z1 7.
+      expect(limited(null)).toEqual([
+        [0, true],
+        [5, false],
+        [7, false],
+      ]);
+      expect(limited(10_000)).toEqual([
+        [0, true],
+        [5, true],
+        [7, true],
+      ]);
+    },
+  );
 
   test("keeps two AppGroups of one namespace apart, whose selectors are equal", () => {
     const groups = [

@@ -1,5 +1,5 @@
 // What a pod's object in the cluster says about where it is or will be.
-import { conditionsOf, pickedFields } from "@isochrone/kubernetes";
+import { conditionsOf, pickedFields } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { Standing } from "../domain/decision-recorder.ts";
 import { identifyPod, POD_LABELS } from "../domain/pod.ts";

@@ -78,7 +78,8 @@ export class Replanning {
   #plan(problem: PlanProblem): Int32Array | null {
     const { bytesPerRequest, pressureShare, maxCpuUse } = this.#rules;
     const limits = { seed: this.#seed, now: () => 0, deadlineMs: 1, effort: PLAN_EFFORT };
-    const found = plan(problem, { ...limits, bytesPerRequest, pressureShare, maxCpuUse });
+    const { movePrice: moveCost } = this.#moves;
+    const found = plan(problem, { ...limits, bytesPerRequest, pressureShare, maxCpuUse, moveCost });
     return found.complete ? found.assignment : null;
   }
 
