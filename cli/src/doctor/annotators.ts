@@ -47,24 +47,28 @@ export function judgeAnnotators({ page, writers, why }: AnnotatorFacts): Verdict
   };
   const text = page?.text ?? null;
   if (writers === null && text === null) {
-    const reason =
-      page === null ? `no server is named, and ${why}` : `${page.error ?? "no answer"}, and ${why}`;
-    return skipped({ ...parts, why: reason, remedy: `${NAME_A_CLUSTER} ${NAME_A_SERVER}` });
+    const first = page === null ? "no server is named" : (page.error ?? "no answer");
+    return skipped({ ...parts, why: `${first}, and ${why}`, remedy: `${NAME_A_CLUSTER} ${NAME_A_SERVER}` });
   }
-  const left = text === null ? [] : samplesOf(text, YIELDED).filter(({ value }) => value > 0);
-  const several = (writers?.length ?? 0) > 1;
-  const found = [
-    ...(left.length === 0 ? [] : [`this aggregator leaves to another one ${left.map(countText).join(", ")}`]),
-    ...(several || (left.length > 0 && writers !== null && writers.length > 0)
-      ? [`who annotates: ${writers!.slice(0, SHOWN).map(annotatorText).join("; ")}${more(writers!.length)}`]
-      : []),
-  ];
+  const found = rivals(text, writers ?? []);
   const one = writers?.[0]?.name;
   const fine = one === undefined ? "no object is left to another aggregator" : `${one} alone`;
   return verdict(found.length === 0, "warning", {
     ...parts,
     value: found.length === 0 ? fine : found.join("; "),
   });
+}
+
+/** What says that several aggregators annotate; nothing where one does. */
+function rivals(text: string | null, writers: readonly Annotator[]): string[] {
+  const left = text === null ? [] : samplesOf(text, YIELDED).filter(({ value }) => value > 0);
+  const isNamed = writers.length > 1 || (left.length > 0 && writers.length > 0);
+  return [
+    ...(left.length === 0 ? [] : [`this aggregator leaves to another one ${left.map(countText).join(", ")}`]),
+    ...(isNamed
+      ? [`who annotates: ${writers.slice(0, SHOWN).map(annotatorText).join("; ")}${more(writers.length)}`]
+      : []),
+  ];
 }
 
 function countText({ labels, value }: { labels: string; value: number }): string {

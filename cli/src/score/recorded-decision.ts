@@ -1,7 +1,7 @@
 // A decision as `isochrone explain -o json` prints it: whose pod it is about, and how the scorer was set.
 import type { StrategyProfile } from "@isochrone/placement";
 import { DumpError, shown } from "./errors.ts";
-import { isRecord, parseDocuments, recordOf, textOf } from "./read-objects.ts";
+import { isRecord, parseDocuments, recordOf, textOf, type Json } from "./read-objects.ts";
 
 export interface RecordedDecision {
   /** namespace/name */
@@ -17,13 +17,23 @@ export function readDecision(text: string, file: string): RecordedDecision {
   const fail = (problem: string): DumpError =>
     new DumpError("malformed_decision", { file, document: null, line: null }, problem);
   const [document, ...others] = parseDocuments(text, file);
-  const json = document?.json;
-  // With --kubeconfig, `explain` prints the pod beside its decision.
-  const decision = isRecord(json) && isRecord(json["decision"]) ? json["decision"] : json;
-  if (others.length > 0 || !isRecord(decision) || !isRecord(decision["pod"]))
-    throw fail(`must be what \`isochrone explain -o json\` prints once, got ${shown(json)}`);
-  const { namespace, name } = recordOf(decision["pod"]);
+  const decision = others.length > 0 ? null : decisionOf(document?.json);
+  if (decision === null || !isRecord(decision["pod"]))
+    throw fail(`must be what \`isochrone explain -o json\` prints once, got ${shown(document?.json)}`);
+  const { namespace, name } = decision["pod"];
   const pod = `${textOf(namespace) ?? "default"}/${textOf(name) ?? ""}`;
+  const { clusterVersion } = recordOf(decision["inputs"]);
+  return {
+    pod,
+    ...settingsOf(decision, fail),
+    clusterVersion: typeof clusterVersion === "number" ? clusterVersion : null,
+  };
+}
+
+function settingsOf(
+  decision: Json,
+  fail: (problem: string) => DumpError,
+): Pick<RecordedDecision, "profile" | "usageHeadroom"> {
   const { profile } = decision;
   if (!isRecord(profile))
     throw fail(
@@ -34,13 +44,14 @@ export function readDecision(text: string, file: string): RecordedDecision {
   if (typeof channelPriorities !== "string")
     throw fail(`profile.channelPriorities must be text, got ${shown(channelPriorities)}`);
   if (!isNumbers(settings)) throw fail(`profile.settings must be numbers by name, got ${shown(settings)}`);
-  const { clusterVersion } = recordOf(decision["inputs"]);
-  return {
-    pod,
-    profile: { strategy, settings, channelPriorities },
-    usageHeadroom: usageHeadroom === true,
-    clusterVersion: typeof clusterVersion === "number" ? clusterVersion : null,
-  };
+  return { profile: { strategy, settings, channelPriorities }, usageHeadroom: usageHeadroom === true };
+}
+
+/** Null where it is something else. With --kubeconfig, `explain` prints the pod beside its decision. */
+function decisionOf(json: unknown): Json | null {
+  if (!isRecord(json)) return null;
+  const { decision = json } = json;
+  return isRecord(decision) ? decision : null;
 }
 
 function isNumbers(value: unknown): value is Readonly<Record<string, number>> {

@@ -3,7 +3,6 @@ export {
   CHANNELS_ANNOTATION,
   GENERATED_ANNOTATION,
   MAX_CHANNELS_CHARACTERS,
-  NO_NETWORK_LIMIT,
   parseChannels,
 } from "./channels-annotation.ts";
 export type { AnnotatedChannel } from "./channels-annotation.ts";

@@ -81,7 +81,6 @@ export { EXACT_PAIRS, exactPlan } from "./planner/exact-plan.ts";
 export type { ExactOptions, ExactPlan } from "./planner/exact-plan.ts";
 export { createObjective } from "./planner/objective.ts";
 export type { Objective, PlanCost } from "./planner/objective.ts";
-export { DEFAULT_MOVE_PRICE } from "./planner/move-price.ts";
 export { plan } from "./planner/plan.ts";
 export type { Plan, PlanOptions } from "./planner/plan.ts";
 export type {

@@ -10,7 +10,7 @@ import {
   type Section,
   type SettingsOf,
 } from "@isochrone/runtime";
-import { DEFAULT_MOVE_PRICE, parseMaintenanceWindow } from "@isochrone/placement";
+import { parseMaintenanceWindow } from "@isochrone/placement";
 
 /** `paper`: the rule of Marchese and Tomarchio 2023 (DAG workflows), section 3.4, to compare with. */
 export const DESCHEDULER_MODES = ["off", "dry-run", "evict", "paper"] as const;
@@ -34,12 +34,9 @@ const table = {
     default: 0.1,
     description: "What a move must gain at least, as a share of what the pod's channels cost now.",
   }),
-  minWorkflowGainRatio: constant<number>(
-    DEFAULT_MOVE_PRICE.minWorkflowGainRatio,
-    "Smaller gains are within the error of the measurement.",
-  ),
-  minGain: constant<number>(
-    DEFAULT_MOVE_PRICE.minGain,
+  minWorkflowGainRatio: constant(0.005, "Smaller gains are within the error of the measurement."),
+  minGain: constant(
+    1_000,
     "descheduler.minGainRatio is the setting; this only keeps idle channels from moving pods.",
   ),
   rounds: constant(3, "Fewer follow noise, more only wait."),

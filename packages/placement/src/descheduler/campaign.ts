@@ -32,8 +32,8 @@ export function* proposeCampaign(
   let best: Proposal | null = null;
   const consider = (moves: readonly PodMove[]): void => {
     const found = moves.length <= MAX_MOVES ? pruned(workflow, workflow.inTurn(moves)) : null;
-    if (found === null || !isLarge(workflow, found.moves, maxGroup)) return;
-    if (workflow.worthOf(found) > (best === null ? 0 : workflow.worthOf(best))) best = found;
+    if (found !== null && found.gain > (best?.gain ?? 0) && isLarge(workflow, found.moves, maxGroup))
+      best = found;
   };
   const zones = replanning.zones().slice(0, MAX_ZONES);
   const searches = [...zones.map((zone) => () => replanning.leaving(zone)), () => replanning.whole()];
@@ -67,7 +67,7 @@ function pruned(workflow: WorkflowMoves, moves: readonly PodMove[]): Proposal | 
 
 function addsEnough(workflow: WorkflowMoves, { gain, moves }: Proposal, without: Proposal): boolean {
   const added = gain - without.gain;
-  return added >= workflow.movePrice && added >= (LEAST_SHARE * gain) / moves.length;
+  return added >= workflow.leastAdded && added >= (LEAST_SHARE * gain) / moves.length;
 }
 
 export function begunCampaign(moves: Streak["moves"]): Campaign {

@@ -68,11 +68,6 @@ interface Candidate {
 
 type Outcome = "move" | StayReason;
 
-/** Of two of one workflow. */
-function isWorthMore(one: Candidate, other: Candidate): boolean {
-  return one.in.worthOf(one.proposal) > one.in.worthOf(other.proposal);
-}
-
 class Run {
   readonly #input: DescheduleInput;
   readonly #budgets: Budgets;
@@ -103,8 +98,8 @@ class Run {
     const awaited = this.#largest(candidates);
     for (const candidate of candidates) {
       const larger = awaited.get(candidate.in) ?? null;
-      // Before all moves of its workflow that are worth less, as soon as it has paid often enough.
-      if (larger !== null && !isWorthMore(candidate, larger)) this.#consider(larger, halt, larger);
+      // First of all moves of its workflow, as soon as it has paid often enough.
+      if (larger !== null) this.#consider(larger, halt, larger);
       this.#consider(candidate, halt, larger);
     }
     return { halt, moves: this.#moves, rows: this.#rows.all, memory };
@@ -249,13 +244,13 @@ class Run {
     };
   }
 
-  /** By workflow, the larger move that is worth most. */
+  /** By workflow, the larger move that gains most. */
   #largest(candidates: readonly Candidate[]): Map<WorkflowMoves, Candidate> {
     const largest = new Map<WorkflowMoves, Candidate>();
     for (const candidate of candidates) {
-      const { in: workflow, isLarge: isOne } = candidate;
-      const known = largest.get(workflow);
-      if (isOne && (known === undefined || isWorthMore(candidate, known))) largest.set(workflow, candidate);
+      const { in: workflow, proposal, isLarge: isOne } = candidate;
+      const gains = proposal.gain > (largest.get(workflow)?.proposal.gain ?? 0);
+      if (gains && isOne) largest.set(workflow, candidate);
     }
     return largest;
   }
@@ -273,7 +268,7 @@ class Run {
     if (halt !== null) return this.#stay(candidate, "halted", halt.detail);
     if (!candidate.isLarge) {
       // Its workloads would rest afterwards, and be missing when the larger one is made.
-      if (larger !== null && isWorthMore(larger, candidate) && runs < PATIENCE * rules.rounds)
+      if (larger !== null && larger.proposal.gain > proposal.gain && runs < PATIENCE * rules.rounds)
         return this.#stay(
           candidate,
           "rounds",

@@ -1,5 +1,4 @@
 // What a move must gain: enough for its pods, enough for their workflow, and more than what is measured may be wrong by.
-import { movePrice } from "../planner/move-price.ts";
 import type { PlanProblem } from "../planner/plan-problem.ts";
 import type { PlanState } from "../planner/plan-state.ts";
 import { workflowLatency } from "../workflow-latency.ts";
@@ -8,18 +7,24 @@ import type { PodMove } from "./proposal.ts";
 
 export class LeastGain {
   readonly #rules: MoveRules;
-  /** Bytes per second x milliseconds that each move must add to the others. */
-  readonly perMove: number;
+  /** Of a whole proposal, bytes per second x milliseconds. */
+  readonly #ofWorkflow: number;
 
   constructor({ cluster, workflow }: PlanProblem, rules: MoveRules) {
     this.#rules = rules;
     const { ms, bytesPerSecond } = workflowLatency(cluster, workflow, rules.bytesPerRequest);
-    this.perMove = Math.max(movePrice(bytesPerSecond * (ms ?? 0), rules), Number.MIN_VALUE);
+    this.#ofWorkflow = rules.minWorkflowGainRatio * bytesPerSecond * (ms ?? 0);
   }
 
   /** @param cost what the channels of its pods cost now */
   of(cost: number, moves: number): number {
-    return Math.max(this.perMove * moves, this.#rules.minGainRatio * cost);
+    const { minGain, minGainRatio } = this.#rules;
+    return Math.max(minGain * moves, minGainRatio * cost, this.#ofWorkflow, Number.MIN_VALUE);
+  }
+
+  /** What one move must add to the others of a proposal. */
+  get added(): number {
+    return Math.max(this.#rules.minGain, Number.MIN_VALUE);
   }
 }
 

@@ -78,8 +78,7 @@ export class Replanning {
   #plan(problem: PlanProblem): Int32Array | null {
     const { bytesPerRequest, pressureShare, maxCpuUse } = this.#rules;
     const limits = { seed: this.#seed, now: () => 0, deadlineMs: 1, effort: PLAN_EFFORT };
-    const { movePrice: moveCost } = this.#moves;
-    const found = plan(problem, { ...limits, bytesPerRequest, pressureShare, maxCpuUse, moveCost });
+    const found = plan(problem, { ...limits, bytesPerRequest, pressureShare, maxCpuUse });
     return found.complete ? found.assignment : null;
   }
 

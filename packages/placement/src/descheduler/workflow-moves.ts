@@ -81,14 +81,9 @@ export class WorkflowMoves {
     return gain >= this.#leastGain.of(cost, moves.length) && gain >= gainErrorOf(this.#state, moves);
   }
 
-  /** What each move must add to the others. */
-  get movePrice(): number {
-    return this.#leastGain.perMove;
-  }
-
-  /** What it gains beyond what its moves cost: of two proposals that gain the same, that of fewer moves is worth more. */
-  worthOf({ gain, moves }: Proposal): number {
-    return gain - this.movePrice * moves.length;
+  /** What a move must add to a larger one. */
+  get leastAdded(): number {
+    return this.#leastGain.added;
   }
 
   /** What these moves would gain as things are; null when they can't be made, or not all. */

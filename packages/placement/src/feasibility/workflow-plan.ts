@@ -1,6 +1,5 @@
 // What a workflow's placement costs today, what the best plan would cost, and which moves lie between.
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
-import { DEFAULT_MOVE_PRICE, movePrice } from "../planner/move-price.ts";
 import { costModel, createObjective, objectiveOf, type PlanCost } from "../planner/objective.ts";
 import { choosePlan } from "../planner/plan-choice.ts";
 import { plan, type Plan } from "../planner/plan.ts";
@@ -101,13 +100,18 @@ export function runningWorkflow(input: RunningWorkflowInput): RunningWorkflow | 
   return { problem, kept };
 }
 
+/** A move must bring so much, bytes/s x ms: a kilobyte per second one millisecond sooner. */
+const LEAST_GAIN = 1_000;
+/** And such a share of what the workflow's network costs. Like the descheduler's own defaults: it would not make a move that brings less. */
+const LEAST_GAIN_SHARE = 0.005;
+
 /** What each move is to cost in the search, so that plans have few moves, and none that brings nearly nothing. */
 export function moveCostOf(problem: FeasiblePlanProblem, options: CostSettings = {}): number {
   const model = costModel(problem, planSettings(options));
   const { network } = objectiveOf(model).total(currentOf(problem));
   // Declared priorities that stand in for rates are no bytes.
-  const isMeasured = model.traffic.source === "measured";
-  return movePrice(network, isMeasured ? DEFAULT_MOVE_PRICE : { ...DEFAULT_MOVE_PRICE, minGain: 0 });
+  const least = model.traffic.source === "measured" ? LEAST_GAIN : 0;
+  return Math.max(least, LEAST_GAIN_SHARE * network);
 }
 
 /** What was found for it, held against where its pods are and against what was proposed before. */
