@@ -22,8 +22,8 @@ test.each([
   ],
   [{ hmacKeysSecret: "keys" }, "must be namespace/name of a Secret, got keys"],
   [
-    { bandwidthTestBytes: 2048, bandwidthHourlyBytes: 2000 },
-    "aggregator.bandwidthTestBytes must not exceed aggregator.bandwidthHourlyBytes (2000), got 2048",
+    { bandwidthHourlyBytes: 2000 },
+    "aggregator.bandwidthHourlyBytes must be 0 or at least what one test may take (134217728), got 2000",
   ],
   [{ probePeers: 0 }, "must be at least 1, got 0"],
 ])("%j is refused", (settings, message) => {

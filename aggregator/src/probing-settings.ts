@@ -1,5 +1,5 @@
 // The aggregator's settings of probing: whom probes measure, the keys that they sign with, and bandwidth tests.
-import { bytes, duration, integer, text } from "@isochrone/runtime";
+import { bytes, constant, duration, integer, text } from "@isochrone/runtime";
 
 /** A part of the aggregator's section. */
 export const PROBING_SETTINGS = {
@@ -34,19 +34,8 @@ export const PROBING_SETTINGS = {
     description:
       "Peers of a node in larger clusters, beside one in each other zone; no node is probed by more than three times as many.",
   }),
-  probeZonePeers: integer({
-    default: 16,
-    min: 0,
-    max: 200,
-    description: "Most zones that a node of a larger cluster has a representative of as a peer.",
-  }),
-  probeRotationMs: duration({
-    default: 300_000,
-    min: 0,
-    max: 86_400_000,
-    description:
-      "In larger clusters one peer of each node is another one after so long, so that in time all pairs are seen; 0 = they all stay.",
-  }),
+  probeZonePeers: constant(16, "A node needs one peer in each zone, and no cluster has more zones."),
+  probeRotationMs: constant(300_000, "One window per peer is what a figure needs."),
   hmacKeysFile: text({
     default: null,
     description:
@@ -65,57 +54,22 @@ export const PROBING_SETTINGS = {
     max: 31_536_000_000,
     description: "Age at which a key is replaced; 0 = never.",
   }),
-  keyConfirmMs: duration({
-    default: 3_600_000,
-    min: 0,
-    max: 86_400_000,
-    description:
-      "How long replacing a key waits for probes that don't confirm that they hold it, or sign with it.",
-  }),
-  keyGraceMs: duration({
-    default: 4000,
-    min: 0,
-    max: 3_600_000,
-    description:
-      "How long the old key is kept after all sign with the new one: at least twice probe.timeoutMs.",
-  }),
-  keyReportMaxAgeMs: duration({
-    default: 60_000,
-    min: 100,
-    max: 86_400_000,
-    description:
-      "A probe that asked for its plan within this time is there, and replacing a key waits for it: some times probe.planRefreshMs.",
-  }),
-  keyCheckMs: duration({
-    default: 5000,
-    min: 50,
-    max: 3_600_000,
-    description: "How often the keys are read, and their replacement looked after.",
-  }),
-  bandwidthLeaseMs: duration({
-    default: 30_000,
-    min: 1000,
-    max: 600_000,
-    description: "How long a probe may take for a bandwidth test before another one may begin.",
-  }),
-  bandwidthTestBytes: bytes({
-    default: 128 * 1024 * 1024,
-    min: 1024,
-    max: 1_099_511_627_776,
-    description: "Most bytes that one bandwidth test may put on the wire.",
-  }),
+  keyConfirmMs: constant(3_600_000, "Probes read a mounted Secret again within minutes."),
+  keyGraceMs: constant(4000, "It is twice the time after which a packet is lost."),
+  keyReportMaxAgeMs: constant(60_000, "It is four times the interval at which probes ask for their plan."),
+  keyCheckMs: constant(5000, "Looking more often changes nothing: replacing a key takes minutes."),
+  bandwidthLeaseMs: constant(30_000, "A test is over in less time."),
+  bandwidthTestBytes: constant(
+    128 * 1024 * 1024,
+    "It fills a link of 10 Gbit/s for long enough; aggregator.bandwidthHourlyBytes is the budget.",
+  ),
   bandwidthHourlyBytes: bytes({
     default: 1024 * 1024 * 1024,
     min: 0,
     max: 1_099_511_627_776,
     description: "Most bytes of an hour's bandwidth tests that a node sends or takes; 0 = no tests.",
   }),
-  bandwidthPairIntervalMs: duration({
-    default: 1_800_000,
-    min: 0,
-    max: 604_800_000,
-    description: "Least time between two bandwidth tests from one node to another one.",
-  }),
+  bandwidthPairIntervalMs: constant(1_800_000, "aggregator.bandwidthHourlyBytes is the budget."),
 };
 
 interface Checked {
@@ -134,5 +88,5 @@ export const PROBING_RULES: readonly ((values: Checked) => string | null)[] = [
   ({ bandwidthTestBytes, bandwidthHourlyBytes }) =>
     bandwidthHourlyBytes === 0 || bandwidthTestBytes <= bandwidthHourlyBytes
       ? null
-      : `aggregator.bandwidthTestBytes must not exceed aggregator.bandwidthHourlyBytes (${bandwidthHourlyBytes}), got ${bandwidthTestBytes}`,
+      : `aggregator.bandwidthHourlyBytes must be 0 or at least what one test may take (${bandwidthTestBytes}), got ${bandwidthHourlyBytes}`,
 ];

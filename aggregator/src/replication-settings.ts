@@ -1,4 +1,4 @@
-import { REPLICA_SETTINGS, replicaRules } from "@isochrone/kubernetes";
+import { REPLICA_SETTINGS } from "@isochrone/kubernetes";
 import { text } from "@isochrone/runtime";
 
 /** How replicas know each other and elect one. */
@@ -12,6 +12,3 @@ export const REPLICATION_SETTINGS = {
       "Base address at which the other replicas reach this one, for what only the leader can answer. Without it: where it listens.",
   }),
 };
-
-/** Rules of these settings together. */
-export const REPLICATION_RULES = replicaRules("aggregator");

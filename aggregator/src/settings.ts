@@ -1,5 +1,6 @@
 import {
-  bytes,
+  constant,
+  derived,
   duration,
   flag,
   integer,
@@ -14,11 +15,14 @@ import { COST_QUANTILES } from "./domain/cost-rule.ts";
 import { speakersMistake } from "./domain/speakers/policy.ts";
 import { DECLARATION_SETTINGS } from "./declaration-settings.ts";
 import { ACCESS_RULES, ACCESS_SETTINGS } from "./http/access-settings.ts";
-import { INTAKE_RULES, INTAKE_SETTINGS } from "./intake/intake-settings.ts";
+import { INTAKE_SETTINGS } from "./intake/intake-settings.ts";
 import { PROBING_RULES, PROBING_SETTINGS } from "./probing-settings.ts";
 import { RECORD_KEY_RULES, RECORD_KEY_SETTINGS } from "./record-keys/settings.ts";
-import { REPLICATION_RULES, REPLICATION_SETTINGS } from "./replication-settings.ts";
+import { REPLICATION_SETTINGS } from "./replication-settings.ts";
 import { DEFAULT_METHOD_ORDER } from "@isochrone/topology";
+
+/** Panes of a window: samples leave it in steps of a thirtieth. */
+const PANES = 30;
 
 /** What the aggregator can be told. */
 export const aggregatorSettings = section(
@@ -40,18 +44,11 @@ export const aggregatorSettings = section(
       max: 86_400_000,
       description: "Length of the window that graphs are read from.",
     }),
-    paneMs: duration({
-      default: 10_000,
-      min: 100,
-      max: 3_600_000,
-      description: "Length of a pane: the step in which old samples leave the window.",
-    }),
-    fastPanes: integer({
-      default: 3,
-      min: 1,
-      max: 1000,
-      description: "Length of the fast window (for alerts), in panes.",
-    }),
+    paneMs: derived(
+      ({ windowMs }: { readonly windowMs: number }) => windowMs / PANES,
+      "It is a thirtieth of aggregator.windowMs.",
+    ),
+    fastPanes: constant(3, "The alerts' rules are made for three panes."),
     counterLagMs: duration({
       default: 20_000,
       min: 0,
@@ -76,45 +73,21 @@ export const aggregatorSettings = section(
       description:
         "What of the round-trip times in the window is a link's cost: the median (p50), the 90th percentile (p90; needs 20 samples), or the mean, which one late reply moves.",
     }),
-    maxFutureMs: duration({
-      default: 2000,
-      min: 0,
-      max: 60_000,
-      description:
-        "How far ahead of the aggregator's clock a point may lie, after its source's clock was corrected.",
-    }),
-    maxSeries: integer({
-      default: 1_000_000,
-      min: 1000,
-      description: "Series that are remembered; beyond that the least recently used one is forgotten.",
-    }),
-    maxSeriesPerSource: integer({
-      default: 100_000,
-      min: 100,
-      description:
-        "New series that one publisher (by its proven speaker, where access is asked for) may bring per window; its further ones are refused and counted, and nobody else's are forgotten for them. On Kafka at most half of a partition's share of aggregator.maxSeries.",
-    }),
-    maxSources: integer({
-      default: 16_384,
-      min: 16,
-      description: "Publishers whose clock and record sequence are remembered.",
-    }),
+    maxFutureMs: derived(
+      ({ paneMs }: { readonly paneMs: number }) => Math.min(2_000, paneMs),
+      "Clocks that are synchronized differ less than two seconds, and than a pane.",
+    ),
+    maxSeries: constant(1_000_000, "It is a bound for memory, above what 5,000 nodes have."),
+    maxSeriesPerSource: constant(100_000, "It is a bound for what one publisher can cause."),
+    maxSources: constant(16_384, "It is a bound for memory, above what 5,000 nodes have."),
     speakers: text({
       default: null,
       maxLength: 65_536,
       description:
         'Services that may send telemetry of others than their own node, as JSON: [{"account": "system:serviceaccount:otel:collector", "nodes": ["*"], "namespaces": ["shop"]}]. `nodes`: whose own usage and measurements; `namespaces`: whose pods\' usage, and the channels that begin or end there; "*" alone: all. `name` (default: the account) is how records on Kafka call it; a service that only writes to a topic of aggregator.foreignTopics has a name and no account. Everybody else speaks for the node of its token\'s pod only; see docs/security.md.',
     }),
-    maxLinks: integer({
-      default: 500_000,
-      min: 16,
-      description: "Links that are kept; points of further ones are counted and left out.",
-    }),
-    maxChannels: integer({
-      default: 200_000,
-      min: 16,
-      description: "Channels that are kept; points of further ones are counted and left out.",
-    }),
+    maxLinks: constant(500_000, "It is a bound for memory, above what 5,000 nodes have."),
+    maxChannels: constant(200_000, "It is a bound for memory, above what 5,000 nodes have."),
     meshNamespaces: list({
       default: ["istio-system"],
       pattern: /[a-z0-9](?:[-a-z0-9]*[a-z0-9])?/,
@@ -122,48 +95,19 @@ export const aggregatorSettings = section(
       description:
         "Namespaces whose gateways and waypoints are believed about the other end of a channel, too. Everybody else's proxies speak for their own namespace: the other one's graphs show the channel once a proxy there reports it.",
     }),
-    maxPods: integer({
-      default: 500_000,
-      min: 16,
-      description: "Pods (and nodes) whose usage is kept; points of further ones are counted and left out.",
-    }),
-    bodyLimitBytes: bytes({
-      default: 4 * 1024 * 1024,
-      min: 1024,
-      description:
-        "Largest body that the ingest takes as it comes over the wire; unpacked it may be four times that.",
-    }),
-    eventHistory: integer({
-      default: 600,
-      min: 1,
-      max: 100_000,
-      description: "Events that a client of the event stream can catch up on after a break.",
-    }),
-    historyMs: duration({
-      default: 3_600_000,
-      min: 0,
-      max: 86_400_000,
-      description:
-        "How far back ?at= reaches: graphs of former moments, one every 10 s at most. 0: none are kept.",
-    }),
-    historyBytes: bytes({
-      default: 64 * 1024 * 1024,
-      min: 1024 * 1024,
-      max: 8 * 1024 ** 3,
-      description: "What they may take in memory; in large clusters they are thinned out to fit.",
-    }),
-    maxEventClients: integer({
-      default: 256,
-      min: 1,
-      description:
-        "Clients of the event stream at one time. For another one the oldest stream ends of the address that holds the most; it gets 503 where they are shared out evenly.",
-    }),
-    eventClientBufferBytes: bytes({
-      default: 1024 * 1024,
-      min: 1024,
-      description:
-        "What may wait for a client of the event stream that reads too slowly, before it is cut off.",
-    }),
+    maxPods: constant(500_000, "Kubernetes has fewer pods in a cluster."),
+    bodyLimitBytes: constant(4 * 1024 * 1024, "No probe or collector sends a larger body."),
+    eventHistory: constant(600, "Clients that missed more read the whole graph."),
+    historyMs: constant(
+      3_600_000,
+      "In an hour an incident is noticed; longer histories are Prometheus' work.",
+    ),
+    historyBytes: constant(64 * 1024 * 1024, "In large clusters the history is thinned out to fit."),
+    maxEventClients: constant(256, "It is a bound for what clients can cause."),
+    eventClientBufferBytes: constant(
+      1024 * 1024,
+      "A client that is so far behind reads the whole graph instead.",
+    ),
     ...PROBING_SETTINGS,
     ...INTAKE_SETTINGS,
     ...RECORD_KEY_SETTINGS,
@@ -182,32 +126,13 @@ export const aggregatorSettings = section(
       description:
         "Read how a mesh spreads traffic from Istio's DestinationRules, too: outlier detection with its locality settings makes callers prefer nearer replicas.",
     }),
-    bandwidthMaxAgeMs: duration({
-      default: 1_800_000,
-      min: 1000,
-      max: 86_400_000,
-      description: "How long a bandwidth test counts as what a link achieves; tests are rare.",
-    }),
-    bandwidthCapacityWindowMs: duration({
-      default: 86_400_000,
-      min: 1000,
-      max: 2_592_000_000,
-      description:
-        "The best bandwidth test of so long is taken for the capacity of a link whose nodes declare none.",
-    }),
-    coordinateIntervalMs: duration({
-      default: null,
-      min: 100,
-      max: 86_400_000,
-      description:
-        "How often network coordinates are fitted, if the samples changed. Without it: half of aggregator.windowMs.",
-    }),
-    coordinateTimeoutMs: duration({
-      default: 120_000,
-      min: 100,
-      max: 3_600_000,
-      description: "How long a fit may take before its thread is ended and started anew.",
-    }),
+    bandwidthMaxAgeMs: constant(1_800_000, "It is the time between two tests of a pair."),
+    bandwidthCapacityWindowMs: constant(
+      86_400_000,
+      "A day shows the capacity of a link at its quietest hour.",
+    ),
+    coordinateIntervalMs: constant<number | null>(null, "It is half of aggregator.windowMs."),
+    coordinateTimeoutMs: constant(120_000, "A fit that takes longer has failed."),
     decisionsUrl: text({
       default: null,
       pattern: /https?:\/\/\S+/,
@@ -215,12 +140,7 @@ export const aggregatorSettings = section(
       description:
         "Base address of the scheduler-plugin, whose decisions and plans are passed through; without it there are none.",
     }),
-    decisionsTimeoutMs: duration({
-      default: 5000,
-      min: 10,
-      max: 60_000,
-      description: "How long the scheduler-plugin may take for an answer.",
-    }),
+    decisionsTimeoutMs: constant(5000, "A page that waits longer has failed for its reader."),
     dumpFile: text({
       default: null,
       description:
@@ -233,26 +153,12 @@ export const aggregatorSettings = section(
       ({ windowMs, paneMs }) =>
         windowMs % paneMs === 0 && windowMs / paneMs <= 1000
           ? null
-          : `aggregator.windowMs must be a multiple of aggregator.paneMs, at most 1000 times it, got ${windowMs} and ${paneMs}`,
-      ({ fastPanes, windowMs, paneMs }) =>
-        fastPanes * paneMs <= windowMs
-          ? null
-          : `aggregator.fastPanes must fit into aggregator.windowMs (${windowMs / paneMs} panes), got ${fastPanes}`,
-      ({ maxFutureMs, paneMs }) =>
-        maxFutureMs <= paneMs
-          ? null
-          : `aggregator.maxFutureMs must not exceed aggregator.paneMs (${paneMs}), got ${maxFutureMs}`,
+          : `aggregator.windowMs must be a multiple of its panes' length (${paneMs}), at most 1000 times it, got ${windowMs}`,
       ({ costMethods }) => checkMethods(costMethods),
       ...PROBING_RULES,
       speakersMistake,
-      ...INTAKE_RULES,
       ...RECORD_KEY_RULES,
-      ...REPLICATION_RULES,
       ...ACCESS_RULES,
-      ({ bandwidthMaxAgeMs, bandwidthCapacityWindowMs }) =>
-        bandwidthMaxAgeMs <= bandwidthCapacityWindowMs
-          ? null
-          : `aggregator.bandwidthMaxAgeMs must not exceed aggregator.bandwidthCapacityWindowMs (${bandwidthCapacityWindowMs}), got ${bandwidthMaxAgeMs}`,
     ],
   },
 );

@@ -12,7 +12,7 @@ export function plannerPlanning(
   const whose = { of: "the planner", sections: ["planner", "scheduler"] };
   return fromSettingsFile(path, whose, (file) => {
     const sections = [plannerSettings, schedulerPluginSettings] as const;
-    const { planner, scheduler } = loadSettings(sections, { env, file });
+    const { planner, scheduler } = loadSettings(sections, { env, file, fileOf: "operator" });
     const cost = { bytesPerRequest: scheduler.bytesPerRequest, maxCpuUse: planner.maxCpuUse };
     return { spread: spreadLimits(planner), cost };
   });

@@ -23,7 +23,7 @@ export const SCRAPE_FAILURES = [
   "content_type",
   "too_large",
   "too_many_samples",
-  /** Its namespace's pages hold more memory than their share of collector.maxKeptBytes. */
+  /** Its namespace's pages hold more memory than their share of the memory. */
   "namespace_share",
   "not_metrics",
   "target_list",

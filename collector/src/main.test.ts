@@ -28,7 +28,6 @@ describe("the collector's process", () => {
       ISOCHRONE_COLLECTOR_AGGREGATOR_URL: url,
       ISOCHRONE_COLLECTOR_STATIC_TARGETS: `istio=${url}/metrics`,
       ISOCHRONE_COLLECTOR_INTERVAL_MS: "200ms",
-      ISOCHRONE_COLLECTOR_TIMEOUT_MS: "100ms",
       ISOCHRONE_COLLECTOR_HOST: "127.0.0.1",
       ISOCHRONE_COLLECTOR_PORT: "0",
     };
@@ -62,8 +61,6 @@ describe("the collector's process", () => {
       ISOCHRONE_COLLECTOR_MODE: "prometheus",
       ISOCHRONE_COLLECTOR_PROMETHEUS_URL: url,
       ISOCHRONE_COLLECTOR_INTERVAL_MS: "200ms",
-      ISOCHRONE_COLLECTOR_TIMEOUT_MS: "100ms",
-      ISOCHRONE_COLLECTOR_PROMETHEUS_TIMEOUT_MS: "100ms",
       ISOCHRONE_COLLECTOR_HOST: "127.0.0.1",
       ISOCHRONE_COLLECTOR_PORT: "0",
     };
@@ -90,7 +87,7 @@ describe("the collector's process", () => {
     const env = {
       ...process.env,
       ISOCHRONE_COLLECTOR_INTERVAL_MS: "soon",
-      ISOCHRONE_COLLECTOR_CONCURRENCY: "0",
+      ISOCHRONE_COLLECTOR_KUBELET_PORT: "0",
       ISOCHRONE_COLLECTOR_COLOUR: "red",
     };
     const child = spawn(process.execPath, [main], { env, stdio: ["ignore", "ignore", "pipe"] });
@@ -98,6 +95,6 @@ describe("the collector's process", () => {
     child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
     const [code] = (await once(child, "exit")) as [number];
     expect(code).toBe(1);
-    for (const word of ["intervalMs", "soon", "concurrency", "COLOUR"]) expect(stderr).toContain(word);
+    for (const word of ["intervalMs", "soon", "kubeletPort", "COLOUR"]) expect(stderr).toContain(word);
   });
 });

@@ -80,12 +80,7 @@ describe("collectorSettings", () => {
   it.each<[string, Partial<CollectorConfig>]>([
     ["node must be given", { node: "" }],
     ["must be an address or a host name", { nodeAddress: "https://n1" }],
-    ["timeoutMs must be below", { timeoutMs: 10_000 }],
-    ["kubeletTimeoutMs must be below", { kubeletTimeoutMs: 10_000 }],
-    ["kubeletIntervalMs must be at least", { kubeletIntervalMs: 5_000 }],
-    ["maxRoundBytes must be at least", { maxRoundBytes: 2_000 }],
     ["must hold only istio and hubble", { discover: ["linkerd"] }],
-    ["must hold only cadvisor and resource", { kubeletPages: ["probes"] }],
   ])("refuses a pair or a word that doesn't fit: %s", (rule, settings) => {
     expect(() => configOf(settings)).toThrow(rule);
   });

@@ -1,7 +1,8 @@
 import {
-  bytes,
   caFileSetting,
   clientFilesMistake,
+  constant,
+  derived,
   duration,
   flag,
   integer,
@@ -44,59 +45,26 @@ export const collectorSettings = section(
       description: "Name of the node whose pages are scraped; a DaemonSet passes spec.nodeName.",
     }),
     intervalMs: duration({ default: 10_000, min: 100, description: "How often every page is scraped." }),
-    timeoutMs: duration({
-      default: 5_000,
-      min: 10,
-      description: "How long a page may take from the first byte sent to the last received.",
-    }),
-    maxPageBytes: bytes({
-      default: 16 * 1024 * 1024,
-      min: 1024,
-      description: "A larger page (as received, or after decompression) is refused.",
-    }),
-    maxRoundBytes: bytes({
-      default: 128 * 1024 * 1024,
-      min: 1024,
-      description:
-        "No further page is begun in a round that has read so much; the pages that were left out come first in the next.",
-    }),
-    maxSamplesPerPage: integer({
-      default: 50_000,
-      min: 1,
-      description: "A page with more wanted samples is refused.",
-    }),
-    maxSeriesPerPod: integer({
-      default: 5_000,
-      min: 1,
-      description:
-        "Series that the page of a pod's own proxy may have; the rows of further ones are left out, and counted.",
-    }),
-    maxKeptBytes: bytes({
-      default: 64 * 1024 * 1024,
-      min: 65_536,
-      description:
-        "What is remembered of the pages of pods, all together. Beyond it, pages of namespaces are refused that hold more than an equal share.",
-    }),
-    extraFamilies: list({
-      default: [],
-      description: "Metrics kept beside those that the graphs are drawn from, with all their labels.",
-    }),
-    reduce: flag({
-      default: true,
-      description:
-        "Sum up rows of a page that differ only in labels that no graph uses, before they are published.",
-    }),
-    maxTargets: integer({
-      default: 1_000,
-      min: 1,
-      description: "Pages scraped at most; the rest is left out, and counted.",
-    }),
-    maxBackoffRounds: integer({
-      default: 8,
-      min: 1,
-      description: "A page that keeps failing is tried ever less often, but at least once in so many rounds.",
-    }),
-    concurrency: integer({ default: 16, min: 1, max: 256, description: "Pages scraped at the same time." }),
+    timeoutMs: derived(
+      ({ intervalMs }: { readonly intervalMs: number }) => Math.min(5_000, intervalMs / 2),
+      "It is half of collector.intervalMs, at most five seconds.",
+    ),
+    maxPageBytes: constant(16 * 1024 * 1024, "It is a bound for memory, above what a node's page has."),
+    maxRoundBytes: constant(
+      128 * 1024 * 1024,
+      "It is a bound for memory, far above what a node's pages hold.",
+    ),
+    maxSamplesPerPage: constant(50_000, "It is a bound for memory, far above what a page holds."),
+    maxSeriesPerPod: constant(5_000, "It is a bound for what one pod can cause."),
+    maxKeptBytes: constant(64 * 1024 * 1024, "It is a bound for memory, far above what a node's pods cause."),
+    extraFamilies: constant<readonly string[]>(
+      [],
+      "Nothing here reads such metrics; a Prometheus is the place for them.",
+    ),
+    reduce: constant(true, "Without it, records are larger and the graphs are the same."),
+    maxTargets: constant(1_000, "No node has more pods."),
+    maxBackoffRounds: constant(8, "A page that fails is tried again often enough."),
+    concurrency: constant(16, "More pages at a time don't make a round faster."),
     staticTargets: list({
       default: [],
       pattern: STATIC_TARGET,
@@ -117,11 +85,10 @@ export const collectorSettings = section(
       patternRule: "must hold only istio and hubble",
       description: "Pages of pods that are found by themselves; none: an empty list.",
     }),
-    sidecarPage: oneOf(["envoy", "merged"], {
-      default: "envoy",
-      description:
-        "Which page of an Istio proxy is read where a pod has both: Envoy's own (15090), or the one merged with the application's (15020).",
-    }),
+    sidecarPage: constant<"envoy" | "merged">(
+      "envoy",
+      "Envoy's own page is always there, and has no rows of the application.",
+    ),
     proxyAccounts: list({
       default: ["*/*"],
       pattern: ACCOUNT,
@@ -149,24 +116,12 @@ export const collectorSettings = section(
       max: 65_535,
       description: "Port of the kubelet at collector.nodeAddress.",
     }),
-    kubeletPages: list({
-      default: KUBELET_PAGES,
-      minItems: 1,
-      pattern: /cadvisor|resource/,
-      patternRule: "must hold only cadvisor and resource",
-      description:
-        "Pages of the kubelet. The first is read; the second stands in for it while it keeps failing, because both count the same containers.",
-    }),
-    kubeletIntervalMs: duration({
-      default: null,
-      min: 100,
-      description: "How often the kubelet's page is scraped, in whole rounds; as all others if not given.",
-    }),
-    kubeletTimeoutMs: duration({
-      default: null,
-      min: 10,
-      description: "How long the kubelet's page may take; as all others if not given.",
-    }),
+    kubeletPages: constant<readonly string[]>(
+      KUBELET_PAGES,
+      "The second page is only read while the first fails.",
+    ),
+    kubeletIntervalMs: constant<number | null>(null, "collector.intervalMs is the one interval."),
+    kubeletTimeoutMs: constant<number | null>(null, "The time for a page follows from collector.intervalMs."),
     kubeletCaFile: text({
       default: `${SERVICE_ACCOUNT}/ca.crt`,
       minLength: 0,
@@ -195,25 +150,9 @@ export const collectorSettings = section(
     }),
     aggregatorTokenFile: tokenFileSetting("the aggregator"),
     aggregatorCaFile: caFileSetting("the aggregator"),
-    bufferBytes: bytes({
-      default: 8 * 1024 * 1024,
-      min: 65_536,
-      description: "What is kept while the bus is away; the oldest is dropped, and counted, beyond that.",
-    }),
-    bufferMaxAgeMs: duration({
-      default: 300_000,
-      min: 1000,
-      max: 86_400_000,
-      description:
-        "Records that have waited for longer are dropped, and counted: the aggregators' window has passed them.",
-    }),
-    catchUpRecordsPerSecond: integer({
-      default: 5,
-      min: 1,
-      max: 100_000,
-      description:
-        "How fast what has waited is sent once the bus is back, beside what is new: all collectors of a cluster have waited. One that queries Prometheus for all of them wants some 50.",
-    }),
+    bufferBytes: constant(8 * 1024 * 1024, "Older records are dropped anyway."),
+    bufferMaxAgeMs: constant(300_000, "The aggregator's window has passed older records."),
+    catchUpRecordsPerSecond: constant(5, "Collectors that catch up faster together overload the bus."),
     host: text({
       default: "0.0.0.0",
       description: "Address of the collector's own /metrics, /healthz and /readyz.",
@@ -229,22 +168,6 @@ export const collectorSettings = section(
         mode !== "node" || node !== ""
           ? null
           : 'collector.node must be given in the mode "node" (a DaemonSet passes spec.nodeName), got ""',
-      ({ mode, timeoutMs, intervalMs }) =>
-        mode !== "node" || timeoutMs < intervalMs
-          ? null
-          : `collector.timeoutMs must be below collector.intervalMs (${intervalMs}), got ${timeoutMs}`,
-      ({ mode, kubeletTimeoutMs, intervalMs }) =>
-        mode !== "node" || kubeletTimeoutMs === null || kubeletTimeoutMs < intervalMs
-          ? null
-          : `collector.kubeletTimeoutMs must be below collector.intervalMs (${intervalMs}), got ${kubeletTimeoutMs}`,
-      ({ mode, kubeletIntervalMs, intervalMs }) =>
-        mode !== "node" || kubeletIntervalMs === null || kubeletIntervalMs >= intervalMs
-          ? null
-          : `collector.kubeletIntervalMs must be at least collector.intervalMs (${intervalMs}), got ${kubeletIntervalMs}`,
-      ({ mode, maxPageBytes, maxRoundBytes }) =>
-        mode !== "node" || maxPageBytes <= maxRoundBytes
-          ? null
-          : `collector.maxRoundBytes must be at least collector.maxPageBytes (${maxPageBytes}), got ${maxRoundBytes}`,
       ({ mode, ...values }) =>
         mode === "node"
           ? null

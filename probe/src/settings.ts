@@ -1,26 +1,25 @@
 import {
-  bytes,
   caFileSetting,
   clientFilesMistake,
+  constant,
+  derived,
   duration,
   flag,
   integer,
   list,
   oneOf,
-  secret,
   section,
   text,
   tokenFileSetting,
   type Section,
   type SettingsOf,
 } from "@isochrone/runtime";
-import { PROBE_DEFAULTS as D, configMistakes } from "./config.ts";
-import { MAX_PACKET_BYTES, MIN_PACKET_BYTES } from "./domain/packet.ts";
+import { PROBE_DEFAULTS as D, configMistakes, type SecretText } from "./config.ts";
 
 const table = {
   node: text({ description: "Name of the Kubernetes node that the probe runs on." }),
-  zone: text({ default: null, description: "The node's zone; without it the probe plan says." }),
-  region: text({ default: null, description: "The node's region; without it the probe plan says." }),
+  zone: constant<string | null>(null, "The probe plan says it."),
+  region: constant<string | null>(null, "The probe plan says it."),
   bindAddress: text({
     default: D.bindAddress,
     description: "IP address that the echo responder listens on and probes are sent from.",
@@ -48,42 +47,22 @@ const table = {
     max: 3_600_000,
     description: "Time between two packets to one peer by one method.",
   }),
-  timeoutMs: duration({
-    default: D.timeoutMs,
-    min: 10,
-    max: 60_000,
-    description:
-      "A packet without an answer for so long is lost; an answer after that is late, and the packet stays lost.",
-  }),
+  timeoutMs: constant<number>(D.timeoutMs, "No network that nodes share needs two seconds for an answer."),
   methods: list({
     default: [...D.methods],
     minItems: 1,
     description: "How peers are measured: udp_rr, tcp_rr, tcp_connect, icmp.",
   }),
-  publishIntervalMs: duration({
-    default: D.publishIntervalMs,
-    min: 100,
-    max: 600_000,
-    description: "How often what was measured is published.",
-  }),
-  warmupPackets: integer({
-    default: D.warmupPackets,
-    min: 0,
-    max: 1000,
-    description: "First answers of each peer whose time is left out (neighbour discovery, route caches).",
-  }),
-  packetBytes: bytes({
-    default: D.packetBytes,
-    min: MIN_PACKET_BYTES,
-    max: MAX_PACKET_BYTES,
-    description: "Size of a request, and so of its answer.",
-  }),
-  stallBoundMs: duration({
-    default: D.stallBoundMs,
-    min: 10,
-    max: 1000,
-    description: "Samples are left out while the measuring thread stands still for longer than this.",
-  }),
+  publishIntervalMs: derived(
+    ({ intervalMs }: { readonly intervalMs: number }) => Math.max(D.publishIntervalMs, intervalMs),
+    "It is ten seconds, or probe.intervalMs where that is longer.",
+  ),
+  warmupPackets: constant<number>(D.warmupPackets, "One packet fills the caches on the path."),
+  packetBytes: constant<number>(
+    D.packetBytes,
+    "Smaller packets have no room for the signature, larger ones measure nothing else.",
+  ),
+  stallBoundMs: constant<number>(D.stallBoundMs, "It belongs to the method of measurement."),
   aggregatorUrl: text({
     default: D.aggregatorUrl,
     pattern: /https?:\/\/\S+/,
@@ -92,78 +71,51 @@ const table = {
   }),
   aggregatorTokenFile: tokenFileSetting("the aggregator"),
   aggregatorCaFile: caFileSetting("the aggregator"),
-  planRefreshMs: duration({
-    default: D.planRefreshMs,
-    min: 100,
-    max: 3_600_000,
-    description: "How often the aggregator is asked for the probe plan.",
-  }),
+  planRefreshMs: constant<number>(
+    D.planRefreshMs,
+    "The aggregator waits for probes by this interval when it replaces a key.",
+  ),
   planCachePath: text({
     default: null,
     description: "File that keeps the last plan, for a start while the aggregator is away.",
   }),
-  maxPeers: integer({
-    default: D.maxPeers,
-    min: 1,
-    max: 5000,
-    description: "A plan with more peers is refused.",
-  }),
+  maxPeers: constant<number>(D.maxPeers, "No probe plan names more peers, unless somebody forges it."),
   authentication: oneOf(["hmac", "none"], {
     default: D.authentication,
     description:
       "Whether probe packets are signed and verified; none is for networks that are closed otherwise.",
   }),
-  hmacKeys: secret({
-    default: null,
-    description:
-      "Keys of packet authentication: id:base64, separated by commas, at least 16 bytes each; all are accepted, one signs.",
-  }),
+  hmacKeys: constant<SecretText | null>(
+    null,
+    "probe.hmacKeysFile has them, and is read again when it changes.",
+  ),
   hmacKeysFile: text({
     default: D.hmacKeysFile,
-    description: "File with such keys, a line each; read again when it changes.",
+    description:
+      "File with the keys of packet authentication, id:base64, a line each, at least 16 bytes; all are accepted, one signs. It is read again when it changes.",
   }),
-  signingKeyId: integer({
-    default: D.signingKeyId,
-    min: 1,
-    max: 65_535,
-    description: "Id of the key that signs.",
-  }),
+  signingKeyId: constant<number>(D.signingKeyId, "The probe plan says it."),
   acceptTranslatedSource: flag({
     default: D.acceptTranslatedSource,
     description:
       "Answer packets whose sender's address was translated on the way; without it the claimed and the observed source must agree.",
   }),
-  responderPacketsPerSecond: integer({
-    default: D.responderPacketsPerSecond,
-    min: 1,
-    max: 1_000_000,
-    description: "Packets per second that the echo responder takes from one source address.",
-  }),
-  zeroCheckIntervalMs: duration({
-    default: D.zeroCheckIntervalMs,
-    min: 0,
-    max: 60_000,
-    description:
-      "Time between two ICMP echoes to the own loopback address, which show the instrument's own error; 0 = none.",
-  }),
-  connectIntervalMs: duration({
-    default: D.connectIntervalMs,
-    min: 100,
-    max: 3_600_000,
-    description: "Time between two handshakes of tcp_connect with one peer.",
-  }),
+  responderPacketsPerSecond: constant<number>(
+    D.responderPacketsPerSecond,
+    "It is a bound for floods, far above what probe plans cause.",
+  ),
+  zeroCheckIntervalMs: constant<number>(D.zeroCheckIntervalMs, "It belongs to the method of measurement."),
+  connectIntervalMs: constant<number>(
+    D.connectIntervalMs,
+    "More handshakes cost the peer more and tell nothing more.",
+  ),
   dscp: integer({
     default: D.dscp,
     min: 0,
     max: 63,
     description: "Differentiated services code point of probe packets.",
   }),
-  icmpPayloadBytes: bytes({
-    default: D.icmpPayloadBytes,
-    min: 32,
-    max: 1400,
-    description: "Payload of an ICMP echo request, headers not counted.",
-  }),
+  icmpPayloadBytes: constant<number>(D.icmpPayloadBytes, "It is what ping sends."),
   icmpProber: oneOf(["auto", "kernel", "fping", "net_ping"], {
     default: D.icmpProber,
     description:
@@ -179,51 +131,30 @@ const table = {
     max: 65_535,
     description: "UDP and TCP port that takes bandwidth bursts; 0 takes a free one.",
   }),
-  bandwidthIntervalMs: duration({
-    default: D.bandwidthIntervalMs,
-    min: 1000,
-    max: 86_400_000,
-    description: "How often the aggregator is asked for a bandwidth test.",
-  }),
-  bandwidthHourlyBytes: bytes({
-    default: D.bandwidthHourlyBytes,
-    min: 0,
-    max: 1_099_511_627_776,
-    description: "Bytes that the node's bandwidth tests may put on the wire in an hour.",
-  }),
+  bandwidthIntervalMs: constant<number>(
+    D.bandwidthIntervalMs,
+    "The aggregator decides when a test is due; asking more often changes nothing.",
+  ),
+  bandwidthHourlyBytes: constant<number>(
+    D.bandwidthHourlyBytes,
+    "aggregator.bandwidthHourlyBytes is the budget; this bound only holds a forged order.",
+  ),
   bandwidthMaxBitsPerSecond: integer({
     default: D.bandwidthMaxBitsPerSecond,
     min: 1_000_000,
     max: 1_000_000_000_000,
     description: "No burst is sent faster; faster links read as this rate.",
   }),
-  bufferRecords: integer({
-    default: D.bufferRecords,
-    min: 1,
-    max: 100_000,
-    description: "Records that wait for the bus while it is away; 400 are an hour of a node's.",
-  }),
-  bufferMaxAgeMs: duration({
-    default: D.bufferMaxAgeMs,
-    min: 1000,
-    max: 86_400_000,
-    description:
-      "Records that have waited for longer are dropped, and counted: the aggregators' window has passed them.",
-  }),
-  catchUpRecordsPerSecond: integer({
-    default: D.catchUpRecordsPerSecond,
-    min: 1,
-    max: 100_000,
-    description:
-      "How fast what has waited is sent once the bus is back, beside what is new: all probes of a cluster have waited.",
-  }),
-  maxSeries: integer({
-    default: D.maxSeries,
-    min: 200,
-    max: 1_000_000,
-    description:
-      "Series of the /metrics page that the probe stays below: with many peers it shows less of each.",
-  }),
+  bufferRecords: constant<number>(
+    D.bufferRecords,
+    "It is an hour of records, and older ones are dropped anyway.",
+  ),
+  bufferMaxAgeMs: constant<number>(D.bufferMaxAgeMs, "The aggregator's window has passed older records."),
+  catchUpRecordsPerSecond: constant<number>(
+    D.catchUpRecordsPerSecond,
+    "Probes that catch up faster together overload the bus.",
+  ),
+  maxSeries: constant<number>(D.maxSeries, "With more peers the page shows less of each."),
   pairHistograms: flag({
     default: D.pairHistograms,
     description: "Prometheus histograms of each pair besides its quantiles; many series.",

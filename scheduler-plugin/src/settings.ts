@@ -1,6 +1,8 @@
 import {
-  bytes,
-  duration,
+  caFileSetting,
+  clientFilesMistake,
+  constant,
+  derived,
   flag,
   integer,
   list,
@@ -9,11 +11,12 @@ import {
   ratio,
   section,
   text,
+  tokenFileSetting,
+  type Section,
+  type SettingsOf,
 } from "@isochrone/runtime";
-import { caFileSetting, clientFilesMistake, tokenFileSetting } from "@isochrone/runtime";
-import type { Section, SettingsOf } from "@isochrone/runtime";
 import { ALLOWED_HOSTS_SETTING, SERVER_TLS_SETTINGS, serverTlsRules } from "@isochrone/runtime/http";
-import { isQualifiedName, REPLICA_SETTINGS, replicaRules } from "@isochrone/kubernetes";
+import { isQualifiedName, REPLICA_SETTINGS } from "@isochrone/kubernetes";
 import { APP_GROUP_SETTINGS } from "./appgroup/settings.ts";
 import {
   DEFAULT_AFFINITY,
@@ -34,14 +37,10 @@ const table = {
     max: 65_535,
     description: "Port of the extender; 0 takes any free one.",
   }),
-  urlPrefix: text({
-    default: "/scheduler",
-    pattern: /(\/[\w.~-]+)*/,
-    minLength: 0,
-    patternRule: "must be empty or a path such as /scheduler, without a slash at its end",
-    description:
-      "Path in front of the verbs, as urlPrefix in kube-scheduler's extender configuration says it.",
-  }),
+  urlPrefix: constant(
+    "/scheduler",
+    "isochrone scheduler-config writes it into kube-scheduler's configuration.",
+  ),
   graphUrl: text({
     default: "http://127.0.0.1:8080",
     pattern: /https?:\/\/\S+/,
@@ -50,18 +49,8 @@ const table = {
   }),
   graphTokenFile: tokenFileSetting("the graph API"),
   graphCaFile: caFileSetting("the graph API"),
-  refreshMs: duration({
-    default: 1_000,
-    min: 50,
-    max: 600_000,
-    description: "Pause between two looks at the graphs.",
-  }),
-  requestTimeoutMs: duration({
-    default: 5_000,
-    min: 50,
-    max: 600_000,
-    description: "Limit of one request to the graph API.",
-  }),
+  refreshMs: constant(1_000, "Graphs are read when they change; looking more often finds nothing new."),
+  requestTimeoutMs: constant(5_000, "A graph that takes longer is too old."),
   strategy: text({
     default: "resource-network",
     description:
@@ -72,39 +61,22 @@ const table = {
     description:
       "How the parts of a score are combined: the paper's own sum (raw), or each part brought to 0..1 first (normalized, the default). Of network-overhead: strict (the default) or upstream.",
   }),
-  alpha: ratio({ default: 0.5, description: "Weight of CPU in the resource part; alpha + beta = 1." }),
-  beta: ratio({ default: 0.5, description: "Weight of memory in the resource part." }),
-  gamma: ratio({ default: 0.5, description: "Weight of the resource part; gamma + delta = 1." }),
-  delta: ratio({ default: 0.5, description: "Weight of the network part." }),
-  affinityAlpha: number({
-    default: DEFAULT_AFFINITY.alpha,
-    min: 0,
-    max: 1e9,
-    description: "Weight of the channels' priorities in communication-affinity.",
-  }),
-  affinityBeta: number({
-    default: DEFAULT_AFFINITY.beta,
-    min: 0,
-    max: 1e9,
-    description: "Weight of the channels' traffic in communication-affinity.",
-  }),
-  affinityGamma: number({
-    default: DEFAULT_AFFINITY.gamma,
-    min: 0,
-    max: 1e9,
-    description:
-      "Weight of neighbours on the scored node itself in communication-affinity: they count as if they were 1/gamma ms away.",
-  }),
+  alpha: ratio({ default: 0.5, description: "Weight of CPU in the resource part; memory has the rest." }),
+  beta: derived(({ alpha }: { readonly alpha: number }) => complementOf(alpha), "It is 1 - scheduler.alpha."),
+  gamma: ratio({ default: 0.5, description: "Weight of the resource part; the network part has the rest." }),
+  delta: derived(
+    ({ gamma }: { readonly gamma: number }) => complementOf(gamma),
+    "It is 1 - scheduler.gamma.",
+  ),
+  affinityAlpha: constant(DEFAULT_AFFINITY.alpha, "The paper fixes the weights of communication-affinity."),
+  affinityBeta: constant(DEFAULT_AFFINITY.beta, "The paper fixes the weights of communication-affinity."),
+  affinityGamma: constant(DEFAULT_AFFINITY.gamma, "The paper fixes the weights of communication-affinity."),
   channelPriorities: list({
     default: [],
     description:
       "Relationship types beside those of communication-affinity, or other priorities for those: HTTPRoute=80, MQTTRoute<AsynchronousRoute=2.",
   }),
-  minSpread: ratio({
-    default: DEFAULT_MIN_SPREAD,
-    description:
-      "A part (mode normalized) in which the nodes differ by less than this share of its largest value isn't stretched to the whole of 0..1. 0 always stretches.",
-  }),
+  minSpread: constant(DEFAULT_MIN_SPREAD, "Smaller differences are noise of the measurements."),
   bytesPerRequest: number({
     default: DEFAULT_BYTES_PER_REQUEST,
     min: 0,
@@ -117,20 +89,8 @@ const table = {
     description:
       "Reject nodes (verb filter) on which by measured use, not by requests, the pod doesn't fit. maxNetworkCost and minBandwidth of channels always reject.",
   }),
-  ledgerMs: duration({
-    default: 60_000,
-    min: 0,
-    max: 3_600_000,
-    description:
-      "How long a decision counts as placed while the graphs don't show it, so that a burst of pods doesn't herd.",
-  }),
-  maxBodyBytes: bytes({
-    default: 64 * 1024 * 1024,
-    min: 1_024,
-    max: 1024 * 1024 * 1024,
-    description:
-      "Largest request. Names of 5,000 nodes are 0.2 MB; whole node objects (no nodeCacheCapable) some 60 MB.",
-  }),
+  ledgerMs: constant(60_000, "The graphs show a pod by then."),
+  maxBodyBytes: constant(64 * 1024 * 1024, "It is the whole node objects of 5,000 nodes."),
   ...SERVER_TLS_SETTINGS,
   allowedHosts: ALLOWED_HOSTS_SETTING,
   access: oneOf(["none"], {
@@ -162,42 +122,18 @@ const table = {
     default: "default-scheduler",
     description: "schedulerName of the canary pods: that of the kube-scheduler whose pods get the resource.",
   }),
-  canaryPeriodMs: duration({
-    default: 60_000,
-    min: 500,
-    max: 3_600_000,
-    description: "Pause between two canaries.",
-  }),
-  canaryDeadlineMs: duration({
-    default: 30_000,
-    min: 500,
-    max: 600_000,
-    description: "A canary without a node after so long counts as not scheduled.",
-  }),
-  canaryRequired: integer({
-    default: 2,
-    min: 1,
-    max: 100,
-    description:
-      "Canaries in a row that must have been scheduled before the resource may be injected; one failure forbids it.",
-  }),
-  keptDecisions: integer({
-    default: 500,
-    min: 1,
-    max: 100_000,
-    description: "Decisions that the API remembers.",
-  }),
+  canaryPeriodMs: constant(60_000, "A minute is soon enough to notice that kube-scheduler doesn't ask."),
+  canaryDeadlineMs: constant(30_000, "A kube-scheduler that takes longer doesn't schedule."),
+  canaryRequired: constant(2, "One canary may have been scheduled by chance."),
+  keptDecisions: constant(500, "The Events of pods tell older ones."),
 };
 
 /** Settings of the scheduler-plugin. */
 export const schedulerPluginSettings: Section<"scheduler", typeof table> = section("scheduler", table, {
   description: "Scores nodes for kube-scheduler and explains every decision.",
   rules: [
-    ({ alpha, beta }) => sumRule("alpha", alpha, "beta", beta),
-    ({ gamma, delta }) => sumRule("gamma", gamma, "delta", delta),
     profileMistake,
     ...serverTlsRules("scheduler"),
-    ...replicaRules("scheduler"),
     ({ graphUrl, graphTokenFile, graphCaFile }) =>
       clientFilesMistake("scheduler", { graphUrl }, { graphTokenFile }, { graphCaFile }),
     ({ managedResource }) =>
@@ -210,6 +146,7 @@ export const schedulerPluginSettings: Section<"scheduler", typeof table> = secti
 /** Values of {@link schedulerPluginSettings}. */
 export type SchedulerPluginConfig = SettingsOf<typeof schedulerPluginSettings>;
 
-function sumRule(a: string, first: number, b: string, second: number): string | null {
-  return Math.abs(first + second - 1) < 1e-9 ? null : `${a} + ${b} must be 1, got ${first} + ${second}`;
+/** Without the rounding error of the subtraction, which people would see: 0.3 is what 0.7 leaves. */
+function complementOf(weight: number): number {
+  return Number((1 - weight).toPrecision(12));
 }

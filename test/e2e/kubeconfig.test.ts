@@ -14,7 +14,6 @@ const PREFIX = "isochrone.dev/";
 /** A slower beat than people want to see: 12 nodes, their pods and a control plane share the machine with other tests. */
 const BEAT = {
   ISOCHRONE_PROBE_INTERVAL_MS: "2000",
-  ISOCHRONE_PROBE_PUBLISH_INTERVAL_MS: "2000",
   ISOCHRONE_PROBE_METHODS: "udp_rr",
 };
 

@@ -25,7 +25,6 @@ const ENV = {
   ISOCHRONE_DESCHEDULER_MIN_POD_AGE_MS: String(MIN_AGE_MS),
   ISOCHRONE_SCHEDULER_MODE: "raw",
   ISOCHRONE_SCHEDULER_GAMMA: "0.5",
-  ISOCHRONE_SCHEDULER_DELTA: "0.5",
 };
 
 /** What the lab's nodes have, and what the manifest requests: kube-scheduler's filter. */

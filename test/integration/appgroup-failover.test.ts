@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { appGroup, APP_GROUP_RULES, indicesOf, LEASE_RULES, OUR_CRDS } from "../harness/appgroups.ts";
 import { RestartableProcess } from "../harness/common/restartable-process.ts";
 import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
+import { TUNED, tunedEnvironment } from "../harness/components/tuned.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const A1 = { P1: "P2", P2: "P3", P3: "" };
@@ -41,7 +42,7 @@ describe.runIf(support.supported)("two processes of the scheduler-plugin", () =>
     const replicaProcess = new RestartableProcess({
       name,
       command: process.execPath,
-      args: [join(ROOT, "scheduler-plugin/src/main.ts")],
+      args: [...TUNED, join(ROOT, "scheduler-plugin/src/main.ts")],
       cwd: ROOT,
       environment: {
         ISOCHRONE_KUBERNETES_KUBECONFIG: kubeconfig,
@@ -49,9 +50,9 @@ describe.runIf(support.supported)("two processes of the scheduler-plugin", () =>
         ISOCHRONE_SCHEDULER_GRAPH_URL: "http://127.0.0.1:9",
         ISOCHRONE_SCHEDULER_POD_EVENTS: "false",
         ISOCHRONE_SCHEDULER_REPLICA_NAME: name,
-        ISOCHRONE_SCHEDULER_LEASE_DURATION_MS: "3000",
-        ISOCHRONE_SCHEDULER_LEASE_RENEW_DEADLINE_MS: "2000",
-        ISOCHRONE_SCHEDULER_LEASE_RETRY_PERIOD_MS: "500",
+        ...tunedEnvironment({
+          scheduler: { leaseDurationMs: 3_000, leaseRenewDeadlineMs: 2_000, leaseRetryPeriodMs: 500 },
+        }),
       },
       logPath: join(folder, `${name}.log`),
       isReady: (log) => log().includes("extender listening"),

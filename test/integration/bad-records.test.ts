@@ -15,6 +15,7 @@ import { kafkaSupport, startKafka, type KafkaCluster } from "../harness/kafka/in
 import { ReapedFolder } from "../harness/common/reaped-folder.ts";
 import { GoodSource, KEYS, REQUESTS_PER_SECOND } from "../harness/poison/good-source.ts";
 import { BOMB, bombRecords, POISONS, reasonOf } from "../harness/poison/poisons.ts";
+import { tunedEnvironment } from "../harness/components/tuned.ts";
 
 const READY_MS = 60_000;
 const KEPT_BYTES = 65_536;
@@ -54,7 +55,7 @@ describe.runIf(support.supported)("poisoned records on the partitions of a good 
       env: {
         ...processes.environment,
         ...aggregatorEnvironment(kafka.brokers, "platformatic"),
-        ISOCHRONE_AGGREGATOR_MAX_SERIES: String(MAX_SERIES),
+        ...tunedEnvironment({ aggregator: { maxSeries: MAX_SERIES } }),
       },
     });
     aggregator.start();

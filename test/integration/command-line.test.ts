@@ -147,10 +147,10 @@ describe("isochrone", () => {
   it("reports every mistake of a configuration at once, each with setting, rule and value", () => {
     const { status, stderr } = isochrone(["up", "--port", "0"], {
       ISOCHRONE_AGGREGATOR_COST_QUANTILE: "p42",
-      ISOCHRONE_AGGREGATOR_FAST_PANES: "none",
+      ISOCHRONE_AGGREGATOR_PROBE_PEERS: "none",
     });
     expect(status).toBe(1);
-    for (const word of ["costQuantile", "p42", "fastPanes", "none"]) expect(stderr).toContain(word);
+    for (const word of ["costQuantile", "p42", "probePeers", "none"]) expect(stderr).toContain(word);
   });
 
   it("names file and rule of a manifest that can't run", () => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { runDelivery, type DeliveryOptions } from "../harness/delivery/delivery.ts";
 import { kafkaSupport } from "../harness/kafka/index.ts";
 import { namespaceLabSupport } from "@isochrone/lab/namespaces";
+import { tunedEnvironment } from "../harness/components/tuned.ts";
 
 const support = kafkaSupport();
 if (!support.supported) console.warn(`delivery tests skipped: ${support.reason}`);
@@ -65,7 +66,7 @@ describe.runIf(support.supported)(`delivery by Kafka, seed ${seed}`, () => {
   );
 
   test("without deduplication the same comparison finds records counted twice", async () => {
-    const aggregatorEnv = { ISOCHRONE_AGGREGATOR_FAULT_FOR_TESTS: "no_deduplication" };
+    const aggregatorEnv = tunedEnvironment({ aggregator: { faultForTests: "no_deduplication" } });
     const { verdicts } = await runDelivery({ ...base, ...control, aggregatorEnv });
     expect(Math.min(...verdicts.map(({ doubled }) => doubled))).toBeGreaterThan(0);
   }, 120_000);
@@ -84,10 +85,9 @@ describe.runIf(support.supported)(`delivery by Kafka, seed ${seed}`, () => {
         faults: { count: 3, everyMs: 1800, awayMs: { least: 500, most: 1000 } },
         // Those that have read and not yet written, for which there is time.
         victims: ["reading aggregator"],
-        aggregatorEnv: {
-          ISOCHRONE_AGGREGATOR_FAULT_FOR_TESTS: "commit_at_read",
-          ISOCHRONE_AGGREGATOR_FLUSH_INTERVAL_MS: "5s",
-        },
+        aggregatorEnv: tunedEnvironment({
+          aggregator: { faultForTests: "commit_at_read", flushIntervalMs: 5_000 },
+        }),
       });
       expect(Math.min(...verdicts.map(({ lost }) => lost))).toBeGreaterThan(0);
     },

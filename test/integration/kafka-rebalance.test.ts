@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { AgeWatcher } from "../harness/delivery/age-watcher.ts";
 import { runDelivery } from "../harness/delivery/delivery.ts";
 import { kafkaSupport } from "../harness/kafka/index.ts";
+import { tunedEnvironment } from "../harness/components/tuned.ts";
 
 const support = kafkaSupport();
 if (!support.supported) console.warn(`rebalance test skipped: ${support.reason}`);
@@ -34,10 +35,7 @@ describe.runIf(support.supported)("a group of aggregators that changes", () => {
         },
         victims: ["member"],
         lostAcknowledgementRatio: 0,
-        aggregatorEnv: {
-          ISOCHRONE_AGGREGATOR_PANE_MS: String(PANE_MS),
-          ISOCHRONE_AGGREGATOR_FLUSH_INTERVAL_MS: "",
-        },
+        aggregatorEnv: tunedEnvironment({ aggregator: { paneMs: PANE_MS, flushIntervalMs: null } }),
         seed: 1,
         watch(aggregators) {
           const watcher = new AgeWatcher(aggregators[0]!);

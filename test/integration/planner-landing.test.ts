@@ -9,6 +9,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport, nodeNameOf } from "../harness/control-plane/index.ts";
 import { boundPods, gated, plannedNodes, SHOP_NODES, shopGraphs } from "../harness/planner.ts";
 import { PLANNER_COMPONENTS, plannerGround } from "../harness/planner-ground.ts";
+import { TUNED, tunedEnvironment } from "../harness/components/tuned.ts";
 
 const MAIN = join(import.meta.dirname, "../../scheduler-plugin/src/main.ts");
 const support = controlPlaneSupport(PLANNER_COMPONENTS);
@@ -175,18 +176,16 @@ describe.runIf(support.supported)("plans on a real control plane", () => {
   });
 
   function startProcess(): ChildProcess {
-    const child = spawn(process.execPath, [MAIN], {
+    const child = spawn(process.execPath, [...TUNED, MAIN], {
       env: {
         PATH: process.env["PATH"],
         ISOCHRONE_KUBERNETES_KUBECONFIG: ground.cluster.kubeconfig,
         ISOCHRONE_SCHEDULER_PORT: "0",
         ISOCHRONE_SCHEDULER_GRAPH_URL: ground.graphs.url,
-        ISOCHRONE_SCHEDULER_REFRESH_MS: "100",
         ISOCHRONE_SCHEDULER_REPLICA_NAMESPACE: "default",
         ISOCHRONE_SCHEDULER_POD_EVENTS: "false",
         ISOCHRONE_PLANNER_ENABLED: "true",
-        ISOCHRONE_PLANNER_MAX_PODS: "10",
-        ISOCHRONE_PLANNER_SETTLE_MS: "0",
+        ...tunedEnvironment({ scheduler: { refreshMs: 100 }, planner: { maxPods: 10, settleMs: 0 } }),
       },
       stdio: ["ignore", "ignore", "inherit"],
     });

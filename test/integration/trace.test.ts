@@ -185,7 +185,6 @@ describe.each([
           ...shared,
           ISOCHRONE_COLLECTOR_NODE: "node-1",
           ISOCHRONE_COLLECTOR_INTERVAL_MS: "500ms",
-          ISOCHRONE_COLLECTOR_TIMEOUT_MS: "400ms",
           ISOCHRONE_COLLECTOR_STATIC_TARGETS: `istio=http://${pages.address}/istio`,
           ISOCHRONE_COLLECTOR_AGGREGATOR_URL: `http://${seat.host}:${seat.port}`,
           ISOCHRONE_COLLECTOR_HOST: "127.0.0.1",

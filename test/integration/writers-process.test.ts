@@ -6,6 +6,7 @@ import { Distribution, encodeMetrics, PROBE_METRICS, RESOURCE_ATTRIBUTES } from 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../harness/common/free-port.ts";
 import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
+import { TUNED, tunedEnvironment } from "../harness/components/tuned.ts";
 
 const support = controlPlaneSupport([]);
 if (!support.supported) console.warn(`the aggregator on a real API server skipped: ${support.reason}`);
@@ -24,7 +25,7 @@ describe.runIf(support.supported)("the aggregator's process on a real API server
     await cluster.createNamespace("isochrone");
     const port = await freePort("127.0.0.1", new Set());
     url = `http://127.0.0.1:${port}`;
-    child = spawn(process.execPath, [MAIN], {
+    child = spawn(process.execPath, [...TUNED, MAIN], {
       env: {
         PATH: process.env["PATH"],
         ISOCHRONE_KUBERNETES_KUBECONFIG: cluster.kubeconfig,
@@ -32,10 +33,11 @@ describe.runIf(support.supported)("the aggregator's process on a real API server
         ISOCHRONE_AGGREGATOR_PORT: String(port),
         ISOCHRONE_AGGREGATOR_REPLICA_NAME: "aggregator-0",
         ISOCHRONE_AGGREGATOR_WINDOW_MS: "30s",
-        ISOCHRONE_AGGREGATOR_PANE_MS: "2s",
         ISOCHRONE_AGGREGATOR_BUILD_INTERVAL_MS: "1s",
-        ISOCHRONE_ANNOTATIONS_WARM_UP_MS: "0",
-        ISOCHRONE_ANNOTATIONS_MIN_INTERVAL_MS: "1s",
+        ...tunedEnvironment({
+          aggregator: { paneMs: 2_000 },
+          annotations: { warmUpMs: 0, minIntervalMs: 1_000 },
+        }),
       },
       stdio: ["ignore", "pipe", "pipe"],
     });

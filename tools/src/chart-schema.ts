@@ -103,8 +103,9 @@ function sectionSchema({ name, table }: Section): JsonSchema {
   return { type: "object", additionalProperties: false, properties: Object.fromEntries(properties) };
 }
 
-/** Null is "not said". */
-function settingSchema({ schema }: Setting<unknown>): JsonSchema {
+/** Null is "not said". What is no setting any more is taken, so that an upgrade goes on; the service's log says what became of it. */
+function settingSchema({ schema, removed }: Setting<unknown>): JsonSchema | true {
+  if (removed !== null) return true;
   const { enum: values, type } = schema;
   if (Array.isArray(values)) return { ...schema, enum: [...(values as readonly unknown[]), null] };
   return { ...schema, type: [type, "null"].flat() };

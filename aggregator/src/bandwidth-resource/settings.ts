@@ -1,4 +1,4 @@
-import { duration, integer, oneOf, ratio, section, type SettingsOf } from "@isochrone/runtime";
+import { constant, oneOf, section, type SettingsOf } from "@isochrone/runtime";
 
 /** How nodes' bandwidth is advertised to kube-scheduler. */
 export const bandwidthResourceSettings = section(
@@ -9,23 +9,9 @@ export const bandwidthResourceSettings = section(
       description:
         "Whether each node's status carries its network capacity (bit/s) as the extended resource of aggregator.bandwidthResource. declared: from the node's annotation isochrone.dev/bandwidth-capacity; measured: the best bandwidth test from or to the node, else the annotation; off: what was advertised is taken back.",
     }),
-    checkIntervalMs: duration({
-      default: 10_000,
-      min: 100,
-      max: 3_600_000,
-      description: "How often what nodes advertise is compared with what is known.",
-    }),
-    maxWritesPerCheck: integer({
-      default: 20,
-      min: 1,
-      max: 10_000,
-      description: "Nodes whose status is written in one check at most; the others follow in the next ones.",
-    }),
-    tolerance: ratio({
-      default: 0.1,
-      description:
-        "Share by which a measured capacity must differ from what is advertised before that changes.",
-    }),
+    checkIntervalMs: constant(10_000, "Capacities change with tests, which are rarer."),
+    maxWritesPerCheck: constant(20, "The others follow in the next check."),
+    tolerance: constant(0.1, "Smaller differences are noise of the tests."),
   },
   { description: "Nodes' bandwidth as an extended resource, written by the aggregator that leads." },
 );

@@ -1,5 +1,5 @@
+import { constant, duration, flag, section, type SettingsOf } from "@isochrone/runtime";
 import { GATE_DEADLINE_MS } from "@isochrone/kubernetes";
-import { duration, flag, integer, section, type SettingsOf } from "@isochrone/runtime";
 
 /** Who opens gates that nobody opened. */
 export const gatesSettings = section(
@@ -17,18 +17,11 @@ export const gatesSettings = section(
       description:
         "How long after its creation a pod that waits for nobody else loses the gate. Time in which it waited for the gates of others too doesn't count.",
     }),
-    checkIntervalMs: duration({
-      default: 1_000,
-      min: 100,
-      max: 60_000,
-      description: "How often pods past their deadline are looked for.",
-    }),
-    maxOpensPerSecond: integer({
-      default: 20,
-      min: 1,
-      max: 1_000,
-      description: "Gates opened per second at most; the oldest come first.",
-    }),
+    checkIntervalMs: constant(1_000, "A second is little beside the deadline."),
+    maxOpensPerSecond: constant(
+      20,
+      "kube-scheduler gets the oldest pods first, and no more at a time than it places.",
+    ),
   },
   { description: "Gates past their deadline, opened by the aggregator that leads." },
 );

@@ -1,5 +1,5 @@
-import { CERTIFICATE_SETTINGS, certificateRules } from "@isochrone/kubernetes";
-import { duration, list, section, text, type Section, type SettingsOf } from "@isochrone/runtime";
+import { constant, list, section, text, type Section, type SettingsOf } from "@isochrone/runtime";
+import { CERTIFICATE_SETTINGS } from "@isochrone/kubernetes";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -23,33 +23,16 @@ const table = {
     maxItems: 100,
     description: "Names and addresses that the certificate is for; replicas know each other by the first.",
   }),
-  checkMs: duration({
-    default: 10_000,
-    min: 50,
-    max: HOUR_MS,
-    description: "How often the Secret and the ConfigMap are looked at.",
-  }),
+  checkMs: constant(10_000, "Certificates are renewed days before they end."),
   ...CERTIFICATE_SETTINGS,
-  trustDelayMs: duration({
-    default: HOUR_MS,
-    min: 100,
-    max: 7 * DAY_MS,
-    description:
-      "How long a new authority must have been in the ConfigMap before it signs: kubelets are to have brought it to all pods then, which takes them minutes.",
-  }),
-  clockSkewMs: duration({
-    default: DAY_MS,
-    min: 0,
-    max: 30 * DAY_MS,
-    description: "Certificates are good from so long ago on, for nodes whose clocks are behind.",
-  }),
+  trustDelayMs: constant(HOUR_MS, "Kubelets bring a new authority to all pods within minutes."),
+  clockSkewMs: constant(DAY_MS, "No node's clock is a day behind."),
 };
 
 /** Settings of the certificates that the aggregator makes for itself. */
 export const certificateSettings: Section<"certificates", typeof table> = section("certificates", table, {
   description:
     "TLS of the graph API without certificates from elsewhere: the aggregator makes and renews its own.",
-  rules: [...certificateRules("certificates", "checkMs")],
 });
 
 /** Values of {@link certificateSettings}. */

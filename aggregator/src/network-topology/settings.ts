@@ -1,4 +1,4 @@
-import { duration, number, oneOf, ratio, section, text, type SettingsOf } from "@isochrone/runtime";
+import { constant, oneOf, section, text, type SettingsOf } from "@isochrone/runtime";
 
 const NAME = /[a-z0-9]([a-z0-9.-]*[a-z0-9])?/;
 const NAME_RULE = "must be a Kubernetes name: lower-case letters, digits, dots and dashes";
@@ -44,45 +44,15 @@ export const networkTopologySettings = section(
       description:
         "ConfigMap in which another component, such as KEP-260's netperf component, writes latencies between nodes. They are the costs of pairs that nothing here measures; whoever may write it says what those cost. Without it none is read.",
     }),
-    configMapName: text({
-      default: "netperf-metrics",
-      pattern: NAME,
-      patternRule: NAME_RULE,
-      maxLength: 253,
-      description:
-        "spec.configmapName of a NetworkTopology that is created here: upstream's schema requires one. That of an existing object stays.",
-    }),
-    costUnitMs: number({
-      default: 1,
-      min: 0.001,
-      max: 1000,
-      description:
-        "Milliseconds that one unit of networkCost stands for, for an object without the annotation isochrone.dev/network-cost-scale; the annotation of an existing object wins. 0.1 suits clusters within one city.",
-    }),
-    checkIntervalMs: duration({
-      default: 5000,
-      min: 100,
-      max: 3_600_000,
-      description: "How often what is written is compared with the graph and the pods.",
-    }),
-    minWriteIntervalMs: duration({
-      default: 30_000,
-      min: 0,
-      max: 3_600_000,
-      description: "Least time from one write of the NetworkTopology to the next.",
-    }),
-    holdMs: duration({
-      default: 900_000,
-      min: 0,
-      max: 86_400_000,
-      description:
-        "How long a pair of areas that is no longer measured stays as it was written, so that a restart or a lost probe takes nothing away.",
-    }),
-    capacityTolerance: ratio({
-      default: 0.1,
-      description:
-        "Share by which a bandwidth capacity must differ from what is written before it is written anew.",
-    }),
+    configMapName: constant(
+      "netperf-metrics",
+      "It is what upstream's controller looks for; the name in an existing object stays.",
+    ),
+    costUnitMs: constant(1, "The annotation isochrone.dev/network-cost-scale of the object says it."),
+    checkIntervalMs: constant(5000, "The graph changes no more often."),
+    minWriteIntervalMs: constant(30_000, "kube-scheduler reads the object anew at each write."),
+    holdMs: constant(900_000, "A restart or a lost probe takes less time."),
+    capacityTolerance: constant(0.1, "Smaller differences are noise of the tests."),
   },
   { description: "The NetworkTopology of KEP-260, written by the aggregator that leads." },
 );

@@ -25,14 +25,6 @@ test.each([
   [{ foreignTopics: ["a=x", "a=y"] }, "must name each topic once, got a again"],
   [{ foreignTopics: ["a=aggregator"] }, "must not name the service aggregator"],
   [{ recordKeysSecret: "isochrone" }, "must be namespace/name of a Secret"],
-  [
-    { recordKeyRotationMs: 3_600_000 },
-    "aggregator.recordKeyOverlapMs must not exceed aggregator.recordKeyRotationMs (3600000), got 86400000",
-  ],
-  [
-    { recordKeysSecret: "isochrone/keys", recordKeyOverlapMs: 3_600_000 },
-    "aggregator.recordKeyOverlapMs must be at least aggregator.bandwidthCapacityWindowMs (86400000)",
-  ],
 ])("%j is refused", (settings, mistake) => {
   expect(() => load(settings)).toThrow(mistake);
 });

@@ -1,5 +1,5 @@
 // The aggregator's settings of records on Kafka: who proves what.
-import { duration, list, text } from "@isochrone/runtime";
+import { constant, list, text } from "@isochrone/runtime";
 import { STATE_TOPICS, TOPICS } from "@isochrone/telemetry";
 
 /** A part of the aggregator's section. */
@@ -11,19 +11,14 @@ export const RECORD_KEY_SETTINGS = {
     description:
       "With Kafka: Secret (namespace/name) of the keys that records are sealed with, made and replaced by the elected replica and mounted by nobody. Each probe and collector gets a key of its own that is derived from them. Records that nobody has proven are refused then; without it, whoever may write to the topics is believed.",
   }),
-  recordKeyRotationMs: duration({
-    default: 604_800_000,
-    min: 0,
-    max: 31_536_000_000,
-    description: "Age at which a key of records is replaced; 0 = never.",
-  }),
-  recordKeyOverlapMs: duration({
-    default: 86_400_000,
-    min: 1000,
-    max: 31_536_000_000,
-    description:
-      "How long what was sealed by a replaced key still counts: at least aggregator.bandwidthCapacityWindowMs, and as long as records may wait on the bus.",
-  }),
+  recordKeyRotationMs: constant(
+    604_800_000,
+    "The keys never leave the aggregators, so that replacing them more often adds nothing.",
+  ),
+  recordKeyOverlapMs: constant(
+    86_400_000,
+    "It is the time for which tests of bandwidth are kept on the bus.",
+  ),
   foreignTopics: list({
     default: [],
     pattern: /[A-Za-z0-9._-]{1,249}=[A-Za-z0-9:._@-]{1,253}/,
@@ -35,10 +30,6 @@ export const RECORD_KEY_SETTINGS = {
 };
 
 interface Checked {
-  readonly recordKeysSecret: string | null;
-  readonly recordKeyRotationMs: number;
-  readonly recordKeyOverlapMs: number;
-  readonly bandwidthCapacityWindowMs: number;
   readonly foreignTopics: readonly string[];
 }
 
@@ -46,14 +37,6 @@ const OWN_TOPICS: readonly string[] = [...Object.values(TOPICS), ...Object.value
 
 /** Rules of these settings together. */
 export const RECORD_KEY_RULES: readonly ((values: Checked) => string | null)[] = [
-  ({ recordKeyRotationMs, recordKeyOverlapMs }) =>
-    recordKeyRotationMs === 0 || recordKeyOverlapMs <= recordKeyRotationMs
-      ? null
-      : `aggregator.recordKeyOverlapMs must not exceed aggregator.recordKeyRotationMs (${recordKeyRotationMs}), got ${recordKeyOverlapMs}`,
-  ({ recordKeysSecret, recordKeyOverlapMs, bandwidthCapacityWindowMs }) =>
-    recordKeysSecret === null || recordKeyOverlapMs >= bandwidthCapacityWindowMs
-      ? null
-      : `aggregator.recordKeyOverlapMs must be at least aggregator.bandwidthCapacityWindowMs (${bandwidthCapacityWindowMs}), for which tests of bandwidth are kept on the bus, got ${recordKeyOverlapMs}`,
   ({ foreignTopics }) => foreignTopicsMistake(foreignTopics),
 ];
 

@@ -1,4 +1,4 @@
-import { duration, flag, number, section, text, type SettingsOf } from "@isochrone/runtime";
+import { constant, flag, number, section, text, type SettingsOf } from "@isochrone/runtime";
 import { DEFAULT_ANNOTATION_PREFIX } from "@isochrone/topology";
 
 /** What the aggregator writes onto Kubernetes objects, how often, and how much at most. */
@@ -23,32 +23,13 @@ export const annotationSettings = section(
       patternRule: "must be empty, or a DNS name and a slash, as isochrone.dev/",
       description: "What the annotations' names begin with; empty for bare names.",
     }),
-    refreshMs: duration({
-      default: 600_000,
-      min: 10_000,
-      max: 1_200_000,
-      description:
-        "Annotations are written anew at the latest after so long, whatever changed; readers take those that are older than 25 min for stale.",
-    }),
-    minIntervalMs: duration({
-      default: 30_000,
-      min: 0,
-      max: 600_000,
-      description: "Least time from one write of a node's annotations to the next.",
-    }),
-    workloadIntervalMs: duration({
-      default: 300_000,
-      min: 0,
-      max: 3_600_000,
-      description: "Least time from one write of a workload's annotations to the next.",
-    }),
-    warmUpMs: duration({
-      default: 30_000,
-      min: 0,
-      max: 600_000,
-      description:
-        "How long after the first graph nothing is written yet: what is not measured yet would be taken for unknown.",
-    }),
+    refreshMs: constant(600_000, "Readers take annotations older than 25 minutes for stale."),
+    minIntervalMs: constant(30_000, "annotations.writesPerSecond is the budget."),
+    workloadIntervalMs: constant(
+      300_000,
+      "annotations.writesPerSecond is the budget; each write makes a new generation of the object.",
+    ),
+    warmUpMs: constant(30_000, "After it, each link has been measured some times."),
     writesPerSecond: number({
       default: 10,
       min: 0.1,
@@ -62,22 +43,11 @@ export const annotationSettings = section(
       description:
         "ConfigMap with the latencies of all measured pairs for KEP-260's networktopology-controller, as default/netperf-metrics. Only needed beside networkTopology.writer=upstream; without it there is none.",
     }),
-    netperfIntervalMs: duration({
-      default: 60_000,
-      min: 1000,
-      max: 3_600_000,
-      description: "How often that ConfigMap is compared with the graph, and written at most.",
-    }),
+    netperfIntervalMs: constant(60_000, "KEP-260's controller reads it no more often."),
   },
   {
     description:
       "What the aggregator writes onto nodes, workloads and into KEP-260's ConfigMap; formats in annotations.md.",
-    rules: [
-      ({ minIntervalMs, refreshMs }) =>
-        minIntervalMs < refreshMs
-          ? null
-          : `annotations.minIntervalMs must be below annotations.refreshMs (${refreshMs}), got ${minIntervalMs}`,
-    ],
   },
 );
 

@@ -109,7 +109,7 @@ function readBus({ settings, kafka }: DoctorOptions): BusSettings | null {
   const overrides = { bus: named };
   const whose = { of: "Kafka", sections: ["bus"] };
   const { bus } = fromSettingsFile(settings, whose, (file) =>
-    loadSettings([busSettings], { env: process.env, file, overrides }),
+    loadSettings([busSettings], { env: process.env, file, fileOf: "operator", overrides }),
   );
   return bus.kind === "kafka" ? bus : null;
 }

@@ -55,8 +55,7 @@ export function writingConfig({ windowMs, env }: EmbeddedOptions) {
 export function schedulerConfig(options: EmbeddedOptions, port: number, graphUrl: string) {
   // The embedded store keeps Events for ever; the decisions API says the same.
   // All nodes are the same machine, and what they have left differs by noise: normalising that would make it decide as often as the network.
-  const weights = { gamma: 0.2, delta: 0.8 };
-  const file = { scheduler: { refreshMs: 1_000, ledgerMs: 30_000, podEvents: false, ...weights } };
+  const file = { scheduler: { refreshMs: 1_000, ledgerMs: 30_000, podEvents: false, gamma: 0.2 } };
   return loadSettings([schedulerPluginSettings], {
     env: options.env,
     file,

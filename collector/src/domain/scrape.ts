@@ -146,7 +146,7 @@ class ScrapedPage {
     if (!this.#hasRoom())
       throw new ScrapeError(
         "namespace_share",
-        `${url} must leave the pages of other namespaces their share of collector.maxKeptBytes, got a page that doesn't`,
+        `${url} must leave the pages of other namespaces their share of the memory, got a page that doesn't`,
       );
     if (lines.recognised === 0 && lines.malformed > 0)
       throw new ScrapeError(

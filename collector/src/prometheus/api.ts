@@ -130,7 +130,7 @@ export class PrometheusApi {
     const { maxResponseBytes } = this.#options;
     return new PrometheusError(
       "too_large",
-      `${this.server} must answer with at most ${maxResponseBytes} bytes (collector.prometheusMaxResponseBytes), got more`,
+      `${this.server} must answer with at most ${maxResponseBytes} bytes, got more: narrow collector.prometheusMatchers`,
     );
   }
 

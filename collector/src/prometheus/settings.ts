@@ -1,4 +1,4 @@
-import { bytes, duration, flag, integer, list, oneOf, text, type SectionRule } from "@isochrone/runtime";
+import { constant, derived, duration, flag, list, oneOf, text, type SectionRule } from "@isochrone/runtime";
 import { OBJECT } from "../discovery/trusted.ts";
 import { PRESET_NAMES } from "./presets.ts";
 
@@ -31,26 +31,20 @@ export const prometheusFields = {
     description:
       "Samples of how long each query asks for; at least collector.intervalMs and two scrape intervals of Prometheus together.",
   }),
-  prometheusCatchUpMs: duration({
-    default: 300_000,
-    min: 1000,
-    description: "Samples of how long are asked for at most, after queries failed for a while.",
-  }),
-  prometheusTimeoutMs: duration({
-    default: 8000,
-    min: 10,
-    description: "How long an answer may take from the first byte sent to the last received.",
-  }),
-  prometheusMaxResponseBytes: bytes({
-    default: 64 * 1024 * 1024,
-    min: 1024,
-    description: "A larger answer (after decompression) is refused; narrow the queries by matchers then.",
-  }),
-  prometheusMaxSeries: integer({
-    default: 200_000,
-    min: 1,
-    description: "Series that are followed; further ones are left out and counted.",
-  }),
+  prometheusCatchUpMs: derived(
+    ({ prometheusWindowMs }: { readonly prometheusWindowMs: number }) =>
+      Math.max(300_000, prometheusWindowMs),
+    "It is collector.prometheusWindowMs, at least five minutes.",
+  ),
+  prometheusTimeoutMs: derived(
+    ({ intervalMs }: { readonly intervalMs: number }) => Math.min(8_000, intervalMs * 0.8),
+    "It is eight tenths of collector.intervalMs, at most eight seconds.",
+  ),
+  prometheusMaxResponseBytes: constant(
+    64 * 1024 * 1024,
+    "It is a bound for memory; narrower matchers make answers smaller.",
+  ),
+  prometheusMaxSeries: constant(200_000, "It is a bound for memory, above what 5,000 nodes have."),
   prometheusMatchers: list({
     default: [],
     pattern: MATCHER,
@@ -63,20 +57,12 @@ export const prometheusFields = {
     patternRule: 'must hold only label matchers such as job="cadvisor"',
     description: "Label matchers of the queries for containers and nodes, instead of the preset's.",
   }),
-  prometheusCluster: text({
-    default: null,
-    description: "Value of the cluster's label, where one server holds several clusters.",
-  }),
-  prometheusClusterLabel: text({
-    default: "cluster",
-    pattern: LABEL_NAME,
-    patternRule: "must be a label name",
-    description: "Label that tells clusters apart.",
-  }),
-  prometheusServiceGraphs: flag({
-    default: true,
-    description: "Whether the metrics of the service graph connector and of Hubble are asked for.",
-  }),
+  prometheusCluster: constant<string | null>(null, "collector.prometheusMatchers selects a cluster."),
+  prometheusClusterLabel: constant("cluster", "collector.prometheusMatchers selects a cluster."),
+  prometheusServiceGraphs: constant(
+    true,
+    "A query for metrics that nobody has costs nothing; collector.prometheusTrustedPods says whose count.",
+  ),
   prometheusTrustedPods: list({
     default: [],
     pattern: OBJECT,
@@ -129,8 +115,6 @@ export const prometheusFields = {
 interface Values {
   readonly intervalMs: number;
   readonly prometheusWindowMs: number;
-  readonly prometheusCatchUpMs: number;
-  readonly prometheusTimeoutMs: number;
   readonly prometheusTokenFile: string | null;
   readonly prometheusUsername: string | null;
   readonly prometheusPasswordFile: string | null;
@@ -142,14 +126,6 @@ export const prometheusRules: readonly SectionRule<Values>[] = [
     prometheusWindowMs > intervalMs
       ? null
       : `prometheusWindowMs must be above intervalMs (${intervalMs}), got ${prometheusWindowMs}`,
-  ({ prometheusCatchUpMs, prometheusWindowMs }) =>
-    prometheusCatchUpMs >= prometheusWindowMs
-      ? null
-      : `prometheusCatchUpMs must be at least prometheusWindowMs (${prometheusWindowMs}), got ${prometheusCatchUpMs}`,
-  ({ prometheusTimeoutMs, intervalMs }) =>
-    prometheusTimeoutMs < intervalMs
-      ? null
-      : `prometheusTimeoutMs must be below intervalMs (${intervalMs}), got ${prometheusTimeoutMs}`,
   ({ prometheusUsername, prometheusPasswordFile }) =>
     (prometheusUsername === null) === (prometheusPasswordFile === null)
       ? null

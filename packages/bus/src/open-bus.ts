@@ -40,7 +40,7 @@ export interface PublisherSurroundings extends BusSurroundings {
 export interface AggregatorBusSurroundings extends BusSurroundings {
   /** The bus inside the process, without Kafka. */
   readonly memory: Omit<MemoryBusOptions, "clock" | "logger">;
-  /** Of the aggregator: what its topics must keep for one that starts, whatever `bus.paneRetentionMs` says. */
+  /** Of the aggregator: what its topics must keep for one that starts, whatever the constant says. */
   readonly windowMs?: number;
   /** Topics that others than our own publishers write to. @default none */
   readonly foreignTopics?: readonly string[];

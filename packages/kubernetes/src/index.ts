@@ -11,7 +11,7 @@ export { configMapPublication } from "./certificates/config-map.ts";
 export { ClientCertificateKeeper } from "./certificates/client-keeper.ts";
 export type { ClientCertificateOptions } from "./certificates/client-keeper.ts";
 export { CertificateKeeper } from "./certificates/keeper.ts";
-export { CERTIFICATE_SETTINGS, certificateRules } from "./certificates/settings.ts";
+export { CERTIFICATE_SETTINGS } from "./certificates/settings.ts";
 export type { CertificateEvents, TrustPublication } from "./certificates/keeper.ts";
 export { issueCertificate, makeAuthority } from "./certificates/x509.ts";
 export {
@@ -108,7 +108,7 @@ export type {
   WatchEvent,
   WriteOptions,
 } from "./port.ts";
-export { electionTiming, identityOfLife, REPLICA_SETTINGS, replicaRules } from "./replica-settings.ts";
+export { electionTiming, identityOfLife, REPLICA_SETTINGS } from "./replica-settings.ts";
 export { trimmedNode, trimmedPod, trimmedReplicaSet, trimmedWorkload, withoutLastApplied } from "./trims.ts";
 export { isDnsLabel, isDnsSubdomain, isLabelValue, isNamespaced, isQualifiedName } from "./validation.ts";
 export { nodeView, podView } from "./views.ts";

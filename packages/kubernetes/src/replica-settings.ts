@@ -1,6 +1,5 @@
 // Settings of every service of which several replicas may run: how they are told apart, and elect one.
-import { duration, text } from "@isochrone/runtime";
-import type { Random } from "@isochrone/runtime";
+import { constant, text, type Random } from "@isochrone/runtime";
 import type { ElectionTiming } from "./lease-options.ts";
 
 export const REPLICA_SETTINGS = {
@@ -17,44 +16,15 @@ export const REPLICA_SETTINGS = {
     description:
       "Own namespace: of the Leases by which replicas elect one and know each other, and of the probes.",
   }),
-  leaseDurationMs: duration({
-    default: 15_000,
-    min: 1000,
-    max: 600_000,
-    description: "How long after its last sign of life a leader is replaced.",
-  }),
-  leaseRenewDeadlineMs: duration({
-    default: 10_000,
-    min: 500,
-    max: 600_000,
-    description: "How long a leader that can't renew its Lease goes on leading.",
-  }),
-  leaseRetryPeriodMs: duration({
-    default: 2000,
-    min: 100,
-    max: 600_000,
-    description: "How often the Lease is renewed, or looked at.",
-  }),
+  leaseDurationMs: constant(15_000, "It is what Kubernetes' own components use."),
+  leaseRenewDeadlineMs: constant(10_000, "It is what Kubernetes' own components use."),
+  leaseRetryPeriodMs: constant(2000, "It is what Kubernetes' own components use."),
 };
 
 interface LeaseTimes {
   readonly leaseDurationMs: number;
   readonly leaseRenewDeadlineMs: number;
   readonly leaseRetryPeriodMs: number;
-}
-
-/** Rules of these settings together, in a section of that name. */
-export function replicaRules(section: string): ((times: LeaseTimes) => string | null)[] {
-  return [
-    ({ leaseDurationMs, leaseRenewDeadlineMs }) =>
-      leaseRenewDeadlineMs < leaseDurationMs
-        ? null
-        : `${section}.leaseRenewDeadlineMs must be below ${section}.leaseDurationMs (${leaseDurationMs}), got ${leaseRenewDeadlineMs}`,
-    ({ leaseRenewDeadlineMs, leaseRetryPeriodMs }) =>
-      2 * leaseRetryPeriodMs <= leaseRenewDeadlineMs
-        ? null
-        : `${section}.leaseRetryPeriodMs must be at most half of ${section}.leaseRenewDeadlineMs (${leaseRenewDeadlineMs}), got ${leaseRetryPeriodMs}`,
-  ];
 }
 
 /** The election's times as those settings say them. */

@@ -1,4 +1,4 @@
-import { duration, integer, number, section, text, type Section, type SettingsOf } from "@isochrone/runtime";
+import { constant, derived, number, section, text, type Section, type SettingsOf } from "@isochrone/runtime";
 
 const table = {
   kubeconfig: text({
@@ -14,47 +14,21 @@ const table = {
     description:
       "Namespace of what Isochrone itself keeps in the cluster (Leases, Secrets, ConfigMaps). Without it the pod's own, else the kubeconfig's, else isochrone.",
   }),
-  userAgent: text({
-    default: null,
-    pattern: /[\x21-\x7e]+( [\x21-\x7e]+)*/,
-    patternRule: "must be printable ASCII",
-    maxLength: 200,
-    description: "Name in the API server's audit log. Without it isochrone-<service>.",
-  }),
-  requestTimeoutMs: duration({
-    default: "30s",
-    min: 1_000,
-    max: 600_000,
-    description: "Time for one try of one request, its answer included; of a watch only for its beginning.",
-  }),
+  userAgent: constant<string | null>(null, "It is isochrone- and the service's name."),
+  requestTimeoutMs: constant(30_000, "An API server that takes longer has failed."),
   qps: number({
     default: 50,
     min: 1,
     max: 10_000,
     description: "Requests per second to the API server on average.",
   }),
-  burst: integer({
-    default: 100,
-    min: 1,
-    max: 100_000,
-    description: "Requests at once after a quiet time.",
-  }),
-  pageSize: integer({
-    default: 500,
-    min: 10,
-    max: 10_000,
-    description:
-      "Objects per page of a list: one page of them is in memory whole, 500 pods of 8 KB are 4 MB.",
-  }),
+  burst: derived(({ qps }: { readonly qps: number }) => Math.ceil(2 * qps), "It is twice kubernetes.qps."),
+  pageSize: constant(500, "A page of 500 pods is 4 MB."),
 } as const;
 
 /** How services reach the Kubernetes API server. */
 export const kubernetesSettings: Section<"kubernetes", typeof table> = section("kubernetes", table, {
   description: "The Kubernetes API server, for every service that asks one.",
-  rules: [
-    ({ qps, burst }) =>
-      burst >= qps ? null : `kubernetes.burst must be at least kubernetes.qps, got ${burst} and ${qps}`,
-  ],
 });
 
 /** Values of {@link kubernetesSettings}. */

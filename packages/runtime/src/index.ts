@@ -45,6 +45,7 @@ export type {
   SettingOptions,
   ValueOf,
 } from "./settings/setting.ts";
+export { constant, derived } from "./settings/setting.ts";
 export { bytes, duration, integer, number, ratio } from "./settings/numbers.ts";
 export type { NumberOptions } from "./settings/numbers.ts";
 export { flag, list, oneOf, secret, text } from "./settings/texts.ts";

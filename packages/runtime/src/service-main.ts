@@ -10,6 +10,7 @@ import { createRegistry } from "./metrics.ts";
 import { SettingsError } from "./errors.ts";
 import type { Part } from "./service.ts";
 import { loadSettings } from "./settings/load.ts";
+import { testConstants } from "./settings/test-constants.ts";
 import type { Section, SettingsOf } from "./settings/section.ts";
 import { serviceSettings } from "./settings/service-settings.ts";
 import { systemClock, systemRandom } from "./system.ts";
@@ -93,15 +94,19 @@ async function run<S extends Section, Shared extends SharedSections>(
   if (keepsMuch && hasHeapLimit(env)) keepHeapDense();
   const sharedSections = Object.entries(options.shared ?? {});
   const sections = [serviceSettings, section, ...sharedSections.map(([, shared]) => shared)];
+  const removed: string[] = [];
   const loaded = loadSettings(sections, {
     env,
     file: env["ISOCHRONE_CONFIG"],
+    overrides: testConstants(sections.map((known) => known.name)),
+    onRemoved: (sentence) => removed.push(sentence),
     ignoreSections: ALL_SECTIONS.filter((other) => !sections.some((known) => known.name === other)),
   }) as Readonly<Record<string, unknown>>;
   const service = loaded["service"] as SettingsOf<typeof serviceSettings>;
   const config = loaded[section.name] as SettingsOf<S>;
   const shared = Object.fromEntries(sharedSections.map(([key, { name: of }]) => [key, loaded[of]]));
   const logger = createLogger({ service: name, level: service.logLevel, format: service.logFormat });
+  for (const sentence of removed) logger.warn("no setting any more", { setting: sentence });
   const tracing = await startTracing({
     serviceName: `isochrone-${name}`,
     endpoint: tracingEndpoint(service.otlpEndpoint, env),

@@ -1,4 +1,4 @@
-import { duration, oneOf } from "@isochrone/runtime";
+import { constant, oneOf } from "@isochrone/runtime";
 
 /** Who keeps the status of AppGroups. */
 export const APP_GROUP_SETTINGS = {
@@ -7,11 +7,5 @@ export const APP_GROUP_SETTINGS = {
     description:
       "Who writes the status of AppGroups. upstream: its own controller (appgroup-controller), and Isochrone writes nothing; never let both write.",
   }),
-  appGroupIntervalMs: duration({
-    default: 5_000,
-    min: 0,
-    max: 3_600_000,
-    description:
-      "Least time between two writes of one AppGroup's status when only pods have come or gone; a new order is written at once.",
-  }),
+  appGroupIntervalMs: constant(5_000, "A new order is written at once; counts of pods can wait."),
 };

@@ -1,6 +1,5 @@
-import { CERTIFICATE_SETTINGS, certificateRules } from "@isochrone/kubernetes";
-import { duration, list, section, text } from "@isochrone/runtime";
-import type { Section, SettingsOf } from "@isochrone/runtime";
+import { constant, list, section, text, type Section, type SettingsOf } from "@isochrone/runtime";
+import { CERTIFICATE_SETTINGS } from "@isochrone/kubernetes";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -34,40 +33,18 @@ const table = {
     maxItems: 100,
     description: "Names and addresses that the extender's certificate is for.",
   }),
-  checkMs: duration({
-    default: 10_000,
-    min: 50,
-    max: HOUR_MS,
-    description: "How often the Secrets and the ConfigMap are looked at.",
-  }),
+  checkMs: constant(10_000, "Certificates are renewed days before they end."),
   ...CERTIFICATE_SETTINGS,
-  authorityLifetimeMs: duration({
-    default: 3_650 * DAY_MS,
-    min: 6_000,
-    max: 3_650 * DAY_MS,
-    description:
-      "How long the extender's authority is good. kube-scheduler reads it at its start, from a configuration that a person writes: it lives long.",
-  }),
-  kubeSchedulerLifetimeMs: duration({
-    default: 365 * DAY_MS,
-    min: 3_000,
-    max: 3_650 * DAY_MS,
-    description:
-      "How long kube-scheduler's client certificate is good; with a third left there is a new one in its Secret, which a person gives to kube-scheduler.",
-  }),
-  trustDelayMs: duration({
-    default: 30 * DAY_MS,
-    min: 100,
-    max: 365 * DAY_MS,
-    description:
-      "How long a new authority must have been in the ConfigMap before it signs: kube-schedulers are to be configured anew by then.",
-  }),
-  clockSkewMs: duration({
-    default: DAY_MS,
-    min: 0,
-    max: 30 * DAY_MS,
-    description: "Certificates are good from so long ago on, for nodes whose clocks are behind.",
-  }),
+  authorityLifetimeMs: constant(
+    3_650 * DAY_MS,
+    "kube-scheduler reads it from a configuration that a person writes: it lives long.",
+  ),
+  kubeSchedulerLifetimeMs: constant(
+    365 * DAY_MS,
+    "A person gives it to kube-scheduler: it lives long, and is renewed when a third is left.",
+  ),
+  trustDelayMs: constant(30 * DAY_MS, "A person configures kube-scheduler anew within a month."),
+  clockSkewMs: constant(DAY_MS, "No node's clock is a day behind."),
 };
 
 /** Settings of the certificates that the scheduler-plugin makes for its extender and for those who ask it. */
@@ -77,13 +54,6 @@ export const extenderCertificateSettings: Section<"extenderCertificates", typeof
   {
     description:
       "Mutual TLS of the extender without certificates from elsewhere: the scheduler-plugin makes and renews those of both sides.",
-    rules: [
-      ...certificateRules("extenderCertificates", "checkMs"),
-      ({ kubeSchedulerLifetimeMs, authorityLifetimeMs }) =>
-        kubeSchedulerLifetimeMs < authorityLifetimeMs
-          ? null
-          : `extenderCertificates.kubeSchedulerLifetimeMs must be below extenderCertificates.authorityLifetimeMs (${authorityLifetimeMs}), got ${kubeSchedulerLifetimeMs}`,
-    ],
   },
 );
 

@@ -1,6 +1,16 @@
+import {
+  constant,
+  duration,
+  flag,
+  integer,
+  list,
+  oneOf,
+  ratio,
+  section,
+  type Section,
+  type SettingsOf,
+} from "@isochrone/runtime";
 import { parseMaintenanceWindow } from "@isochrone/placement";
-import { duration, flag, integer, list, number, oneOf, ratio, section } from "@isochrone/runtime";
-import type { Section, SettingsOf } from "@isochrone/runtime";
 
 /** `paper`: the rule of Marchese and Tomarchio 2023 (DAG workflows), section 3.4, to compare with. */
 export const DESCHEDULER_MODES = ["off", "dry-run", "evict", "paper"] as const;
@@ -24,23 +34,12 @@ const table = {
     default: 0.1,
     description: "What a move must gain at least, as a share of what the pod's channels cost now.",
   }),
-  minWorkflowGainRatio: ratio({
-    default: 0.005,
-    description: "And the same as a share of what all channels of its workflow cost now.",
-  }),
-  minGain: number({
-    default: 1_000,
-    min: 0,
-    max: 1e15,
-    description:
-      "And at least so much, bytes/s x ms: 1,000 is a kilobyte per second that comes one millisecond sooner.",
-  }),
-  rounds: integer({
-    default: 3,
-    min: 1,
-    max: 1_000,
-    description: "In so many runs in a row the same move must have paid.",
-  }),
+  minWorkflowGainRatio: constant(0.005, "Smaller gains are within the error of the measurement."),
+  minGain: constant(
+    1_000,
+    "descheduler.minGainRatio is the setting; this only keeps idle channels from moving pods.",
+  ),
+  rounds: constant(3, "Fewer follow noise, more only wait."),
   coolDownMs: duration({
     default: 15 * 60_000,
     min: 0,
@@ -49,19 +48,12 @@ const table = {
       "After a move no other pod of the same controller is moved for so long; twice as long after each move that gained less than half of what was expected, up to a day.",
   }),
   maxEvictions: integer({ default: 10, min: 1, max: 1_000, description: "Pods moved per run." }),
-  maxEvictionsPerNode: integer({ default: 3, min: 1, max: 1_000, description: "Of these, from one node." }),
-  maxEvictionsPerNamespace: integer({
-    default: 5,
-    min: 1,
-    max: 1_000,
-    description: "Of these, of one namespace. Of a workload it is never more than one.",
-  }),
-  maxGroup: integer({
-    default: 3,
-    min: 1,
-    max: 8,
-    description: "Pods that are moved together because only together they gain; 1: none.",
-  }),
+  maxEvictionsPerNode: constant(3, "descheduler.maxEvictions bounds what moves."),
+  maxEvictionsPerNamespace: constant(
+    5,
+    "descheduler.maxEvictions bounds what moves; of a workload it is never more than one pod.",
+  ),
+  maxGroup: constant(3, "Larger groups hardly ever gain, and take far longer to find."),
   minPodAgeMs: duration({
     default: 10 * 60_000,
     min: 0,
@@ -78,16 +70,8 @@ const table = {
     description:
       "Move the only replica of a workload too: nobody serves in its place until its successor is ready. Mode paper always does.",
   }),
-  countOwnUse: flag({
-    default: false,
-    description:
-      "Mode paper: what a pod uses counts as available on its own node. Without it a pod that uses much goes to and fro between equal nodes, as by the paper's rule.",
-  }),
-  maxUnreadyRatio: ratio({
-    default: 0.1,
-    description:
-      "Nothing is moved while more than this share of all nodes isn't ready, or of all pods without those of the namespace with the most such pods; and nothing in a namespace while it is so of its own pods.",
-  }),
+  countOwnUse: constant(false, "Mode paper is the paper's rule."),
+  maxUnreadyRatio: constant(0.1, "More unready nodes or pods are an outage, in which nothing must move."),
   windows: list({
     default: [],
     maxItems: 50,
@@ -101,31 +85,10 @@ const table = {
     description:
       "A replacement that isn't ready after so long isn't waited for, nor sent to the target, any more.",
   }),
-  judgeAfterMs: duration({
-    default: 10 * 60_000,
-    min: 0,
-    max: DAY_MS,
-    description:
-      "So long after the replacement became ready its channels are measured again: whether the move did what it was made for.",
-  }),
-  maxRegret: ratio({
-    default: 0.5,
-    description:
-      "When more than this share of what moves were expected to gain didn't come, no more pods are moved for a while.",
-  }),
-  regretMoves: integer({
-    default: 3,
-    min: 1,
-    max: 100,
-    description:
-      "Moves that must have been measured again before that may happen; the last ten count at most.",
-  }),
-  regretPauseMs: duration({
-    default: 3_600_000,
-    min: 1_000,
-    max: 30 * DAY_MS,
-    description: "How long; twice as long each time in a row.",
-  }),
+  judgeAfterMs: constant(10 * 60_000, "It is two windows of measurements."),
+  maxRegret: constant(0.5, "Moves that bring less than half of what they promised must stop."),
+  regretMoves: constant(3, "Fewer moves are chance."),
+  regretPauseMs: constant(3_600_000, "The pause doubles each time in a row."),
 };
 
 /** Settings of the descheduler. */

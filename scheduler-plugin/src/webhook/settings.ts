@@ -1,11 +1,14 @@
-import { bytes, duration, flag, integer, list, section, text } from "@isochrone/runtime";
-import type { Section, SettingsOf } from "@isochrone/runtime";
 import {
-  CERTIFICATE_SETTINGS,
-  certificateRules,
-  GATE_DEADLINE_MS,
-  PLANNER_HEARTBEAT_MAX_AGE_MS,
-} from "@isochrone/kubernetes";
+  constant,
+  flag,
+  integer,
+  list,
+  section,
+  text,
+  type Section,
+  type SettingsOf,
+} from "@isochrone/runtime";
+import { CERTIFICATE_SETTINGS, PLANNER_HEARTBEAT_MAX_AGE_MS } from "@isochrone/kubernetes";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -30,7 +33,7 @@ const table = {
     description:
       "Service by which the API server reaches it, in the namespace scheduler.replicaNamespace; its certificate is for that name.",
   }),
-  servicePort: integer({ default: 443, min: 1, max: 65_535, description: "Port of that Service." }),
+  servicePort: constant(443, "It is the port of the chart's Service."),
   url: text({
     default: null,
     pattern: /https:\/\/[^\s/?#]+/,
@@ -43,13 +46,7 @@ const table = {
     description:
       "ClusterRole that owns the registration: once it is deleted, Kubernetes' garbage collector deletes the registration, whether this process still runs or not. The chart names the role that exists only while the webhook is enabled.",
   }),
-  timeoutMs: duration({
-    default: MAX_TIMEOUT_MS,
-    min: 1_000,
-    max: MAX_TIMEOUT_MS,
-    description:
-      "How long the API server waits for an answer, rounded to whole seconds; then the pod is created without the gate.",
-  }),
+  timeoutMs: constant(MAX_TIMEOUT_MS, "A webhook that hangs must not be felt."),
   schedulerNames: list({
     default: ["default-scheduler"],
     minItems: 1,
@@ -62,57 +59,21 @@ const table = {
     description:
       "Namespaces whose pods never wait, beside kube-system, Isochrone's own and that of the canaries.",
   }),
-  heartbeatMaxAgeMs: duration({
-    default: PLANNER_HEARTBEAT_MAX_AGE_MS,
-    min: 1_000,
-    max: GATE_DEADLINE_MS,
-    description: "Pods get the gate only while the planner's last sign of life is younger.",
-  }),
-  heartbeatCheckMs: duration({
-    default: 1_000,
-    min: 50,
-    max: 10_000,
-    description:
-      "How often the planner's Lease is asked for, at most: only while no change of it was seen for half of webhook.heartbeatMaxAgeMs.",
-  }),
-  maxBodyBytes: bytes({
-    default: 4 * 1024 * 1024,
-    min: 65_536,
-    max: 64 * 1024 * 1024,
-    description: "Largest request; the API server itself takes pods of up to 3 MB.",
-  }),
-  certificateCheckMs: duration({
-    default: 10_000,
-    min: 50,
-    max: HOUR_MS,
-    description: "How often the certificates and the registration are looked at.",
-  }),
+  heartbeatMaxAgeMs: constant(
+    PLANNER_HEARTBEAT_MAX_AGE_MS,
+    "It belongs to the planner's sign of life, which is a constant.",
+  ),
+  heartbeatCheckMs: constant(1_000, "It belongs to the planner's sign of life, which is a constant."),
+  maxBodyBytes: constant(4 * 1024 * 1024, "The API server takes no larger pod."),
+  certificateCheckMs: constant(10_000, "Certificates are renewed days before they end."),
   ...CERTIFICATE_SETTINGS,
-  trustDelayMs: duration({
-    default: 60_000,
-    min: 100,
-    max: HOUR_MS,
-    description:
-      "How long a new authority must have been registered before it signs: every API server is to know it then.",
-  }),
-  clockSkewMs: duration({
-    default: DAY_MS,
-    min: 0,
-    max: 30 * DAY_MS,
-    description: "Certificates are good from so long ago on, for API servers whose clocks are behind.",
-  }),
+  trustDelayMs: constant(60_000, "API servers know a new registration within seconds."),
+  clockSkewMs: constant(DAY_MS, "No node's clock is a day behind."),
 };
 
 /** Settings of the webhook that sets the gate. */
 export const webhookSettings: Section<"webhook", typeof table> = section("webhook", table, {
   description: "The scheduler-plugin's admission webhook: has new pods wait until they are planned.",
-  rules: [
-    ...certificateRules("webhook", "certificateCheckMs"),
-    ({ heartbeatCheckMs, heartbeatMaxAgeMs }) =>
-      heartbeatCheckMs * 2 <= heartbeatMaxAgeMs
-        ? null
-        : `webhook.heartbeatCheckMs must be at most half of webhook.heartbeatMaxAgeMs (${heartbeatMaxAgeMs}), got ${heartbeatCheckMs}`,
-  ],
 });
 
 /** Values of {@link webhookSettings}. */

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { collectorBinary } from "../../harness/otelcol/index.ts";
+import { TUNED, tunedEnvironment } from "../../harness/components/tuned.ts";
 
 const TICKS_PER_SECOND = 100;
 const UTIME = 13;
@@ -76,24 +77,27 @@ class ScraperProcess implements Scraper {
 
 export function startOurs({ url, targets, kind, intervalMs, reduce }: ScraperOptions): Scraper {
   const folder = mkdtempSync(join(tmpdir(), "isochrone-bench-"));
-  const child = spawn(process.execPath, [join(import.meta.dirname, "../../../collector/src/main.ts")], {
-    cwd: folder,
-    stdio: ["ignore", "ignore", "inherit"],
-    env: {
-      ...process.env,
-      ISOCHRONE_COLLECTOR_NODE: "bench",
-      ISOCHRONE_COLLECTOR_AGGREGATOR_URL: url,
-      ISOCHRONE_COLLECTOR_STATIC_TARGETS: Array.from(
-        { length: targets },
-        (_, index) => `${kind}=${url}/metrics/${index}`,
-      ).join(","),
-      ISOCHRONE_COLLECTOR_INTERVAL_MS: String(intervalMs),
-      ISOCHRONE_COLLECTOR_TIMEOUT_MS: String(intervalMs - 10),
-      ISOCHRONE_COLLECTOR_REDUCE: String(reduce),
-      ISOCHRONE_COLLECTOR_HOST: "127.0.0.1",
-      ISOCHRONE_COLLECTOR_PORT: "0",
+  const child = spawn(
+    process.execPath,
+    [...TUNED, join(import.meta.dirname, "../../../collector/src/main.ts")],
+    {
+      cwd: folder,
+      stdio: ["ignore", "ignore", "inherit"],
+      env: {
+        ...process.env,
+        ISOCHRONE_COLLECTOR_NODE: "bench",
+        ISOCHRONE_COLLECTOR_AGGREGATOR_URL: url,
+        ISOCHRONE_COLLECTOR_STATIC_TARGETS: Array.from(
+          { length: targets },
+          (_, index) => `${kind}=${url}/metrics/${index}`,
+        ).join(","),
+        ISOCHRONE_COLLECTOR_INTERVAL_MS: String(intervalMs),
+        ...tunedEnvironment({ collector: { timeoutMs: intervalMs - 10, reduce } }),
+        ISOCHRONE_COLLECTOR_HOST: "127.0.0.1",
+        ISOCHRONE_COLLECTOR_PORT: "0",
+      },
     },
-  });
+  );
   return new ScraperProcess(child, folder);
 }
 

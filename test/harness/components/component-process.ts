@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { environmentName, type Fetch } from "@isochrone/runtime";
+import type { Fetch } from "@isochrone/runtime";
+import { TUNED, tunedEnvironment, type ComponentSettings } from "./tuned.ts";
 import { RestartableProcess } from "../common/restartable-process.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -13,11 +14,6 @@ const COMPONENTS = {
 } as const;
 
 export type ComponentKind = keyof typeof COMPONENTS;
-
-/** Values by section and key, as docs/configuration.md has them. */
-export type ComponentSettings = Readonly<
-  Record<string, Readonly<Record<string, string | number | boolean | readonly string[]>>>
->;
 
 export interface ComponentOptions {
   readonly kind: ComponentKind;
@@ -51,9 +47,9 @@ export class ComponentProcess extends RestartableProcess {
     super({
       name,
       command: process.execPath,
-      args: [join(ROOT, service, "src/main.ts")],
+      args: [...TUNED, join(ROOT, service, "src/main.ts")],
       cwd: ROOT,
-      environment: { ...environment, ...environmentOf({ ...settings, [section]: own }) },
+      environment: { ...environment, ...tunedEnvironment({ ...settings, [section]: own }) },
       logPath: join(folder, `${name}.log`),
       isReady: () => isReady(ask, url),
       startWithinMs: START_WITHIN_MS,
@@ -67,14 +63,6 @@ export class ComponentProcess extends RestartableProcess {
   async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
     return this.#fetch(this.url + path, { headers, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
   }
-}
-
-function environmentOf(settings: ComponentSettings): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(settings).flatMap(([section, values]) =>
-      Object.entries(values).map(([key, value]) => [environmentName(section, key), String(value)]),
-    ),
-  );
 }
 
 async function isReady(ask: Fetch, url: string): Promise<boolean> {

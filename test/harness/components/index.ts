@@ -9,7 +9,9 @@
 //   ...
 //   await installation.close();
 export { ComponentProcess } from "./component-process.ts";
-export type { ComponentKind, ComponentOptions, ComponentSettings } from "./component-process.ts";
+export type { ComponentKind, ComponentOptions } from "./component-process.ts";
+export { TUNED, tunedEnvironment } from "./tuned.ts";
+export type { ComponentSettings } from "./tuned.ts";
 export { covers, grantsOf, textOf, usesOf } from "./grants.ts";
 export type { Grant, Use } from "./grants.ts";
 export { AUDIENCE, Installation } from "./installation.ts";

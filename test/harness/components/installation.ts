@@ -5,7 +5,8 @@ import { authorizedFetch, systemClock, type Fetch } from "@isochrone/runtime";
 import { freePort } from "../common/free-port.ts";
 import { ReapedFolder } from "../common/reaped-folder.ts";
 import type { ControlPlane } from "../control-plane/index.ts";
-import { ComponentProcess, type ComponentKind, type ComponentSettings } from "./component-process.ts";
+import { ComponentProcess, type ComponentKind } from "./component-process.ts";
+import type { ComponentSettings } from "./tuned.ts";
 import { MANIFEST_VALUES } from "./manifests.ts";
 
 /** Of tokens for the graph API. */

@@ -5,6 +5,7 @@ import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import type { Seat } from "./ground.ts";
+import { TUNED } from "../components/tuned.ts";
 
 export interface AggregatorTask {
   readonly name: string;
@@ -39,7 +40,7 @@ export class AggregatorProcess {
 
   start(): void {
     const { name, seat, env, logPath } = this.task;
-    const child = seat.spawn(process.execPath, [SCRIPT], {
+    const child = seat.spawn(process.execPath, [...TUNED, SCRIPT], {
       env: {
         ...env,
         ISOCHRONE_ACCESS_MODE: "none",

@@ -1,20 +1,14 @@
 import type { KafkaBusOptions } from "@isochrone/bus/kafka";
+import { tunedEnvironment } from "../components/tuned.ts";
 
 /** Settings of an aggregator on a test's brokers: a window that outlasts the run, and short steps. */
 export function aggregatorEnvironment(
   brokers: readonly string[],
   client: KafkaBusOptions["client"],
 ): Record<string, string> {
-  return {
-    ISOCHRONE_BUS_KIND: "kafka",
-    ISOCHRONE_BUS_BROKERS: brokers.join(","),
-    ISOCHRONE_BUS_CLIENT: client,
-    ISOCHRONE_BUS_PARTITIONS: "6",
-    ISOCHRONE_BUS_REPLICATION_FACTOR: String(brokers.length),
-    ISOCHRONE_AGGREGATOR_WINDOW_MS: "1h",
-    ISOCHRONE_AGGREGATOR_PANE_MS: "10s",
-    ISOCHRONE_AGGREGATOR_BUILD_INTERVAL_MS: "1s",
-    ISOCHRONE_AGGREGATOR_FLUSH_INTERVAL_MS: "1s",
-    ISOCHRONE_SERVICE_LOG_FORMAT: "text",
-  };
+  return tunedEnvironment({
+    bus: { kind: "kafka", brokers, client, partitions: 6, replicationFactor: brokers.length },
+    aggregator: { windowMs: "1h", paneMs: 10_000, buildIntervalMs: "1s", flushIntervalMs: 1_000 },
+    service: { logFormat: "text" },
+  });
 }

@@ -1,13 +1,4 @@
-import {
-  duration,
-  flag,
-  integer,
-  oneOf,
-  section,
-  text,
-  type Section,
-  type SettingsOf,
-} from "@isochrone/runtime";
+import { constant, flag, oneOf, section, text, type Section, type SettingsOf } from "@isochrone/runtime";
 
 const table = {
   mode: oneOf(["none", "kubernetes"], {
@@ -28,32 +19,16 @@ const table = {
     description:
       "What stands in front of paths in the rules (nonResourceURLs): /isochrone/api/v1/graph/cluster. Of /metrics nothing.",
   }),
-  cacheMs: duration({
-    default: 50_000,
-    min: 1000,
-    max: 60_000,
-    description:
-      "How long an answer of the API server holds. It remembers for up to 10 s itself whom it has let in: a deleted account gets nothing more after the sum of both.",
-  }),
-  outageMs: duration({
-    default: 600_000,
-    min: 0,
-    max: 3_600_000,
-    description:
-      "How long an answer holds while the API server gives none, at most until the token ends. Unknown tokens get 503 meanwhile.",
-  }),
-  reviewsPerSecond: integer({
-    default: 200,
-    min: 4,
-    max: 10_000,
-    description:
-      "Unknown tokens and requests that the API server is asked about; a quarter of it for each address that they come from.",
-  }),
-  maxTokens: integer({
-    default: 50_000,
-    min: 16,
-    description: "Tokens that are known at one time; each probe and collector has its own.",
-  }),
+  cacheMs: constant(
+    50_000,
+    "A deleted account gets nothing more after a minute: this, and ten seconds in the API server.",
+  ),
+  outageMs: constant(
+    600_000,
+    "An outage of the API server must not blind the graphs; unknown tokens are refused meanwhile.",
+  ),
+  reviewsPerSecond: constant(200, "It is a bound for floods, above what 5,000 nodes cause."),
+  maxTokens: constant(50_000, "It is a bound for memory, above what 5,000 nodes have."),
   openMetrics: flag({
     default: true,
     description: "Whether /metrics needs no token. /healthz and /readyz never do.",

@@ -8,7 +8,8 @@ export function describeSettings(sections: readonly Section[]): string {
 }
 
 function describeSection(section: Section): string {
-  const rows = Object.entries(section.table).map(
+  const settings = Object.entries(section.table).filter(([, { removed }]) => removed === null);
+  const rows = settings.map(
     ([key, setting]) =>
       `| \`${section.name}.${key}\` | \`${environmentName(section.name, key)}\` | ${cell(setting.type)} | ${defaultText(setting)} | ${cell(setting.description)} |`,
   );

@@ -4,10 +4,12 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, describe, expect, expectTypeOf, test } from "vitest";
 import { SettingsError } from "../errors.ts";
+import { describeSettings } from "./describe.ts";
 import { loadSettings } from "./load.ts";
 import { bytes, duration, integer, number, ratio } from "./numbers.ts";
 import type { Secret } from "./secret.ts";
 import { section } from "./section.ts";
+import { constant, derived } from "./setting.ts";
 import type { Section } from "./section.ts";
 import { flag, list, oneOf, secret, text } from "./texts.ts";
 
@@ -319,4 +321,57 @@ test("a duration without its unit in the name is a mistake of the programmer", (
 test("names of sections and settings are camelCase", () => {
   expect(() => section("My-Section", {})).toThrow('section name must be camelCase, got "My-Section"');
   expect(() => section("a", { some_key: flag({ default: true, description }) })).toThrow("a.some_key");
+});
+
+describe("what is no setting any more", () => {
+  const sender = section("sender", {
+    intervalMs: duration({ default: "1s", description: "Time between records." }),
+    retries: constant(3, "More only delay the error."),
+    timeoutMs: derived(
+      ({ intervalMs }: { readonly intervalMs: number }) => intervalMs / 2,
+      "It is half of sender.intervalMs.",
+    ),
+  });
+  const load = (sources: Parameters<typeof loadSettings>[1]) => {
+    const removed: string[] = [];
+    const onRemoved = (sentence: string): void => void removed.push(sentence);
+    return { values: loadSettings([sender], { ...sources, onRemoved }).sender, removed };
+  };
+
+  test("holds its constant, or what follows from the settings", () => {
+    const { values, removed } = load({ env: { ISOCHRONE_SENDER_INTERVAL_MS: "4s" } });
+    expect(values).toEqual({ intervalMs: 4000, retries: 3, timeoutMs: 2000 });
+    expect(removed).toEqual([]);
+  });
+
+  test("is ignored where an operator gives it, by environment or file, and named with the reason", () => {
+    const folder = mkdtempSync(join(tmpdir(), "isochrone-removed-"));
+    try {
+      const file = join(folder, "settings.yaml");
+      writeFileSync(file, "sender: { timeoutMs: soon }");
+      const { values, removed } = load({ env: { ISOCHRONE_SENDER_RETRIES: "9" }, file });
+      expect(values).toEqual({ intervalMs: 1000, retries: 3, timeoutMs: 500 });
+      expect(removed).toEqual([
+        "sender.retries (ISOCHRONE_SENDER_RETRIES) is no setting any more and is ignored; 3 holds: More only delay the error.",
+        "sender.timeoutMs (ISOCHRONE_SENDER_TIMEOUT_MS) is no setting any more and is ignored: It is half of sender.intervalMs.",
+      ]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test("is a program's to change", () => {
+    const file = { sender: { retries: 5 } };
+    const { values, removed } = load({ env: {}, file, overrides: { sender: { timeoutMs: 70 } } });
+    expect(values).toEqual({ intervalMs: 1000, retries: 5, timeoutMs: 70 });
+    expect(removed).toEqual([]);
+  });
+
+  test("an unknown name stays a mistake", () => {
+    expect(mistakesOf([sender], { env: { ISOCHRONE_SENDER_RETRY: "9" } })[0]).toContain("is not a setting");
+  });
+
+  test("is in no documentation", () => {
+    expect(describeSettings([sender])).not.toContain("retries");
+  });
 });

@@ -12,12 +12,16 @@ type RawSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 export interface SettingsSources {
   /** Usually process.env. An empty variable counts as not set. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The path of a YAML or JSON file, or its parsed content. */
+  /** The path of a YAML or JSON file; or the values of a program, which may change constants too. */
   readonly file?: string | RawSections | undefined;
   /** Values that the program itself decides, such as command line options. */
   readonly overrides?: RawSections | undefined;
+  /** Whose file it is. @default a path is an operator's, an object a program's */
+  readonly fileOf?: "operator" | "program";
   /** Sections of the file that belong to other programs and are not looked at. */
   readonly ignoreSections?: readonly string[] | undefined;
+  /** Gets a sentence for everything given that is no setting any more. */
+  readonly onRemoved?: ((sentence: string) => void) | undefined;
 }
 
 /** Frozen values by section name. */
@@ -34,6 +38,8 @@ export function loadSettings<const S extends readonly Section[]>(
   const env = withoutServiceLinks(sources.env);
   const file = typeof sources.file === "string" ? readSettingsFile(sources.file) : (sources.file ?? {});
   const overrides = sources.overrides ?? {};
+  const isOfOperator =
+    (sources.fileOf ?? (typeof sources.file === "string" ? "operator" : "program")) === "operator";
   mistakes.push(
     ...unknownKeys("file", sections, file, sources.ignoreSections ?? []),
     ...unknownKeys("override", sections, overrides, []),
@@ -41,8 +47,9 @@ export function loadSettings<const S extends readonly Section[]>(
   );
   const loaded: Record<string, unknown> = {};
   for (const section of sections) {
-    const layers = { env, file: file[section.name], overrides: overrides[section.name] };
+    const layers = { env, file: file[section.name], overrides: overrides[section.name], isOfOperator };
     loaded[section.name] = loadSection(section, layers, mistakes);
+    for (const sentence of removedOnes(section, layers)) sources.onRemoved?.(sentence);
   }
   if (mistakes.length > 0) throw new SettingsError(mistakes);
   return deepFreeze(loaded) as LoadedSettings<S>;
@@ -52,12 +59,15 @@ interface Layers {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly file: Readonly<Record<string, unknown>> | undefined;
   readonly overrides: Readonly<Record<string, unknown>> | undefined;
+  /** Whether the file is an operator's, who can't change constants. */
+  readonly isOfOperator: boolean;
 }
 
 function loadSection(section: Section, layers: Layers, mistakes: string[]): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   const before = mistakes.length;
   for (const [key, setting] of Object.entries(section.table)) {
+    if (setting.removed !== null) continue;
     const variable = environmentName(section.name, key);
     const subject = `${section.name}.${key} (${variable})`;
     const raw = pick(key, variable, layers, setting);
@@ -72,10 +82,32 @@ function loadSection(section: Section, layers: Layers, mistakes: string[]): Reco
       else mistakes.push(`${subject} ${parsed.rule}, got ${show(raw, setting)}`);
     }
   }
-  // Rules need every value of the section; a broken one has been reported already.
-  if (mistakes.length === before)
-    mistakes.push(...section.check(values).map((mistake) => `${section.name}: ${mistake}`));
+  // Rules and constants need every value of the section; a broken one has been reported already.
+  if (mistakes.length > before) return values;
+  addConstants(section, layers, values);
+  mistakes.push(...section.check(values).map((mistake) => `${section.name}: ${mistake}`));
   return values;
+}
+
+function addConstants(section: Section, layers: Layers, values: Record<string, unknown>): void {
+  const { overrides, file, isOfOperator } = layers;
+  for (const [key, { removed, default: value, derive }] of Object.entries(section.table)) {
+    if (removed === null) continue;
+    const given = own(overrides, key) ?? (isOfOperator ? undefined : own(file, key));
+    values[key] = given ?? (derive === null ? value : derive(values));
+  }
+}
+
+/** What an operator gives that is no setting any more. */
+function removedOnes(section: Section, { env, file, isOfOperator }: Layers): string[] {
+  return Object.entries(section.table).flatMap(([key, { removed, default: value, derive }]) => {
+    if (removed === null) return [];
+    const variable = environmentName(section.name, key);
+    const isGiven = (env[variable] ?? "") !== "" || (isOfOperator && own(file, key) !== undefined);
+    if (!isGiven) return [];
+    const holds = derive === null && value !== null ? `; ${JSON.stringify(value)} holds` : "";
+    return [`${section.name}.${key} (${variable}) is no setting any more and is ignored${holds}: ${removed}`];
+  });
 }
 
 function pick(key: string, variable: string, layers: Layers, setting: Setting<unknown>): unknown {

@@ -1,4 +1,4 @@
-import { duration } from "./numbers.ts";
+import { constant } from "./setting.ts";
 import { section } from "./section.ts";
 import type { Section, SettingsOf } from "./section.ts";
 import { oneOf, text } from "./texts.ts";
@@ -19,18 +19,8 @@ const table = {
     description:
       "Base address of an OpenTelemetry receiver (OTLP over HTTP) for the service's own traces and metrics; without it none are made.",
   }),
-  drainDeadlineMs: duration({
-    default: 10_000,
-    min: 0,
-    max: 600_000,
-    description: "How long a service that was told to end may go on with work in flight.",
-  }),
-  shutdownDeadlineMs: duration({
-    default: 10_000,
-    min: 100,
-    max: 600_000,
-    description: "How long closing may take after that; then the process ends with an error code.",
-  }),
+  drainDeadlineMs: constant(10_000, "A service has no work in flight that takes longer."),
+  shutdownDeadlineMs: constant(10_000, "Each part of a service stops within this time or not at all."),
 };
 
 /** What every service has. */

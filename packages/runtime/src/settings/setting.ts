@@ -18,6 +18,10 @@ export interface Setting<T> {
   readonly default: unknown;
   /** Kinds with a unit demand that the key ends in it. */
   readonly keySuffix: string | null;
+  /** Of what is no setting any more: why not. Null: it is one. */
+  readonly removed: string | null;
+  /** Of a constant that follows from other values of its section: computes it. */
+  readonly derive: ((values: Readonly<Record<string, unknown>>) => T) | null;
   parse(raw: unknown): Parsed<T>;
 }
 
@@ -35,7 +39,8 @@ export type SettingKind =
   | "flag"
   | "oneOf"
   | "list"
-  | "secret";
+  | "secret"
+  | "constant";
 
 /** Options that every kind takes. Without `default` the setting must be given; with `null` it may be absent. */
 export interface SettingOptions<D> {
@@ -64,5 +69,53 @@ export interface SettingForm<T> extends Pick<Setting<T>, "kind" | "type" | "sche
 /** Builds a setting; the cast to the optional type is sound because the loader gives null only when the default is null. */
 export function makeSetting<T, D>(options: SettingOptions<D>, form: SettingForm<T>): Setting<T | OrNull<D>> {
   const { description } = options;
-  return Object.freeze({ keySuffix: null, units: null, ...form, description, default: options.default });
+  return Object.freeze({
+    keySuffix: null,
+    units: null,
+    removed: null,
+    derive: null,
+    ...form,
+    description,
+    default: options.default,
+  });
+}
+
+/**
+ * A value that was a setting once, or may be changed by a program alone: operators can't. Who still gives it is told
+ * so at the start, with the reason.
+ */
+export function constant<T>(value: T, why: string): Setting<T> {
+  return makeConstant({ default: value, why, derive: null });
+}
+
+/** Likewise, and it follows from other values of its section. */
+export function derived<T, V extends Readonly<Record<string, unknown>>>(
+  derive: (values: V) => T,
+  why: string,
+): Setting<T> {
+  // The section is the only caller, with the values of its own table.
+  return makeConstant({ default: null, why, derive: derive as unknown as Setting<T>["derive"] });
+}
+
+function makeConstant<T>({
+  default: value,
+  why,
+  derive,
+}: {
+  readonly default: T | null;
+  readonly why: string;
+  readonly derive: Setting<T>["derive"];
+}): Setting<T> {
+  return Object.freeze({
+    kind: "constant",
+    type: "constant",
+    schema: {},
+    units: null,
+    keySuffix: null,
+    description: why,
+    default: value,
+    removed: why,
+    derive,
+    parse: (raw: unknown) => good(raw as T),
+  });
 }
