@@ -1,4 +1,4 @@
-import { KINDS, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
+import { KINDS, type ClusterStore, type ConfigMap } from "@isochrone/kubernetes";
 import { periodic, type Clock, type Logger, type Periodic, type Service } from "@isochrone/runtime";
 import { Gauge, type Registry } from "prom-client";
 import {
@@ -91,7 +91,7 @@ export class LatenciesReader implements Service {
   async read(): Promise<void> {
     const { store, logger } = this.#options;
     const [namespace = "", name = ""] = this.#configMap.split("/");
-    let object: KubernetesObject | null = null;
+    let object: ConfigMap | null = null;
     try {
       object = await store.get({ ...KINDS.configMap, namespace, name });
     } catch (error) {
@@ -110,9 +110,9 @@ export class LatenciesReader implements Service {
     this.#read = object === null ? NO_LATENCIES : this.#latenciesOf(object);
   }
 
-  #latenciesOf(object: KubernetesObject): ReadLatencies {
+  #latenciesOf(object: ConfigMap): ReadLatencies {
     const { logger } = this.#options;
-    const read = readLatencies(object["data"]);
+    const read = readLatencies(object.data);
     if (read.firstFault !== null) {
       const entries = LATENCY_FAULTS.reduce((sum, fault) => sum + read.faults[fault], 0);
       logger.warn("latencies left out", { configMap: this.#configMap, entries, first: read.firstFault });
