@@ -40,11 +40,15 @@ export default defineConfig({
       project("integration", ["test/integration/**/*.test.ts"], 120_000),
       project(
         "measuring",
-        ["test/integration/**/*.serial.test.ts", `${SOURCES}/*.serial.test.ts`],
-        120_000,
+        [
+          "test/integration/**/*.serial.test.ts",
+          "test/e2e/**/*.serial.test.ts",
+          `${SOURCES}/*.serial.test.ts`,
+        ],
+        240_000,
         ALONE,
       ),
-      project("e2e", ["test/e2e/**/*.test.ts"], 240_000, ALONE),
+      project("e2e", ["test/e2e/**/*.test.ts"], 240_000),
     ],
   },
 });

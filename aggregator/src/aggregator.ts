@@ -207,6 +207,7 @@ class RunningAggregator implements Aggregator {
               speakerOf: ({ principal }) => this.#speaking.proven(principal),
             },
       replication: this.#replication,
+      refusals: this.#tables.refusals,
       decisions: new HttpDecisions({
         baseUrl: config.decisionsUrl,
         timeoutMs: config.decisionsTimeoutMs,

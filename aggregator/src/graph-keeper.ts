@@ -6,7 +6,8 @@ import type {
   LinkDistributions,
   WorkflowGraphSnapshot,
 } from "@isochrone/topology";
-import { buildClusterGraph, clusterGraphSteps, type CostRule } from "./domain/cluster-graph.ts";
+import { buildClusterGraph, clusterGraphSteps } from "./domain/cluster-graph.ts";
+import type { CostRule } from "./domain/cost-rule.ts";
 import {
   NO_LATENCIES_USED,
   withLatencies,

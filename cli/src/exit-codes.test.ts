@@ -18,6 +18,13 @@ const FILES = {
     "  node_templates: { web: { type: k8s:Service } }",
   ].join("\n"),
   MATRIX: "0 1\n1 0\n",
+  STREAMS: [
+    "kind: Node\nmetadata: { name: n1 }\nstatus: { allocatable: { cpu: 1, memory: 1 } }",
+    "kind: StreamJob\nmetadata: { name: j }\nspec:\n  source: { node: n1, bytesPerFrame: 1 }",
+    "  tasks: [{ name: a, requests: { cpu: 0, memory: 0 }, profile: [{ secondsPerFrame: 1 }] }]",
+  ]
+    .join("\n---\n")
+    .replace("---\n  tasks", "  tasks"),
   WHATEVER: "",
 } as const;
 
@@ -39,6 +46,7 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
   "gates open": ["--all"],
   descheduler: [],
   tosca: ["TOSCA"],
+  "streams plan": ["STREAMS"],
   "bench coordinates": ["--matrix", "MATRIX"],
   experiment: ["messaging"],
   doctor: [],
@@ -66,6 +74,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--settings": NO_FILE,
   "--cluster": NO_FILE,
   "--graph": NO_FILE,
+  "--decision": NO_FILE,
   "--manifest": NO_FILE,
   "--matrix": NO_FILE,
   "--chart": ["NOWHERE", "DUMP"],
@@ -172,6 +181,9 @@ const TOGETHER: readonly (readonly string[])[] = [
   ["plan"],
   ["plan", "Shop"],
   ["plan", "shop", "--ca-file", "WHATEVER"],
+  ["streams", "plan"],
+  ["streams", "plan", "NOWHERE"],
+  ["streams", "plan", "DUMP"],
   ["scheduler-config"],
   ["scheduler-config", "NOWHERE", "--url", "https://10.0.0.1:1", "--ca", "WHATEVER"],
   ["scheduler-config", "--url", "https://10.0.0.1:1", "--service", "a/b"],

@@ -24,7 +24,18 @@ export function addScore(program: Command, print: Print): void {
       "a Kubernetes List or several documents, YAML or JSON: nodes, pods, deployments, ...",
       readableFile,
     )
-    .requiredOption("--pod <file or namespace/name>", "a pod's manifest, or the name of a pod in the dump")
+    .option(
+      "--pod <file or namespace/name>",
+      "a pod's manifest, or the name of a pod in the dump (default: that of --decision)",
+    )
+    .addOption(
+      new Option(
+        "--decision <file>",
+        "what `explain -o json` printed: strategy and settings of that decision, for scores equal to its own with --graph of the same version",
+      )
+        .argParser(readableFile)
+        .conflicts(["strategy", "mode", "set", "channelPriorities"]),
+    )
     .addOption(
       new Option(
         "--graph <file>",
@@ -60,6 +71,8 @@ export function addScore(program: Command, print: Print): void {
     "% score --cluster dump.yaml --pod default/cart-7c9f -o json",
     "% graph -o json > graph.json",
     "% score --cluster dump.yaml --graph graph.json --pod default/cart-7c9f",
+    "% explain cart-7c9f -n default -o json > decision.json",
+    "% score --cluster dump.yaml --graph graph.json --decision decision.json",
   );
 }
 

@@ -8,6 +8,7 @@ import type { StartScheduler } from "./commands/experiment.ts";
 import { addCompletion, addDoctor } from "./program-doctor.ts";
 import { addExperiment } from "./program-experiment.ts";
 import { addGraph, addPlan } from "./program-graph.ts";
+import { addStreams } from "./program-streams.ts";
 import { addAppGroup, addBench, addSchedulerConfig, addScore, addTosca } from "./program-offline.ts";
 import {
   caFile,
@@ -76,6 +77,7 @@ export function createProgram(
   addGates(program, print);
   addDescheduler(program, print, [tokenFile(), caFile(), output(), watch()]);
   addTosca(program, print);
+  addStreams(program, print);
   addBench(program, print);
   addExperiment(program, print, startScheduler);
   addDoctor(program, print);

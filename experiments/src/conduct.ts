@@ -9,12 +9,15 @@ import { cellsOf } from "./run/cells.ts";
 import { runExperiment } from "./run/experiment.ts";
 import type { ExperimentDeps, ExperimentOptions } from "./run/experiment.ts";
 import { describeMachine } from "./run/machine.ts";
+import type { CellResult } from "./run/result.ts";
 import { openStore } from "./run/store.ts";
 import { verdictsOf } from "./run/verdict.ts";
 import type { Verdict } from "./run/verdict.ts";
 import { ScenarioError } from "./scenario/errors.ts";
 import type { Scenario } from "./scenario/model.ts";
-import { loadScenario } from "./scenario/read-scenario.ts";
+import { readScenario, readScenarioFile } from "./scenario/read-scenario.ts";
+import { conductStreams } from "./streams/conduct.ts";
+import { isStreamScenario } from "./streams/scenario.ts";
 
 export interface ConductOptions extends ExperimentOptions {
   /** The scenario's file. */
@@ -33,7 +36,7 @@ export interface ConductOptions extends ExperimentOptions {
 export type ConductDeps = Omit<ExperimentDeps, "labGround">;
 
 export interface Conducted {
-  readonly scenario: Scenario;
+  readonly scenario: { readonly name: string };
   readonly cells: number;
   readonly measured: number;
   readonly failed: number;
@@ -46,10 +49,12 @@ type Facts = Readonly<Record<string, Readonly<Record<string, string | number>>>>
 /** Throws ScenarioError before anything starts; rejects with the signal's reason when it is ended, and goes on there the next time. */
 export async function conduct(options: ConductOptions, deps: ConductDeps): Promise<Conducted> {
   const { file, quick, out, command } = options;
-  const scenario = withContenders(withScale(loadScenario(file, { quick }), options.scale), options);
+  const text = readScenarioFile(file);
+  if (isStreamScenario(text)) return conductStreams(text, options);
+  const scenario = withContenders(withScale(readScenario(text, file, { quick }), options.scale), options);
   refuseEmpty(scenario, options);
   const folder = join(out, quick ? `${scenario.name}-quick` : scenario.name);
-  const store = openStore(join(folder, "cells.jsonl"));
+  const store = openStore<CellResult>(join(folder, "cells.jsonl"));
   const run = await runExperiment(
     scenario,
     store,

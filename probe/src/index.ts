@@ -4,8 +4,8 @@ export { createHttpPlanSource } from "./adapters/http-plan-source.ts";
 export type { HttpPlanSourceOptions } from "./adapters/http-plan-source.ts";
 export { runClosedLoop } from "./engine/closed-loop.ts";
 export type { ClosedLoopOptions } from "./engine/closed-loop.ts";
-export { createMeasuringThread } from "./engine/thread.ts";
-export type { MeasuringThreadDeps } from "./engine/thread.ts";
+export { createMeasuringThreads } from "./engine/thread.ts";
+export type { MeasuringThreadsDeps } from "./engine/thread.ts";
 export { createHttpLeases } from "./bandwidth/http-leases.ts";
 export type { HttpLeasesOptions } from "./bandwidth/http-leases.ts";
 export type { ReceiverConfig, ReceiverCounts, SenderResult, SenderTask } from "./bandwidth/messages.ts";
@@ -43,7 +43,7 @@ export type {
   EngineSnapshot,
   FlowSnapshot,
   IcmpProberName,
-  MeasuringThread,
+  MeasuringThreads,
   PacketKey,
   PlanAnswer,
   PlanRefusal,

@@ -204,15 +204,15 @@ export interface Engine {
   stop(): Promise<void>;
 }
 
-/** The thread in which packets are timed and nothing else happens. Engines of several nodes may share it. */
-export interface MeasuringThread {
-  /** How often the thread died and was started anew. */
+/** The threads that time packets, answer peers and send echoes. Engines of several nodes may share them. */
+export interface MeasuringThreads {
+  /** How often the thread that times packets, or the one that answers, died and was started anew. */
   readonly restarts: number;
   /** Rejects with a ProbeError when the engine's sockets can't be opened. */
   createEngine(config: EngineConfig, handlers: EngineHandlers): Promise<Engine>;
   /** Leaves so many times each engine's interval between its sends: for whoever shares a machine that is busy. @default 1 */
   setPace(factor: number): void;
-  /** Ends the thread and all engines in it. */
+  /** Ends the threads and all engines in them. */
   close(): Promise<void>;
 }
 

@@ -9,8 +9,8 @@ import { MetricsDecoder, PROBE_METRICS, TOPICS, decodeHeaders } from "@isochrone
 import type { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { probeConfig, type ProbeConfig } from "./config.ts";
-import { createMeasuringThread } from "./engine/thread.ts";
-import type { MeasuringThread, PlanSource } from "./ports.ts";
+import { createMeasuringThreads } from "./engine/thread.ts";
+import type { MeasuringThreads, PlanSource } from "./ports.ts";
 import { createProbe, type Probe } from "./probe.ts";
 import { TEST_HMAC_KEYS, peerAt, until } from "./testing/harness.ts";
 import { SettablePlanSource, planFor } from "./testing/plans.ts";
@@ -22,7 +22,7 @@ interface Point {
   readonly value: number;
 }
 
-let thread: MeasuringThread;
+let thread: MeasuringThreads;
 let bus: MemoryBus;
 let registry: Registry;
 let logger: MemoryLogger;
@@ -34,7 +34,7 @@ const identities: unknown[] = [];
 
 beforeEach(async () => {
   logger = new MemoryLogger();
-  thread = createMeasuringThread({ clock: systemClock, logger });
+  thread = createMeasuringThreads({ clock: systemClock, logger });
   registry = createRegistry();
   bus = createMemoryBus({ clock: systemClock });
   folder = await mkdtemp(join(tmpdir(), "isochrone-probe-"));

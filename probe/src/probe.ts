@@ -9,7 +9,7 @@ import { createHttpLeases } from "./bandwidth/http-leases.ts";
 import { BandwidthService } from "./bandwidth/service.ts";
 import { toEngineConfig, type ProbeConfig } from "./config.ts";
 import { toBandwidthBatch, toBatch, type BatchSource } from "./domain/batch.ts";
-import { createMeasuringThread } from "./engine/thread.ts";
+import { createMeasuringThreads } from "./engine/thread.ts";
 import { KeyKeeper } from "./keys/key-keeper.ts";
 import { MetricsRecorder } from "./metrics/recorder.ts";
 import { PlanKeeper } from "./plan-keeper.ts";
@@ -20,7 +20,7 @@ import type {
   Engine,
   EngineConfig,
   EngineSnapshot,
-  MeasuringThread,
+  MeasuringThreads,
   PlanSource,
   ProbePlan,
 } from "./ports.ts";
@@ -45,7 +45,7 @@ export interface ProbeDeps {
   /** How the aggregator is asked, e.g. with a token. @default the platform's fetch */
   readonly fetch?: Fetch;
   /** A thread that other probes of the process use too; it is not closed with the probe. @default one of its own */
-  readonly thread?: MeasuringThread;
+  readonly thread?: MeasuringThreads;
 }
 
 /** The probe of one node. */
@@ -72,7 +72,7 @@ class ProbeService implements Probe {
   readonly #config: ProbeConfig;
   readonly #engineConfig: EngineConfig;
   readonly #deps: ProbeDeps;
-  readonly #thread: MeasuringThread;
+  readonly #thread: MeasuringThreads;
   readonly #recorder: MetricsRecorder;
   readonly #publisher: BufferedPublisher;
   readonly #keeper: PlanKeeper;
@@ -87,7 +87,7 @@ class ProbeService implements Probe {
     this.#config = config;
     this.#engineConfig = toEngineConfig(config);
     this.#deps = { ...deps, logger: deps.logger.child({ node: config.node }) };
-    this.#thread = deps.thread ?? createMeasuringThread(deps);
+    this.#thread = deps.thread ?? createMeasuringThreads(deps);
     this.#recorder = new MetricsRecorder({
       ...config,
       methods: this.#engineConfig.methods,

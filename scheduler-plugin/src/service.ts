@@ -28,7 +28,7 @@ import { DecisionView } from "./domain/decision-view.ts";
 import { Ledger } from "./domain/ledger.ts";
 import { PlanLog } from "./domain/plan-log.ts";
 import { graphAgeSeconds, Placer } from "./domain/placer.ts";
-import { profileOf } from "./domain/strategy-profile.ts";
+import { profileOf, recordedProfile } from "./domain/strategy-profile.ts";
 import { SharedLeadership } from "./leadership.ts";
 import { createSchedulerMetrics } from "./metrics.ts";
 import type { SchedulerMetrics } from "./metrics.ts";
@@ -137,7 +137,11 @@ class SchedulerService implements SchedulerPlugin {
             objects: new ClusterObjects({ ...deps, store }),
           };
     this.#pods = ofCluster?.pods ?? null;
-    const kept = { ledger: this.#ledger, decisions: new DecisionLog(config.keptDecisions), graphs };
+    const kept = {
+      ledger: this.#ledger,
+      decisions: new DecisionLog(config.keptDecisions, recordedProfile(config)),
+      graphs,
+    };
     this.#decisions = kept.decisions;
     this.#cluster = ofCluster === null ? null : new ClusterPart(config, { ...ofCluster, ...kept, metrics });
     const recording = this.#cluster ?? {

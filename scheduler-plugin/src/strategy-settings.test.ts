@@ -53,6 +53,19 @@ describe("settings of strategies", () => {
     await post("prioritize", question);
     const [decision] = await decisions();
     expect(decision).toMatchObject({ strategy: "communication-affinity", mode: "raw", best: "n2" });
+    // Nothing of strategies that took no part.
+    expect(decision!.profile).toEqual({
+      strategy: "communication-affinity/raw",
+      settings: {
+        "communication-affinity.alpha": 1,
+        "communication-affinity.beta": 0,
+        "communication-affinity.gamma": 2,
+        "communication-affinity.bytesPerRequest": configOf().bytesPerRequest,
+        "communication-affinity.minSpread": configOf().minSpread,
+      },
+      channelPriorities: "Pigeon<AMQPRoute,HTTPRoute=80",
+      usageHeadroom: configOf().usageHeadroom,
+    });
     // 80 on n2, 5 on n3; 10, 40 and 25 ms between n1-n2, n1-n3 and n2-n3.
     const raw = Object.fromEntries(decision!.candidates.map(({ name, raw: score }) => [name, score]));
     expect(raw["n1"]).toBeCloseTo(80 / 10 + 5 / 40, 9);

@@ -17,9 +17,6 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
 };
 /** 1 + 4 x 6 pods. */
 const REPLICAS = 6;
-/** As `isochrone up` sets its scheduler-plugin. */
-const STRATEGY = { strategy: "resource-network", settings: { gamma: 0.2, delta: 0.8 } };
-
 const service = ([name, calls]: readonly [string, readonly string[]]): string => `---
 apiVersion: apps/v1
 kind: Deployment
@@ -101,6 +98,9 @@ describe("scores of a dump", () => {
     return { graph: JSON.stringify({ cluster, workflows: [workflow] }), dump: dump.json };
   }
 
+  const explained = (name: string): Promise<string> =>
+    system.cli("explain", name, "-n", "shop", "--server", system.urls.page, "-o", "json");
+
   it("are those of the decisions, for 20 pods, by graphs of the same versions", () => {
     let limited = 0;
     const compared = decisions.filter((decision) => {
@@ -110,7 +110,12 @@ describe("scores of a dump", () => {
         dumpText: inputs.dump,
         graphText: inputs.graph,
         podName: `shop/${decision.pod.name}`,
-        ...STRATEGY,
+        ...decision.profile!,
+      });
+      // As `isochrone up` sets its scheduler-plugin, which isn't the default.
+      expect(decision.profile).toMatchObject({
+        strategy: "resource-network/normalized",
+        settings: { "resource-network.gamma": 0.2, "resource-network.delta": 0.8 },
       });
       expect(scores.inputs).toMatchObject({
         clusterVersion: decision.inputs.clusterVersion,
@@ -132,12 +137,17 @@ describe("scores of a dump", () => {
   it("are printed by the commands as a person calls them", async () => {
     const decision = decisions.find((each) => inputsOf(each) !== null)!;
     const { graph, dump } = inputsOf(decision)!;
-    const files = { dump: join(folder, "dump.json"), graph: join(folder, "graph.json") };
+    const [dumpFile, graphFile, decisionFile] = ["dump", "graph", "decision"].map((name) =>
+      join(folder, `${name}.json`),
+    );
+    const files = { dump: dumpFile!, graph: graphFile!, decision: decisionFile! };
     writeFileSync(files.dump, dump);
     writeFileSync(files.graph, graph);
     const pod = `shop/${decision.pod.name}`;
     const asked = ["score", "--cluster", files.dump, "--graph", files.graph, "--pod", pod];
-    const text = await system.cli(...asked, "--set", "gamma=0.2,delta=0.8", "-o", "json");
+    writeFileSync(files.decision, await explained(decision.pod.name));
+    const recorded = ["score", "--cluster", files.dump, "--graph", files.graph, "--decision", files.decision];
+    const text = await system.cli(...recorded, "-o", "json");
     expectSame(decision, (JSON.parse(text) as { nodes: Candidate[] }).nodes);
     // What is taken now can be scored now.
     const lab = await system.cli("lab", "objects", "--lab", system.urls.lab, "-o", "json");

@@ -9,10 +9,9 @@ import type { EmbeddedSystem } from "./embedded.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** A finding of axe-core that keeps people out. */
+/** A finding of axe-core. */
 interface Violation {
   readonly id: string;
-  readonly impact: string | null;
   readonly nodes: readonly { readonly html: string }[];
 }
 
@@ -66,7 +65,7 @@ export class PageVisit {
     return await this.page.locator(`${table} tbody td:nth-child(${index})`).allTextContents();
   }
 
-  /** Serious findings of axe-core, in words: light and dark, and on a telephone. */
+  /** Findings of axe-core, in words: light and dark, and on a telephone. */
   async barriers(): Promise<string[]> {
     const found = new Map<string, string>();
     const size = this.page.viewportSize() ?? DESK;
@@ -88,9 +87,7 @@ export class PageVisit {
     const violations = await this.page.evaluate<readonly Violation[]>(
       'axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations)',
     );
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)}`);
+    return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)}`);
   }
 
   async close(): Promise<void> {

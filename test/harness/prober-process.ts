@@ -1,7 +1,7 @@
 // One node's measuring engine in a process of its own, so that it can run inside a network namespace: the task comes as the first
 // argument, snapshots leave as lines of JSON, and the end of standard input stops it. Its main thread can be kept busy, as a
 // service's is by other work.
-import { createMeasuringThread } from "@isochrone/probe";
+import { createMeasuringThreads } from "@isochrone/probe";
 import { createLogger, systemClock } from "@isochrone/runtime";
 import type { ProberLine, ProberTask } from "./prober.ts";
 
@@ -12,7 +12,7 @@ const plain = (_key: string, value: unknown): unknown =>
   ArrayBuffer.isView(value) ? Array.from(value as Float64Array) : value;
 const tell = (line: ProberLine): void => void process.stdout.write(`${JSON.stringify(line, plain)}\n`);
 
-const thread = createMeasuringThread({
+const thread = createMeasuringThreads({
   clock: systemClock,
   logger: createLogger({ service: "probe", level: "info", destination: process.stderr }),
 });

@@ -31,10 +31,19 @@ export class TerminalSession {
     return new TerminalSession(child);
   }
 
+  get isRunning(): boolean {
+    return this.#child.exitCode === null;
+  }
+
   /** The lines that stand on the screen now. */
   get screen(): string {
     const last = this.#text.slice(this.#text.lastIndexOf(HOME));
     return last.replaceAll(ORDERS, "").replaceAll("\r", "");
+  }
+
+  /** The same with sentences that were wrapped in one line. */
+  get said(): string {
+    return this.screen.replaceAll(/\n {4}(?=\S)/g, " ");
   }
 
   /** How often the screen was drawn, and whether anything was written between two drawings. */
@@ -42,11 +51,11 @@ export class TerminalSession {
     return this.#text.split(HOME).slice(1);
   }
 
-  /** Resolves with the first match on the screen. Rejects when the program ends before, or when `patienceMs` are over. */
+  /** Resolves with the first match of what is said on the screen. Rejects when the program ends before, or when `patienceMs` are over. */
   async shows(what: RegExp, patienceMs: number): Promise<RegExpExecArray> {
     const polls = Math.ceil(patienceMs / POLL_MS);
     for (let poll = 0; poll < polls; poll++) {
-      const match = what.exec(this.screen);
+      const match = what.exec(this.said);
       if (match !== null) return match;
       if (this.#child.exitCode !== null) break;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));

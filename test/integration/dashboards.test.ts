@@ -1,4 +1,4 @@
-// Grafana's dashboards as files; that their panels have data is shown on the running system (test/e2e/embedded.test.ts).
+// Grafana's dashboards as files; that their panels have data is shown on the running system (test/e2e/embedded.serial.test.ts).
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -153,20 +153,32 @@ async function broken(browser: Browser): Promise<void> {
   }
 }
 
-/** The size of a picture in the README. */
-const STORY = { width: 880, height: 620 } as const;
+/** The size of a picture in the README, and of the pages that it is put together of. */
+const STORY = {
+  canvas: { width: 960, height: 500 },
+  matrix: { width: 620, height: 800 },
+  overview: { width: 600, height: 800 },
+} as const;
 
 async function story(browser: Browser): Promise<void> {
   const system = await EmbeddedSystem.start();
   try {
-    await system.event("replaced", 180_000);
-    const page = await browser.newPage({ viewport: STORY, colorScheme: "light", reducedMotion: "reduce" });
-    await page.goto(`${system.urls.page}/#/network`);
-    await page.waitForSelector("#matrix", { timeout: 20_000 });
-    await pause(2_000);
-    await page.evaluate('document.querySelector("#matrix").scrollIntoView({ block: "center" })');
+    const { busiestLink } = await system.event("verdict", 900_000);
+    const opened = async (viewport: { width: number; height: number }, hash: string): Promise<Page> => {
+      const page = await browser.newPage({ viewport, colorScheme: "light", reducedMotion: "reduce" });
+      await page.goto(hash === "" ? "about:blank" : `${system.urls.page}/#${hash}`);
+      return page;
+    };
+    const stage = {
+      canvas: await opened(STORY.canvas, ""),
+      matrix: await opened(STORY.matrix, "/network"),
+      overview: await opened(STORY.overview, "/overview"),
+    };
+    await stage.matrix.waitForSelector("#matrix", { timeout: 60_000 });
+    await stage.overview.waitForSelector(".u-over", { timeout: 60_000 });
+    const link = busiestLink as { readonly source: string; readonly target: string };
     const file = join(folder, "story.png");
-    writeFileSync(file, await recordStory(system, page, pause));
+    writeFileSync(file, await recordStory(system, link, stage, pause));
     console.log(`${file} ${statSync(file).size}`);
   } finally {
     await system.stop();

@@ -1,57 +1,118 @@
-// The recording of the README: a link becomes slow, the matrix shows it, the link is healed. What moves meanwhile is seen, too.
+// The recording of the README: a link becomes slow, the matrix shows it, pods move, p95 falls. Each picture is put together of two pages: the
+// matrix, and the load's latency with marks for what happened.
 import { LabClient, readControlToken } from "@isochrone/lab";
 import type { Page } from "playwright-core";
 import type { EmbeddedSystem } from "../harness/embedded.ts";
 import { toAnimation } from "./animation.ts";
 import type { Frame } from "./animation.ts";
 
+/** So slow that nobody overlooks it, on a page or in a latency. */
 const SLOW_MS = 250;
 /** Between two pictures. */
 const EVERY_MS = 2_000;
-/** How long a picture is shown. */
-const SHOWN_MS = 700;
-const LAST_MS = 2_500;
-/** A window and a half at the demo's default. */
-const MOST_PICTURES = 24;
-
-/** Of the page that is open, of that size; resolves to an animated PNG. */
-export async function recordStory(system: EmbeddedSystem, page: Page, pause: Pause): Promise<Buffer> {
-  const token = await readControlToken(system.urls.lab, process.env);
-  const lab = new LabClient(system.urls.lab, { token });
-  const { nodes } = await system.cluster();
-  const [a, b] = [nodes[0]!.name, nodes[1]!.name];
-  const { nodes: names, rttMs } = await lab.matrix();
-  const before = rttMs[names.indexOf(a)]![names.indexOf(b)]!;
-  const frames: Frame[] = [{ png: await page.screenshot(), ms: LAST_MS }];
-  await lab.setLink(a, b, { rttMs: SLOW_MS });
-  await recordUntil(async () => (await medianMs(system, a, b)) > SLOW_MS / 2, page, frames, pause);
-  await lab.setLink(a, b, { rttMs: before });
-  await recordUntil(async () => (await medianMs(system, a, b)) < SLOW_MS / 2, page, frames, pause);
-  const seen = new Set(frames.map(({ png }) => png.toString("base64"))).size;
-  if (seen < LEAST_PICTURES)
-    throw new Error(
-      `the page must show the link before, while it is slow and healed: ${LEAST_PICTURES} pictures, got ${seen}; is the machine busy?`,
-    );
-  return toAnimation(frames);
-}
-
-const LEAST_PICTURES = 3;
+/** How long a picture is shown, the first of a caption, and the first of all. */
+const SHOWN_MS = 500;
+const CAPTION_MS = 2_000;
+const STILL_MS = 6_000;
+/** Five minutes: a busy machine takes its time. */
+const MOST_PICTURES = 150;
+/** Pictures of one caption that are kept, evenly. */
+const KEPT = 6;
 
 type Pause = (ms: number) => Promise<void>;
 
-async function recordUntil(
-  isThere: () => Promise<boolean>,
-  page: Page,
-  frames: Frame[],
+/** Pages of the same cluster, each at its place, and one to put them together on. */
+export interface Stage {
+  readonly matrix: Page;
+  readonly overview: Page;
+  readonly canvas: Page;
+}
+
+interface Timeline {
+  readonly points: readonly { readonly at: string; readonly p95Ms: number | null }[];
+  readonly marks: readonly { readonly at: string; readonly kind: string }[];
+}
+
+/**
+ * Resolves to an animated PNG. Its first picture shows how the story ended, with all marks: whoever sees no animation sees that.
+ *
+ * @param link that most calls cross
+ */
+export async function recordStory(
+  system: EmbeddedSystem,
+  { source, target }: { readonly source: string; readonly target: string },
+  stage: Stage,
   pause: Pause,
-): Promise<void> {
-  for (let picture = 0; picture < MOST_PICTURES; picture++) {
-    const isLast = await isThere();
-    await pause(EVERY_MS);
-    frames.push({ png: await page.screenshot(), ms: isLast ? LAST_MS : SHOWN_MS });
-    if (isLast) return;
-  }
-  throw new Error(`the matrix must show the change of a link within ${(MOST_PICTURES * EVERY_MS) / 1000} s`);
+): Promise<Buffer> {
+  const lab = new LabClient(system.urls.lab, {
+    token: await readControlToken(system.urls.lab, process.env),
+  });
+  const timeline = (): Promise<Timeline> => system.get("lab", "/lab/v1/timeline");
+  const newestMs = async (): Promise<number> => (await timeline()).points.at(-1)?.p95Ms ?? Number.NaN;
+  const { nodes, rttMs } = await lab.matrix();
+  const healthyMs = rttMs[nodes.indexOf(source)]![nodes.indexOf(target)]!;
+  const frames: Frame[] = [];
+  const record = async (caption: string, isOver: (pictures: number) => Promise<boolean>): Promise<void> => {
+    const pngs: Buffer[] = [];
+    for (let picture = 1; ; picture++) {
+      pngs.push(await composed(stage, caption));
+      if (await isOver(picture)) break;
+      if (picture === MOST_PICTURES)
+        throw new Error(`"${caption}" must be over within ${(MOST_PICTURES * EVERY_MS) / 1_000} s`);
+      await pause(EVERY_MS);
+    }
+    frames.push(...evenly(pngs).map((png, at) => ({ png, ms: at === 0 ? CAPTION_MS : SHOWN_MS })));
+  };
+
+  await record("1  Isochrone has placed the workflow.", async (pictures) => pictures === 2);
+  const beganAt = Date.now();
+  let slowedMs = 0;
+  const noteSlowed = async (): Promise<void> => {
+    slowedMs = Math.max(slowedMs, await newestMs());
+  };
+  await lab.setLink(source, target, { rttMs: SLOW_MS });
+  const slow = `${source} – ${target} becomes slow: ${healthyMs.toFixed(0)} → ${SLOW_MS} ms`;
+  await record(`2  ${slow}.`, async () => {
+    await noteSlowed();
+    return (await medianMs(system, source, target)) > SLOW_MS / 2;
+  });
+  await record("3  The matrix shows it, and requests take longer.", async () => {
+    await noteSlowed();
+    const { marks } = await timeline();
+    return marks.some(({ kind, at }) => kind === "move" && Date.parse(at) > beganAt);
+  });
+  await record("4  Pods move away from the slow link.", async (pictures) => {
+    const { points, marks } = await timeline();
+    const movedAt = Date.parse(marks.findLast(({ kind }) => kind === "move")!.at);
+    const last = points.at(-1)!;
+    return pictures > 3 && Date.parse(last.at) > movedAt + 12_000 && last.p95Ms! < slowedMs / 2;
+  });
+  const fell = `${slowedMs.toFixed(0)} → ${(await newestMs()).toFixed(0)} ms`;
+  await record(`5  p95 has fallen: ${fell}. The link is still slow.`, async (pictures) => pictures === 3);
+  const still = await composed(stage, `A link becomes slow (✕), pods move away (▲), p95 falls: ${fell}.`);
+  return toAnimation([{ png: still, ms: STILL_MS }, ...frames]);
+}
+
+/** Some of them: the first, the last, and what lies evenly between. */
+function evenly(pngs: readonly Buffer[]): Buffer[] {
+  if (pngs.length <= KEPT) return [...pngs];
+  return Array.from({ length: KEPT }, (_, at) => pngs[Math.round((at * (pngs.length - 1)) / (KEPT - 1))]!);
+}
+
+/** Both parts side by side below the caption. */
+export async function composed({ matrix, overview, canvas }: Stage, caption: string): Promise<Buffer> {
+  const [left, right] = await Promise.all([
+    matrix.locator("#matrix").screenshot(),
+    overview.locator('section[aria-labelledby="latency-title"]').screenshot(),
+  ]);
+  const image = (png: Buffer): string => `<img src="data:image/png;base64,${png.toString("base64")}">`;
+  await canvas.setContent(
+    `<style>body{margin:0;padding:14px;font:600 19px system-ui,sans-serif;color:#1c2733;background:#fff}
+    p{margin:0 0 12px}div{display:flex;gap:14px;align-items:flex-start}img{display:block;height:430px}</style>
+    <p>${caption}</p><div>${image(left)}${image(right)}</div>`,
+  );
+  await canvas.evaluate("Promise.all([...document.images].map((image) => image.decode()))");
+  return canvas.screenshot();
 }
 
 /** NaN while nothing is measured: neither slow nor healed. */

@@ -5,7 +5,14 @@ const manifests = new Map<string, Manifest>([
   ["packages/telemetry", { name: "@isochrone/telemetry", exports: { ".": "./src/index.ts" } }],
   [
     "packages/bus",
-    { name: "@isochrone/bus", exports: { ".": "./src/index.ts", "./memory": "./src/memory.ts" } },
+    {
+      name: "@isochrone/bus",
+      exports: {
+        ".": "./src/index.ts",
+        "./memory": "./src/memory.ts",
+        "./testing": "./src/testing/index.ts",
+      },
+    },
   ],
   [
     "aggregator",
@@ -97,6 +104,15 @@ describe("checkArchitecture", () => {
         'import { randomBytes } from "node:crypto";\nimport { connect } from "node:net";\n',
       ),
     ).toEqual(["purity", "purity"]);
+  });
+
+  it("keeps product code away from what helps tests", () => {
+    for (const specifier of ["@isochrone/bus/testing", "./testing/fakes.ts", "./b.test.ts"]) {
+      const text = `import { x } from "${specifier}";\n`;
+      expect(rulesFor("aggregator/src/a.ts", text)).toEqual(["testing"]);
+      expect(rulesFor("aggregator/src/a.test.ts", text)).toEqual([]);
+      expect(rulesFor("aggregator/src/testing/a.ts", text)).toEqual([]);
+    }
   });
 
   it("sees dynamic imports and multi-line imports", () => {

@@ -6,6 +6,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/telemetry": ["primitives"],
   "packages/topology": ["primitives", "telemetry"],
   "packages/placement": ["primitives", "telemetry", "topology"],
+  "packages/streams": ["primitives"],
   "packages/runtime": ["primitives"],
   "packages/bus": ["primitives", "telemetry", "runtime"],
   "packages/kubernetes": ["primitives", "runtime"],
@@ -21,6 +22,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "telemetry",
     "topology",
     "placement",
+    "streams",
     "runtime",
     "bus",
     "kubernetes",
@@ -32,7 +34,16 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "dashboard",
     "experiments",
   ],
-  experiments: ["primitives", "telemetry", "topology", "placement", "runtime", "kubernetes", "lab"],
+  experiments: [
+    "primitives",
+    "telemetry",
+    "topology",
+    "placement",
+    "streams",
+    "runtime",
+    "kubernetes",
+    "lab",
+  ],
   tools: [
     "primitives",
     "runtime",
@@ -51,6 +62,7 @@ const PURE: Readonly<Record<string, readonly string[]>> = {
   "packages/telemetry": [],
   "packages/topology": ["typebox"],
   "packages/placement": [],
+  "packages/streams": [],
 };
 
 /** Built-ins without I/O: hashes and the syntax of addresses. Randomness of node:crypto is no business of a domain. */
@@ -68,6 +80,7 @@ const PURE_ENTRIES = [
   "@isochrone/telemetry",
   "@isochrone/topology",
   "@isochrone/placement",
+  "@isochrone/streams",
 ];
 
 const MAX_LINES = 400;
@@ -186,9 +199,14 @@ function isPureBuiltin({ specifier, names }: Import): boolean {
   return allowed !== undefined && names.length > 0 && names.every((name) => allowed.includes(name));
 }
 
+function reportTesting(context: Context, line: number, specifier: string): void {
+  report(context, line, "testing", `${specifier} helps tests; only tests may import it`);
+}
+
 function checkRelative(context: Context, { specifier, line }: Import): void {
   const { file, folder } = context;
   const target = resolvePath(file.path, specifier);
+  if (isTest(target) && !isTest(file.path)) reportTesting(context, line, specifier);
   if (!target.startsWith(`${folder}/`))
     report(context, line, "boundary", `${specifier} leaves ${folder}; import the package by its name`);
   const domain = `${folder}/src/domain/`;
@@ -210,8 +228,10 @@ function checkWorkspace(context: Context, { specifier, line, typeOnly }: Import)
   const targetFolder = folderOf.get(name);
   if (targetFolder === undefined) return report(context, line, "boundary", `there is no package ${name}`);
   const entry = rest.length === 0 ? "." : `./${rest.join("/")}`;
-  if (manifests.get(targetFolder)!.exports?.[entry] === undefined)
+  const target = manifests.get(targetFolder)!.exports?.[entry];
+  if (target === undefined)
     report(context, line, "boundary", `${specifier} is not a public entry of ${name}`);
+  else if (isTest(target) && !isTest(file.path)) reportTesting(context, line, specifier);
   const allowed = ALLOWED[folder] ?? [];
   if (folder !== "test" && !isTest(file.path) && !allowed.includes(short!))
     report(

@@ -3,7 +3,6 @@ import {
   CHANNELS_ANNOTATION,
   looseFields,
   MAX_CHANNELS_CHARACTERS,
-  NO_NETWORK_LIMIT,
   parseChannels,
   type AnnotatedChannel,
   type KubernetesObject,
@@ -159,16 +158,11 @@ function isNamedWell(workload: DeclaredWorkload, onRefused: OnRefused): boolean 
 function demandsOf(fields: LooseFields, annotated: AnnotatedChannel | null): ChannelDemands {
   const minBandwidthBitsPerSecond = parseBitsPerSecond(fields["minBandwidth"]);
   const { maxNetworkCost } = fields;
-  if (annotated === null)
-    return boundedDemands({
-      priority: fields["priority"],
-      maxNetworkCost,
-      minBandwidthBitsPerSecond,
-      relationshipType: fields["type"],
-    });
-  const { priority, relationshipType } = annotated;
-  const limit = maxNetworkCost === NO_NETWORK_LIMIT ? null : maxNetworkCost;
-  return boundedDemands({ priority, maxNetworkCost: limit, minBandwidthBitsPerSecond, relationshipType });
+  const { priority, relationshipType } = annotated ?? {
+    priority: fields["priority"],
+    relationshipType: fields["type"],
+  };
+  return boundedDemands({ priority, maxNetworkCost, minBandwidthBitsPerSecond, relationshipType });
 }
 
 function annotatedChannels(object: KubernetesObject, onRefused: OnRefused): AnnotatedChannel[] {

@@ -169,14 +169,19 @@ describe("StoreClusterWatch", () => {
   });
 
   test("an AppGroup's annotation gives its channels type and priority, and a workload's channel to itself", async () => {
-    const depending = (name: string, maxNetworkCost: number): unknown => ({
+    const depending = (name: string, maxNetworkCost?: number): unknown => ({
       workload: { kind: "Deployment", name },
-      maxNetworkCost,
+      ...(maxNetworkCost === undefined ? {} : { maxNetworkCost }),
     });
     const group = appGroup([
       {
         workload: { kind: "Deployment", name: "web" },
-        dependencies: [depending("db", 10_000), depending("cache", 10_000), depending("api", 30)],
+        dependencies: [
+          depending("db", 10_000),
+          depending("cache", 10_000),
+          depending("api", 30),
+          depending("log"),
+        ],
       },
     ]);
     group.metadata.annotations = {
@@ -197,9 +202,11 @@ describe("StoreClusterWatch", () => {
       ...rest,
     });
     expect(watch.current().declared).toEqual([
-      channel("db", { priority: 100, relationshipType: "HTTPRoute" }),
+      // No limit, which isn't the same as one that is left out: upstream's plugin reads that as 0.
+      channel("db", { maxNetworkCost: 10_000, priority: 100, relationshipType: "HTTPRoute" }),
       channel("cache", { maxNetworkCost: 10_000 }),
       channel("api", { maxNetworkCost: 30, relationshipType: "Own" }),
+      channel("log", {}),
       channel("web", { priority: 1 }),
     ]);
   });

@@ -1,6 +1,6 @@
 // Who the ends of a service graph's edge are: traces and flows name services and pods' owners in several ways, the graph names workloads.
 import type { Attributes } from "@isochrone/telemetry";
-import type { ChannelKey } from "./channels.ts";
+import type { ChannelKey } from "./channel-key.ts";
 import { textOf } from "./text.ts";
 
 interface Workload {

@@ -1,7 +1,7 @@
 // Channels without a service mesh: the OpenTelemetry Collector's service graph connector, which pairs the spans of traces, and Cilium's
 // Hubble, which watches flows. Neither counts bytes.
 import type { Attributes, CounterTracks, Increment, Series } from "@isochrone/telemetry";
-import type { ChannelKey, Flow, Reporter } from "./channels.ts";
+import type { ChannelKey, Flow, Reporter } from "./channel-key.ts";
 import { clientOf, hubbleEnds, serverOf, type NameKind } from "./bind-service-graph-names.ts";
 import { openChannel } from "./bind-traffic.ts";
 import { IncrementSink } from "./increments.ts";

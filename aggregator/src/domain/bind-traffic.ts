@@ -5,7 +5,7 @@ import {
   type Increment,
   type Series,
 } from "@isochrone/telemetry";
-import { REPORTERS, type ChannelKey, type Flow, type Reporter } from "./channels.ts";
+import { REPORTERS, type ChannelKey, type Flow, type Reporter } from "./channel-key.ts";
 import { IncrementSink } from "./increments.ts";
 import type { PointTime } from "./point-time.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";

@@ -1,6 +1,6 @@
 // Whose word counts for whom. What a proxy says of a channel between two namespaces is a claim of the end that it stands at: the other end's
 // graph, by which that end's pods are placed, doesn't show it until a proxy at that end, or somebody above both, says so itself.
-import type { ChannelKey, Reporter } from "./channels.ts";
+import type { ChannelKey, Reporter } from "./channel-key.ts";
 
 /** An end of a channel. */
 export type ChannelEnd = "source" | "target";

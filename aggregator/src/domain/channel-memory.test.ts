@@ -30,9 +30,13 @@ describe("traffic of a workflow that is deployed anew", () => {
   let ingest: Ingest;
   let nowMs: number;
 
-  beforeEach(() => {
+  /** An aggregator begins. */
+  const start = (): void => {
     tables = new Tables(SHAPE, { maxLinks: 10, maxChannels: 100, maxPods: 100 });
     ingest = new Ingest(tables, { maxFutureMs: 1000, maxSeries: 1000, maxSources: 10 });
+  };
+  beforeEach(() => {
+    start();
     nowMs = NOW;
   });
 
@@ -108,6 +112,17 @@ describe("traffic of a workflow that is deployed anew", () => {
     after(0, RUNNING);
     expect(channelsOf(after(34_000, RUNNING))).toEqual([]);
     expect(channelsOf(after(0, GATED))).toEqual([]);
+  });
+
+  test("is unknown to an aggregator that has begun since, until its pods talk: docs/operations.md says what that costs", () => {
+    talk();
+    after(0, RUNNING);
+    start();
+    expect(channelsOf(after(HOUR_MS, GATED))).toEqual([]);
+    talk();
+    expect(channelsOf(after(0, RUNNING))).toMatchObject([{ requestsPerSecond: 10 }]);
+    // From then on it remembers as ever.
+    expect(channelsOf(after(HOUR_MS, GATED))).toMatchObject([{ requestsPerSecond: 10 }]);
   });
 
   test("is remembered for a day", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ChannelTable, type Flow, type Reporter } from "./channels.ts";
+import { ChannelTable } from "./channels.ts";
+import type { Flow, Reporter } from "./channel-key.ts";
 
 const SHAPE = { windowMs: 30_000, paneMs: 2000, panes: 15, fastPanes: 3 };
 const NOW = 1_700_000_000_000;

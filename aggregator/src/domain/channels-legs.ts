@@ -1,7 +1,7 @@
 // A request through a waypoint is reported three times: whole by the waypoint (client -> server), and hop by hop by the ztunnels, which
 // see connections only (client -> waypoint at the client's end, waypoint -> server at the server's). The hops must not count beside the whole.
 import type { ChannelEnd } from "./channel-ends.ts";
-import type { ChannelKey, Reporter } from "./channels.ts";
+import type { ChannelKey, Reporter } from "./channel-key.ts";
 import type { WindowName } from "./window-shape.ts";
 
 /** What is asked of a channel here. */

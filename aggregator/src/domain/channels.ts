@@ -6,40 +6,7 @@ import { PaneRows } from "./pane-rows.ts";
 import { BOUNDLESS, type Room } from "./speakers/permit.ts";
 import { SumPanes } from "./sum-panes.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "./window-shape.ts";
-
-/**
- * Istio's proxies at both ends report each request. One reporter is used per channel and window, never two: a waypoint, which
- * sees the whole channel, if it reports, else the source's proxy (or ztunnel), else the destination's.
- */
-export const REPORTERS = ["waypoint", "source", "destination"] as const;
-
-/**
- * Everything that reports channels, best first, and never two of them added up: Istio's proxies, which alone count bytes; a service
- * graph drawn from traces; what Hubble sees at the client, at the server, or at an end that it can't tell.
- */
-export const CHANNEL_REPORTERS = [
-  ...REPORTERS,
-  "service_graph",
-  "hubble_client",
-  "hubble_server",
-  "hubble_unknown",
-] as const;
-export type Reporter = (typeof CHANNEL_REPORTERS)[number];
-
-/**
- * What is counted of a channel. Errors are requests answered with 5xx, or with 0: not at all. Events are sightings of a
- * connection, sampled by who reports them: neither requests nor bytes, but a sign that there is a channel.
- */
-export const FLOWS = ["requests", "errors", "bytes", "tcpBytes", "events"] as const;
-export type Flow = (typeof FLOWS)[number];
-
-/** Whose channel it is. */
-export interface ChannelKey {
-  readonly sourceNamespace: string;
-  readonly source: string;
-  readonly targetNamespace: string;
-  readonly target: string;
-}
+import { CHANNEL_REPORTERS, FLOWS, type ChannelKey, type Flow, type Reporter } from "./channel-key.ts";
 
 /** Rates of a channel in a window. */
 export interface ChannelRates {

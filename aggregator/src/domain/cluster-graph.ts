@@ -1,4 +1,3 @@
-import type { Method } from "@isochrone/telemetry";
 import type { ClusterGraphSnapshot, ClusterNode, Link } from "@isochrone/topology";
 import { BandwidthWalk, type LinkBandwidth, type NodeNetwork } from "./bandwidth-view.ts";
 import type { Pair, PairBandwidth } from "./bandwidth.ts";
@@ -10,16 +9,7 @@ import { allSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
 import type { UsageState } from "./usage.ts";
 import { panesOf, type WindowName } from "./window-shape.ts";
-
-/** What of a link's round-trip times may be its cost. The mean is exact: histograms carry the sum of what they count. */
-export const COST_QUANTILES = ["p50", "p90", "mean"] as const;
-
-/** How links are valued. */
-export interface CostRule {
-  /** Methods that placement may pay by, best first. Others are shown without a cost. */
-  readonly methods: readonly Method[];
-  readonly quantile: (typeof COST_QUANTILES)[number];
-}
+import type { CostRule } from "./cost-rule.ts";
 
 /** What a graph is stamped with. */
 export interface GraphStamp {

@@ -1,6 +1,7 @@
 import type { ClusterGraphSnapshot, Link } from "@isochrone/topology";
 import { declaredCapacity, linkBandwidth } from "./bandwidth-view.ts";
-import { networkOf, unprobedLink, type CostRule } from "./cluster-graph.ts";
+import { networkOf, unprobedLink } from "./cluster-graph.ts";
+import type { CostRule } from "./cost-rule.ts";
 import type { LinkOrder } from "./compare.ts";
 import type { Coordinates } from "./coordinates.ts";
 import { rfc3339 } from "./graph-time.ts";

@@ -7,14 +7,6 @@ import type { ClusterFacts } from "./speakers/authority.ts";
 import type { SpeakerPolicy } from "./speakers/policy.ts";
 import type { Speakers } from "./speakers/speaker.ts";
 
-/** A record as any bus hands it over. */
-export interface IncomingRecord {
-  readonly key: string;
-  readonly value: Uint8Array;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly appendedAtMs: number;
-}
-
 /** Limits of an ingest. */
 export interface IngestOptions {
   /** How far ahead of now a point may lie; less than a pane. */

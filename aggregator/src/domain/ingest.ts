@@ -13,13 +13,8 @@ import { bindTraffic } from "./bind-traffic.ts";
 import { bindUsage } from "./bind-usage.ts";
 import { createIngestCounts, REFUSED, type IngestCounts, type Refused } from "./ingest-counts.ts";
 import { IncrementSink } from "./increments.ts";
-import {
-  accountLimits,
-  type IncomingRecord,
-  type IngestOptions,
-  type IngestParts,
-  type OnRefused,
-} from "./ingest-options.ts";
+import { accountLimits, type IngestOptions, type IngestParts, type OnRefused } from "./ingest-options.ts";
+import type { IncomingRecord } from "./incoming-record.ts";
 import { MissingCounters } from "./missing-counters.ts";
 import { RepeatGuard } from "./repeats.ts";
 import { RecordSources, type OpenVerdict } from "./record-sources.ts";
@@ -31,13 +26,8 @@ import { SpeakerPolicy } from "./speakers/policy.ts";
 import { OPEN_SPEAKERS } from "./speakers/speaker.ts";
 import { windowStartMs } from "./window-shape.ts";
 
-export type {
-  IncomingRecord,
-  IngestOptions,
-  IngestParts,
-  OnRefused,
-  SpeakingParts,
-} from "./ingest-options.ts";
+export type { IngestOptions, IngestParts, OnRefused, SpeakingParts } from "./ingest-options.ts";
+export type { IncomingRecord } from "./incoming-record.ts";
 
 /** Hangs on a series that is new, or that foreign records bring; on all others hangs the sink itself. */
 class Binding {

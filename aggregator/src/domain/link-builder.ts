@@ -1,7 +1,7 @@
 import { MAX_RTT_SECONDS, type Percentiles } from "@isochrone/telemetry";
 import type { Link } from "@isochrone/topology";
 import type { LinkBandwidth } from "./bandwidth-view.ts";
-import type { CostRule } from "./cluster-graph.ts";
+import type { CostRule } from "./cost-rule.ts";
 import type { Figures } from "./figures.ts";
 import { ageSeconds, rfc3339 } from "./graph-time.ts";
 import type { LinkChange } from "./link-change.ts";

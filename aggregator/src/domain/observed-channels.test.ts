@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { clusterState } from "../testing/cluster.ts";
 import { counter, recordOf } from "../testing/records.ts";
 import { bindsOf } from "./channel-ends.ts";
-import { CHANNEL_REPORTERS, REPORTERS } from "./channels.ts";
+import { CHANNEL_REPORTERS, REPORTERS } from "./channel-key.ts";
 import type { PodState, WorkloadState } from "./cluster-state.ts";
 import { Ingest } from "./ingest.ts";
 import { Tables } from "./tables.ts";

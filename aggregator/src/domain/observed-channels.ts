@@ -1,5 +1,6 @@
 import { UNKNOWN_WORKLOAD } from "./bind-traffic.ts";
-import type { ChannelKey, ChannelRates, ChannelTable } from "./channels.ts";
+import type { ChannelRates, ChannelTable } from "./channels.ts";
+import type { ChannelKey } from "./channel-key.ts";
 import { endIn } from "./channel-ends.ts";
 import type { WindowName } from "./window-shape.ts";
 

@@ -1,6 +1,6 @@
 import { decodeHeaders, OtlpError, SequenceTracker, type RecordIdentity } from "@isochrone/telemetry";
 import { DroppedReports } from "./dropped-reports.ts";
-import type { IncomingRecord } from "./ingest-options.ts";
+import type { IncomingRecord } from "./incoming-record.ts";
 import type { Refused } from "./ingest-counts.ts";
 import { SourceClocks } from "./source-clocks.ts";
 import type { Account, Accounts } from "./speakers/accounts.ts";

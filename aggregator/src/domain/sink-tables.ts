@@ -1,6 +1,6 @@
 import type { ExponentialHistogramData, Increment } from "@isochrone/telemetry";
 import type { Transport } from "./bandwidth.ts";
-import type { ChannelKey, Flow, Reporter } from "./channels.ts";
+import type { ChannelKey, Flow, Reporter } from "./channel-key.ts";
 import type { PacketCount } from "./link-counts.ts";
 import type { LinkKey } from "./links.ts";
 import type { PointTime } from "./point-time.ts";

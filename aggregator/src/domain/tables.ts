@@ -6,6 +6,7 @@ import { Figures } from "./figures.ts";
 import { linkOrder, type LinkOrder } from "./compare.ts";
 import { LinkTable, type LinkKey } from "./links.ts";
 import { PaneRows } from "./pane-rows.ts";
+import { RecentRefusals } from "./recent-refusals.ts";
 import { UsageTable } from "./usage.ts";
 import type { WindowShape } from "./window-shape.ts";
 
@@ -29,6 +30,7 @@ export class Tables {
   readonly rememberedChannels: ChannelMemory;
   readonly pods: UsageTable;
   readonly nodes: UsageTable;
+  readonly refusals: RecentRefusals;
   /** What graphs are shown of the numbers in these. */
   readonly figures = new Figures();
 
@@ -43,6 +45,7 @@ export class Tables {
     this.rememberedChannels = new ChannelMemory(limits.maxChannels, shape.windowMs);
     this.pods = new UsageTable(shape, limits.maxPods, rows);
     this.nodes = new UsageTable(shape, limits.maxPods, rows);
+    this.refusals = new RecentRefusals(shape);
   }
 
   /** Frees what has left the window. */

@@ -21,7 +21,7 @@ import type { EventStream } from "./event-stream.ts";
 import type { ReportRelay } from "./forward-reports.ts";
 import type { LeaderForward } from "./forward.ts";
 import { registerGraphRoutes } from "./graph-routes.ts";
-import { registerHealthRoute } from "./health-route.ts";
+import { registerHealthRoute, type HealthSources } from "./health-route.ts";
 import { registerHistoryRoutes } from "./history-routes.ts";
 import { registerLinkRoute } from "./link-route.ts";
 import { registerPage } from "./page-routes.ts";
@@ -57,6 +57,7 @@ export interface GraphApiParts {
     readonly relay: ReportRelay;
     readonly healths: ReplicaHealths;
   } | null;
+  readonly refusals: HealthSources["refusals"];
   readonly decisions: DecisionsSource;
   readonly page?: PageAssets | undefined;
   readonly addRoutes?: ((app: HttpApp) => Promise<void>) | undefined;

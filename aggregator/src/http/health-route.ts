@@ -3,6 +3,7 @@ import { HealthSchema, ProblemSchema, type Health, type ReplicaHealth } from "@i
 import type { Readiness } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
 import { Type, type Static } from "typebox";
+import type { RecentRefusals } from "../domain/recent-refusals.ts";
 import type { GraphKeeper } from "../graph-keeper.ts";
 import { NOTHING_ELSE } from "./query.ts";
 import { ofHealth, type ReplicaHealths } from "./replica-healths.ts";
@@ -15,6 +16,7 @@ export interface HealthSources {
   readonly nowMs: () => number;
   /** Null where this is the only replica. */
   readonly replication: { readonly healths: Pick<ReplicaHealths, "others"> } | null;
+  readonly refusals: Pick<RecentRefusals, "list">;
   ready(): Readiness;
 }
 
@@ -115,7 +117,7 @@ async function healthOf(sources: HealthSources): Promise<Health> {
     version: newest?.version ?? null,
     graphAgeSeconds: newest === null ? null : (now - newest.builtAtMs) / 1000,
     buildFailures: await readings.sum("aggregator_build_failures_total"),
-    intake: await intakeOf(readings),
+    intake: { ...(await intakeOf(readings)), refusedNow: sources.refusals.list(now) },
     sizes: {
       series: await readings.sum("aggregator_series"),
       links: await readings.sum("aggregator_links"),
@@ -133,7 +135,7 @@ async function healthOf(sources: HealthSources): Promise<Health> {
   };
 }
 
-async function intakeOf(readings: Readings): Promise<Health["intake"]> {
+async function intakeOf(readings: Readings): Promise<Omit<Health["intake"], "refusedNow">> {
   return {
     records: await readings.sum("aggregator_records_total"),
     points: await readings.sum("aggregator_points_total"),

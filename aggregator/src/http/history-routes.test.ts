@@ -91,9 +91,16 @@ describe("the health of the aggregator", () => {
     expect(body).toMatchObject({
       ready: true,
       graphAgeSeconds: 0,
-      intake: { missing: 0, refused: { malformed: 1 } },
+      intake: {
+        missing: 0,
+        refused: { malformed: 1 },
+        refusedNow: [{ source: "evil", reason: "malformed", refused: 1 }],
+      },
       replicas: { live: null, isLeader: null },
     });
     expect(body.intake.points).toBeGreaterThan(0);
+    await running.clock.advance(10 * 60_000);
+    const later = (await get<Health>("/api/v1/health")).body;
+    expect(later.intake).toMatchObject({ refused: { malformed: 1 }, refusedNow: [] });
   });
 });

@@ -26,8 +26,10 @@ export function createIntake(
 ): Intake {
   const { clock, random, logger, registry } = deps;
   const ingest = { ...config, hashSeed: Math.floor(random.next() * 2 ** 32) };
-  const onRefused: OnRefused = (source, reason, detail) =>
+  const onRefused: OnRefused = (source, reason, detail) => {
+    tables.refusals.add(source, reason, clock.now());
     logger.warnOnce(`refused:${source}:${reason}`, "telemetry refused", { source, reason, detail });
+  };
   if (deps.isShared !== true) {
     const group = `aggregator-${epoch}`;
     const metrics = createIntakeMetrics(registry);

@@ -1,16 +1,19 @@
 import type { Service } from "@isochrone/runtime";
 import type { BuildInputs } from "../graph-keeper.ts";
-import { DeclaredCostsReader, type DeclaredCostsOptions } from "./declared-costs.ts";
-import { LatenciesReader, type LatenciesReaderOptions } from "./latencies.ts";
+import type { ReadLatencies } from "../domain/network-topology/node-latencies.ts";
+import type { DeclaredCosts } from "@isochrone/topology";
+import { pollDeclaredCosts, type DeclaredCostsOptions } from "./declared-costs.ts";
+import { pollLatencies, type LatenciesOptions } from "./latencies.ts";
+import type { PolledObject } from "./polled-object.ts";
 
 /** What others say of the network, beside what is measured: the NetworkTopology's declared weights, and latencies in a ConfigMap. */
 export class Declarations implements Service {
-  readonly #costs: DeclaredCostsReader | null;
-  readonly #latencies: LatenciesReader | null;
+  readonly #costs: PolledObject<DeclaredCosts | null> | null;
+  readonly #latencies: PolledObject<ReadLatencies> | null;
 
-  constructor(options: DeclaredCostsOptions & LatenciesReaderOptions) {
-    this.#costs = DeclaredCostsReader.of(options);
-    this.#latencies = LatenciesReader.of(options);
+  constructor(options: DeclaredCostsOptions & LatenciesOptions) {
+    this.#costs = pollDeclaredCosts(options);
+    this.#latencies = pollLatencies(options);
   }
 
   async start(): Promise<void> {
@@ -34,7 +37,7 @@ export class Declarations implements Service {
   inputs(): Pick<BuildInputs, "declaredCosts" | "latencies"> {
     return {
       ...(this.#costs === null ? {} : { declaredCosts: this.#costs.current() }),
-      ...(this.#latencies === null ? {} : { latencies: this.#latencies.current() }),
+      ...(this.#latencies === null ? {} : { latencies: this.#latencies.current().pairs }),
     };
   }
 }

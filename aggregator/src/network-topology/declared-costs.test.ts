@@ -3,7 +3,9 @@ import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, loadSettings } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { DeclaredCostsReader } from "./declared-costs.ts";
+import type { DeclaredCosts } from "@isochrone/topology";
+import { pollDeclaredCosts } from "./declared-costs.ts";
+import type { PolledObject } from "./polled-object.ts";
 import { networkTopologySettings } from "./settings.ts";
 
 const REF = { ...KINDS.networkTopology, namespace: "default", name: "nt-default" };
@@ -41,12 +43,12 @@ beforeEach(() => {
 });
 
 /** `declaredWeights` undefined: the default. */
-function readerOf(declaredWeights?: string, costUnitMs = 1): DeclaredCostsReader | null {
+function readerOf(declaredWeights?: string, costUnitMs = 1): PolledObject<DeclaredCosts | null> | null {
   const { networkTopology: config } = loadSettings([networkTopologySettings], {
     env: {},
     file: { networkTopology: { ...(declaredWeights === undefined ? {} : { declaredWeights }), costUnitMs } },
   });
-  return DeclaredCostsReader.of({
+  return pollDeclaredCosts({
     config,
     store: { get: (ref) => (failure === null ? store.get(ref) : Promise.reject(failure)) },
     clock,

@@ -8,7 +8,9 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { clusterControllerSections } from "../cluster-controllers.ts";
 import { startAggregator } from "../testing/aggregator.ts";
 import { nodeObject } from "../testing/cluster.ts";
-import { LatenciesReader } from "./latencies.ts";
+import type { ReadLatencies } from "../domain/network-topology/node-latencies.ts";
+import { pollLatencies } from "./latencies.ts";
+import type { PolledObject } from "./polled-object.ts";
 import { configMapMistake } from "./settings.ts";
 
 const REF = { ...KINDS.configMap, namespace: "netperf", name: "latencies" };
@@ -38,9 +40,9 @@ function settingsOf(networkTopology: Readonly<Record<string, unknown>>) {
   return loadSettings(Object.values(clusterControllerSections), { env: {}, file: { networkTopology } });
 }
 
-function readerOf(latenciesFrom: string | null): LatenciesReader | null {
+function readerOf(latenciesFrom: string | null): PolledObject<ReadLatencies> | null {
   const { networkTopology } = settingsOf(latenciesFrom === null ? {} : { latenciesFrom });
-  return LatenciesReader.of({
+  return pollLatencies({
     config: networkTopology,
     store: { get: (ref) => (failure === null ? store.get(ref) : Promise.reject(failure)) },
     clock,
@@ -70,7 +72,7 @@ describe("the ConfigMap of latencies", () => {
     const reader = readerOf("netperf/latencies")!;
     await store.create(configMap({ [key("a", "b")]: "60", [key("b", "a")]: "-1", [key("a", "a")]: "5" }));
     for (let look = 0; look < 3; look++) await reader.read();
-    expect(reader.current()).toEqual([{ source: "a", target: "b", ms: { p90: 60 } }]);
+    expect(reader.current().pairs).toEqual([{ source: "a", target: "b", ms: { p90: 60 } }]);
     expect(warnings()).toEqual(["latencies left out"]);
     expect(await counted()).toEqual({
       used: 3,
@@ -88,18 +90,18 @@ describe("the ConfigMap of latencies", () => {
     await reader.read();
     failure = new StoreError("unavailable", "away");
     await expect(reader.read()).rejects.toThrow("away");
-    expect(reader.current()).toHaveLength(1);
+    expect(reader.current().pairs).toHaveLength(1);
     failure = null;
     await store.delete(REF);
     await reader.read();
-    expect(reader.current()).toEqual([]);
+    expect(reader.current().pairs).toEqual([]);
   });
 
   test("that may not be read is told with the right that is missing, and keeps no graph waiting", async () => {
     const reader = readerOf("netperf/latencies")!;
     failure = new StoreError("forbidden", "no");
     await reader.read();
-    expect([reader.wasRead, reader.current()]).toEqual([true, []]);
+    expect([reader.wasRead, reader.current().pairs]).toEqual([true, []]);
     expect(logger.lines.find(({ level }) => level === "warn")!.fields).toMatchObject({
       verb: "get",
       resource: "configmaps",
@@ -111,7 +113,7 @@ describe("the ConfigMap of latencies", () => {
     const reader = readerOf("netperf/latencies")!;
     await store.create(configMap({ [key("a", "b")]: "60", more: "x".repeat(1024 * 1024) }));
     await reader.read();
-    expect(reader.current()).toEqual([]);
+    expect(reader.current().pairs).toEqual([]);
     expect(warnings()).toEqual(["latencies left out"]);
     expect(await counted()).toMatchObject({ bad_key: 0, bad_value: 0, too_large: 1 });
   });

@@ -1,5 +1,5 @@
 import { type ProvenSpeaker } from "@isochrone/telemetry";
-import { SealChecker, sealRecord } from "@isochrone/bus/seal";
+import { MAC_HEADER, SealChecker, sealRecord, SPEAKER_HEADER } from "@isochrone/bus/seal";
 import type { OutgoingRecord } from "@isochrone/bus";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -101,6 +101,20 @@ test("no speaker's key is another's, nor the master", async () => {
   texts.push(keys.keyFor({ kind: "service", name: "node-a" }).key.reveal());
   texts.push(keys.masters().get(1)!.reveal());
   expect(new Set(texts).size).toBe(4);
+});
+
+test("a replica keeps the key by which it seals for a speaker, and its salt, until the keys change", async () => {
+  const keys = await start(true);
+  const posted = { key: "node-a", value: Buffer.from("v"), headers: { [SPEAKER_HEADER]: "node/node-a" } };
+  const saltOf = (): string => {
+    const sealed = sealRecord(keys.sealingKey(PLACE.topic, posted)!, PLACE, posted);
+    expect(new SealChecker({ masters: keys.masters }).check(PLACE, sealed)).toEqual(NODE);
+    return sealed.headers[MAC_HEADER]!.split(".")[1]!;
+  };
+  const salt = saltOf();
+  expect(saltOf()).toBe(salt);
+  await clock.advance(ROTATION_MS + OVERLAP_MS);
+  expect(saltOf()).not.toBe(salt);
 });
 
 test("a Secret that was deleted counts on until the leader has made another one", async () => {

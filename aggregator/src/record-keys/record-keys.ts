@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { OutgoingRecord } from "@isochrone/bus";
 import { AGGREGATOR, MacKey, SPEAKER_HEADER, type MasterKeys, type RecordKey } from "@isochrone/bus/seal";
+import { BoundedMap } from "@isochrone/primitives";
 import { parseSpeaker, speakerText, type ProvenSpeaker } from "@isochrone/telemetry";
 import { pause, type Clock, type Logger, type Service } from "@isochrone/runtime";
 import { STATE_TOPICS } from "@isochrone/telemetry";
@@ -26,6 +27,8 @@ export interface RecordKeysOptions {
 /** A new key settles for so many readings of the store: all replicas have it before anybody seals by it. */
 const SETTLE_CHECKS = 6;
 const OWN_TOPICS: ReadonlySet<string> = new Set(Object.values(STATE_TOPICS));
+/** Speakers whose keys are kept for sealing; the one used longest ago goes. */
+const MAX_SEALING = 16_384;
 const NO_MASTERS: MasterKeys = new Map();
 
 /**
@@ -37,7 +40,8 @@ export class RecordKeys implements Service {
   readonly #keeper: KeyKeeper;
   #set: HmacKeySet | null = null;
   #masters: MasterKeys = NO_MASTERS;
-  #own: RecordKey | null = null;
+  /** By which this replica seals, of each speaker: an own key keeps its salt, and what verifies knows it. */
+  #sealing = new BoundedMap<RecordKey>(MAX_SEALING);
 
   constructor(options: RecordKeysOptions) {
     this.#options = options;
@@ -96,7 +100,7 @@ export class RecordKeys implements Service {
     if (set !== null && set !== this.#set) {
       this.#set = set;
       this.#masters = new Map(set.keys.map(({ id, secret }) => [id, masterOf(secret.reveal())]));
-      this.#own = null;
+      this.#sealing = new BoundedMap(MAX_SEALING);
     }
     return this.#masters;
   };
@@ -120,16 +124,21 @@ export class RecordKeys implements Service {
    * found out. Other records go out as they are, and will be refused.
    */
   readonly sealingKey = (topic: string, { headers }: OutgoingRecord): RecordKey | null => {
-    if (OWN_TOPICS.has(topic)) return this.#ownKey();
+    if (OWN_TOPICS.has(topic)) return this.#sealingKeyOf(AGGREGATOR);
     const named = headers[SPEAKER_HEADER];
     const speaker = named === undefined ? null : parseSpeaker(named);
-    return speaker === null || isAggregator(speaker) ? null : this.keyFor(speaker);
+    return speaker === null || isAggregator(speaker) ? null : this.#sealingKeyOf(speaker);
   };
 
-  #ownKey(): RecordKey {
-    // Forgets the last one when the keys have changed.
+  #sealingKeyOf(speaker: ProvenSpeaker): RecordKey {
+    // Forgets the last ones when the keys have changed.
     this.masters();
-    return (this.#own ??= this.keyFor(AGGREGATOR));
+    const text = speakerText(speaker);
+    const kept = this.#sealing.get(text);
+    if (kept !== undefined) return kept;
+    const made = this.keyFor(speaker);
+    this.#sealing.set(text, made);
+    return made;
   }
 }
 

@@ -1,4 +1,4 @@
-import { CHANNEL_REPORTERS, FLOWS } from "../domain/channels.ts";
+import { CHANNEL_REPORTERS, FLOWS } from "../domain/channel-key.ts";
 import { USAGE_COUNTERS } from "../domain/sink-tables.ts";
 import type { Tables } from "../domain/tables.ts";
 import type { UsageState } from "../domain/usage.ts";

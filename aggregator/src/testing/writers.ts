@@ -10,7 +10,7 @@ import { createRegistry, loadSettings, seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import type { ClusterGraphSnapshot, ClusterNode, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { PublishedGraphs } from "../graph-keeper.ts";
-import type { Writer } from "../domain/writers/writer-mark.ts";
+import type { Writer } from "@isochrone/topology";
 import { soleOwner, type Ownership } from "../writers/ownership.ts";
 import { annotationSettings } from "../writers/settings.ts";
 import { createWriters } from "../writers/writers.ts";

@@ -9,7 +9,8 @@ import {
 } from "@isochrone/topology";
 import { urgency } from "../domain/writers/due.ts";
 import { ownAnnotations } from "../domain/writers/node-figures.ts";
-import { markText, readMark, yieldsTo, type Writer, type WriterMark } from "../domain/writers/writer-mark.ts";
+import { markText, readMark, type Writer, type WriterMark } from "@isochrone/topology";
+import { yieldsTo } from "../domain/writers/writer-mark.ts";
 import type { PublishedGraphs } from "../graph-keeper.ts";
 import { NodeRound, nothing, WorkloadRound, type OwnAnnotations, type Want } from "./annotation-round.ts";
 import type { WriteKind } from "./metrics.ts";

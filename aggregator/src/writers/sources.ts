@@ -1,7 +1,7 @@
 import { identityOfLife } from "@isochrone/kubernetes";
 import type { Clock, Random } from "@isochrone/runtime";
 import type { StoreClusterWatch } from "../adapters/store-cluster-watch.ts";
-import type { Writer } from "../domain/writers/writer-mark.ts";
+import type { Writer } from "@isochrone/topology";
 import { AGGREGATOR_LEASE } from "../leadership.ts";
 import type { Leadership } from "../ports.ts";
 import type { Replication } from "../replication.ts";

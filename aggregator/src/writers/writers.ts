@@ -10,7 +10,7 @@ import {
 import { isNodeAnnotation, isWorkloadAnnotation } from "@isochrone/topology";
 import type { Registry } from "prom-client";
 import { WriteBudget } from "../domain/writers/write-budget.ts";
-import type { Writer } from "../domain/writers/writer-mark.ts";
+import type { Writer } from "@isochrone/topology";
 import type { PublishedGraphs } from "../graph-keeper.ts";
 import { AnnotationPlanner, type AnnotatedObjects } from "./annotation-planner.ts";
 import { createWriterMetrics, type WriteKind, type WriterMetrics } from "./metrics.ts";

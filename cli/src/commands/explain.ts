@@ -1,14 +1,9 @@
-import { KINDS } from "@isochrone/kubernetes";
-import type { KubernetesObject } from "@isochrone/kubernetes";
 import { reasonOf } from "@isochrone/primitives";
 import type { Decision } from "@isochrone/topology";
 import { GraphClientError } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
 import { decisionText } from "../explain/decision-text.ts";
-import { podReport } from "../explain/pod-report.ts";
 import type { PodReport } from "../explain/pod-report.ts";
-import { webhookSentence } from "../explain/webhook-answer.ts";
-import { openStore } from "../kubernetes.ts";
 import { graphClientOf } from "../graph-client.ts";
 import type { GraphServerOptions } from "../graph-client.ts";
 import type { Format } from "../output/format.ts";
@@ -57,6 +52,7 @@ async function explainDecision(name: string, options: ExplainOptions): Promise<V
 
 /** The cluster knows more than our decisions do, which may be gone or may never have been made. */
 async function explainReal(name: string, options: ExplainOptions): Promise<View> {
+  const { readPod, podReport } = await import("../explain/cluster.ts");
   const { pod, webhook } = await readPod(name, options);
   const { decision, trouble } = await decisionIfAny(name, options);
   const report = podReport(pod, decision);
@@ -69,23 +65,6 @@ function podText({ pod, decision, trouble }: PodAnswer): string {
   if (trouble !== null) lines.push(trouble);
   if (decision !== null) lines.push("", decisionText(decision));
   return lines.join("\n");
-}
-
-async function readPod(
-  name: string,
-  { namespace, kubeconfig, context }: ExplainOptions,
-): Promise<{ readonly pod: KubernetesObject; readonly webhook: string | null }> {
-  const opened = openStore(kubeconfig, context);
-  try {
-    const pod = await opened.store.get({ ...KINDS.pod, namespace, name });
-    if (pod === null)
-      throw new CommandError(
-        `there is no pod ${JSON.stringify(name)} in namespace ${JSON.stringify(namespace)} of the cluster`,
-      );
-    return { pod, webhook: await webhookSentence(opened.store, pod) };
-  } finally {
-    await opened.close();
-  }
 }
 
 async function decisionIfAny(

@@ -1,22 +1,18 @@
-import { KINDS } from "@isochrone/kubernetes";
+import { KINDS } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject } from "@isochrone/kubernetes";
-import { LabClient, LabClientError, readControlToken } from "@isochrone/lab";
+import { LabClient, LabClientError, readControlToken } from "@isochrone/lab/client";
 import { planVerdict, SchedulingModel, workflowPlan } from "@isochrone/placement";
 import type { WorkflowPlanInput, WorkflowPlanReport } from "@isochrone/placement";
-import { loadSettings } from "@isochrone/runtime";
-import { plannerSettings, schedulerPluginSettings, spreadLimits } from "@isochrone/scheduler-plugin";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { GraphClient } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
 import { graphClientOf } from "../graph-client.ts";
 import type { GraphServerOptions } from "../graph-client.ts";
-import { clusterCredentials, openStoreWith } from "../kubernetes.ts";
 import type { Format } from "../output/format.ts";
 import { show, viewOf } from "../output/show.ts";
 import type { View } from "../output/show.ts";
 import { table } from "../output/table.ts";
 import { proposedMoves } from "./proposed-moves.ts";
-import { fromSettingsFile } from "../settings-file.ts";
 
 export interface PlanOptions extends GraphServerOptions {
   readonly kubeconfig?: string;
@@ -43,21 +39,20 @@ export async function planCommand(
   print: (text: string) => void,
 ): Promise<void> {
   const client = graphClientOf(options);
-  const planning = planningOf(options);
+  const planning = await planningOf(options);
   await show(() => readPlans(client, namespace, options, planning), options, print);
 }
 
-type Planning = Required<Pick<WorkflowPlanInput, "spread" | "cost">>;
+/** What is left out is the planner's default. */
+export type Planning = Pick<WorkflowPlanInput, "spread" | "cost">;
+
+const PLANNER_VARIABLES = /^ISOCHRONE_(PLANNER|SCHEDULER)_/;
 
 /** As the planner that runs is set: with other limits its plans would be others. Throws CommandError. */
-function planningOf({ settings }: PlanOptions): Planning {
-  const whose = { of: "the planner", sections: ["planner", "scheduler"] };
-  return fromSettingsFile(settings, whose, (file) => {
-    const sections = [plannerSettings, schedulerPluginSettings] as const;
-    const { planner, scheduler } = loadSettings(sections, { env: process.env, file });
-    const cost = { bytesPerRequest: scheduler.bytesPerRequest, maxCpuUse: planner.maxCpuUse };
-    return { spread: spreadLimits(planner), cost };
-  });
+async function planningOf({ settings }: PlanOptions): Promise<Planning> {
+  const isSet =
+    settings !== undefined || Object.keys(process.env).some((name) => PLANNER_VARIABLES.test(name));
+  return isSet ? (await import("../planner-settings.ts")).plannerPlanning(settings, process.env) : {};
 }
 
 async function readPlans(
@@ -118,7 +113,8 @@ async function readCluster(options: PlanOptions): Promise<Objects> {
   const token = isNamed || !isEmbedded(options) ? null : await readControlToken(lab, process.env);
   const embedded = token === null ? null : await embeddedObjects(new LabClient(lab, { token }));
   if (embedded !== null) return embedded;
-  const opened = openStoreWith(clusterCredentials(kubeconfig, context).credentials);
+  const { openStore } = await import("../kubernetes.ts");
+  const opened = openStore(kubeconfig, context);
   const { store } = opened;
   try {
     const lists = await Promise.all(

@@ -1,7 +1,7 @@
 // What the scheduler-plugin proposes for workflows that run, as the graph API passes it on.
-import { looseFields, looseList, looseText } from "@isochrone/kubernetes";
+import { looseFields, looseList, looseText } from "@isochrone/kubernetes/basics";
 import type { PreviousMoves } from "@isochrone/placement";
-import { authorizedFetch, systemClock } from "@isochrone/runtime";
+import { authorizedFetch, systemClock } from "@isochrone/runtime/basics";
 import type { GraphServerOptions } from "../graph-client.ts";
 
 const TIMEOUT_MS = 10_000;

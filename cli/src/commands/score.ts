@@ -1,15 +1,26 @@
 import { PlacementError } from "@isochrone/placement";
-import { readTextFile } from "@isochrone/runtime";
+import type { StrategyProfile } from "@isochrone/placement";
+import { readTextFile } from "@isochrone/runtime/yaml-text";
 import { CommandError, usageError } from "../errors.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
 import { table } from "../output/table.ts";
 import { DUMP_BYTES } from "../score/read-objects.ts";
-import { DumpError, scoreDump, type DumpScores, type ScoreDumpOptions } from "../score/index.ts";
+import {
+  DumpError,
+  readDecision,
+  scoreDump,
+  type DumpScores,
+  type RecordedDecision,
+  type ScoreDumpOptions,
+} from "../score/index.ts";
 
 export interface ScoreOptions {
   readonly cluster: string;
-  readonly pod: string;
+  /** @default the decision's */
+  readonly pod?: string;
+  /** File with what `isochrone explain -o json` printed: strategy and settings are its own. */
+  readonly decision?: string;
   readonly strategy: string;
   readonly mode?: string;
   readonly channelPriorities?: string;
@@ -23,25 +34,58 @@ export interface ScoreOptions {
 /** Scores the nodes of a dump for a pod and prints them, the best first in the table, in the dump's order as JSON. */
 export async function scoreCommand(options: ScoreOptions, print: (text: string) => void): Promise<void> {
   const dumpText = readText("--cluster", options.cluster);
-  const pod = podOf(options.pod);
-  const { strategy, mode = null, channelPriorities = "", set, prefix, graph } = options;
+  const { prefix, graph } = options;
+  const decision = decisionOf(options.decision);
+  const pod = options.pod ?? decision?.pod;
+  if (pod === undefined)
+    throw usageError(
+      "--pod must be a pod's manifest or the name of a pod in the dump; --decision names its own",
+    );
   const scores = scored({
     dumpText,
     dumpFile: options.cluster,
-    ...pod,
-    strategy,
-    mode,
-    channelPriorities,
-    ...(set === undefined ? {} : { settings: set }),
+    ...podOf(pod),
+    ...scoringOf(options, decision),
     ...(prefix === undefined ? {} : { annotationPrefix: prefix }),
     ...(graph === undefined ? {} : { graphText: readText("--graph", graph), graphFile: graph }),
   });
-  print(formatted(options.output, scores, scoresText));
+  print(
+    formatted(
+      options.output,
+      { ...scores, explanation: [...scores.explanation, ...otherGraph(scores, decision)] },
+      scoresText,
+    ),
+  );
+}
+
+function decisionOf(file: string | undefined): RecordedDecision | null {
+  return file === undefined ? null : explained(() => readDecision(readText("--decision", file), file));
+}
+
+function scoringOf(
+  options: ScoreOptions,
+  decision: RecordedDecision | null,
+): StrategyProfile & Pick<ScoreDumpOptions, "usageHeadroom"> {
+  const { strategy, mode = null, channelPriorities = "", set = {} } = options;
+  if (decision !== null) return { ...decision.profile, usageHeadroom: decision.usageHeadroom };
+  return { strategy, mode, channelPriorities, settings: set };
+}
+
+/** Equal scores need equal graphs. */
+function otherGraph({ inputs }: DumpScores, decision: RecordedDecision | null): string[] {
+  if (decision === null || decision.clusterVersion === inputs.clusterVersion) return [];
+  return [
+    `The decision was made by cluster graph ${decision.clusterVersion ?? "not available"}, these scores are by ${inputs.clusterVersion ?? "annotations"}: they may differ.`,
+  ];
 }
 
 function scored(options: ScoreDumpOptions): DumpScores {
+  return explained(() => scoreDump(options));
+}
+
+function explained<T>(read: () => T): T {
   try {
-    return scoreDump(options);
+    return read();
   } catch (error) {
     if (error instanceof DumpError) throw new CommandError(error.message, { cause: error });
     // What it complains of are --strategy, --mode, --set and --channel-priorities.

@@ -64,7 +64,7 @@ function ofHealth(health: Health): Verdict[] {
       const count = health.intake[key];
       return verdict(count === 0, severity, { check, looked: HEALTH, value: String(count), rule, remedy });
     }),
-    refusedVerdict(health.intake.refused),
+    refusedVerdict(health.intake),
     lagVerdict(health.replicas),
     zonesVerdict(health.probing),
   ];
@@ -153,16 +153,27 @@ function zonesVerdict({ uncoveredZones }: Health["probing"]): Verdict {
   });
 }
 
-function refusedVerdict(refused: Health["intake"]["refused"]): Verdict {
+function refusedVerdict({ refused, refusedNow = [] }: Health["intake"]): Verdict {
   const reasons = Object.entries(refused).filter(([, count]) => count > 0);
   return verdict(reasons.length === 0, "warning", {
     check: "refused points",
     looked: HEALTH,
-    value: reasons.length === 0 ? "none" : reasons.map(([reason, count]) => `${reason} ${count}`).join(", "),
+    value:
+      reasons.length === 0
+        ? "none"
+        : `${reasons.map(([reason, count]) => `${reason} ${count}`).join(", ")} since the start; ${nowText(refusedNow)}`,
     rule: "none",
     remedy:
       "Look for a publisher of another version, and at the aggregator's log, which names source and reason.",
   });
+}
+
+function nowText(refused: NonNullable<Health["intake"]["refusedNow"]>): string {
+  if (refused.length === 0) return "none in the last window";
+  const shown = refused
+    .slice(0, SHOWN)
+    .map(({ source, reason, refused: count }) => `${source} ${reason} ${count}`);
+  return `in the last window: ${shown.join(", ")}`;
 }
 
 function coverageVerdict({ nodes, links }: ClusterGraphSnapshot): Verdict {

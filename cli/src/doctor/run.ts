@@ -6,6 +6,7 @@ import { type Fetch } from "@isochrone/runtime/basics";
 import { reasonOf } from "@isochrone/primitives";
 import { GraphClientError } from "@isochrone/topology/client";
 import type { GraphClient } from "@isochrone/topology/client";
+import { judgeAnnotators, lookAtAnnotators } from "./annotators.ts";
 import { judgeApiServer, lookAtApiServer, metricsOf } from "./api-server.ts";
 import type { ApiServerLook } from "./api-server.ts";
 import { judgeAppGroups, lookAtAppGroups } from "./app-groups.ts";
@@ -65,7 +66,7 @@ const CHECKS: Readonly<Record<Group, Check>> = {
   gates: checkGates,
   sources: checkSources,
   appgroups: checkAppGroups,
-  freshness: async (asked) => judgeFreshness(await asked.graph()),
+  freshness: async (asked) => [...judgeFreshness(await asked.graph()), await checkAnnotators(asked)],
   extender: async ({ ground: { schedulerPlugin, fetch, nowMs } }) =>
     judgeExtender(schedulerPlugin === null ? null : await readPage(schedulerPlugin, fetch), nowMs()),
 };
@@ -231,6 +232,16 @@ async function checkGates(asked: Asked): Promise<Verdict[]> {
   const { store, credentials } = cluster;
   const metrics = () => metricsOf(credentials);
   return judgeGates(await lookAtGates({ store, installation, metrics, nowMs }), "");
+}
+
+async function checkAnnotators(asked: Asked): Promise<Verdict> {
+  const { cluster, graph, fetch, nowMs } = asked.ground;
+  const { isAssumed } = await asked.graph();
+  const page = isAssumed ? null : await readPage(graph.server, fetch);
+  const obstacle = await obstacleOf(asked);
+  const writers =
+    cluster === null || obstacle !== null ? null : await lookAtAnnotators(cluster.store, nowMs());
+  return judgeAnnotators({ page, writers, why: obstacle ?? "" });
 }
 
 const PAGE_TIMEOUT_MS = 10_000;

@@ -12,7 +12,7 @@ import {
   type Move,
   type WorkflowManifest,
 } from "@isochrone/lab";
-import { createMeasuringThread, type MeasuringThread } from "@isochrone/probe";
+import { createMeasuringThreads, type MeasuringThreads } from "@isochrone/probe";
 import {
   composeServices,
   systemClock,
@@ -60,7 +60,7 @@ export class Embedded {
   readonly pageWithControls: string;
   readonly #store: ClusterStore;
   readonly #namespace: string;
-  readonly #thread: MeasuringThread;
+  readonly #thread: MeasuringThreads;
   readonly #services: Service;
 
   private constructor(urls: EmbeddedUrls, parts: EmbeddedParts) {
@@ -120,7 +120,7 @@ export class Embedded {
     const surroundings: Surroundings = { ...shared, pages: [] };
     const probes = new EmbeddedProbes(network, seats);
     const moves = new PodMoves();
-    const thread = createMeasuringThread({
+    const thread = createMeasuringThreads({
       clock: systemClock,
       logger: logger.child({ service: "measuring" }),
     });
@@ -213,7 +213,7 @@ interface EmbeddedParts {
   readonly store: ClusterStore;
   /** Of the workflow. */
   readonly namespace: string;
-  readonly thread: MeasuringThread;
+  readonly thread: MeasuringThreads;
   readonly services: Service;
 }
 
@@ -277,7 +277,7 @@ function extenderOf(urls: EmbeddedUrls): ExtenderConfig {
 function measuring(
   surroundings: Surroundings,
   probes: EmbeddedProbes,
-  thread: MeasuringThread,
+  thread: MeasuringThreads,
   aggregatorUrl: string,
 ): NamedService[] {
   const hmacKeys = `1:${randomBytes(KEY_BYTES).toString("base64")}`;

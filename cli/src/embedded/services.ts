@@ -13,7 +13,7 @@ import { createPage, withEmulator } from "@isochrone/dashboard";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { addLinkRoutes } from "@isochrone/lab";
 import type { EmulatedNetwork, LabCluster, LinkRoutesOptions, MetricsPage } from "@isochrone/lab";
-import { createProbe, type MeasuringThread, type Probe } from "@isochrone/probe";
+import { createProbe, type MeasuringThreads, type Probe } from "@isochrone/probe";
 import {
   createRegistry,
   systemClock,
@@ -134,7 +134,7 @@ export class EmbeddedProbes implements ProbeAddresses {
   /** A service per node; after its start the node's responder is reachable from the others. */
   services(
     surroundings: Surroundings,
-    thread: MeasuringThread,
+    thread: MeasuringThreads,
     hmacKeys: string,
     aggregatorUrl: string,
   ): NamedService[] {

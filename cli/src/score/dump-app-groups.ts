@@ -3,9 +3,8 @@ import {
   CHANNELS_ANNOTATION,
   GENERATED_ANNOTATION,
   MAX_CHANNELS_CHARACTERS,
-  NO_NETWORK_LIMIT,
   parseChannels,
-} from "@isochrone/kubernetes";
+} from "@isochrone/kubernetes/basics";
 import type { AnnotatedChannel } from "@isochrone/kubernetes";
 import { parseBitsPerSecond } from "@isochrone/primitives";
 import {
@@ -58,14 +57,10 @@ export function appGroupChannels(group: DumpObject, { members }: WorkloadIndex):
 }
 
 function demandsOf(group: DumpObject, dependency: Dependency): ChannelDemands {
-  const { maxNetworkCost, minBandwidthBitsPerSecond } = limitsOf(group, dependency);
   const { annotated } = dependency;
-  // As `isochrone tosca` writes it where there is none: left out it would be 0.
-  const isUnlimited = annotated !== null && maxNetworkCost === NO_NETWORK_LIMIT;
   return boundedDemands({
+    ...limitsOf(group, dependency),
     priority: annotated?.priority,
-    maxNetworkCost: isUnlimited ? null : maxNetworkCost,
-    minBandwidthBitsPerSecond,
     relationshipType: annotated?.relationshipType,
   });
 }

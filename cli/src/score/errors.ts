@@ -8,7 +8,13 @@ export interface DumpPosition {
 }
 
 /** Codes of the errors that reading and scoring a dump throws. */
-export const SCORE_ERROR_CODES = ["malformed_dump", "malformed_graph", "unknown_pod", "no_nodes"] as const;
+export const SCORE_ERROR_CODES = [
+  "malformed_dump",
+  "malformed_graph",
+  "malformed_decision",
+  "unknown_pod",
+  "no_nodes",
+] as const;
 export type ScoreErrorCode = (typeof SCORE_ERROR_CODES)[number];
 
 /** Thrown when a dump can't be scored; the message names file, document, line, rule and value. */

@@ -1,4 +1,6 @@
 export { DumpError, SCORE_ERROR_CODES } from "./errors.ts";
 export type { DumpPosition, ScoreErrorCode } from "./errors.ts";
+export { readDecision } from "./recorded-decision.ts";
+export type { RecordedDecision } from "./recorded-decision.ts";
 export { scoreDump } from "./score-dump.ts";
 export type { DumpScores, ScoreDumpOptions } from "./score-dump.ts";

@@ -1,13 +1,13 @@
 // Kubernetes objects from YAML or JSON text: single objects, lists of any kind, several documents.
-import { isNamespaced } from "@isochrone/kubernetes";
+import { isNamespaced } from "@isochrone/kubernetes/basics";
 import {
   jsonNestingProblem,
   TextError,
   YAML_LIMITS,
   yamlDocuments,
   yamlSizeProblem,
-} from "@isochrone/runtime";
-import type { TextProblem, YamlLimits } from "@isochrone/runtime";
+} from "@isochrone/runtime/yaml-text";
+import type { TextProblem, YamlLimits } from "@isochrone/runtime/yaml-text";
 import { LineCounter, parseDocument } from "yaml";
 import type { Document } from "yaml";
 import { DumpError, shown } from "./errors.ts";

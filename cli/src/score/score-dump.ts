@@ -28,6 +28,8 @@ export interface ScoreDumpOptions {
   readonly settings?: Readonly<Record<string, number>>;
   /** Relationship types of communication-affinity beside its own. */
   readonly channelPriorities?: string;
+  /** Whether nodes without room by measured use are rejected. @default false */
+  readonly usageHeadroom?: boolean;
   /** What `isochrone graph -o json` printed: its figures count, and no annotation is read. @default the annotations */
   readonly graphText?: string;
   /** For messages. @default "graph" */
@@ -67,8 +69,9 @@ export function scoreDump(options: ScoreDumpOptions): DumpScores {
       "must hold at least one Node, got none",
     );
   }
+  const { usageHeadroom = false } = options;
   const judged = judgeNodes(objects, pod, cluster);
-  const infeasible = new Map([...rejectedNodes(strategy, problem), ...judged.infeasible]);
+  const infeasible = new Map([...rejectedNodes(strategy, problem, { usageHeadroom }), ...judged.infeasible]);
   const table = strategy.score({ ...problem, infeasible });
   return {
     pod: pod.name,

@@ -15,7 +15,7 @@ const MEASURED = [
 ] as const;
 const FACTS = ["cost", "trafficCost", "colocated", "busiest", "nodes"] as const;
 
-/** A row per cell (RFC 4180). */
+/** A row per cell. */
 export function toCsv(results: readonly CellResult[]): string {
   const axes = [...new Set(results.flatMap(({ labels }) => Object.keys(labels)))];
   const head = [
@@ -44,7 +44,12 @@ export function toCsv(results: readonly CellResult[]): string {
     result.tookSeconds,
     result.hash,
   ]);
-  return [head, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
+  return toRows([head, ...rows]);
+}
+
+/** Rows as text (RFC 4180). */
+export function toRows(rows: readonly (readonly (string | number)[])[]): string {
+  return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
 function cell(value: string | number): string {

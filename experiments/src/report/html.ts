@@ -36,6 +36,11 @@ function escape(text: string): string {
     .replaceAll('"', "&quot;");
 }
 
+/** Text that is HTML or a style sheet already. */
+export function rawHtml(text: string): Html {
+  return new Html(text);
+}
+
 /** Longer ones may be broken into lines. */
 const LONG = 44;
 /** Names of rows are there in every line. */

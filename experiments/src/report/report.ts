@@ -5,7 +5,7 @@ import { agreementSection } from "./agreement.ts";
 import { analyse } from "./analysis.ts";
 import { findings } from "./findings.ts";
 import { count, figure, labelText, percent } from "./format.ts";
-import { details, facts, html, prose, table } from "./html.ts";
+import { details, facts, html, prose, rawHtml, table } from "./html.ts";
 import type { Html } from "./html.ts";
 import { lossSection, resultsSection } from "./results-section.ts";
 import { STYLE } from "./style.ts";
@@ -37,7 +37,7 @@ export function reportHtml(input: ReportInput): string {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${scenario.title}</title>
         <style>
-          ${raw(STYLE)}
+          ${rawHtml(STYLE)}
         </style>
       </head>
       <body>
@@ -55,10 +55,6 @@ export function reportHtml(input: ReportInput): string {
         </main>
       </body>
     </html> `.text;
-}
-
-function raw(text: string): Html {
-  return html([text] as unknown as TemplateStringsArray);
 }
 
 function setUp({ scenario, results, command, machine, grounds }: ReportInput): Html {

@@ -47,7 +47,7 @@ export interface ExperimentRun {
 
 export async function runExperiment(
   scenario: Scenario,
-  store: ResultStore,
+  store: ResultStore<CellResult>,
   deps: ExperimentDeps,
   options: ExperimentOptions,
 ): Promise<ExperimentRun> {

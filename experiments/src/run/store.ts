@@ -1,20 +1,24 @@
 // The results' file: a line of JSON per finished cell, appended at once, so that a run that ends early goes on where it was.
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
-import type { CellResult } from "./result.ts";
 
-export interface ResultStore {
+export interface ResultStore<R extends Hashed> {
   /** By hash. */
-  readonly known: ReadonlyMap<string, CellResult>;
-  add(result: CellResult): void;
+  readonly known: ReadonlyMap<string, R>;
+  add(result: R): void;
 }
 
-export function openStore(file: string): ResultStore {
+interface Hashed {
+  /** Of everything that the result depends on. */
+  readonly hash: string;
+}
+
+export function openStore<R extends Hashed>(file: string): ResultStore<R> {
   mkdirSync(dirname(file), { recursive: true });
   const text = existsSync(file) ? readFileSync(file, "utf8") : "";
   // A run that was killed leaves half a line; what follows must not be written behind it.
   if (text !== "" && !text.endsWith("\n")) appendFileSync(file, "\n");
-  const known = new Map(parseResults(text).map((result) => [result.hash, result]));
+  const known = new Map((parseResults(text) as readonly R[]).map((result) => [result.hash, result]));
   return {
     known,
     add(result): void {
@@ -25,11 +29,11 @@ export function openStore(file: string): ResultStore {
 }
 
 /** Lines that aren't a whole result are left out: their cells are measured again. */
-export function parseResults(text: string): readonly CellResult[] {
+export function parseResults(text: string): readonly Hashed[] {
   return text.split("\n").flatMap((line) => {
     try {
-      const result = JSON.parse(line) as Partial<CellResult> | null;
-      return typeof result?.hash === "string" ? [result as CellResult] : [];
+      const result = JSON.parse(line) as Partial<Hashed> | null;
+      return typeof result?.hash === "string" ? [result as Hashed] : [];
     } catch {
       return [];
     }

@@ -8,6 +8,8 @@ const FOLDER = fileURLToPath(new URL("../../scenarios", import.meta.url));
 export interface CatalogueEntry {
   readonly name: string;
   readonly title: string;
+  /** What it places: pods of workflows, or jobs of streams. */
+  readonly kind: "workflows" | "streams";
   /** Whether it has a quick run, for CI. */
   readonly hasQuick: boolean;
 }
@@ -22,6 +24,7 @@ export function listScenarios(): readonly CatalogueEntry[] {
       return {
         name: file.slice(0, -".yaml".length),
         title: String(content["title"]),
+        kind: content["kind"] === "streams" ? ("streams" as const) : ("workflows" as const),
         hasQuick: content["quick"] !== undefined,
       };
     });

@@ -1,7 +1,6 @@
 // From a scenario's file to what is run: all mistakes in one error, before anything starts.
 import { basename } from "node:path";
-import { readTextFile, YAML_LIMITS, yamlSizeProblem } from "@isochrone/runtime";
-import { LineCounter, parseDocument } from "yaml";
+import { readTextFile } from "@isochrone/runtime";
 import { axisPoints } from "./axes.ts";
 import type { AxisPoint } from "./axes.ts";
 import { callersFirst, labMistakes, pointMistakes } from "./check-point.ts";
@@ -22,6 +21,7 @@ import type {
 import { readChanges } from "./read-changes.ts";
 import { readCluster } from "./read-cluster.ts";
 import { readWorkflow } from "./read-workflow.ts";
+import { closeSheet, openSheet } from "./sheet.ts";
 
 export interface ReadOptions {
   /** Fewer points and trials, shorter: what the file's `quick` says is put over the rest. */
@@ -54,43 +54,29 @@ const DEFAULT_PROTOCOL: Protocol = { learnSeconds: 30, rounds: 10, roundSeconds:
 
 /** Throws ScenarioError with all mistakes of the file. */
 export function loadScenario(file: string, options: ReadOptions = {}): Scenario {
-  let text: string;
+  return readScenario(readScenarioFile(file), file, options);
+}
+
+/** The text of a scenario's file. Throws ScenarioError when it can't be read. */
+export function readScenarioFile(file: string): string {
   try {
-    text = readTextFile(file);
+    return readTextFile(file);
   } catch (cause) {
     throw new ScenarioError(file, [{ line: 1, message: `can't be read: ${(cause as Error).message}` }], {
       cause,
     });
   }
-  return readScenario(text, file, options);
 }
 
 /** As {@link loadScenario}, of a text. */
 export function readScenario(text: string, file: string, options: ReadOptions = {}): Scenario {
-  const tooLarge = yamlSizeProblem(text, YAML_LIMITS);
-  if (tooLarge !== null)
-    throw new ScenarioError(file, [{ line: tooLarge.line ?? 1, message: tooLarge.message }]);
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
-  if (document.errors.length > 0)
-    throw new ScenarioError(
-      file,
-      document.errors.map((error) => ({
-        line: lines.linePos(error.pos[0]).line,
-        message: error.message.split("\n")[0]!,
-      })),
-    );
-  const sheet: Sheet = { document, lines, issues: [] };
-  const plain = new Field(sheet, document.contents, "", new Map()).map(...KEYS);
+  const sheet = openSheet(text, file);
+  const plain = new Field(sheet, sheet.document.contents, "", new Map()).map(...KEYS);
   const quick = plain.get("quick");
   if (quick.isPresent) quick.map(...QUICK_KEYS);
   else if (options.quick === true) quick.fail("must be given: the scenario says nothing of a quick run");
   const scenario = read(plain, options.quick === true ? plain.over(quick) : plain, file, sheet);
-  if (sheet.issues.length > 0)
-    throw new ScenarioError(
-      file,
-      sheet.issues.toSorted((a, b) => a.line - b.line),
-    );
+  closeSheet(sheet, file);
   return scenario;
 }
 

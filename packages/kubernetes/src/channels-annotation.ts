@@ -13,9 +13,6 @@ export const GENERATED_ANNOTATION = "isochrone.dev/appgroup-generated";
 /** Longer texts are neither written nor read; the API server takes 256 KiB of all annotations of an object together. */
 export const MAX_CHANNELS_CHARACTERS = 200 * 1024;
 
-/** As an AppGroup's limit the largest is none: left out it would be 0 by upstream's schema. */
-export const NO_NETWORK_LIMIT = 10_000;
-
 /** A workload. */
 export interface ChannelEnd {
   readonly namespace: string;

@@ -1,4 +1,4 @@
-import { CodedError } from "@isochrone/runtime";
+import { CodedError } from "@isochrone/runtime/basics";
 
 /**
  * Why a store did not do an operation; the API server's reasons for the statuses 404, 409 (twice), 410, 422, 401, 403 and 429, and the ways

@@ -19,7 +19,6 @@ export {
   formatChannels,
   GENERATED_ANNOTATION,
   MAX_CHANNELS_CHARACTERS,
-  NO_NETWORK_LIMIT,
   parseChannels,
 } from "./channels-annotation.ts";
 export type { AnnotatedChannel, ChannelEnd } from "./channels-annotation.ts";

@@ -15,6 +15,7 @@ const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   "ClusterRoleBinding",
   "CSINode",
   "CustomResourceDefinition",
+  "FlowNetwork",
   "Namespace",
   "Node",
   "PersistentVolume",

@@ -1,34 +1,19 @@
 // A score that is a weighted sum of parts, as the papers write it (`raw`) or with each part brought to 0..1 first (`normalized`).
 import { addWeighted, bounded, minMax, normalised } from "./columns.ts";
-import type { ColumnPool, MinMax } from "./columns.ts";
+import type { ColumnPool } from "./columns.ts";
 import { PlacementError } from "./errors.ts";
 import { explain } from "./explain-parts.ts";
-import type { PartColumn } from "./network-part.ts";
 import type { PlacementProblem } from "./problem.ts";
 import { NEUTRAL_SCORE } from "./score-table.ts";
 import type { ScoreTable } from "./score-table.ts";
 import type { CombinationMode } from "./strategy.ts";
+import type { PartSource, WeighedPart } from "./weighed-part.ts";
 
 /**
  * A part whose best and worst node differ by less than this share of its largest value isn't stretched to the whole of 0..1: what nodes have
  * free, and round-trip times, vary by some percent from one window to the next.
  */
 export const DEFAULT_MIN_SPREAD = 0.1;
-
-/** A part of the sum. */
-export interface PartSource {
-  readonly name: string;
-  /** In `normalized` mode; those of a strategy add up to 1. */
-  readonly weight: number;
-  /** In the paper's own sum. @default weight */
-  readonly rawWeight?: number;
-  readonly source: PartColumn;
-}
-
-/** A part with the scale that normalises it; no scale when the part took no side, or is the same everywhere. */
-export interface WeighedPart extends PartSource {
-  readonly scale: MinMax | null;
-}
 
 export interface Combination {
   readonly strategy: string;

@@ -1,7 +1,7 @@
 // Several strategies as one: a weighted mean of their scores.
 import { ColumnPool } from "./columns.ts";
 import { candidateIds } from "./combine.ts";
-import type { WeighedPart } from "./combine.ts";
+import type { WeighedPart } from "./weighed-part.ts";
 import { explain } from "./explain-parts.ts";
 import { nodesBeyondLimits } from "./limits.ts";
 import type { PlacementProblem } from "./problem.ts";

@@ -1,6 +1,6 @@
 // From columns to words: which part put the best node first, what was neutral, and how old the inputs were.
 import { normalised } from "./columns.ts";
-import type { WeighedPart } from "./combine.ts";
+import type { WeighedPart } from "./weighed-part.ts";
 import { shortNumber } from "./explanation.ts";
 import type { Explanation, ExplanationInputs, InputAges, NeutralPart } from "./explanation.ts";
 import type { Remarks } from "./network-part.ts";

@@ -78,7 +78,7 @@ export type { SortAlgorithm } from "./order/sort-algorithms.ts";
 export { workloadOrder } from "./order/workload-order.ts";
 export type { OrderedWorkload, WorkloadOrder } from "./order/workload-order.ts";
 export { EXACT_PAIRS, exactPlan } from "./planner/exact-plan.ts";
-export type { ExactOptions, ExactPlan, LinearSolution, LinearSolver } from "./planner/exact-plan.ts";
+export type { ExactOptions, ExactPlan } from "./planner/exact-plan.ts";
 export { createObjective } from "./planner/objective.ts";
 export type { Objective, PlanCost } from "./planner/objective.ts";
 export { plan } from "./planner/plan.ts";
@@ -119,8 +119,8 @@ export type {
   CommunicationAffinityOptions,
   CommunicationAffinityParameters,
 } from "./communication-affinity/communication-affinity.ts";
-export { createStrategy, STRATEGIES, STRATEGY_MODES } from "./profile.ts";
-export type { StrategyName, StrategyProfile } from "./profile.ts";
+export { createStrategy, resolvedProfile, STRATEGIES, STRATEGY_MODES } from "./profile.ts";
+export type { ResolvedProfile, StrategyName, StrategyProfile } from "./profile.ts";
 export { DEFAULT_WEIGHTS, RESOURCE_NETWORK, ResourceNetwork } from "./resource-network.ts";
 export type { ResourceNetworkWeights } from "./resource-network.ts";
 export { Proximity, ROUTING_SCOPES, routingScopes } from "./routing.ts";

@@ -40,6 +40,12 @@ describe("a declared maxNetworkCost", () => {
     );
   });
 
+  test("of 10,000 is none: nothing is too far, as nothing is for upstream's plugin", () => {
+    const dead = link("a", "c", null, { lossRatio: 1 });
+    expect(networkLimitViolations(limited(10_000, { "q-1": "c" }, [dead])).size).toBe(0);
+    expect(networkLimitViolations(limited(9_999, { "q-1": "c" }, [dead])).size).toBe(1);
+  });
+
   test("doesn't reject what was never measured", () => {
     expect(networkLimitViolations(limited(1, { "q-1": "c" }, [])).size).toBe(0);
   });

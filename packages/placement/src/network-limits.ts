@@ -1,4 +1,5 @@
 // Limits that a channel declares: how far, and how narrow, the network between its ends may be.
+import { NO_NETWORK_LIMIT } from "@isochrone/topology";
 import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { AllocatedBandwidth } from "./allocated-bandwidth.ts";
 import { nearestExchanges, peersOf } from "./neighbours.ts";
@@ -12,7 +13,7 @@ import type { Place, Shares } from "./routing.ts";
  */
 export function networkLimitViolations(problem: PlacementProblem): Map<string, string> {
   return violations(problem, {
-    limitOf: ({ maxNetworkCost }) => maxNetworkCost,
+    limitOf: reachLimit,
     rulerOf: reachRuler,
     words: costViolation,
   });
@@ -29,6 +30,11 @@ export function bandwidthViolations(problem: PlacementProblem): Map<string, stri
     rulerOf: bandwidthRuler,
     words: bandwidthViolation,
   });
+}
+
+/** ms; null: it may be as far as it likes. */
+export function reachLimit({ maxNetworkCost }: Channel): number | null {
+  return maxNetworkCost === null || maxNetworkCost >= NO_NETWORK_LIMIT ? null : maxNetworkCost;
 }
 
 interface Rule {

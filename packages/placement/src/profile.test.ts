@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { CombinedStrategy } from "./combined-strategy.ts";
 import type { CommunicationAffinity } from "./communication-affinity/communication-affinity.ts";
 import { ColumnPool } from "./columns.ts";
-import { createStrategy } from "./profile.ts";
+import { createStrategy, resolvedProfile } from "./profile.ts";
 import type { ResourceNetwork } from "./resource-network.ts";
 import { allCandidates } from "./score-table.ts";
 import { channel, handWorked } from "./testing/problems.ts";
@@ -162,5 +162,45 @@ describe("a profile of resource-network", () => {
       settings: { alpha: 0.1, delta: 0.3 },
     });
     expect((strategy as ResourceNetwork).weights).toEqual({ alpha: 0.1, beta: 0.9, gamma: 0.7, delta: 0.3 });
+  });
+});
+
+describe("a resolved profile", () => {
+  test("says mode and all settings of its strategy, and nothing of others", () => {
+    const settings = { "resource-network.gamma": 0.2, "communication-affinity.alpha": 3, bytesPerRequest: 7 };
+    expect(
+      resolvedProfile({ strategy: "resource-network", settings, channelPriorities: "Pigeon=4" }),
+    ).toEqual({
+      strategy: "resource-network/normalized",
+      settings: {
+        "resource-network.alpha": 0.5,
+        "resource-network.beta": 0.5,
+        "resource-network.gamma": 0.2,
+        "resource-network.delta": 0.8,
+        "resource-network.bytesPerRequest": 7,
+        "resource-network.minSpread": 0.1,
+      },
+      channelPriorities: "",
+    });
+  });
+
+  test.each([
+    { strategy: "network-overhead", mode: "upstream" },
+    { strategy: "communication-affinity/raw", channelPriorities: "Pigeon=4", settings: { gamma: 3 } },
+    {
+      strategy: "resource-network=3, communication-affinity/raw = 1",
+      settings: { beta: 0.1, minSpread: 0.3 },
+    },
+  ])("of %j makes the same strategy", (profile) => {
+    const problem = handWorked({}, [
+      channel("p", "q", 1_000, { priority: 100, relationshipType: "Pigeon", origin: "declared" }),
+      channel("r", "p", 500, { priority: 5 }),
+    ]);
+    const [given, resolved] = [profile, resolvedProfile(profile)].map((each) => {
+      const { strategy, mode, raw, score } = createStrategy(each).score(problem);
+      return { strategy, mode, raw: [...raw], score: [...score] };
+    });
+    expect(resolved).toEqual(given);
+    expect(resolvedProfile(resolvedProfile(profile))).toEqual(resolvedProfile(profile));
   });
 });

@@ -34,11 +34,13 @@ const MODES: Readonly<Record<StrategyName, readonly string[]>> = {
   [NETWORK_OVERHEAD]: NETWORK_OVERHEAD_MODES,
 };
 
-/** By strategy, the names of its settings. */
-const SETTINGS: Readonly<Record<StrategyName, readonly string[]>> = {
-  [RESOURCE_NETWORK]: [...Object.keys(DEFAULT_WEIGHTS), "bytesPerRequest", "minSpread"],
-  [COMMUNICATION_AFFINITY]: [...Object.keys(DEFAULT_AFFINITY), "bytesPerRequest", "minSpread"],
-  [NETWORK_OVERHEAD]: ["bytesPerRequest"],
+const SHARED = { bytesPerRequest: DEFAULT_BYTES_PER_REQUEST, minSpread: DEFAULT_MIN_SPREAD };
+
+/** By strategy, its settings. */
+const DEFAULTS: Readonly<Record<StrategyName, Readonly<Record<string, number>>>> = {
+  [RESOURCE_NETWORK]: { ...DEFAULT_WEIGHTS, ...SHARED },
+  [COMMUNICATION_AFFINITY]: { ...DEFAULT_AFFINITY, ...SHARED },
+  [NETWORK_OVERHEAD]: { bytesPerRequest: DEFAULT_BYTES_PER_REQUEST },
 };
 
 /** Modes that some strategy has. */
@@ -62,6 +64,13 @@ export interface StrategyProfile {
   readonly channelPriorities?: string;
 }
 
+/** A profile that says everything: strategies with their modes, and each setting under its strategy's name. */
+export interface ResolvedProfile extends StrategyProfile {
+  readonly settings: Readonly<Record<string, number>>;
+  /** "": those of communication-affinity itself. */
+  readonly channelPriorities: string;
+}
+
 /** Throws PlacementError, which names setting, rule and value. */
 export function createStrategy(profile: StrategyProfile): Strategy {
   const entries = readEntries(profile.strategy);
@@ -79,6 +88,24 @@ export function createStrategy(profile: StrategyProfile): Strategy {
     entries.map(({ name }) => name).join("+"),
     strategies.map((strategy, index) => ({ strategy, weight: entries[index]!.weight / total })),
   );
+}
+
+/** The same profile with nothing left to defaults, and without what no strategy of it reads: equal scores, whatever defaults become. Throws PlacementError. */
+export function resolvedProfile(profile: StrategyProfile): ResolvedProfile {
+  const entries = readEntries(profile.strategy);
+  const settings: Record<string, number> = {};
+  for (const { name } of entries) {
+    const own = settingsOf(name, profile.settings ?? {});
+    const weights = name === RESOURCE_NETWORK ? resolveWeights(own) : {};
+    const all: Readonly<Record<string, number>> = { ...DEFAULTS[name], ...own, ...weights };
+    for (const [setting, value] of Object.entries(all)) settings[`${name}.${setting}`] = value;
+  }
+  const texts = entries.map(({ name, mode, weight }) => {
+    const share = entries.length === 1 ? "" : `=${weight}`;
+    return `${name}/${mode ?? profile.mode ?? MODES[name][0]!}${share}`;
+  });
+  const types = entries.some(({ name }) => name === COMMUNICATION_AFFINITY) ? profile.channelPriorities : "";
+  return { strategy: texts.join(","), settings, channelPriorities: types ?? "" };
 }
 
 interface Entry {
@@ -151,12 +178,16 @@ function createOne(
   }
 }
 
+function namesOf(name: StrategyName): string[] {
+  return Object.keys(DEFAULTS[name]);
+}
+
 type Settings = Partial<Readonly<Record<string, number>>>;
 
 /** Those of one strategy, under their own names. */
-function settingsOf(name: StrategyName, settings: Readonly<Record<string, number>>): Settings {
-  const own: Record<string, number> = pick(settings, SETTINGS[name]);
-  for (const setting of SETTINGS[name]) {
+function settingsOf(name: StrategyName, settings: Readonly<Record<string, number>>): Record<string, number> {
+  const own: Record<string, number> = pick(settings, namesOf(name));
+  for (const setting of namesOf(name)) {
     const qualified = settings[`${name}.${setting}`];
     if (qualified !== undefined) own[setting] = qualified;
   }
@@ -171,8 +202,8 @@ function pick(settings: Settings, names: readonly string[]): Record<string, numb
 
 /** A misspelt name would be a setting that silently does nothing. Those of strategies that take no part are let be. */
 function checkSettings(settings: Readonly<Record<string, number>>, entries: readonly Entry[]): void {
-  const plain = [...new Set(entries.flatMap(({ name }) => SETTINGS[name]))];
-  const qualified = STRATEGIES.flatMap((name) => SETTINGS[name].map((setting) => `${name}.${setting}`));
+  const plain = [...new Set(entries.flatMap(({ name }) => namesOf(name)))];
+  const qualified = STRATEGIES.flatMap((name) => namesOf(name).map((setting) => `${name}.${setting}`));
   for (const name of Object.keys(settings)) {
     if (!plain.includes(name) && !qualified.includes(name))
       throw invalid(`settings must be of ${plain.join(", ")}, got ${name}`);

@@ -1,6 +1,7 @@
 // What every package may use: numbers, texts and containers. Pure, and without dependencies.
 export { BoundedMap } from "./bounded-map.ts";
 export { MinHeap, NumberHeap } from "./heap.ts";
+export { LinearProgram, type LinearSolution, type LinearSolver, type Terms } from "./linear-program.ts";
 export { byPlace, naturally, NO_REGION, NO_ZONE } from "./node-order.ts";
 export {
   parseAmount,

@@ -86,10 +86,16 @@ const MAX_RESTARTS = 3;
 /** Answers kept for ETags; the one used longest ago goes first. */
 const MAX_CACHED = 1_000;
 
-const decisionList = Compile(DecisionListSchema);
-const health = Compile(HealthSchema);
-const probePlan = Compile(ProbePlanSchema);
-const workflowList = Compile(WorkflowListSchema);
+// Compiled at first use: a command asks for one or two of them.
+const decisionList = once(() => Compile(DecisionListSchema));
+const health = once(() => Compile(HealthSchema));
+const probePlan = once(() => Compile(ProbePlanSchema));
+const workflowList = once(() => Compile(WorkflowListSchema));
+
+function once(compile: () => Validator): () => Validator {
+  let compiled: Validator | undefined;
+  return () => (compiled ??= compile());
+}
 
 export class GraphClient {
   readonly #base: string;
@@ -131,7 +137,7 @@ export class GraphClient {
   async workflows(signal?: AbortSignal): Promise<Fetched<WorkflowList>> {
     return this.#read(
       "/api/v1/graph/workflows",
-      (json) => checked("workflow list", workflowList, json) as WorkflowList,
+      (json) => checked("workflow list", workflowList(), json) as WorkflowList,
       signal,
     );
   }
@@ -171,7 +177,7 @@ export class GraphClient {
   ): Promise<WorkflowChanges & { readonly nextCursor: string | null }> {
     const { json } = await this.#get(path, null, signal);
     const found = graphsOf(json);
-    const list = checked("workflow list", workflowList, found.list) as WorkflowList;
+    const list = checked("workflow list", workflowList(), found.list) as WorkflowList;
     const { id, nextCursor = null } = list;
     if (id === undefined || found.graphs === undefined)
       throw new GraphClientError("malformed", this.#base + path, "the answer has no graphs");
@@ -192,17 +198,17 @@ export class GraphClient {
     const search = new URLSearchParams();
     for (const [key, value] of Object.entries(query)) search.set(key, String(value));
     const path = search.size === 0 ? "/api/v1/decisions" : `/api/v1/decisions?${search.toString()}`;
-    return this.#read(path, (json) => checked("decision list", decisionList, json) as DecisionList, signal);
+    return this.#read(path, (json) => checked("decision list", decisionList(), json) as DecisionList, signal);
   }
 
   /** How the aggregator that answers is. An earlier release's has no such page: GraphClientError of status 404. */
   async health(signal?: AbortSignal): Promise<Fetched<Health>> {
-    return this.#read("/api/v1/health", (json) => checked("health", health, json) as Health, signal);
+    return this.#read("/api/v1/health", (json) => checked("health", health(), json) as Health, signal);
   }
 
   async probePlan(node: string, signal?: AbortSignal): Promise<Fetched<ProbePlan>> {
     const path = `/api/v1/probe-plan/${encodeURIComponent(node)}`;
-    return this.#read(path, (json) => checked("probe plan", probePlan, json) as ProbePlan, signal);
+    return this.#read(path, (json) => checked("probe plan", probePlan(), json) as ProbePlan, signal);
   }
 
   async #read<T>(

@@ -69,6 +69,23 @@ export const DecisionKindSchema = Type.Union([
   Type.Literal("eviction"),
 ]);
 
+/** How the scorer was set: `isochrone score --decision` scores with it. */
+export const DecisionProfileSchema = Type.Object(
+  {
+    strategy: Type.String({ description: "NAME/MODE, or several as NAME/MODE=WEIGHT, separated by commas" }),
+    settings: Type.Record(Type.String(), Type.Number(), {
+      description: "weights and other settings of these strategies, by STRATEGY.SETTING",
+    }),
+    channelPriorities: Type.String({
+      description: "relationship types beside those of communication-affinity",
+    }),
+    usageHeadroom: Type.Boolean({
+      description: "whether nodes without room by measured use are rejected",
+    }),
+  },
+  { $id: "DecisionProfile" },
+);
+
 const InputsSchema = Type.Object({
   clusterVersion: NullableNumber("cluster graph"),
   clusterAgeSeconds: NullableNumber("age"),
@@ -128,6 +145,8 @@ export const DecisionSchema = Type.Object(
     workload: NullableString("workload"),
     strategy: Type.String(),
     mode: Type.String(),
+    /** Of scores only. */
+    profile: Type.Optional(DecisionProfileSchema),
     /** Versions and ages of the graphs used; null = not available, so its part was neutral. */
     inputs: InputsSchema,
     /** Words: which part decided, and which parts were neutral and why. */
@@ -157,6 +176,7 @@ export type Candidate = Static<typeof CandidateSchema>;
 export type Decision = Static<typeof DecisionSchema>;
 export type DecisionKind = Static<typeof DecisionKindSchema>;
 export type DecisionNow = Static<typeof DecisionNowSchema>;
+export type DecisionProfile = Static<typeof DecisionProfileSchema>;
 export type LinkChange = Static<typeof LinkChangeSchema>;
 export type Peer = Static<typeof PeerSchema>;
 export type Rtt = Static<typeof RttSchema>;

@@ -49,6 +49,8 @@ export type DeclarationRefusal = (typeof DECLARATION_REFUSALS)[number];
 export const MAX_DECLARED_PRIORITY = 1_000_000;
 /** Network costs beyond this (ms) are taken for it: a thousand seconds, farther than anything. */
 export const MAX_DECLARED_NETWORK_COST = 1_000_000;
+/** A `maxNetworkCost` of the largest that an AppGroup may say, or of more, is no limit. One that is left out is 0 to upstream's plugin. */
+export const NO_NETWORK_LIMIT = 10_000;
 /** Bit/s; more is taken for it. The CNI's bandwidth plugin takes no more either. */
 export const MAX_DECLARED_BANDWIDTH = 1e15;
 const MAX_TYPE_LENGTH = 128;

@@ -17,6 +17,8 @@ export type {
 } from "./annotations/read.ts";
 export { annotatedCluster, ANNOTATIONS_STALE_AFTER_SECONDS } from "./annotations/snapshot.ts";
 export type { AnnotatedCluster, AnnotatedClusterOptions, AnnotatedNode } from "./annotations/snapshot.ts";
+export { markText, readMark } from "./annotations/writer-mark.ts";
+export type { Writer, WriterMark } from "./annotations/writer-mark.ts";
 export { writeNodeAnnotations, writeWorkloadAnnotations } from "./annotations/write.ts";
 export type { AnnotationTexts, NodeFigures, WorkloadFigures } from "./annotations/write.ts";
 export {
@@ -54,6 +56,7 @@ export {
   fairLimit,
   isWorkloadName,
   MAX_DECLARED_BANDWIDTH,
+  NO_NETWORK_LIMIT,
   OWN_NAMESPACE_ONLY,
   resolveDeclarations,
 } from "./declarations.ts";
@@ -87,6 +90,7 @@ export type {
   DecisionKind,
   DecisionList,
   DecisionNow,
+  DecisionProfile,
   LinkChange,
   Peer,
   Rtt,

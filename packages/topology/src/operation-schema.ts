@@ -160,7 +160,17 @@ export const HealthSchema = Type.Object(
       tooLate: Count("points older than the window"),
       duplicates: Count("records and points that came again"),
       deadLetters: Count("records that could not be used"),
-      refused: Reasons("points or records that were refused, by reason"),
+      refused: Reasons("points or records that were refused since the start, by reason"),
+      refusedNow: Type.Optional(
+        Type.Array(
+          Type.Object({
+            source: Type.String({ description: "who sent them, as far as it is proven" }),
+            reason: Type.String(),
+            refused: Count("points or records"),
+          }),
+          { description: "refused within the newest window, the most first; 20 at most" },
+        ),
+      ),
       unused: Reasons("points that no graph is drawn from, by reason"),
     }),
     sizes: Type.Object({

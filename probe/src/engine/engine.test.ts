@@ -3,9 +3,9 @@ import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { Distribution, type Method } from "@isochrone/telemetry";
 import { afterEach, describe, expect, test } from "vitest";
-import type { Engine, EngineConfig, EngineSnapshot, FlowSnapshot, MeasuringThread } from "../ports.ts";
+import type { Engine, EngineConfig, EngineSnapshot, FlowSnapshot, MeasuringThreads } from "../ports.ts";
 import { LOOP_KINDS, TEST_KEY, engineConfig, peerAt, until } from "../testing/harness.ts";
-import { createMeasuringThread } from "./thread.ts";
+import { createMeasuringThreads } from "./thread.ts";
 
 const METHODS: readonly Method[] = ["udp_rr", "tcp_rr", "tcp_connect"];
 const NEXT_KEY = { id: 2, secret: Buffer.alloc(32, 0x33) };
@@ -14,7 +14,7 @@ const NEXT_KEY = { id: 2, secret: Buffer.alloc(32, 0x33) };
 const PATIENT = { timeoutMs: 10_000 };
 
 describe.each(LOOP_KINDS)("engines on %s sockets", (kind) => {
-  let thread: MeasuringThread;
+  let thread: MeasuringThreads;
   const snapshots: EngineSnapshot[] = [];
   const logger = new MemoryLogger();
 
@@ -28,7 +28,7 @@ describe.each(LOOP_KINDS)("engines on %s sockets", (kind) => {
     other: Partial<EngineConfig> = values,
     address = "127.0.0.2",
   ): Promise<{ asker: Engine; answerer: Engine }> {
-    thread = createMeasuringThread({
+    thread = createMeasuringThreads({
       clock: systemClock,
       logger,
       sockets: kind === "kernel" ? "auto" : "node",
@@ -114,7 +114,7 @@ describe.each(LOOP_KINDS)("engines on %s sockets", (kind) => {
 
   test("who wants signatures answers nothing without, and counts it", async () => {
     const refusals: string[] = [];
-    thread = createMeasuringThread({
+    thread = createMeasuringThreads({
       clock: systemClock,
       logger,
       sockets: kind === "kernel" ? "auto" : "node",
@@ -132,7 +132,7 @@ describe.each(LOOP_KINDS)("engines on %s sockets", (kind) => {
   });
 
   test("all sends failing is 100 % loss, not silence", async () => {
-    thread = createMeasuringThread({
+    thread = createMeasuringThreads({
       clock: systemClock,
       logger,
       sockets: kind === "kernel" ? "auto" : "node",

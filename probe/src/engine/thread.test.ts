@@ -2,10 +2,10 @@ import { afterEach, describe, expect, test } from "vitest";
 import { loadLibc } from "@isochrone/kernel-sockets";
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
-import type { EngineSnapshot, MeasuringThread, ProbePeer } from "../ports.ts";
+import type { EngineSnapshot, MeasuringThreads, ProbePeer } from "../ports.ts";
 import { EchoSocket } from "../icmp/echo-socket.ts";
 import { engineConfig, peerAt, until } from "../testing/harness.ts";
-import { createMeasuringThread } from "./thread.ts";
+import { createMeasuringThreads } from "./thread.ts";
 
 /** False where neither ping_group_range nor CAP_NET_RAW lets this process send echoes. */
 const canPing = await loadLibc()
@@ -18,7 +18,7 @@ const canPing = await loadLibc()
   )
   .catch(() => false);
 
-let thread: MeasuringThread | null = null;
+let thread: MeasuringThreads | null = null;
 const logger = new MemoryLogger();
 
 afterEach(async () => {
@@ -38,7 +38,7 @@ function received(snapshots: readonly EngineSnapshot[], method: string): number 
 
 describe("measuring thread", () => {
   test("hosts several engines, and one measures the other by both methods", async () => {
-    thread = createMeasuringThread({ clock: systemClock, logger });
+    thread = createMeasuringThreads({ clock: systemClock, logger });
     const snapshots: EngineSnapshot[] = [];
     const a = await thread.createEngine(asker, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
     const b = await thread.createEngine(answerer, { onSnapshot: () => {} });
@@ -51,7 +51,7 @@ describe("measuring thread", () => {
   });
 
   test("a pace holds for all engines, those that come later included", async () => {
-    thread = createMeasuringThread({ clock: systemClock, logger });
+    thread = createMeasuringThreads({ clock: systemClock, logger });
     thread.setPace(1e6);
     const snapshots: EngineSnapshot[] = [];
     const a = await thread.createEngine(asker, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
@@ -65,7 +65,7 @@ describe("measuring thread", () => {
   });
 
   test("the last snapshot of a stopping engine holds what wasn't published yet", async () => {
-    thread = createMeasuringThread({ clock: systemClock, logger });
+    thread = createMeasuringThreads({ clock: systemClock, logger });
     const snapshots: EngineSnapshot[] = [];
     const slow = { ...asker, publishIntervalMs: 3_600_000 };
     const a = await thread.createEngine(slow, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
@@ -79,7 +79,7 @@ describe("measuring thread", () => {
   });
 
   test("a peer that leaves is measured no more; the others go on without a break", async () => {
-    thread = createMeasuringThread({ clock: systemClock, logger });
+    thread = createMeasuringThreads({ clock: systemClock, logger });
     const snapshots: EngineSnapshot[] = [];
     const a = await thread.createEngine(asker, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
     const b = await thread.createEngine(answerer, { onSnapshot: () => {} });
@@ -101,7 +101,7 @@ describe("measuring thread", () => {
   });
 
   test("a port that is taken is a named error, and the thread lives on", async () => {
-    thread = createMeasuringThread({ clock: systemClock, logger });
+    thread = createMeasuringThreads({ clock: systemClock, logger });
     const a = await thread.createEngine(asker, { onSnapshot: () => {} });
     const taken = { ...engineConfig(), udpPort: a.udpPort };
     await expect(thread.createEngine(taken, { onSnapshot: () => {} })).rejects.toMatchObject({
@@ -115,7 +115,7 @@ describe("measuring thread", () => {
 
   test("a thread that dies is counted and started anew, with the same ports, and measuring goes on", async () => {
     const workerUrl = new URL("../testing/crashing-worker.ts", import.meta.url);
-    thread = createMeasuringThread({ clock: systemClock, logger, workerUrl });
+    thread = createMeasuringThreads({ clock: systemClock, logger, workerUrl });
     const snapshots: EngineSnapshot[] = [];
     const a = await thread.createEngine(asker, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
     const b = await thread.createEngine(answerer, { onSnapshot: () => {} });
@@ -137,7 +137,7 @@ describe("measuring thread", () => {
 
   test("a thread that never comes up is a named error, not a wait without end", async () => {
     const workerUrl = new URL("data:text/javascript,throw new Error('broken build')");
-    thread = createMeasuringThread({ clock: systemClock, logger, workerUrl });
+    thread = createMeasuringThreads({ clock: systemClock, logger, workerUrl });
     await expect(thread.createEngine(asker, { onSnapshot: () => {} })).rejects.toMatchObject({
       code: "probe_thread_failed",
       cause: expect.objectContaining({ message: "broken build" }),
@@ -146,7 +146,7 @@ describe("measuring thread", () => {
   });
 
   test("a closed thread creates no engines", async () => {
-    const closed = createMeasuringThread({ clock: systemClock, logger });
+    const closed = createMeasuringThreads({ clock: systemClock, logger });
     await closed.close();
     await expect(closed.createEngine(asker, { onSnapshot: () => {} })).rejects.toMatchObject({
       code: "probe_thread_closed",
@@ -154,7 +154,7 @@ describe("measuring thread", () => {
   });
 
   test.skipIf(!canPing)("the zero-check reads the loopback", async () => {
-    thread = createMeasuringThread({ clock: systemClock, logger });
+    thread = createMeasuringThreads({ clock: systemClock, logger });
     const snapshots: EngineSnapshot[] = [];
     const config = { ...asker, zeroCheckIntervalMs: 20 };
     await thread.createEngine(config, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
@@ -167,7 +167,7 @@ describe("measuring thread", () => {
   });
 
   test.skipIf(!canPing)("peers of both IP families are pinged", async () => {
-    thread = createMeasuringThread({ clock: systemClock, logger });
+    thread = createMeasuringThreads({ clock: systemClock, logger });
     const snapshots: EngineSnapshot[] = [];
     const config = { ...asker, methods: ["icmp"] as const };
     const engine = await thread.createEngine(config, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
@@ -187,7 +187,7 @@ describe("measuring thread", () => {
   test("without a usable ICMP thread one line says so and request/response goes on", async () => {
     const own = new MemoryLogger();
     const icmpWorkerUrl = new URL("data:text/javascript,throw new Error('no koffi here')");
-    thread = createMeasuringThread({ clock: systemClock, logger: own, icmpWorkerUrl });
+    thread = createMeasuringThreads({ clock: systemClock, logger: own, icmpWorkerUrl });
     const snapshots: EngineSnapshot[] = [];
     const a = await thread.createEngine(
       { ...asker, methods: ["udp_rr", "icmp"], icmpProber: "kernel", zeroCheckIntervalMs: 20 },

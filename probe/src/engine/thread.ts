@@ -6,7 +6,7 @@ import type {
   EngineConfig,
   EngineHandlers,
   EngineSnapshot,
-  MeasuringThread,
+  MeasuringThreads,
   ProbePeer,
 } from "../ports.ts";
 import { ResponderThread } from "../responder/thread.ts";
@@ -18,7 +18,7 @@ const MAX_FAILED_STARTS = 3;
 /** How long an engine may take to hand over its last snapshot. Milliseconds. */
 const STOP_DEADLINE_MS = 2000;
 
-export interface MeasuringThreadDeps {
+export interface MeasuringThreadsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /** `node`: never the kernel's own sockets. @default "auto" */
@@ -41,13 +41,13 @@ interface Member {
   closed: (() => void) | null;
 }
 
-/** Starts the measuring thread, and those that answer peers and send echoes, with the first engine, and anew when they die. */
-export function createMeasuringThread(deps: MeasuringThreadDeps): MeasuringThread {
-  return new WorkerMeasuringThread(deps);
+/** The threads start with the first engine, and anew when they die. */
+export function createMeasuringThreads(deps: MeasuringThreadsDeps): MeasuringThreads {
+  return new SupervisedThreads(deps);
 }
 
-class WorkerMeasuringThread implements MeasuringThread {
-  readonly #deps: MeasuringThreadDeps;
+class SupervisedThreads implements MeasuringThreads {
+  readonly #deps: MeasuringThreadsDeps;
   readonly #members = new Map<number, Member>();
   readonly #worker: SupervisedWorker<ToWorker, FromWorker>;
   readonly #responder: ResponderThread;
@@ -56,7 +56,7 @@ class WorkerMeasuringThread implements MeasuringThread {
   #nextId = 1;
   #closed = false;
 
-  constructor(deps: MeasuringThreadDeps) {
+  constructor(deps: MeasuringThreadsDeps) {
     const { clock, logger, sockets = "auto", icmpWorkerUrl } = deps;
     this.#deps = deps;
     this.#worker = new SupervisedWorker({

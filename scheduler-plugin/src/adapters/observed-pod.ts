@@ -1,5 +1,5 @@
 // What a pod's object in the cluster says about where it is or will be.
-import { conditionsOf, pickedFields, looseFields } from "@isochrone/kubernetes";
+import { conditionsOf, looseFields, pickedFields } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import type { Standing } from "../domain/decision-recorder.ts";
 import { identifyPod, POD_LABELS } from "../domain/pod.ts";

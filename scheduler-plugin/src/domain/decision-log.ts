@@ -1,6 +1,6 @@
 import { allCandidates, rankedTable } from "@isochrone/placement";
 import type { PeerCosts, ScoreTable } from "@isochrone/placement";
-import type { Candidate, Decision, DecisionKind } from "@isochrone/topology";
+import type { Candidate, Decision, DecisionKind, DecisionProfile } from "@isochrone/topology";
 import { FairMap } from "./fair-map.ts";
 import type { PodIdentity } from "./pod.ts";
 import { PodPlaces } from "./pod-places.ts";
@@ -55,13 +55,16 @@ export type DecisionOutcome = NonNullable<Decision["outcome"]>;
 
 /** The last decisions: the oldest of the namespace with the most of them makes room for a new one, and a pod that is asked about again and again for its own. */
 export class DecisionLog {
+  readonly #profile: DecisionProfile | null;
   readonly #kept: FairMap<LoggedDecision>;
   readonly #outcomes = new Map<string, DecisionOutcome>();
   /** By id. */
   readonly #pods = new Map<string, PodRef>();
   readonly #places = new PodPlaces();
 
-  constructor(capacity: number) {
+  /** @param profile what all scores are made with; null: it isn't said */
+  constructor(capacity: number, profile: DecisionProfile | null = null) {
+    this.#profile = profile;
     this.#kept = new FairMap(capacity, (decision) => {
       const { namespace, name } = podOf(decision);
       return { namespace, owner: name };
@@ -131,7 +134,7 @@ export class DecisionLog {
   show(decision: LoggedDecision): Decision {
     const { id } = decision;
     const { namespace, name } = podOf(decision);
-    const shown = "show" in decision ? shownAct(decision) : shownScore(decision);
+    const shown = "show" in decision ? shownAct(decision) : shownScore(decision, this.#profile);
     const outcome = this.#outcomes.get(id);
     return {
       ...shown,
@@ -156,15 +159,10 @@ function shownAct({ show, peers = null }: LoggedAct): ReturnType<LoggedAct["show
   return { ...made, candidates: withNetworkTime(made.candidates, peers) };
 }
 
-function shownScore({
-  atMs,
-  workflow,
-  workload,
-  note,
-  candidates: kept,
-  asked,
-  peers,
-}: LoggedScore): ReturnType<LoggedAct["show"]> {
+function shownScore(
+  { atMs, workflow, workload, note, candidates: kept, asked, peers }: LoggedScore,
+  profile: DecisionProfile | null,
+): ReturnType<LoggedAct["show"]> {
   const { strategy, mode, explanation } = kept;
   const candidates = withNetworkTime(allCandidates(rankedTable(kept)), peers);
   return {
@@ -173,6 +171,7 @@ function shownScore({
     workload,
     strategy,
     mode,
+    ...(profile === null ? {} : { profile }),
     inputs: explanation.inputs,
     explanation: [
       ...withNetworkSentence(explanation.sentences, candidates),

@@ -1,7 +1,7 @@
 // What the ledger's entries add up to: the assumed pods of each workflow, and what they use on each node.
 import type { AmountsByNode, AssumedPod, ResourceAmounts } from "@isochrone/placement";
 import type { WorkflowGraph } from "@isochrone/topology";
-import type { LedgerEntry } from "./ledger.ts";
+import type { LedgerEntry } from "./ledger-entry.ts";
 import { knownWorkload, usedBy } from "./reserved-use.ts";
 
 /** The entries of one workflow. */

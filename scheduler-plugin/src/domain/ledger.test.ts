@@ -2,7 +2,7 @@ import { WorkflowGraph } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { workflowSnapshot } from "../testing/graphs.ts";
 import { Ledger } from "./ledger.ts";
-import type { LedgerEntry } from "./ledger.ts";
+import type { LedgerEntry } from "./ledger-entry.ts";
 
 const entry = (pod: string, node: string, fields: Partial<LedgerEntry> = {}): LedgerEntry => ({
   namespace: "shop",

@@ -2,7 +2,7 @@
 import { addedAmount } from "@isochrone/topology";
 import { parseBytes, parseMillicores } from "@isochrone/primitives";
 import type { ResourceAmounts } from "@isochrone/placement";
-import { boundedAmount, MAX_AMOUNTS } from "./reserved-use.ts";
+import { boundedAmount, MAX_AMOUNTS } from "./bounded-amounts.ts";
 
 /** A pod to be scheduled. */
 export interface PodIdentity {

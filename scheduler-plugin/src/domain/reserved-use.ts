@@ -1,17 +1,9 @@
 // What a pod on its way takes of its node, within bounds: whoever makes a pod writes its requests.
 import type { ResourceAmounts } from "@isochrone/placement";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
-import type { LedgerEntry } from "./ledger.ts";
+import type { LedgerEntry } from "./ledger-entry.ts";
 import type { PodIdentity } from "./pod.ts";
-
-/** Beyond these no pod is believed, whatever it requests: 10,000 cores and 1 PiB. */
-export const MAX_AMOUNTS = { cpuMillicores: 1e7, memoryBytes: 2 ** 50 } as const;
-
-/** Finite, not negative, and at most `most`; null where that isn't known. */
-export function boundedAmount(amount: number | null | undefined, most: number): number | null {
-  if (amount === null || amount === undefined || Number.isNaN(amount)) return null;
-  return Math.min(Math.max(0, amount), most);
-}
+import { boundedAmount, MAX_AMOUNTS } from "./bounded-amounts.ts";
 
 /** What the ledger keeps of a pod that goes to `node`. */
 export function entryOf(

@@ -1,5 +1,6 @@
-import { createStrategy, PlacementError } from "@isochrone/placement";
+import { createStrategy, PlacementError, resolvedProfile } from "@isochrone/placement";
 import type { StrategyProfile } from "@isochrone/placement";
+import type { DecisionProfile } from "@isochrone/topology";
 
 /** The settings that say how nodes are scored. */
 export interface ScoreSettings {
@@ -37,6 +38,14 @@ export function profileOf(settings: ScoreSettings): StrategyProfile {
       bytesPerRequest,
     },
   };
+}
+
+/** What decisions say of how they were made. Throws PlacementError. */
+export function recordedProfile(
+  settings: ScoreSettings & { readonly usageHeadroom: boolean },
+): DecisionProfile {
+  const { strategy, settings: values, channelPriorities } = resolvedProfile(profileOf(settings));
+  return { strategy, settings: values, channelPriorities, usageHeadroom: settings.usageHeadroom };
 }
 
 /** What is wrong with the settings taken together; null when a strategy can be made of them. */

@@ -4,12 +4,12 @@ import {
   KINDS,
   LABELS,
   MAX_CHANNELS_CHARACTERS,
-  NO_NETWORK_LIMIT,
   PLACEMENT_ENABLED,
   PLACEMENT_LABEL,
   type KubernetesObject,
 } from "@isochrone/kubernetes";
 import type { SortAlgorithm } from "@isochrone/placement";
+import { NO_NETWORK_LIMIT } from "@isochrone/topology";
 import type { Application, RouteChannel, ServiceNode } from "./application.ts";
 import { ToscaError } from "./errors.ts";
 

@@ -1,5 +1,6 @@
 // What is read from a template, whichever way it was written.
-import { isDnsLabel, isDnsSubdomain, isLabelValue, NO_NETWORK_LIMIT } from "@isochrone/kubernetes";
+import { isDnsLabel, isDnsSubdomain, isLabelValue } from "@isochrone/kubernetes";
+import { NO_NETWORK_LIMIT } from "@isochrone/topology";
 import { parseBitsPerSecond } from "@isochrone/primitives";
 import { isRecord, type Cursor, type Fields } from "./cursor.ts";
 import { localName, SERVICE_TYPE_HINT } from "./definitions.ts";

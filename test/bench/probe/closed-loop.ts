@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { createMeasuringThread } from "@isochrone/probe";
+import { createMeasuringThreads } from "@isochrone/probe";
 import type { ClosedLoopOptions, EngineConfig, FlowSnapshot, ProbePeer } from "@isochrone/probe";
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
@@ -110,7 +110,7 @@ async function runBlock(options: ClosedLoopOptions): Promise<Block> {
 }
 
 async function openAnswerer(config: EngineConfig): Promise<{ peer: ProbePeer; close: () => Promise<void> }> {
-  const thread = createMeasuringThread({ clock: systemClock, logger: new MemoryLogger() });
+  const thread = createMeasuringThreads({ clock: systemClock, logger: new MemoryLogger() });
   const { udpPort, tcpPort } = await thread.createEngine(config, { onSnapshot: () => undefined });
   const { node, identity } = config;
   const peer = {

@@ -1,14 +1,14 @@
 // What the instrument costs and adds: loopback round trips of UDP_RR and TCP_RR through the real measuring thread, the CPU that a
 // transaction takes on both sides together, and the HMAC's share of it.
 import {
-  createMeasuringThread,
+  createMeasuringThreads,
   createRequest,
   findFault,
   Keyring,
   parseAddress,
   signRequest,
 } from "@isochrone/probe";
-import type { Engine, EngineConfig, EngineSnapshot, MeasuringThread } from "@isochrone/probe";
+import type { Engine, EngineConfig, EngineSnapshot, MeasuringThreads } from "@isochrone/probe";
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { Distribution, type Method } from "@isochrone/telemetry";
@@ -51,14 +51,14 @@ function configOf(index: number, methods: readonly Method[]): EngineConfig {
 }
 
 interface Cluster {
-  readonly thread: MeasuringThread;
+  readonly thread: MeasuringThreads;
   readonly asker: Engine;
   readonly others: readonly Engine[];
   readonly snapshots: EngineSnapshot[];
 }
 
 async function openCluster(method: Method): Promise<Cluster> {
-  const thread = createMeasuringThread({ clock: systemClock, logger: new MemoryLogger() });
+  const thread = createMeasuringThreads({ clock: systemClock, logger: new MemoryLogger() });
   const snapshots: EngineSnapshot[] = [];
   const asker = await thread.createEngine(configOf(0, [method]), {
     onSnapshot: (snapshot) => void snapshots.push(snapshot),
@@ -152,7 +152,7 @@ async function measureOrdinary(): Promise<BenchResult[]> {
     zeroCheckIntervalMs: 0,
   });
   // Both sides together: the process asks and answers.
-  const thread = createMeasuringThread({ clock: systemClock, logger: new MemoryLogger() });
+  const thread = createMeasuringThreads({ clock: systemClock, logger: new MemoryLogger() });
   const asker = await thread.createEngine(ordinary(0), { onSnapshot: () => undefined });
   const answerer = await thread.createEngine(ordinary(1), { onSnapshot: () => undefined });
   const { udpPort, tcpPort } = answerer;

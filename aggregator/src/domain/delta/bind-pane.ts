@@ -1,6 +1,7 @@
 import type { Attributes, Series } from "@isochrone/telemetry";
 import { LevelSink } from "../bind-usage.ts";
-import { CHANNEL_REPORTERS, FLOWS, type ChannelSide, type ChannelState, type Flow } from "../channels.ts";
+import type { ChannelSide, ChannelState } from "../channels.ts";
+import { CHANNEL_REPORTERS, FLOWS, type Flow } from "../channel-key.ts";
 import type { PointTime } from "../point-time.ts";
 import { MEMORY_SOURCES, USAGE_COUNTERS, type MemoryOwner } from "../sink-tables.ts";
 import { UNUSED_SINKS, type Sink } from "../sink.ts";

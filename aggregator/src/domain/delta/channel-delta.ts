@@ -1,5 +1,6 @@
 import { spreadOverPanes, type Increment } from "@isochrone/telemetry";
-import type { ChannelKey, ChannelState, Flow, Reporter } from "../channels.ts";
+import type { ChannelState } from "../channels.ts";
+import type { ChannelKey, Flow, Reporter } from "../channel-key.ts";
 import type { ChannelSideTarget, ChannelTarget } from "../sink-tables.ts";
 import type { WindowShape } from "../window-shape.ts";
 import { CoverageDelta, type CoveredTime } from "./coverage-delta.ts";

@@ -1,5 +1,5 @@
 import { isPossibleRate, type BandwidthAges } from "../bandwidth.ts";
-import type { ChannelKey } from "../channels.ts";
+import type { ChannelKey } from "../channel-key.ts";
 import type { LinkKey } from "../links.ts";
 import type { SinkTables } from "../sink-tables.ts";
 import { BOUNDLESS, type Room } from "../speakers/permit.ts";

@@ -11,7 +11,7 @@ import {
   type MetricShape,
   type Outcome,
 } from "@isochrone/telemetry";
-import { FLOWS } from "../channels.ts";
+import { FLOWS } from "../channel-key.ts";
 import type { PacketCount } from "../link-counts.ts";
 import { USAGE_COUNTERS } from "../sink-tables.ts";
 import type { WindowShape } from "../window-shape.ts";

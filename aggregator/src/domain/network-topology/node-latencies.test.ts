@@ -2,7 +2,8 @@ import { ClusterGraph, type ClusterGraphSnapshot, type Link } from "@isochrone/t
 import { describe, expect, test } from "vitest";
 import { clusterState, nodeState } from "../../testing/cluster.ts";
 import { probeMetrics, recordOf } from "../../testing/records.ts";
-import { buildClusterGraph, type CostRule } from "../cluster-graph.ts";
+import { buildClusterGraph } from "../cluster-graph.ts";
+import type { CostRule } from "../cost-rule.ts";
 import { withEstimated } from "../coordinate-links.ts";
 import { Ingest } from "../ingest.ts";
 import { Tables } from "../tables.ts";

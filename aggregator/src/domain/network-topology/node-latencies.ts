@@ -3,7 +3,8 @@
 import { MAX_RTT_SECONDS } from "@isochrone/telemetry";
 import type { ClusterGraphSnapshot, ClusterNode, Link } from "@isochrone/topology";
 import { linkBandwidth } from "../bandwidth-view.ts";
-import { networkOf, unprobedLink, type CostRule } from "../cluster-graph.ts";
+import { networkOf, unprobedLink } from "../cluster-graph.ts";
+import type { CostRule } from "../cost-rule.ts";
 import type { LinkOrder } from "../compare.ts";
 import { isDecided } from "../coordinate-links.ts";
 

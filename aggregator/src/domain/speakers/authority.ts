@@ -1,4 +1,4 @@
-import type { ChannelKey, Reporter } from "../channels.ts";
+import type { ChannelKey, Reporter } from "../channel-key.ts";
 import type { Names, ServiceRule, SpeakerPolicy } from "./policy.ts";
 import type { Speaker } from "./speaker.ts";
 

@@ -91,7 +91,11 @@ describe("health", () => {
       ...health,
       ready: false,
       reasons: ["waiting"],
-      intake: { ...health.intake, missing: 3, refused: { malformed: 2 } },
+      intake: {
+        ...health.intake,
+        missing: 3,
+        refusedNow: [{ source: "node/n1", reason: "bad_headers", refused: 2 }],
+      },
     };
     const findings = findingsOf(sick, instrumentsOf(view), 30);
     expect(findings.map(({ level, title }) => `${level}: ${title}`)).toEqual([
@@ -100,11 +104,30 @@ describe("health", () => {
       "bad: No new answers from the probe of 1 node: old",
       "bad: No peer answers 1 node: alone",
       "warn: 3 records never came",
-      "warn: 2 points or records were refused",
+      "warn: 2 points or records were refused in the last window",
       "warn: Some peers don't answer: half → old",
       "warn: No CPU and memory usage of 1 node: blind",
     ]);
     expect(findings[0]!.remedy).toContain("waiting");
+    expect(findings[5]!.remedy).toContain("Most of them: bad headers. All came from node/n1.");
+  });
+
+  test("warns of what is refused now, by who sends it, and not of what was refused once", () => {
+    const since = { malformed: 2_000, future: 7 };
+    expect(findingsOf({ ...health, intake: { ...health.intake, refused: since } }, [], 30)).toEqual([]);
+    const refusedNow = [
+      { source: "node/n1", reason: "future", refused: 5 },
+      { source: "node/n2", reason: "malformed", refused: 1 },
+    ];
+    const found = findingsOf({ ...health, intake: { ...health.intake, refused: since, refusedNow } }, [], 30);
+    expect(found).toEqual([
+      {
+        level: "warn",
+        title: "6 points or records were refused in the last window",
+        remedy:
+          "Most of them: future. Of 2 sources node/n1 sent most. Find the details in the aggregator's log.",
+      },
+    ]);
   });
 
   test("names the next step of whatever it finds, and the worst offender", () => {
@@ -124,7 +147,10 @@ describe("health", () => {
           missing: 1,
           publisherDropped: 1,
           deadLetters: 1,
-          refused: { malformed: 1, too_old: 5 },
+          refusedNow: [
+            { source: "node/n1", reason: "too_old", refused: 5 },
+            { source: "node/n1", reason: "malformed", refused: 1 },
+          ],
         },
         clocks: [
           { source: "probe/a", skewSeconds: -90 },

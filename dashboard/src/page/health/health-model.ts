@@ -173,15 +173,18 @@ export function partitionsInWords(lag: ReplicaHealth["lag"]): string {
     .join("; ");
 }
 
-/** The most frequent reason, in words. */
-function reasonOf(reasons: Readonly<Record<string, number>>): string {
-  const [[reason] = ["none"]] = Object.entries(reasons).sort(([, a], [, b]) => b - a);
-  return reason.replaceAll("_", " ");
+/** Who is refused most, and for what. @param refused the most first */
+function refusedNext(refused: NonNullable<Health["intake"]["refusedNow"]>): string {
+  const sources = new Set(refused.map(({ source }) => source)).size;
+  const { source = "", reason = "" } = refused[0] ?? {};
+  const who = sources === 1 ? `All came from ${source}` : `Of ${count(sources)} sources ${source} sent most`;
+  return `Most of them: ${reason.replaceAll("_", " ")}. ${who}. Find the details in the aggregator's log.`;
 }
 
 /** What was lost or could not be used on its way. */
 function intakeFindings(intake: Health["intake"]): Finding[] {
-  const refused = total(intake.refused);
+  const { refusedNow = [] } = intake;
+  const refused = refusedNow.reduce((sum, each) => sum + each.refused, 0);
   const findings: readonly (readonly [count: number, title: string, remedy: string])[] = [
     [
       intake.missing,
@@ -195,8 +198,8 @@ function intakeFindings(intake: Health["intake"]): Finding[] {
     ],
     [
       refused,
-      `${plural(refused, "point")} or records were refused`,
-      `Most of them: ${reasonOf(intake.refused)}. Find the sender in the aggregator's log.`,
+      `${plural(refused, "point")} or records were refused in the last window`,
+      refusedNext(refusedNow),
     ],
     [
       intake.deadLetters,

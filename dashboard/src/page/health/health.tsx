@@ -122,6 +122,8 @@ function Aggregator({ health, view, instruments }: AggregatorProps): VNode {
 }
 
 function Findings({ findings }: { readonly findings: readonly Finding[] }): VNode {
+  if (findings.length === 0 && cluster.value!.links === 0)
+    return <p class="soft">Nothing is measured yet, so nothing can be said about it.</p>;
   if (findings.length === 0)
     return (
       <p class="verdict good" id="verdict">
@@ -160,7 +162,9 @@ function Reasons({ health: { intake } }: { readonly health: Health }): VNode {
   if (rows.length === 0)
     return (
       <Empty title="Nothing was refused">
-        {count(intake.points)} points came, and all were in time, new and right.
+        {intake.points === 0
+          ? "No point has come yet."
+          : `${count(intake.points)} points came, and all were in time, new and right.`}
       </Empty>
     );
   return (

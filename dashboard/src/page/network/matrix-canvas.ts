@@ -4,7 +4,8 @@ import { found } from "../model/search.ts";
 import type { Picture } from "../reader.ts";
 import type { Grid } from "./grid.ts";
 import { marginsOf, NAME_ROOM, rowNames } from "./paint-names.ts";
-import { paint, patternsOf, type Cell, type Margins, type Patterns } from "./paint.ts";
+import { paint, patternsOf } from "./paint.ts";
+import type { Cell, Margins, Patterns } from "./scene.ts";
 import { cellAt, fitted, held, panned, showing, zoomed, type Field, type Viewport } from "./viewport.ts";
 
 export interface Point {

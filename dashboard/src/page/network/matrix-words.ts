@@ -3,7 +3,7 @@ import { estimateMs, findPair, PAIR, type ClusterView } from "../model/cluster-v
 import { age, milliseconds, percent, plural } from "../model/format.ts";
 import type { Quantity } from "../model/route.ts";
 import { CELL, KIND_BITS, LEAST_SAMPLES, measureOf, type Grid } from "./grid.ts";
-import type { Cell } from "./paint.ts";
+import type { Cell } from "./scene.ts";
 
 export interface CellWords {
   readonly title: string;

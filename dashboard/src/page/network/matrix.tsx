@@ -11,19 +11,29 @@ import { LEAST_SAMPLES, measureOf, usualLevel, type Grid } from "./grid.ts";
 import { MatrixCanvas, type Point } from "./matrix-canvas.ts";
 import { placeBeside } from "./viewport.ts";
 import { cellWords, QUANTITY_NAMES, type CellWords } from "./matrix-words.ts";
-import type { Cell } from "./paint.ts";
+import type { Cell } from "./scene.ts";
 
 const LEVEL_NAMES: Readonly<Record<Level, string>> = { nodes: "Nodes", zones: "Zones", regions: "Regions" };
 
 /** The latency matrix: source nodes in rows, destination nodes in columns. */
-export function Matrix(props: { readonly find: string; readonly onFind: (text: string) => void }): VNode {
+export function Matrix(props: MatrixProps): VNode {
   const view = cluster.value!;
+  if (view.size === 0)
+    return <Empty title="No node is known yet">Nodes appear as soon as the cluster lists them.</Empty>;
+  return <DrawnMatrix {...props} view={view} />;
+}
+
+interface MatrixProps {
+  readonly find: string;
+  readonly onFind: (text: string) => void;
+}
+
+function DrawnMatrix(props: MatrixProps & { readonly view: ClusterView }): VNode {
+  const { view } = props;
   const { quantity } = route.value.view;
   const level = route.value.view.level ?? usualLevel(view.size);
   const { canvas, matrix, pointed, said } = useMatrix(view, quantity, level, props.find);
   const { size } = view;
-  if (size === 0)
-    return <Empty title="No node is known yet">Nodes appear as soon as the cluster lists them.</Empty>;
   return (
     <div class="matrix">
       <div class="controls">

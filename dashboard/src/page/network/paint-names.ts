@@ -2,7 +2,7 @@
 import { shorten, shortNames } from "../model/names.ts";
 import type { Theme } from "../model/scale.ts";
 import type { Grid } from "./grid.ts";
-import type { Margins, Scene } from "./paint.ts";
+import type { Margins, Scene } from "./scene.ts";
 
 export const FONT = '"Inter", "Segoe UI", system-ui, sans-serif';
 /** Pixels of a cell from which on there is room for its name. */

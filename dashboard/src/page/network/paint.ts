@@ -3,39 +3,8 @@ import { figure } from "../model/format.ts";
 import { colourOf, DEAD, inkOn, type Theme } from "../model/scale.ts";
 import { CELL, KIND_BITS, MARK, measureOf, type Grid } from "./grid.ts";
 import { COLOURS, FONT, NAME_ROOM, paintNames } from "./paint-names.ts";
-import type { Field, Viewport } from "./viewport.ts";
-
-/** What room there is beside the cells, pixels. */
-export interface Margins {
-  readonly left: number;
-  readonly top: number;
-}
-
-export interface Cell {
-  readonly row: number;
-  readonly column: number;
-}
-
-export interface Scene {
-  readonly grid: Grid;
-  /** A pixel per cell. */
-  readonly picture: CanvasImageSource;
-  readonly names: readonly string[];
-  readonly margins: Margins;
-  readonly field: Field;
-  readonly view: Viewport;
-  readonly theme: Theme;
-  readonly cursor: Cell | null;
-  /** Rows, and columns, of what somebody searches for. */
-  readonly found: ReadonlySet<number>;
-  readonly patterns: Patterns;
-}
-
-/** What is laid over cells that aren't a measured value. */
-export interface Patterns {
-  readonly estimated: CanvasPattern | null;
-  readonly scarce: CanvasPattern | null;
-}
+import type { Viewport } from "./viewport.ts";
+import type { Patterns, Scene } from "./scene.ts";
 
 /** Pixels of a cell from which on there is room for ... */
 const ROOM = { mark: 7, figure: 30 } as const;

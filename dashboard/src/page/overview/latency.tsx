@@ -1,13 +1,14 @@
-import type { LinkHistory, WorkflowGraphSnapshot } from "@isochrone/topology";
+import type { DecisionList, LinkHistory, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { clockTime, plural } from "../model/format.ts";
+import { useJson } from "../parts/ask.ts";
 import { Empty, Loading } from "../parts/common.tsx";
 import { signOf } from "../parts/plot-marks.ts";
 import { TimePlot } from "../parts/plot.tsx";
 import { getJson } from "../session.ts";
 import { nowMs } from "../store.ts";
-import { marksOf, type LabMark, type Mark } from "./marks.ts";
+import { marksOf, moveMarksOf, type LabMark, type Mark } from "./marks.ts";
 import { pastOf, waysOf } from "./past.ts";
 
 /** What the embedded cluster's load generator measured; the lab's API defines it. */
@@ -71,6 +72,15 @@ export function NetworkTime({ workflow }: { readonly workflow: WorkflowGraphSnap
   const histories = useHistories(ways.map(({ source, target }) => pairPath(source, target)));
   const past = useMemo(() => pastOf(ways, histories), [histories, workflow]);
   const lines = useMemo(() => [{ label: "network time per request", values: past.totalMs }], [past]);
+  const evictions = useJson<DecisionList>(
+    `api/v1/decisions?kind=eviction&namespace=${encodeURIComponent(workflow.namespace)}&limit=200`,
+    { isOfNow: true },
+  ).data;
+  const marks = useMemo(() => {
+    const name = `${workflow.namespace}/${workflow.name}`;
+    const moves = moveMarksOf((evictions?.decisions ?? []).filter((decision) => decision.workflow === name));
+    return [...past.marks, ...moves].sort((a, b) => a.at - b.at);
+  }, [evictions, past, workflow]);
   if (ways.length === 0)
     return (
       <Empty title="Requests of this workflow cross no network">
@@ -86,7 +96,7 @@ export function NetworkTime({ workflow }: { readonly workflow: WorkflowGraphSnap
         label="Network time per request over the kept history"
         times={past.times}
         lines={lines}
-        marks={past.marks}
+        marks={marks}
         height={HEIGHT}
       />
       <p class="soft">
@@ -95,7 +105,7 @@ export function NetworkTime({ workflow }: { readonly workflow: WorkflowGraphSnap
         {all.length > ways.length ? `; ${all.length - ways.length} rarer ones are left out` : ""}. Latency end
         to end isn't known here: nothing measures it at the entry.
       </p>
-      <Happened marks={past.marks} />
+      <Happened marks={marks} />
     </>
   );
 }

@@ -1,5 +1,6 @@
+import type { Decision } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
-import { marksOf, type LabMark } from "./marks.ts";
+import { marksOf, moveMarksOf, type LabMark } from "./marks.ts";
 
 const at = (second: number): string => new Date(second * 1000).toISOString();
 const link = { rttMs: 12, jitterMs: 0, lossRatio: 0, bandwidthBitsPerSecond: null, cut: false };
@@ -40,6 +41,32 @@ describe("marks", () => {
       [50, "fault", "a ↔ b: loses 30 %"],
       [60, "fault", "the network is down: killed"],
       [70, "fault", "c is killed"],
+    ]);
+  });
+
+  test("leave out a link that is set to what it is", () =>
+    expect(marksOf([change(1, "a", "b", { rttMs: 12 })])).toEqual([]));
+
+  test("of a cluster are the evictions that became moves, each where its replacement went", () => {
+    const eviction = (second: number, workload: string, outcome?: { second: number; node: string | null }) =>
+      ({
+        kind: "eviction",
+        at: at(second),
+        workload,
+        pod: { namespace: "shop", name: `${workload}-1` },
+        best: "b",
+        binding: { node: "a" },
+        ...(outcome === undefined ? {} : { outcome: { at: at(outcome.second), node: outcome.node } }),
+      }) as unknown as Decision;
+    const marks = moveMarksOf([
+      eviction(100, "late", { second: 104, node: "c" }),
+      eviction(10, "under-way"),
+      eviction(50, "lost", { second: 60, node: null }),
+      { ...eviction(70, "placed"), kind: "score" },
+    ]);
+    expect(marks).toEqual([
+      { at: 10, kind: "move", text: "under-way: a → b" },
+      { at: 104, kind: "move", text: "late: a → c" },
     ]);
   });
 

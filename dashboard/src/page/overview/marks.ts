@@ -1,4 +1,5 @@
 // What happened, as marks beside a line: moves of pods, faults, and their ends. Pure.
+import type { Decision } from "@isochrone/topology";
 import { milliseconds, percent, plural } from "../model/format.ts";
 
 export interface Mark {
@@ -57,11 +58,22 @@ export function marksOf(marks: readonly LabMark[]): Mark[] {
       told.push({ at: seconds(mark.at), kind: "fault", text: `the network is down: ${mark.reason}` });
     } else if (mark.kind === "killed") {
       told.push({ at: seconds(mark.at), kind: "fault", text: `${mark.node} is killed` });
-    } else if (!isWayBack(last, mark)) told.push(linkMark(mark));
+    } else if (!isWayBack(last, mark) && isChange(mark)) told.push(linkMark(mark));
     last = mark;
   }
   tellMoves();
   return told.sort((a, b) => a.at - b.at);
+}
+
+/** What the descheduler did, by its decisions: moved pods, each when it had arrived. */
+export function moveMarksOf(decisions: readonly Decision[]): Mark[] {
+  const moves = decisions.flatMap(({ kind, at, workload, pod, best, binding, outcome }): LabMark[] => {
+    const from = binding?.node ?? null;
+    const to = outcome === undefined ? best : outcome.node;
+    if (kind !== "eviction" || from === null || to === null) return [];
+    return [{ at: outcome?.at ?? at, kind: "move", workload: workload ?? pod.name, from, to }];
+  });
+  return marksOf(moves.sort((a, b) => Date.parse(a.at) - Date.parse(b.at)));
 }
 
 function moveMark(moves: readonly Extract<LabMark, { kind: "move" }>[]): Mark {
@@ -83,6 +95,10 @@ function isWayBack(before: LabMark | null, mark: LinkMark): boolean {
     Math.abs(seconds(mark.at) - seconds(before.at)) < 1
   );
 }
+
+/** A link may be set to what it is. */
+const isChange = ({ before, after }: LinkMark): boolean =>
+  before.cut !== after.cut || before.lossRatio !== after.lossRatio || before.rttMs !== after.rttMs;
 
 function linkMark({ at, source, target, before, after }: LinkMark): Mark {
   const name = `${source} ↔ ${target}`;

@@ -63,3 +63,28 @@ test("the past is the sum over the ways, unknown where one of them is", () => {
   // Histories that have not come yet.
   expect(pastOf(waysOf(workflow), [null, null, null])).toEqual({ times: [], totalMs: [], marks: [] });
 });
+
+test("a delay that stays is a mark, and one that the next point doesn't confirm is none", () => {
+  const way = { source: "a", target: "c", calls: 1 };
+  const { marks } = pastOf(
+    [way],
+    [
+      history([
+        [10, 20, 0],
+        [20, 90, 0],
+        [30, 21, 0],
+        [40, 22, 0],
+        [50, 100, 0],
+        [60, 101, 0],
+        [70, 99, 0],
+        [80, 20, 0],
+        [90, 20, 0],
+        [100, 80, 0],
+      ]),
+    ],
+  );
+  expect(marks).toEqual([
+    { at: 50, kind: "fault", text: "a → c: 22 ms → 100 ms" },
+    { at: 80, kind: "heal", text: "a → c: 99 ms → 20 ms" },
+  ]);
+});

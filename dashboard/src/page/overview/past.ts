@@ -1,6 +1,7 @@
 // Network time per request over the kept history, of today's placement: the ways between the nodes as they
 // were, as often as a request goes them. Pure.
 import type { LinkHistory, WorkflowGraphSnapshot } from "@isochrone/topology";
+import { milliseconds } from "../model/format.ts";
 import { callsPerRequest } from "../model/request-time.ts";
 import type { Mark } from "./marks.ts";
 
@@ -43,7 +44,7 @@ export interface Past {
   readonly times: readonly number[];
   /** null where one of the ways isn't known. */
   readonly totalMs: readonly (number | null)[];
-  /** Pairs that stopped to answer, and that answered again. */
+  /** Pairs that stopped to answer, answered again, or took another delay. */
   readonly marks: readonly Mark[];
 }
 
@@ -61,7 +62,10 @@ export function pastOf(ways: readonly Way[], histories: readonly (LinkHistory | 
     }
     return total;
   });
-  const marks = ways.flatMap((way, index) => outagesOf(way, points[index] ?? []));
+  const marks = ways.flatMap((way, index) => [
+    ...outagesOf(way, points[index] ?? []),
+    ...stepsOf(way, points[index] ?? []),
+  ]);
   return {
     times: first.map(({ at }) => Date.parse(at) / 1000),
     totalMs,
@@ -80,6 +84,32 @@ function outagesOf({ source, target }: Way, points: LinkHistory["points"]): Mark
     if (isOut && wasOut === false) marks.push({ at: when, kind: "fault", text: `${name}: no answer` });
     if (!isOut && wasOut === true) marks.push({ at: when, kind: "heal", text: `${name}: answers again` });
     wasOut = isOut;
+  }
+  return marks;
+}
+
+/** A delay that differs by less is noise. */
+const STEP_MS = 5;
+const STEP_SHARE = 0.5;
+
+const isStep = (before: number, after: number): boolean =>
+  Math.abs(after - before) > Math.max(STEP_MS, STEP_SHARE * Math.min(before, after));
+
+/** Delays that stay: what the next point doesn't confirm is no step. */
+function stepsOf({ source, target }: Way, points: LinkHistory["points"]): Mark[] {
+  const known = points.flatMap(({ at, p50Ms }) => (p50Ms === null ? [] : [{ at, p50Ms }]));
+  const marks: Mark[] = [];
+  let level = known[0]?.p50Ms ?? 0;
+  for (const [index, { at, p50Ms }] of known.entries()) {
+    const next = known[index + 1]?.p50Ms;
+    if (next === undefined) break;
+    if (!isStep(level, p50Ms)) level = p50Ms;
+    else if (!isStep(p50Ms, next)) {
+      const kind = p50Ms > level ? "fault" : "heal";
+      const text = `${source} → ${target}: ${milliseconds(level)} → ${milliseconds(p50Ms)}`;
+      marks.push({ at: Date.parse(at) / 1000, kind, text });
+      level = p50Ms;
+    }
   }
   return marks;
 }

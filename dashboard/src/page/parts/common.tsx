@@ -94,7 +94,7 @@ export function Table(props: {
         props.rows.some(({ cells }) => cells[index] !== UNKNOWN),
     );
   return (
-    <div class="scroll" id={props.id} tabIndex={0} role="region" aria-label={props.label}>
+    <div class="scroll" id={props.id} tabIndex={0} role="region" aria-label={`table of ${props.label}`}>
       <table>
         <thead>
           <tr>

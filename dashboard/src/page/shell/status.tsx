@@ -11,14 +11,14 @@ const OLD_SECONDS = 30;
 export function Status(): VNode {
   const { state, words, change } = statusOf();
   return (
-    <div class={`status ${state}`}>
+    <section class={`status ${state}`} aria-label="How fresh this is">
       <i class="dot" aria-hidden="true" />
       <p id="freshness">{words}</p>
       {connection.value.news === null ? null : <p class="news">{connection.value.news}</p>}
       <p id="change" class="unseen" role="status">
         {connection.value.news ?? change}
       </p>
-    </div>
+    </section>
   );
 }
 

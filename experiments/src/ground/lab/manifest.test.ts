@@ -44,12 +44,15 @@ describe("a point as a manifest of the lab", () => {
     expect(made.callees).toEqual(["b"]);
   });
 
-  it.each(listScenarios())("is one of each point that $name measures in the lab", ({ name }) => {
-    const scenario = loadScenario(scenarioFile(name)!, { quick: false });
-    const cells = cellsOf(scenario, { grounds: ["lab"], only: {} });
-    expect(cells.length).toBeGreaterThan(0);
-    for (const { point } of cells) expect(manifestOf(point).entry.name).toBe(point.workflow.entry);
-  });
+  it.each(listScenarios().filter(({ kind }) => kind === "workflows"))(
+    "is one of each point that $name measures in the lab",
+    ({ name }) => {
+      const scenario = loadScenario(scenarioFile(name)!, { quick: false });
+      const cells = cellsOf(scenario, { grounds: ["lab"], only: {} });
+      expect(cells.length).toBeGreaterThan(0);
+      for (const { point } of cells) expect(manifestOf(point).entry.name).toBe(point.workflow.entry);
+    },
+  );
 
   it("says what the lab can't have", () => {
     expect(() => manifestOf(pointOf({ workloads: [workloadOf("A_1")], cores: [1] }))).toThrow("lower-case");

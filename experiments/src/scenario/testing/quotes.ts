@@ -10,6 +10,7 @@ export type Quote = readonly [at: string, label: string, printed: unknown, field
 export interface Quotes {
   readonly papers: Readonly<Record<string, string>>;
   readonly scenarios: Readonly<Record<string, readonly Quote[]>>;
+  readonly streams: Readonly<Record<string, readonly Quote[]>>;
 }
 
 const FILE = new URL("../../../scenarios/data/quotes.yaml", import.meta.url);
@@ -50,7 +51,7 @@ function wrongNumbers(scenario: Scenario, [at, label, printed, field]: Quote): s
   return [`${field} must be ${wanted.join(", ")} (${at}, ${label}), got ${held.join(", ") || "nothing"}`];
 }
 
-function inFieldsUnit(printed: unknown): number | string {
+export function inFieldsUnit(printed: unknown): number | string {
   const text = String(printed);
   const [, number, unit = ""] = /^(-?\d+(?:\.\d+)?) ?(\D*)$/.exec(text) ?? [];
   if (number === undefined) return text;
@@ -67,7 +68,7 @@ function sorted(values: readonly (number | string)[]): string {
  * `["table 1", "figure 3", "figure 4"]`, of "figures 3 and 4, Table 1". What follows the number of a single figure
  * is no figure: "Figure 3, 10 ms".
  */
-function figuresIn(said: string): string[] {
+export function figuresIn(said: string): string[] {
   const text = said.replace(/\bfig(s?)\./gi, "figure$1");
   const one = [...text.matchAll(/\b(figure|table) (\d+)/gi)].map(([, kind, number]) => [
     kind,

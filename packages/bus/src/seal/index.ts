@@ -1,5 +1,5 @@
 // Who says what, proven on a bus that others may write to as well.
-export { KEY_BYTES, MAC_HEADER, MacKey, recordMac } from "./record-mac.ts";
+export { MAC_HEADER, MacKey } from "./record-mac.ts";
 export { RecordKeyClient } from "./record-key-client.ts";
 export type { RecordKeyAnswer, RecordKeyClientOptions } from "./record-key-client.ts";
 export { SEAL_FAULTS, SealChecker } from "./seal-checker.ts";

@@ -1,8 +1,14 @@
 import { parseSpeaker, type ProvenSpeaker } from "@isochrone/telemetry";
-import { timingSafeEqual } from "node:crypto";
 
 import type { OutgoingRecord, TopicPartition } from "../port.ts";
-import { MAC_HEADER, recordMac, type MacKey } from "./record-mac.ts";
+import {
+  coveredBytes,
+  MAC_HEADER,
+  PROOF_CHARACTERS,
+  SALT_CHARACTERS,
+  type MacKey,
+  type SealVerifier,
+} from "./record-mac.ts";
 import { SPEAKER_HEADER } from "./speaker.ts";
 
 /** Why a record is not proven; a metric's label. */
@@ -25,23 +31,25 @@ export type MasterKeys = ReadonlyMap<number, MacKey>;
 export interface SealCheckerOptions {
   /** The same map until the keys change. */
   readonly masters: () => MasterKeys;
-  /** Proven speakers whose keys are kept, per master key: some hundred bytes each. @default 16384 */
+  /** Lives of proven speakers whose keys are kept: some hundred bytes each. @default 16384 */
   readonly maxSpeakers?: number;
 }
 
 interface Known {
   readonly speaker: ProvenSpeaker;
-  readonly key: MacKey;
+  readonly verifier: SealVerifier;
 }
 
-const MAC = /^([1-9]\d{0,4})\.([A-Za-z0-9_-]{43})$/;
+/** The part of a MAC that stays the same for all that a sealer seals in its life: key id and salt. */
+const LIFE = new RegExp(`^([1-9]\\d{0,4})\\.([A-Za-z0-9_-]{${SALT_CHARACTERS}})$`);
+const DOT = ".".charCodeAt(0);
 const DEFAULT_MAX_SPEAKERS = 16_384;
 
 /** Says who sealed a record. Keys are kept of proven speakers only, so that invented ones can't push them out. */
 export class SealChecker {
   readonly #options: SealCheckerOptions;
   readonly #maxKnown: number;
-  /** By key id and speaker; the oldest goes when there are too many. */
+  /** By key id, salt and speaker; the oldest goes when there are too many. */
   readonly #known = new Map<string, Known>();
   #masters: MasterKeys | null = null;
 
@@ -63,25 +71,28 @@ export class SealChecker {
     const named = record.headers[SPEAKER_HEADER];
     const seal = record.headers[MAC_HEADER];
     if (named === undefined || seal === undefined) return "unsealed";
-    const [, keyId, mac] = MAC.exec(seal) ?? [];
-    if (keyId === undefined || mac === undefined) return "malformed";
-    const id = `${keyId} ${named}`;
+    const dot = seal.length - PROOF_CHARACTERS - 1;
+    if (seal.charCodeAt(dot) !== DOT) return "malformed";
+    const life = seal.slice(0, dot);
+    const id = `${life} ${named}`;
     const kept = this.#knownNow().get(id);
-    const known = kept ?? this.#derive(Number(keyId), named);
+    const known = kept ?? this.#derive(life, named);
     if (typeof known === "string") return known;
-    const expected = recordMac(known.key, place, record);
-    if (expected === null) return "malformed";
-    const got = Buffer.from(mac, "base64url");
-    if (got.length !== expected.length || !timingSafeEqual(got, expected)) return "forged";
+    const covered = coveredBytes(place, record);
+    const isProven = covered === null ? null : known.verifier.proves(seal.slice(dot + 1), covered);
+    if (isProven === null) return "malformed";
+    if (!isProven) return "forged";
     if (kept === undefined) this.#keep(id, known);
     return known.speaker;
   }
 
-  #derive(keyId: number, named: string): Known | SealFault {
-    const master = this.#options.masters().get(keyId);
+  #derive(life: string, named: string): Known | SealFault {
+    const [, keyId, salt] = LIFE.exec(life) ?? [];
+    if (keyId === undefined || salt === undefined) return "malformed";
+    const master = this.#options.masters().get(Number(keyId));
     if (master === undefined) return "unknown_key";
     const speaker = parseSpeaker(named);
-    return speaker === null ? "malformed" : { speaker, key: master.derive(named) };
+    return speaker === null ? "malformed" : { speaker, verifier: master.derive(named).verifier(salt) };
   }
 
   /** Empty when a master has changed: the keys of a retired one count no more. */

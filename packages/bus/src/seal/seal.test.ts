@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createCipheriv, createHmac } from "node:crypto";
 import { inspect } from "node:util";
 
 import { encodeHeaders, parseSpeaker, speakerText } from "@isochrone/telemetry";
@@ -39,9 +39,36 @@ function checker(masters: ReadonlyMap<number, MacKey> = MASTERS, maxSpeakers?: n
 
 const SEALED = sealRecord(keyOf("node/node-a"), PLACE, recordOf());
 
+/** A seal that was made by the description of docs/kafka.md, and not by this code. */
+const SALT = "AAAAAAAAAAAAAAAAAAAAAA";
+const GOLDEN = "1.AAAAAAAAAAAAAAAAAAAAAA.AAAAAAAAAADZxUwIAPKFrSJQc7hHNsab";
+
+function proofOf(mac: string): { salt: string; nonce: Buffer; tag: Buffer } {
+  const [, salt, proof] = mac.split(".");
+  const bytes = Buffer.from(proof!, "base64url");
+  return { salt: salt!, nonce: bytes.subarray(0, 8), tag: bytes.subarray(8) };
+}
+
+/** The MAC of SEALED that the description gives, computed without our code. */
+function describedMac(salt: string, count: Buffer): string {
+  const field = (text: string): string => `${text.length}:${text}`;
+  const hmac = (secret: Buffer, text: string): Buffer => createHmac("sha256", secret).update(text).digest();
+  const speakerKey = hmac(Buffer.alloc(32, 1), "isochrone record key v1\nnode/node-a");
+  const key = hmac(speakerKey, `isochrone record session v1\n${salt}`);
+  const fields = [TOPIC, "3", "node-a", "6"];
+  fields.push("isochrone-dropped", "2", "isochrone-epoch", "e1", "isochrone-sent-at", "1700000000000");
+  fields.push("isochrone-sequence", "7", "isochrone-source", "probe/node-a");
+  fields.push("isochrone-speaker", "node/node-a");
+  const cipher = createCipheriv("aes-256-gcm", key, Buffer.concat([Buffer.alloc(4), count]));
+  cipher.setAAD(Buffer.from(`isochrone record seal v1${fields.map(field).join("")}value`));
+  cipher.final();
+  return `1.${salt}.${Buffer.concat([count, cipher.getAuthTag()]).toString("base64url")}`;
+}
+
 describe("the headers of a sealed record", () => {
   test("have these bytes: another version has to read them", () => {
-    expect(SEALED.headers).toEqual({
+    const { [MAC_HEADER]: mac, ...others } = SEALED.headers;
+    expect(others).toEqual({
       "isochrone-source": "probe/node-a",
       "isochrone-epoch": "e1",
       "isochrone-sequence": "7",
@@ -49,34 +76,50 @@ describe("the headers of a sealed record", () => {
       "isochrone-dropped": "2",
       "content-type": "application/x-protobuf",
       "isochrone-speaker": "node/node-a",
-      "isochrone-mac": "1.Y5lkYze3MtakBZNX7b29i2BdkoYZEs82yFuhf71ln_o",
     });
+    expect(mac).toMatch(/^1\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{32}$/);
+    const golden = { ...SEALED, headers: { ...others, [MAC_HEADER]: GOLDEN } };
+    expect(checker().check(PLACE, golden)).toEqual({ kind: "node", node: "node-a" });
   });
 
   test("have the MAC that the description gives, computed without our code", () => {
-    const field = (text: string): string => `${text.length}:${text}`;
-    const key = createHmac("sha256", Buffer.alloc(32, 1))
-      .update("isochrone record key v1\nnode/node-a")
-      .digest();
-    const fields = [TOPIC, "3", "node-a", "6"];
-    fields.push("isochrone-dropped", "2", "isochrone-epoch", "e1", "isochrone-sent-at", "1700000000000");
-    fields.push("isochrone-sequence", "7", "isochrone-source", "probe/node-a");
-    fields.push("isochrone-speaker", "node/node-a");
-    const mac = createHmac("sha256", key)
-      .update(`isochrone record seal v1${fields.map(field).join("")}value`)
-      .digest("base64url");
-    expect(SEALED.headers[MAC_HEADER]).toBe(`1.${mac}`);
+    const mac = SEALED.headers[MAC_HEADER]!;
+    const { salt, nonce } = proofOf(mac);
+    expect(describedMac(salt, nonce)).toBe(mac);
+    expect(describedMac(SALT, Buffer.alloc(8))).toBe(GOLDEN);
   });
 });
 
 describe("a key", () => {
-  test.each([0, 1, 63, 64, 1_000, 130_000, 131_072, 1_048_576])(
-    "gives the MAC that node's own HMAC gives, for a value of %i bytes",
+  test("never uses a nonce twice: not for a retry, not after a restart, not in another process that has it too", () => {
+    const seen = new Set<string>();
+    const salts = new Set<string>();
+    // Each derives the key anew, as a process that starts does, and seals the same and other records.
+    for (let life = 0; life < 50; life++) {
+      const key = keyOf("node/node-a");
+      for (let i = 0; i < 20; i++) {
+        const record = i % 2 === 0 ? recordOf() : { ...recordOf(), value: Buffer.from(`${i}`) };
+        const { salt, nonce } = proofOf(sealRecord(key, PLACE, record).headers[MAC_HEADER]!);
+        seen.add(`${salt} ${nonce.toString("hex")}`);
+        salts.add(salt);
+      }
+    }
+    expect(seen.size).toBe(1_000);
+    expect(salts.size).toBe(50);
+  });
+
+  test.each([0, 1, 16, 1_000, 65_536, 1_048_576])(
+    "proves a value of %i bytes, and none in which a bit is another",
     (bytes) => {
-      const secret = Buffer.alloc(32, 7);
-      const value = Buffer.alloc(bytes, 5);
-      const expected = createHmac("sha256", secret).update("täxt").update(value).digest("hex");
-      expect(new MacKey(secret).mac("täxt", value).toString("hex")).toBe(expected);
+      const record = { ...recordOf(), value: Buffer.alloc(bytes, 5) };
+      const sealed = sealRecord(keyOf("node/node-a"), PLACE, record);
+      const checks = checker();
+      expect(checks.check(PLACE, sealed)).toEqual({ kind: "node", node: "node-a" });
+      for (const at of bytes === 0 ? [] : [0, bytes >> 1, bytes - 1]) {
+        const value = Buffer.from(sealed.value);
+        value[at]! ^= 1;
+        expect(checks.check(PLACE, { ...sealed, value })).toBe("forged");
+      }
     },
   );
 
@@ -104,6 +147,10 @@ describe("a checker", () => {
     ...SEALED,
     headers: { ...SEALED.headers, ...headers },
   });
+  const macOf = (parts: { keyId?: string; salt?: string; proof?: string }): string => {
+    const [keyId, salt, proof] = SEALED.headers[MAC_HEADER]!.split(".");
+    return [parts.keyId ?? keyId, parts.salt ?? salt, parts.proof ?? proof].join(".");
+  };
   const without = (name: string): OutgoingRecord => {
     const { [name]: _, ...headers } = SEALED.headers;
     return { ...SEALED, headers };
@@ -139,8 +186,18 @@ describe("a checker", () => {
     ["no MAC", without(MAC_HEADER), PLACE, "unsealed"],
     ["no speaker", without(SPEAKER_HEADER), PLACE, "unsealed"],
     ["a MAC of another length", changed({ [MAC_HEADER]: "1.AAAA" }), PLACE, "malformed"],
-    ["a MAC without an id", changed({ [MAC_HEADER]: "A".repeat(43) }), PLACE, "malformed"],
-    ["a key id 0", changed({ [MAC_HEADER]: `0.${"A".repeat(43)}` }), PLACE, "malformed"],
+    ["an empty MAC", changed({ [MAC_HEADER]: "" }), PLACE, "malformed"],
+    ["a MAC without an id", changed({ [MAC_HEADER]: macOf({ keyId: "" }) }), PLACE, "malformed"],
+    ["a key id 0", changed({ [MAC_HEADER]: macOf({ keyId: "0" }) }), PLACE, "malformed"],
+    ["a salt of another length", changed({ [MAC_HEADER]: macOf({ salt: "AAAA" }) }), PLACE, "malformed"],
+    ["another salt", changed({ [MAC_HEADER]: macOf({ salt: "B".repeat(22) }) }), PLACE, "forged"],
+    ["another nonce or tag", changed({ [MAC_HEADER]: macOf({ proof: "A".repeat(32) }) }), PLACE, "forged"],
+    [
+      "a tag that is no base64url",
+      changed({ [MAC_HEADER]: macOf({ proof: "!".repeat(32) }) }),
+      PLACE,
+      "malformed",
+    ],
     ["a speaker of no kind", changed({ [SPEAKER_HEADER]: "pod/node-a" }), PLACE, "malformed"],
     ["headers without end", changed({ "isochrone-x": "x".repeat(20_000) }), PLACE, "malformed"],
   ])("does not take a record with %s", (_, record, place, fault) => {
@@ -163,6 +220,10 @@ describe("a checker", () => {
 
   test("keeps no key of a speaker that proves nothing, and few of those that do", () => {
     const checks = checker(MASTERS, 8);
+    for (let i = 0; i < 100; i++) {
+      const record = changed({ [MAC_HEADER]: macOf({ salt: String(i).padStart(22, "A") }) });
+      expect(checks.check(PLACE, record)).toBe("forged");
+    }
     for (let i = 0; i < 1_000; i++) {
       const record = changed({ [SPEAKER_HEADER]: `node/invented-${i}` });
       expect(checks.check(PLACE, record)).toBe("forged");

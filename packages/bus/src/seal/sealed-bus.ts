@@ -1,7 +1,7 @@
 import { BusError } from "../errors.ts";
 import { partitionOf } from "../partitioner.ts";
 import type { Bus, OutgoingRecord, Publisher, TopicPartition } from "../port.ts";
-import { MAC_HEADER, recordMac, type MacKey } from "./record-mac.ts";
+import { coveredBytes, MAC_HEADER, type MacKey } from "./record-mac.ts";
 import { SPEAKER_HEADER } from "./speaker.ts";
 
 /** The key by which one speaker seals. */
@@ -23,10 +23,10 @@ export function sealRecord(
   record: OutgoingRecord,
 ): OutgoingRecord {
   const headers: Record<string, string> = { ...record.headers, [SPEAKER_HEADER]: speaker };
-  const mac = recordMac(key, place, { ...record, headers });
-  if (mac === null)
+  const covered = coveredBytes(place, { key: record.key, value: record.value, headers });
+  if (covered === null)
     throw new BusError("rejected", "key and headers of a sealed record must have at most 16384 characters");
-  headers[MAC_HEADER] = `${keyId}.${mac.toString("base64url")}`;
+  headers[MAC_HEADER] = `${keyId}.${key.seal(covered)}`;
   return { ...record, headers };
 }
 

@@ -111,6 +111,15 @@ test("KEP-260's A1: P2 on N1 with a limit of 15 leaves the four nodes of its reg
   expect(left.explanation.best).toBe("n-1");
 });
 
+test("a limit that is left out is 0 to the plugin, and 10,000 none: P2 on N5, 20 from us-west-1 and 10 from Z4", () => {
+  const rejectedBy = (limit: number | null): string[] => [
+    ...strategy.filter(basic("p1", { p2: "n-5" }, limit)).keys(),
+  ];
+  // n-5 itself and n-6 of its zone are satisfied without a look at the limit; all others cost more than 0.
+  expect(rejectedBy(null)).toEqual(["n-1", "n-2", "n-3", "n-4", "n-7", "n-8"]);
+  expect(rejectedBy(10_000)).toEqual([]);
+});
+
 // d is placed on one node, its limit is 8; za -> zb 7, zb -> za 9, r1 -> r2 30, r2 -> r1 missing.
 describe("each test of the code", () => {
   const of = nodes({

@@ -1,5 +1,6 @@
 // The cheapest plan of a small problem, proven by integer programming. The linearisation is of Adams 1994; tangents stand in for the
 // convex price of load as in Duran 1986.
+import type { LinearSolver } from "@isochrone/primitives";
 import { ExactModel } from "./exact-model.ts";
 import { costModel, objectiveOf } from "./objective.ts";
 import type { PlanProblem } from "./plan-problem.ts";
@@ -9,18 +10,6 @@ import { limitRules } from "./rules/limit-rule.ts";
 
 /** Pairs of a pod and a node up to which the solver answers within a second or so: 8 x 5. */
 export const EXACT_PAIRS = 40;
-
-/** What a solver of linear programs with integers says. */
-export interface LinearSolution {
-  readonly status: "optimal" | "infeasible" | "unfinished";
-  /** By name; of variables that aren't named the value is 0. */
-  readonly values: ReadonlyMap<string, number>;
-  /** No solution has a smaller objective. */
-  readonly bound: number;
-}
-
-/** Takes a program in CPLEX LP format, and how long it may take. */
-export type LinearSolver = (program: string, timeMs: number) => Promise<LinearSolution>;
 
 export interface ExactOptions extends Partial<PlanSettings> {
   readonly solve: LinearSolver;

@@ -1,5 +1,5 @@
 // Constraints as rows of a linear program. `at(pod, domain)` stands for the terms that are 1 when the pod is in the domain.
-import type { LinearProgram, Terms } from "./linear-program.ts";
+import type { LinearProgram, Terms } from "@isochrone/primitives";
 import type {
   ApartConstraint,
   DomainConstraint,

@@ -2,11 +2,13 @@ import { expect, test } from "vitest";
 import { ClusterGraph } from "@isochrone/topology";
 import type { Channel } from "@isochrone/topology";
 import { channel, handWorked } from "../testing/problems.ts";
+import { CostField } from "./cost-field.ts";
 import { problemOn } from "./core-problem.ts";
 import { createObjective } from "./objective.ts";
 import { plan } from "./plan.ts";
 import type { Plan, PlanOptions } from "./plan.ts";
 import type { PlanNode, PlanPod, PlanProblem } from "./plan-problem.ts";
+import { limitRules } from "./rules/limit-rule.ts";
 import { drawIndex, seeded, shuffle } from "./seeded.ts";
 import { randomProblem } from "./testing/instances.ts";
 import type { InstanceSize } from "./testing/instances.ts";
@@ -137,6 +139,11 @@ function pod(workload: string, allowed: Uint8Array | null = null): PlanPod {
   return { namespace: "shop", name: `${workload}-1`, workload, demand, allowed, current: -1 };
 }
 
+const limitNames = (limits: Partial<Channel>): string[] => {
+  const problem = limited(limits, [pod("p")]);
+  return limitRules(problem, new CostField(problem.cluster, problem.nodes)).map(({ rule }) => rule.name);
+};
+
 test("a declared maxNetworkCost is kept, to pods that stand and to pods that are planned", () => {
   const nodeOf = (problem: PlanProblem): number => planned(problem).assignment[0]!;
   expect(nodeOf(limited({}, [pod("p")]))).toBe(2);
@@ -148,6 +155,8 @@ test("a declared maxNetworkCost is kept, to pods that stand and to pods that are
   expect(never.unplaced[0]!.reason).toBe(
     "0/3 nodes are available: 2 against maxNetworkCost of channel p -> q, 1 not allowed.",
   );
+  expect(limitNames({ maxNetworkCost: 9_999 })).toHaveLength(1);
+  expect(limitNames({ maxNetworkCost: 10_000 })).toEqual([]);
 });
 
 test("without any known cost the plan follows the load", () => {

@@ -1,7 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { tokenOf, WatchedFile } from "./credential-files.ts";
-import { httpsFetch, type FetchInit } from "./https-fetch.ts";
-import { TlsAgent } from "./tls-agent.ts";
+import type { FetchInit } from "./https-fetch.ts";
 
 /** How a service of ours is spoken to. */
 export interface AuthorizedFetchOptions {
@@ -29,17 +28,32 @@ export type Fetch = (url: string, init?: FetchInit & { readonly redirect?: "erro
 export function authorizedFetch(options: AuthorizedFetchOptions): Fetch {
   const { tokenFile = null, caFile = null, ca = null, certFile = null, clock } = options;
   const token = tokenFile === null ? null : new WatchedFile(tokenFile, clock);
-  const tls = caFile === null && ca === null && certFile === null ? null : new TlsAgent(options);
+  const isTold = caFile !== null || ca !== null || certFile !== null;
+  let tls: Promise<TlsFetch> | undefined;
   return async (url, init = {}) => {
     const headers = { ...init.headers };
     if (token !== null && headers["authorization"] === undefined)
       headers["authorization"] = `Bearer ${tokenOf(await token.content(), tokenFile!)}`;
     const response =
-      tls !== null && url.startsWith("https:")
-        ? await httpsFetch(await tls.agent(), url, { ...init, headers })
+      isTold && url.startsWith("https:")
+        ? await (
+            await (tls ??= tlsFetch(options))
+          )(url, { ...init, headers })
         : await fetch(url, { redirect: "error", ...init, headers });
     // Perhaps it has just been replaced.
     if (response.status === 401) token?.forget();
     return response;
   };
+}
+
+type TlsFetch = (url: string, init: FetchInit) => Promise<Response>;
+
+/** Loaded at first use: a command that asks a server without TLS starts sooner. */
+async function tlsFetch(options: AuthorizedFetchOptions): Promise<TlsFetch> {
+  const [{ httpsFetch }, { TlsAgent }] = await Promise.all([
+    import("./https-fetch.ts"),
+    import("./tls-agent.ts"),
+  ]);
+  const tls = new TlsAgent(options);
+  return async (url, init) => httpsFetch(await tls.agent(), url, init);
 }

@@ -1,3 +1,12 @@
+/** Bytes to look up, wherever they lie. */
+export interface KeyRange {
+  readonly bytes: Uint8Array;
+  /** Of the same memory as `bytes`. */
+  readonly view: DataView;
+  readonly start: number;
+  readonly end: number;
+}
+
 /**
  * A 32-bit hash in the manner of MurmurHash3: words are mixed into two lanes, so that they don't wait for each other, and its finaliser joins
  * them. `seed` makes collisions unpredictable for who doesn't know it.

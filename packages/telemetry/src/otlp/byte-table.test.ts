@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ByteTable, KeyedEntry, type KeyPlace } from "./byte-table.ts";
-import type { KeyRange } from "./byte-table.ts";
+import type { KeyRange } from "./byte-hash.ts";
 
 function key(text: string): KeyRange {
   const bytes = Buffer.from(`..${text}..`);

@@ -2,19 +2,11 @@
 import { equalBytes, hashBytes } from "./byte-hash.ts";
 import { FieldSet } from "./field-set.ts";
 import { FIRST_SLOTS, NO_SLOT, SlotIndex } from "./slot-index.ts";
+import type { KeyRange } from "./byte-hash.ts";
 
 const CHUNK_BYTES = 8_192;
 /** Longer keys get a buffer of their own: a chunk lives as long as any key in it. */
 const OWN_BUFFER_BYTES = CHUNK_BYTES / 4;
-
-/** Bytes to look up, wherever they lie. */
-export interface KeyRange {
-  readonly bytes: Uint8Array;
-  /** Of the same memory as `bytes`. */
-  readonly view: DataView;
-  readonly start: number;
-  readonly end: number;
-}
 
 /** What bounds a table beyond the number of its keys. */
 export interface ByteTableBounds<T> {

@@ -1,5 +1,5 @@
 import { OtlpError } from "../errors.ts";
-import type { KeyRange } from "./byte-table.ts";
+import type { KeyRange } from "./byte-hash.ts";
 import { DECODER_DEFAULTS } from "./decode-options.ts";
 import type { DecoderDefaults, MetricsDecoderOptions } from "./decode-options.ts";
 import { DATA_KINDS, findParts, MAX_PIECES, readDataHead } from "./metric-parts.ts";

@@ -1,4 +1,4 @@
-import type { KeyRange } from "./byte-table.ts";
+import type { KeyRange } from "./byte-hash.ts";
 import { equalBytes, hashBytes } from "./byte-hash.ts";
 
 /** The fields of a key, in whatever order they come. An instance is used again for each key. */

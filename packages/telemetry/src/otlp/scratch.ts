@@ -1,4 +1,4 @@
-import type { KeyRange } from "./byte-table.ts";
+import type { KeyRange } from "./byte-hash.ts";
 
 const FIRST_CAPACITY = 1_024;
 

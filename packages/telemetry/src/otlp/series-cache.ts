@@ -1,6 +1,7 @@
 import { checkAttributes, readAttributes } from "./attributes.ts";
 import { ByteTable, KeyedEntry } from "./byte-table.ts";
-import type { KeyPlace, KeyRange } from "./byte-table.ts";
+import type { KeyPlace } from "./byte-table.ts";
+import type { KeyRange } from "./byte-hash.ts";
 import type { Attributes, MetricKind, Series, Temporality } from "./model.ts";
 import type { ValueRange } from "../value-ranges.ts";
 

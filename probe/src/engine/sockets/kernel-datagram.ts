@@ -1,7 +1,7 @@
 import { READABLE, SYS, type Block, type KernelSocket } from "@isochrone/kernel-sockets";
 import { MAX_PACKET_BYTES } from "../../domain/packet.ts";
 import { Departures } from "./departures.ts";
-import type { KernelSurroundings } from "./kernel.ts";
+import type { KernelSurroundings } from "./kernel-surroundings.ts";
 import type { DatagramEvents, DatagramSocket } from "./port.ts";
 
 /** A full buffer is no error that an earlier packet could have left behind. */

@@ -2,7 +2,7 @@ import { READABLE, SYS, type Block, type KernelSocket } from "@isochrone/kernel-
 import { FRAME_HEAD_BYTES } from "../../domain/frames.ts";
 import { MAX_PACKET_BYTES } from "../../domain/packet.ts";
 import { Departures } from "./departures.ts";
-import type { KernelSurroundings } from "./kernel.ts";
+import type { KernelSurroundings } from "./kernel-surroundings.ts";
 import { CLOSED_BY_PEER, type StreamEvents, type StreamSocket } from "./port.ts";
 
 /** A TCP connection of this side's on the thread's poller. */

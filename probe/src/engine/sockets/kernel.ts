@@ -1,33 +1,17 @@
-import { KernelSocket, ReceiveBatch, SYS, type Libc, type Poller } from "@isochrone/kernel-sockets";
+import { KernelSocket, ReceiveBatch, SYS } from "@isochrone/kernel-sockets";
 import { MAX_PACKET_BYTES } from "../../domain/packet.ts";
 import { errnoOf } from "../sockets.ts";
 import { localAddressFor, targetOf } from "./addresses.ts";
 import { KernelDatagram } from "./kernel-datagram.ts";
 import { KernelStream } from "./kernel-stream.ts";
 import type { DatagramEvents, DatagramSocket, Remote, Sockets, StreamEvents, StreamSocket } from "./port.ts";
+import type { KernelSocketsDeps, KernelSurroundings } from "./kernel-surroundings.ts";
 
 /** Longer packets are cut, but not so that they could pass for packets of full length. */
 const DATAGRAM_BYTES = MAX_PACKET_BYTES + 1;
 /** Read at once from a connection. */
 const STREAM_BYTES = 16_384;
 const ANY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
-
-export interface KernelSocketsDeps {
-  readonly libc: Libc;
-  readonly poller: Poller;
-  /** Milliseconds, sub-microsecond grain, never backwards. */
-  readonly monotonic: () => number;
-  /** Runs when the caller is done, before anything that is due. */
-  soon(run: () => void): void;
-}
-
-/** What the sockets of one thread share: only one of them is served at a time. */
-export interface KernelSurroundings extends KernelSocketsDeps {
-  readonly datagrams: ReceiveBatch;
-  readonly chunks: ReceiveBatch;
-  /** For error queues, from which only stamps are of interest. */
-  readonly stamps: ReceiveBatch;
-}
 
 /** The kernel's own sockets, without Node in between: every packet comes with the kernel's stamp, and so does every departure. */
 export class KernelSockets implements Sockets {

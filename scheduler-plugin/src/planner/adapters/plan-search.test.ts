@@ -1,5 +1,6 @@
 import { planProblem, SchedulingModel } from "@isochrone/placement";
-import type { LinearSolver, PlanProblem } from "@isochrone/placement";
+import type { PlanProblem } from "@isochrone/placement";
+import type { LinearSolver } from "@isochrone/primitives";
 import { systemClock } from "@isochrone/runtime";
 import { ManualClock } from "@isochrone/runtime/testing";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";

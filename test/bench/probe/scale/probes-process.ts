@@ -2,7 +2,7 @@
 import { gzipSync } from "node:zlib";
 import type { OutgoingRecord, Publisher } from "@isochrone/bus";
 import { OtlpHttpPublisher } from "@isochrone/bus/otlp-http";
-import { createMeasuringThread, createProbe, probeConfig, type Probe } from "@isochrone/probe";
+import { createMeasuringThreads, createProbe, probeConfig, type Probe } from "@isochrone/probe";
 import { createLogger, createRegistry, systemClock, systemRandom } from "@isochrone/runtime";
 import { MetricsDecoder, PROBE_METRICS } from "@isochrone/telemetry";
 import type { Registry } from "prom-client";
@@ -26,7 +26,7 @@ let usage: () => Usage = startUsage();
 serve({
   async start(seats, port, aggregatorUrl, pace) {
     // The kernel's own sockets are polled one by one: fine for the some forty of a node, too dear for the thousands of many nodes.
-    const thread = createMeasuringThread({ clock, logger, sockets: seats.length === 1 ? "auto" : "node" });
+    const thread = createMeasuringThreads({ clock, logger, sockets: seats.length === 1 ? "auto" : "node" });
     const bus = keptPublisher(new OtlpHttpPublisher({ url: `${aggregatorUrl}/v1/metrics` }));
     for (const { node, zone, region, address } of seats) {
       const registry = createRegistry();

@@ -2,7 +2,6 @@
 
 import type { BusError } from "../../errors.ts";
 import type { TopicPartition } from "../../port.ts";
-import type { PackedBatch } from "./record-batches.ts";
 
 /** Kafka's own limit of a record batch on our topics. */
 export const MAX_RECORD_BYTES = 1024 * 1024;
@@ -22,6 +21,15 @@ export interface FetchedRecord {
   readonly key: Uint8Array | null;
   readonly value: Uint8Array | null;
   readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A batch as it came: it is unpacked when its records are wanted, because they may take many times its room. */
+export interface PackedBatch {
+  /** The first offset that is wanted of it. */
+  readonly from: number;
+  /** Its last offset. */
+  readonly to: number;
+  readonly bytes: Buffer;
 }
 
 /** What one fetch gave of one partition. */

@@ -5,9 +5,8 @@ import type { Clock, Logger } from "@isochrone/runtime";
 
 import { BusError, isPostponed } from "../../errors.ts";
 import type { Batch, BusRecord, TopicPartition } from "../../port.ts";
-import type { Fetched, FetchedRecord, Position } from "./client.ts";
+import type { Fetched, FetchedRecord, PackedBatch, Position } from "./client.ts";
 import { unpackBatch } from "./record-batches.ts";
-import type { PackedBatch } from "./record-batches.ts";
 import { partitionKey, sizeOf, toBus } from "./records.ts";
 
 /** How much goes to one handler call. */

@@ -2,7 +2,7 @@
 // can't read ends, nor that an empty one (which compaction leaves) has been passed: either would stop a partition for good.
 import { crc32c } from "@platformatic/wasm-utils";
 
-import type { FetchedRecord } from "./client.ts";
+import type { FetchedRecord, PackedBatch } from "./client.ts";
 import { unpack } from "./unpack.ts";
 
 const BATCH_HEADER_BYTES = 61;
@@ -24,15 +24,6 @@ const CONTROL = 32;
 export interface Aborted {
   readonly producerId: bigint;
   readonly firstOffset: number;
-}
-
-/** A batch as it came: it is unpacked when its records are wanted, because they may take many times its room. */
-export interface PackedBatch {
-  /** The first offset that is wanted of it. */
-  readonly from: number;
-  /** Its last offset. */
-  readonly to: number;
-  readonly bytes: Buffer;
 }
 
 export interface BatchesSplit {

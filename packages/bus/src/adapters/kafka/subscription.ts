@@ -2,13 +2,12 @@ import { pause } from "@isochrone/runtime";
 
 import { BusError } from "../../errors.ts";
 import type { SubscribeOptions, Subscription, TopicPartition } from "../../port.ts";
-import type { Fetched, KafkaClient, KafkaMember, MemberEvents, Position } from "./client.ts";
+import type { Fetched, KafkaClient, KafkaMember, MemberEvents, PackedBatch, Position } from "./client.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { isSerious, kafkaError } from "./kafka-errors.ts";
 import type { KafkaClientOptions } from "./options.ts";
 import { PartitionReader } from "./partition-reader.ts";
 import type { BatchBounds } from "./partition-reader.ts";
-import type { PackedBatch } from "./record-batches.ts";
 import { partitionKey } from "./records.ts";
 import { retryDelayMs } from "./retry-delay.ts";
 

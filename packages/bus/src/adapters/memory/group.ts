@@ -1,6 +1,6 @@
 import type { SubscribeOptions } from "../../port.ts";
 import { Member } from "./member.ts";
-import type { GroupPosition, MemberDeps } from "./member.ts";
+import type { GroupPosition, MemberDeps } from "./partition-reader.ts";
 import type { PartitionLog } from "./partition-log.ts";
 
 /**

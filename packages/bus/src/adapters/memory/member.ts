@@ -1,24 +1,9 @@
 import { pause } from "@isochrone/runtime";
-import type { Clock, Logger } from "@isochrone/runtime";
 
 import { BusError } from "../../errors.ts";
 import type { SubscribeOptions, TopicPartition } from "../../port.ts";
 import type { Bounds, PartitionLog } from "./partition-log.ts";
-import { PartitionReader } from "./partition-reader.ts";
-
-/** What a member needs from its bus. */
-export interface MemberDeps {
-  readonly clock: Clock;
-  readonly logger: Logger | undefined;
-  /** Pause before a batch whose handler threw comes again. */
-  readonly redeliveryDelayMs: number;
-}
-
-/** Where the group stands in one partition; shared by all members, so that it survives each of them. */
-export interface GroupPosition {
-  readonly log: PartitionLog;
-  committed: number;
-}
+import { PartitionReader, type GroupPosition, type MemberDeps } from "./partition-reader.ts";
 
 const DEFAULT_BATCH: Bounds = { records: 500, bytes: 4 * 1024 * 1024 };
 

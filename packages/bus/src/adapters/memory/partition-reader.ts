@@ -1,10 +1,23 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-import { pause } from "@isochrone/runtime";
+import { pause, type Clock, type Logger } from "@isochrone/runtime";
 import { BusError, isPostponed } from "../../errors.ts";
 import type { Batch, BusRecord } from "../../port.ts";
-import type { GroupPosition, MemberDeps } from "./member.ts";
 import type { Bounds, PartitionLog } from "./partition-log.ts";
+
+/** What a member needs from its bus. */
+export interface MemberDeps {
+  readonly clock: Clock;
+  readonly logger: Logger | undefined;
+  /** Pause before a batch whose handler threw comes again. */
+  readonly redeliveryDelayMs: number;
+}
+
+/** Where the group stands in one partition; shared by all members, so that it survives each of them. */
+export interface GroupPosition {
+  readonly log: PartitionLog;
+  committed: number;
+}
 
 export interface PartitionReaderOptions {
   readonly position: GroupPosition;

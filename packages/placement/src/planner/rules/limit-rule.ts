@@ -1,4 +1,5 @@
 import type { Channel, RoutingScope } from "@isochrone/topology";
+import { reachLimit } from "../../network-limits.ts";
 import { routingScopes } from "../../routing.ts";
 import type { CostField } from "../cost-field.ts";
 import { nearness } from "../nearness.ts";
@@ -31,9 +32,10 @@ export function limitRules(problem: PlanProblem, field: CostField): PodsRule[] {
 }
 
 function judgesOf({ cluster }: PlanProblem, field: CostField, channel: Channel): [string, Judge][] {
-  const { maxNetworkCost, minBandwidthBitsPerSecond: need } = channel;
+  const { minBandwidthBitsPerSecond: need } = channel;
+  const limitMs = reachLimit(channel);
   const judges: [string, Judge][] = [];
-  if (maxNetworkCost !== null) {
+  if (limitMs !== null) {
     judges.push([
       "maxNetworkCost",
       (from, to) => {
@@ -41,7 +43,7 @@ function judgesOf({ cluster }: PlanProblem, field: CostField, channel: Channel):
         if (a < 0 || b < 0) return null;
         const there = cluster.costMsById(a, b);
         const ms = Number.isNaN(there) ? cluster.costMsById(b, a) : there;
-        return Number.isNaN(ms) ? null : ms <= maxNetworkCost;
+        return Number.isNaN(ms) ? null : ms <= limitMs;
       },
     ]);
   }

@@ -4,5 +4,5 @@ export {
   channelsOfAnnotation,
   channelsOfAppGroup,
   DEPENDENCIES_ANNOTATION,
-} from "./adapters/declared-channels.ts";
-export { readLatencies } from "./domain/network-topology/node-latencies.ts";
+} from "../adapters/declared-channels.ts";
+export { readLatencies } from "../domain/network-topology/node-latencies.ts";

@@ -59,3 +59,15 @@ function written(terms: Terms): string {
   }
   return text;
 }
+
+/** What a solver of linear programs with integers says. */
+export interface LinearSolution {
+  readonly status: "optimal" | "infeasible" | "unfinished";
+  /** By name; of variables that aren't named the value is 0. */
+  readonly values: ReadonlyMap<string, number>;
+  /** No solution has a smaller objective. */
+  readonly bound: number;
+}
+
+/** Takes a program in CPLEX LP format, and how long it may take. */
+export type LinearSolver = (program: string, timeMs: number) => Promise<LinearSolution>;

@@ -1,0 +1,33 @@
+// A pod of a real cluster, with what is said of it: loaded only where a cluster is named.
+import { KINDS } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { CommandError } from "../errors.ts";
+import { openStore } from "../kubernetes.ts";
+import { webhookSentence } from "./webhook-answer.ts";
+
+export { podReport } from "./pod-report.ts";
+
+export interface PodAddress {
+  readonly namespace: string;
+  readonly kubeconfig?: string;
+  /** Of the kubeconfig. @default its current one */
+  readonly context?: string;
+}
+
+/** The pod, and what the webhook had to do with it. Throws CommandError where there is none. */
+export async function readPod(
+  name: string,
+  { namespace, kubeconfig, context }: PodAddress,
+): Promise<{ readonly pod: KubernetesObject; readonly webhook: string | null }> {
+  const opened = openStore(kubeconfig, context);
+  try {
+    const pod = await opened.store.get({ ...KINDS.pod, namespace, name });
+    if (pod === null)
+      throw new CommandError(
+        `there is no pod ${JSON.stringify(name)} in namespace ${JSON.stringify(namespace)} of the cluster`,
+      );
+    return { pod, webhook: await webhookSentence(opened.store, pod) };
+  } finally {
+    await opened.close();
+  }
+}

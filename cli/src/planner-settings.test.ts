@@ -1,0 +1,19 @@
+import { DEFAULT_PLAN_SETTINGS, DEFAULT_SPREAD } from "@isochrone/placement";
+import { expect, test } from "vitest";
+import { plannerPlanning } from "./planner-settings.ts";
+
+test("a planner without settings plans as a plan that was told of none", () => {
+  const { bytesPerRequest, maxCpuUse } = DEFAULT_PLAN_SETTINGS;
+  expect(plannerPlanning(undefined, {})).toEqual({
+    spread: DEFAULT_SPREAD,
+    cost: { bytesPerRequest, maxCpuUse },
+  });
+});
+
+test("variables of the environment count", () => {
+  const { spread, cost } = plannerPlanning(undefined, {
+    ISOCHRONE_PLANNER_MAX_CPU_USE: "0.5",
+    ISOCHRONE_PLANNER_MIN_NODES: "3",
+  });
+  expect([spread.minNodes, cost.maxCpuUse]).toEqual([3, 0.5]);
+});

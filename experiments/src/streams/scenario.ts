@@ -1,0 +1,169 @@
+// Scenarios of kind `streams`: jobs of dependent tasks on networks with capacities, as in ENTS.
+import { basename } from "node:path";
+import { axisPoints } from "../scenario/axes.ts";
+import { Field } from "../scenario/field.ts";
+import type { Labels } from "../scenario/model.ts";
+import { openSheet, closeSheet } from "../scenario/sheet.ts";
+
+export const STREAM_CONTENDERS = [
+  "lr",
+  "br",
+  "tp",
+  "tp-tcp",
+  "otfs",
+  "otfs-wait",
+  "otfa",
+  "otfa-repaired",
+  "joint",
+] as const;
+export type StreamContender = (typeof STREAM_CONTENDERS)[number];
+
+/** One setting of all axes. */
+export interface StreamPoint {
+  readonly id: string;
+  readonly labels: Labels;
+  readonly network: {
+    readonly nodes: number;
+    /** Mean of the links. */
+    readonly megabitsPerSecond: number;
+    /** Relative to the square of the mean. */
+    readonly variance: number;
+    /** Links of a node in the mean. */
+    readonly degree: number;
+  };
+  readonly jobs: {
+    readonly count: number;
+    readonly perSecond: number;
+    readonly durationSeconds: number;
+    readonly bytesPerFrame: number;
+    /** Frames per second; null without a promise. */
+    readonly minThroughput: number | null;
+  };
+}
+
+export interface StreamScenario {
+  readonly name: string;
+  readonly title: string;
+  readonly question: string;
+  readonly source: string;
+  readonly threats: readonly string[];
+  /** What the paper states, checked against the results. */
+  readonly claims: readonly Claim[];
+  readonly seed: number;
+  /** Random networks, each with jobs of its own; all contenders get the same. */
+  readonly networks: number;
+  readonly contenders: readonly StreamContender[];
+  readonly baseline: StreamContender;
+  readonly points: readonly StreamPoint[];
+}
+
+/** A statement of the paper: one contender has more of a figure than another one, in the mean at every point that is named. */
+export interface Claim {
+  readonly text: string;
+  readonly statistic: Statistic;
+  readonly higher: StreamContender;
+  readonly lower: StreamContender;
+  readonly where: Labels;
+}
+
+export const STATISTICS = ["throughput", "waited"] as const;
+export type Statistic = (typeof STATISTICS)[number];
+
+const KEYS = [
+  "kind",
+  "title",
+  "question",
+  "source",
+  "threats",
+  "claims",
+  "seed",
+  "networks",
+  "baseline",
+  "contenders",
+  "axes",
+  "network",
+  "jobs",
+  "quick",
+];
+const QUICK_KEYS = ["networks", "contenders", "axes", "jobs"];
+const MAX_NODES = 1_000;
+const MAX_JOBS = 10_000;
+
+/** Whether a scenario's text is of this kind. */
+export function isStreamScenario(text: string): boolean {
+  return /^kind:\s*streams\s*$/m.test(text);
+}
+
+/** Throws ScenarioError with all mistakes of the file. */
+export function readStreamScenario(text: string, file: string, quick = false): StreamScenario {
+  const sheet = openSheet(text, file);
+  const plain = new Field(sheet, sheet.document.contents, "", new Map()).map(...KEYS);
+  const quickly = plain.get("quick");
+  if (quickly.isPresent) quickly.map(...QUICK_KEYS);
+  else if (quick) quickly.fail("must be given: the scenario says nothing of a quick run");
+  const root = quick ? plain.over(quickly) : plain;
+  const contenders = root
+    .get("contenders")
+    .someList()
+    .map((item) => item.oneOf(STREAM_CONTENDERS));
+  const baseline = root.get("baseline").oneOf(STREAM_CONTENDERS);
+  if (!contenders.includes(baseline))
+    root.get("baseline").fail(`must be among contenders (${contenders.join(", ")}), got ${baseline}`);
+  const scenario: StreamScenario = {
+    name: basename(file).replace(/\.ya?ml$/, ""),
+    title: root.get("title").text(),
+    question: root.get("question").text(),
+    source: root.get("source").text(),
+    threats: root
+      .get("threats")
+      .list()
+      .map((threat) => threat.text()),
+    claims: root
+      .get("claims")
+      .list()
+      .map((claim) => readClaim(claim)),
+    seed: root.get("seed").number({ min: 0, max: 2 ** 31, whole: true }),
+    networks: root.get("networks").number({ min: 1, max: 1_000, whole: true }),
+    contenders,
+    baseline,
+    points: axisPoints(root.get("axes")).map(({ id, labels, nodes }) =>
+      readPoint(id, labels, root.withAxes(nodes)),
+    ),
+  };
+  closeSheet(sheet, file);
+  return scenario;
+}
+
+function readPoint(id: string, labels: Labels, root: Field): StreamPoint {
+  const network = root.get("network").map("nodes", "megabitsPerSecond", "variance", "degree");
+  const jobs = root.get("jobs").map("count", "perSecond", "duration", "bytesPerFrame", "minThroughput");
+  return {
+    id,
+    labels,
+    network: {
+      nodes: network.get("nodes").number({ min: 2, max: MAX_NODES, whole: true }),
+      megabitsPerSecond: network.get("megabitsPerSecond").number({ above: 0, max: 1e6 }),
+      variance: network.get("variance").number({ min: 0, max: 1 }),
+      degree: network.get("degree").number({ min: 1, max: MAX_NODES }),
+    },
+    jobs: {
+      count: jobs.get("count").number({ min: 1, max: MAX_JOBS, whole: true }),
+      perSecond: jobs.get("perSecond").number({ above: 0 }),
+      durationSeconds: jobs.get("duration").seconds({ above: 0 }),
+      bytesPerFrame: jobs.get("bytesPerFrame").number({ min: 1, max: 2 ** 30, whole: true }),
+      minThroughput: jobs.get("minThroughput").numberOr(null, { above: 0 }),
+    },
+  };
+}
+
+function readClaim(field: Field): Claim {
+  field.map("text", "statistic", "higher", "lower", "where");
+  const where = field.get("where");
+  return {
+    text: field.get("text").text(),
+    statistic: field.get("statistic").isPresent ? field.get("statistic").oneOf(STATISTICS) : "throughput",
+    higher: field.get("higher").oneOf(STREAM_CONTENDERS),
+    lower: field.get("lower").oneOf(STREAM_CONTENDERS),
+    where: Object.fromEntries(where.keys().map((key) => [key, where.get(key).number()])),
+  };
+}

@@ -1,0 +1,146 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { ConductOptions } from "../conduct.ts";
+import { listScenarios, scenarioFile } from "../scenario/catalogue.ts";
+import { ScenarioError } from "../scenario/errors.ts";
+import { figuresIn, inFieldsUnit, loadQuotes } from "../scenario/testing/quotes.ts";
+import { conductStreams } from "./conduct.ts";
+import { comparison, judgeClaim } from "./report.ts";
+import type { StreamResult } from "./run.ts";
+import { readStreamScenario, type StreamPoint, type StreamScenario } from "./scenario.ts";
+
+const NAMES = listScenarios()
+  .filter(({ kind }) => kind === "streams")
+  .map(({ name }) => name);
+const { streams: quotes } = loadQuotes();
+
+function textOf(name: string): string {
+  return readFileSync(scenarioFile(name)!, "utf8");
+}
+function load(name: string): StreamScenario {
+  return readStreamScenario(textOf(name), `${name}.yaml`);
+}
+
+/** Different values of a field such as `network.nodes`, over the points. */
+function valuesOf(points: readonly StreamPoint[], field: string): unknown[] {
+  const [part, key] = field.split(".") as ["network" | "jobs", string];
+  return [...new Set(points.map((point) => (point[part] as Readonly<Record<string, unknown>>)[key]))];
+}
+
+describe("scenarios of streams", () => {
+  it.each(NAMES)("%s holds its paper's numbers, and has a quote of each figure that it names", (name) => {
+    const { points, source, title, question } = load(name);
+    for (const [at, label, printed, field] of quotes[name]!)
+      expect({ at, label, values: valuesOf(points, field) }).toEqual({
+        at,
+        label,
+        values: [printed].flat().map(inFieldsUnit),
+      });
+    const quoted = quotes[name]!.flatMap(([at]) => figuresIn(at));
+    for (const figure of figuresIn([source, title, question].join(" "))) expect(quoted).toContain(figure);
+  });
+
+  it("say all mistakes at once, each with its line, rule and value", () => {
+    const text = textOf("ents-nodes")
+      .replace("variance: 0.3", "variance: -1")
+      .replace("perSecond: 0.5", "perSecond: 0")
+      .replace("baseline: otfa", "baseline: fifo");
+    const read = (): unknown => readStreamScenario(text, "mine.yaml");
+    expect(read).toThrow(ScenarioError);
+    expect(read).toThrow(/network\.variance must be a number .*got -1/);
+    expect(read).toThrow(/jobs\.perSecond must be a number \(above 0\), got 0/);
+    expect(read).toThrow(/baseline must be one of lr, br, .*got "fifo"/);
+  });
+});
+
+const OPTIONS = {
+  file: "ents-nodes.yaml",
+  quick: true,
+  only: {},
+  jobs: 1,
+  grounds: ["model"],
+  command: "isochrone experiment ents-nodes --quick",
+  onProgress: () => {},
+  signal: new AbortController().signal,
+} as const satisfies Omit<ConductOptions, "out">;
+
+describe("a run", () => {
+  it("measures each cell once, goes on where it was, and writes the same report", async () => {
+    const out = mkdtempSync(join(tmpdir(), "isochrone-streams-"));
+    onTestFinished(() => rmSync(out, { recursive: true }));
+    const text = textOf("ents-nodes");
+    const first = await conductStreams(text, { ...OPTIONS, out, contenders: ["otfa", "tp"] });
+    expect(first).toMatchObject({ cells: 4, measured: 4, verdicts: [] });
+    const second = await conductStreams(text, { ...OPTIONS, out });
+    expect(second).toMatchObject({ cells: 6, measured: 2 });
+    expect(second.verdicts).toMatchObject([{ isHeld: true }]);
+    const report = readFileSync(second.files.html, "utf8");
+    expect(report).toContain("times otfa&#39;s; ".replace("&#39;", "'"));
+    expect(report).toContain("OTFA is above OTFS at 1 Mbit/s (11a)");
+    const again = await conductStreams(text, { ...OPTIONS, out });
+    expect(again.measured).toBe(0);
+    expect(readFileSync(again.files.html, "utf8")).toBe(report);
+    expect(readFileSync(again.files.csv, "utf8").trim().split("\r\n")).toHaveLength(7);
+  });
+
+  it("refuses what it can't run before it starts", async () => {
+    const run = (over: Partial<ConductOptions>): Promise<unknown> =>
+      conductStreams(textOf("ents-nodes"), { ...OPTIONS, out: tmpdir(), ...over });
+    await expect(run({ grounds: ["lab"] })).rejects.toThrow("grounds must have model, got lab");
+    await expect(run({ contenders: ["fifo"] })).rejects.toThrow(
+      "contenders must be of tp, otfa, joint, got fifo",
+    );
+    await expect(run({ only: { nodes: "7" } })).rejects.toThrow(
+      "points must have the wanted labels, got none",
+    );
+  });
+});
+
+describe("what a report says", () => {
+  const scenario = load("ents-jobs");
+  const [few, many] = scenario.points;
+  const result = (
+    point: StreamPoint,
+    contender: StreamResult["contender"],
+    throughput: number,
+    worst: number,
+  ): StreamResult => ({
+    hash: "",
+    point: point.id,
+    labels: point.labels,
+    contender,
+    network: 0,
+    throughput,
+    p10: worst,
+    worst,
+    sinceSubmission: throughput,
+    waited: 0,
+    neverRan: 0,
+    kept: null,
+    reroutes: 0,
+    moves: 0,
+    decisionMs: 1,
+  });
+  const results = [
+    result(few!, "joint", 3, 1),
+    result(few!, "otfa", 2, 0.5),
+    result(few!, "otfs", 2.5, 0),
+    result(many!, "joint", 2, 0.1),
+    result(many!, "otfa", 1, 0.2),
+    result(many!, "otfs", 0.5, 0),
+  ];
+
+  it("names ratios and losses", () => {
+    expect(comparison(results, [few!, many!], "otfa")).toBe(
+      "joint's mean throughput is 1.50 to 2.00 times otfa's; lower in the 10 % quantile at 1 of 2, the slowest job at 1 of 2.",
+    );
+  });
+
+  it("counts the points at which a statement of the paper holds", () => {
+    const claim = { text: "", statistic: "throughput", higher: "otfa", lower: "otfs", where: {} } as const;
+    expect(judgeClaim(results, scenario, claim)).toEqual({ points: 2, held: 1 });
+    expect(judgeClaim(results, scenario, { ...claim, where: { jobs: 10 } })).toEqual({ points: 1, held: 0 });
+  });
+});

@@ -1,0 +1,12 @@
+// What reads objects, without stores, certificates and metrics: for commands that have to start at once.
+export {
+  CHANNELS_ANNOTATION,
+  GENERATED_ANNOTATION,
+  MAX_CHANNELS_CHARACTERS,
+  parseChannels,
+} from "./channels-annotation.ts";
+export type { AnnotatedChannel } from "./channels-annotation.ts";
+export { conditionsOf } from "./conditions.ts";
+export { looseFields, looseList, looseText, pickedFields } from "./loose.ts";
+export { KINDS } from "./kinds.ts";
+export { isNamespaced } from "./validation.ts";

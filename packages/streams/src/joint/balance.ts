@@ -1,0 +1,94 @@
+// Paths of given flows such that the fullest link is as little full as possible (ENTS, problem P3): local search over one flow's path at a
+// time, on a norm that the fullest link dominates, because the maximum itself says nothing about moves elsewhere.
+import type { Path, PathTable } from "../paths.ts";
+import type { Demand } from "../placed-job.ts";
+
+/** Exponents of the norm, one after the other: a low one moves flows off crowded regions, a high one off the fullest link. */
+const NORMS = [8, 4, 16, 32];
+const ROUNDS = 20;
+/** Gains of the norm that are rounding errors, relative. */
+const NO_GAIN = 1e-12;
+
+/**
+ * A path for each demand, in their order; null when one has none. The slowest flow's seconds per frame are the largest load of a link by
+ * its capacity.
+ */
+export function balancedPaths(
+  demands: readonly Demand[],
+  paths: PathTable,
+  capacities: Float64Array,
+): readonly Path[] | null {
+  const candidates = demands.map(({ source, target }) => paths.between(source, target));
+  if (candidates.some(({ length }) => length === 0)) return null;
+  const search = new PathSearch(demands, candidates, capacities);
+  const order = [...demands.keys()].sort((a, b) => demands[b]!.bitsPerFrame - demands[a]!.bitsPerFrame);
+  let best: readonly Path[] = [];
+  let least = Infinity;
+  for (const norm of NORMS) {
+    for (let round = 0; round < ROUNDS; round++)
+      if (!order.map((at) => search.improve(at, norm)).includes(true)) break;
+    if (search.fullest() >= least) continue;
+    least = search.fullest();
+    best = search.chosen.map((path) => path!);
+  }
+  return best;
+}
+
+class PathSearch {
+  readonly chosen: (Path | null)[];
+  readonly #demands: readonly Demand[];
+  readonly #candidates: readonly (readonly Path[])[];
+  readonly #capacities: Float64Array;
+  /** Seconds per frame by capacity. */
+  readonly #seconds: Float64Array;
+
+  constructor(
+    demands: readonly Demand[],
+    candidates: readonly (readonly Path[])[],
+    capacities: Float64Array,
+  ) {
+    this.#demands = demands;
+    this.#candidates = candidates;
+    this.#capacities = capacities;
+    this.#seconds = new Float64Array(capacities.length);
+    this.chosen = demands.map(() => null);
+  }
+
+  /** Seconds per frame of the slowest flow. */
+  fullest(): number {
+    return this.#seconds.reduce((most, seconds) => Math.max(most, seconds), 0);
+  }
+
+  /** Takes the demand's best path beside the others. Returns whether that is another one than before. */
+  improve(at: number, norm: number): boolean {
+    const { bitsPerFrame } = this.#demands[at]!;
+    const before = this.chosen[at]!;
+    if (before !== null) this.#add(before, -bitsPerFrame);
+    let best = before;
+    let least = before === null ? Infinity : this.#price(before, bitsPerFrame, norm) * (1 - NO_GAIN);
+    for (const path of this.#candidates[at]!) {
+      const price = this.#price(path, bitsPerFrame, norm);
+      if (price >= least) continue;
+      least = price;
+      best = path;
+    }
+    this.chosen[at] = best;
+    this.#add(best, bitsPerFrame);
+    return best !== before;
+  }
+
+  #add({ hops }: Path, bits: number): void {
+    for (const hop of hops)
+      this.#seconds[hop] = Math.max(0, this.#seconds[hop]! + bits / this.#capacities[hop]!);
+  }
+
+  /** What a path adds to the sum of the powers. */
+  #price({ hops }: Path, bits: number, norm: number): number {
+    let price = 0;
+    for (const hop of hops) {
+      const seconds = this.#seconds[hop]!;
+      price += (seconds + bits / this.#capacities[hop]!) ** norm - seconds ** norm;
+    }
+    return price;
+  }
+}

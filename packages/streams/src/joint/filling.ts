@@ -1,0 +1,167 @@
+// Rates by job: all flows of a job go at the pace of its slowest stage (Varys' MADD), and the paces of all jobs grow
+// alike until a link is full or a job can compute no more (progressive filling, Bertsekas 1992, section 6.5.2).
+import { atPace, type PlacedJob } from "../placed-job.ts";
+import type { Path } from "../paths.ts";
+import type { StreamSystem } from "../stream-system.ts";
+
+/** What a job puts on the network, and how fast it may go. */
+export interface Load {
+  /** Indexes of capacities, each once. */
+  readonly links: Int32Array;
+  /** Bits per frame on each of `links`. */
+  readonly bits: Float64Array;
+  /** Frames per second that it can use at most. */
+  readonly most: number;
+  /** Frames per second that it is promised; 0 without a promise. */
+  readonly least: number;
+}
+
+/** Parts of a capacity below this are none. */
+const FULL = 1e-9;
+
+export function loadOf(
+  flows: readonly { readonly path: Path; readonly bitsPerFrame: number }[],
+  most: number,
+  least: number,
+): Load {
+  const bits = new Map<number, number>();
+  for (const { path, bitsPerFrame } of flows)
+    for (const hop of path.hops) bits.set(hop, (bits.get(hop) ?? 0) + bitsPerFrame);
+  return {
+    links: Int32Array.from(bits.keys()),
+    bits: Float64Array.from(bits.values()),
+    most,
+    least: Math.min(least, most),
+  };
+}
+
+/** Load of a placed job with its own promise. */
+export function loadOfJob({ flows, computable, job }: PlacedJob): Load {
+  return loadOf(flows, computable, job.minThroughput ?? 0);
+}
+
+/** Progressive filling. Keeps its arrays for the next call. */
+export class Filling {
+  readonly #capacities: Float64Array;
+  readonly #left: Float64Array;
+  readonly #weights: Float64Array;
+  readonly #isUsed: Uint8Array;
+  #used: number[] = [];
+
+  /** @param capacities bits/s */
+  constructor(capacities: Float64Array) {
+    this.#capacities = capacities;
+    this.#left = new Float64Array(capacities.length);
+    this.#weights = new Float64Array(capacities.length);
+    this.#isUsed = new Uint8Array(capacities.length);
+  }
+
+  /**
+   * Frames per second by job. A job has what it is promised before others have more; where the promises don't fit, all are lowered by
+   * the same factor. No job can get more without one with as little or less getting less.
+   */
+  pacesOf(loads: readonly Load[]): Float64Array {
+    const paces = new Float64Array(loads.length);
+    this.#begin(loads);
+    const factor = this.#keepPromises(loads, paces);
+    const least = (at: number): number => loads[at]!.least * factor;
+    const waiting = [...loads.keys()].sort((a, b) => least(a) - least(b));
+    let next = 0;
+    let open: number[] = [];
+    let level = 0;
+    for (;;) {
+      for (; next < waiting.length && least(waiting[next]!) <= level * (1 + FULL); next++) {
+        const at = waiting[next]!;
+        open.push(at);
+        this.#weigh(loads[at]!, 1);
+      }
+      open = this.#close(open, loads, level, paces);
+      if (open.length === 0 && next === waiting.length) return paces;
+      const upcoming = next < waiting.length ? least(waiting[next]!) : Infinity;
+      const step = this.#step(open, loads, level, upcoming);
+      if (open.length > 0) this.#lower(step);
+      level += step;
+    }
+  }
+
+  #begin(loads: readonly Load[]): void {
+    for (const link of this.#used) this.#isUsed[link] = 0;
+    const used: number[] = [];
+    for (const { links } of loads)
+      for (const link of links) {
+        if (this.#isUsed[link] === 1) continue;
+        this.#isUsed[link] = 1;
+        used.push(link);
+        this.#left[link] = this.#capacities[link]!;
+        this.#weights[link] = 0;
+      }
+    this.#used = used;
+  }
+
+  /** Gives each job its promise. Returns the factor by which promises are lowered, 1 where they fit. */
+  #keepPromises(loads: readonly Load[], paces: Float64Array): number {
+    if (loads.every(({ least }) => least === 0)) return 1;
+    const promised = new Float64Array(this.#left.length);
+    for (const { links, bits, least } of loads)
+      for (let at = 0; at < links.length; at++) promised[links[at]!]! += bits[at]! * least;
+    let factor = 1;
+    for (const link of this.#used)
+      if (promised[link]! > this.#left[link]!) factor = Math.min(factor, this.#left[link]! / promised[link]!);
+    for (const link of this.#used)
+      this.#left[link] = Math.max(0, this.#left[link]! - factor * promised[link]!);
+    for (const [at, { least }] of loads.entries()) paces[at] = factor * least;
+    return factor;
+  }
+
+  #weigh({ links, bits }: Load, sign: 1 | -1): void {
+    for (let at = 0; at < links.length; at++) this.#weights[links[at]!]! += sign * bits[at]!;
+  }
+
+  /** Takes out the jobs that can't go faster, and notes their pace. Returns the others. */
+  #close(open: number[], loads: readonly Load[], level: number, paces: Float64Array): number[] {
+    const still: number[] = [];
+    for (const at of open) {
+      const load = loads[at]!;
+      if (level < load.most * (1 - FULL) && !this.#isStuck(load)) {
+        still.push(at);
+        continue;
+      }
+      paces[at] = Math.max(paces[at]!, Math.min(level, load.most));
+      this.#weigh(load, -1);
+    }
+    return still;
+  }
+
+  #isStuck({ links }: Load): boolean {
+    for (let at = 0; at < links.length; at++) {
+      const link = links[at]!;
+      if (this.#left[link]! <= FULL * this.#capacities[link]!) return true;
+    }
+    return false;
+  }
+
+  /** How much all open jobs can go faster before one of them stops or another one joins, frames/s. */
+  #step(open: readonly number[], loads: readonly Load[], level: number, upcoming: number): number {
+    let step = upcoming - level;
+    for (const at of open) step = Math.min(step, loads[at]!.most - level);
+    if (open.length === 0) return step;
+    for (const link of this.#used) {
+      const weight = this.#weights[link]!;
+      if (weight > FULL && this.#left[link]! < step * weight) step = this.#left[link]! / weight;
+    }
+    return Math.max(0, step);
+  }
+
+  #lower(step: number): void {
+    for (const link of this.#used) {
+      const weight = this.#weights[link]!;
+      if (weight > FULL) this.#left[link] = Math.max(0, this.#left[link]! - step * weight);
+    }
+  }
+}
+
+/** The jobs on their paths, with rates by progressive filling. */
+export function fillByJob(running: readonly PlacedJob[], { network }: StreamSystem): readonly PlacedJob[] {
+  const paces = new Filling(network.capacities).pacesOf(running.map(loadOfJob));
+  return running.map((placed, at) => atPace(placed, paces[at]!));
+}

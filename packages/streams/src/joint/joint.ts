@@ -1,0 +1,45 @@
+// Isochrone's own strategy: nodes, paths and rates by one objective, the worth of the paces of all jobs.
+import type { PlacedJob } from "../placed-job.ts";
+import type { StreamStrategy } from "../strategy.ts";
+import type { StreamSystem } from "../stream-system.ts";
+import { fillByJob, loadOfJob } from "./filling.ts";
+import { PLACE_DEFAULTS, placeJob, type PlaceSettings } from "./place.ts";
+import { relocate } from "./relocate.ts";
+import { keepsPromises, reroute } from "./reroute.ts";
+
+export interface JointSettings extends PlaceSettings {
+  /** Part of the worth that another path must gain. @default 0.001 */
+  readonly rerouteMargin: number;
+  /** Part of its own throughput that a job must gain by moving tasks. Infinity leaves running jobs where they are. @default 0.2 */
+  readonly moveMargin: number;
+}
+
+export const JOINT_DEFAULTS: JointSettings = { ...PLACE_DEFAULTS, rerouteMargin: 1e-3, moveMargin: 0.2 };
+
+const ROUNDS = 2;
+
+export function joint(settings: Partial<JointSettings> = {}): StreamStrategy {
+  const options = { ...JOINT_DEFAULTS, ...settings };
+  return {
+    name: "joint",
+    async place(job, system): Promise<PlacedJob | null> {
+      const found = placeJob(job, system, options);
+      if (found === null) return null;
+      const loads = [...system.running, found.placed].map(loadOfJob);
+      const promised = loads.map((load, at) => ({
+        // A job can't be promised more than its nodes compute: then it waits for better ones.
+        least: at < loads.length - 1 ? load.least : (job.minThroughput ?? 0),
+      }));
+      return keepsPromises(promised, found.paces) ? found.placed : null;
+    },
+    async share(system): Promise<readonly PlacedJob[]> {
+      return fillByJob(settled(system, options), system);
+    },
+  };
+}
+
+function settled(system: StreamSystem, options: JointSettings): readonly PlacedJob[] {
+  const { rerouteMargin: margin, moveMargin } = options;
+  const rerouted = reroute(system.running, system, { rounds: ROUNDS, margin });
+  return moveMargin === Infinity ? rerouted : relocate(rerouted, system, options);
+}

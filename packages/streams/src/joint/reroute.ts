@@ -1,0 +1,66 @@
+// Paths of running jobs: one flow at a time takes another path where all jobs together gain more than a margin.
+import type { Flow, PlacedJob } from "../placed-job.ts";
+import type { StreamSystem } from "../stream-system.ts";
+import { Filling, loadOf, loadOfJob } from "./filling.ts";
+import { worthOf } from "./worth.ts";
+
+export interface RerouteSettings {
+  /** Times that all flows are looked at. @default 2 */
+  readonly rounds: number;
+  /** Part of the worth that a change must gain, so that flows stay where they are for little. @default 0.001 */
+  readonly margin: number;
+}
+
+/** A job that has nearly what it can compute gains nothing by another path. */
+const CONTENT = 1 - 1e-6;
+
+/** The jobs with their new paths; rates are left to the caller. */
+export function reroute(
+  running: readonly PlacedJob[],
+  { network, paths }: StreamSystem,
+  { rounds, margin }: RerouteSettings,
+): PlacedJob[] {
+  const jobs = [...running];
+  const filling = new Filling(network.capacities);
+  const loads = jobs.map(loadOfJob);
+  let paces = filling.pacesOf(loads);
+  let worth = worthOf(paces);
+  const tryPath = (at: number, flows: readonly Flow[]): Float64Array | null => {
+    const before = loads[at]!;
+    loads[at] = loadOf(flows, before.most, before.least);
+    const after = filling.pacesOf(loads);
+    loads[at] = before;
+    const gained = worthOf(after) - worth;
+    return gained > NO_GAIN + margin * Math.abs(worth) && keepsPromises(loads, after) ? after : null;
+  };
+  for (let round = 0; round < rounds; round++) {
+    let hasChanged = false;
+    for (let at = 0; at < jobs.length; at++) {
+      if (paces[at]! >= loads[at]!.most * CONTENT) continue;
+      for (const index of jobs[at]!.flows.keys())
+        for (const path of paths.choices(jobs[at]!.flows[index]!.source, jobs[at]!.flows[index]!.target)) {
+          if (path === jobs[at]!.flows[index]!.path) continue;
+          const flows = jobs[at]!.flows.with(index, { ...jobs[at]!.flows[index]!, path });
+          const after = tryPath(at, flows);
+          if (after === null) continue;
+          jobs[at] = { ...jobs[at]!, flows };
+          loads[at] = loadOfJob(jobs[at]!);
+          paces = after;
+          worth = worthOf(paces);
+          hasChanged = true;
+        }
+    }
+    if (!hasChanged) break;
+  }
+  return jobs;
+}
+
+/** Gains of the worth that are rounding errors. */
+const NO_GAIN = 1e-9;
+/** Of a promise that rounding may take. */
+const KEPT = 1 - 1e-6;
+
+/** Whether every job that is promised a throughput has it. */
+export function keepsPromises(loads: readonly { readonly least: number }[], paces: Float64Array): boolean {
+  return loads.every(({ least }, at) => paces[at]! >= least * KEPT);
+}

@@ -1,0 +1,92 @@
+// Whole runs of each strategy; the sizes of the published figures are the experiments' matter.
+import { describe, expect, test } from "vitest";
+import { balancedAllocation, leastRequested, partitioned } from "../baselines/baselines.ts";
+import { joint } from "../joint/joint.ts";
+import { otfa } from "../paper/otfa.ts";
+import { otfs } from "../paper/otfs.ts";
+import type { StreamStrategy } from "../strategy.ts";
+import { seeded } from "../testing/seeded.ts";
+import { testSolver } from "../testing/solver.ts";
+import { randomNetwork } from "./random-network.ts";
+import { simulate, type Arrival, type SimulationResult } from "./simulate.ts";
+import { videoJob } from "./video-job.ts";
+
+const NODES = 30;
+const JOBS = 50;
+const solve = await testSolver();
+
+/** Fifty jobs, one each two seconds on average, on a network of 1 Mbit/s. */
+async function run(
+  strategy: StreamStrategy,
+  seed: number,
+  minThroughput?: number,
+): Promise<SimulationResult> {
+  const draw = seeded(seed);
+  const random = randomNetwork({ nodes: NODES, bitsPerSecond: 1e6, draw });
+  let atSeconds = 0;
+  const arrivals = Array.from({ length: JOBS }, (_, at): Arrival => {
+    atSeconds -= 2 * Math.log(1 - draw());
+    const source = Math.floor(draw() * NODES);
+    const promise = minThroughput === undefined ? {} : { minThroughput };
+    return {
+      atSeconds,
+      durationSeconds: 60,
+      job: videoJob(random, { name: `job-${at}`, source, ...promise }),
+    };
+  });
+  return simulate({ network: random.network, total: random.total, arrivals, strategy, now: () => 0 });
+}
+
+const throughputs = ({ jobs }: SimulationResult): number[] =>
+  jobs.map(({ throughput }) => throughput).sort((a, b) => a - b);
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
+
+describe("fifty video jobs on thirty nodes", () => {
+  test("every strategy runs all jobs within the capacities of links and nodes", async () => {
+    const strategies = [
+      leastRequested(),
+      balancedAllocation(),
+      partitioned(),
+      partitioned("tcp"),
+      otfs({ solve }),
+      otfs({ solve, withoutBandwidth: "wait" }),
+      otfa({ solve }),
+      otfa({ solve, repaired: true }),
+      joint(),
+    ];
+    expect(new Set(strategies.map(({ name }) => name)).size).toBe(strategies.length);
+    for (const strategy of strategies) {
+      const { jobs } = await run(strategy, 1);
+      const never = jobs.flatMap(({ job, waitedSeconds }) => (waitedSeconds === null ? [job.name] : []));
+      expect({ strategy: strategy.name, never }).toEqual({ strategy: strategy.name, never: [] });
+    }
+  });
+
+  test.each([1, 2])(
+    "seed %i: joint has a higher mean than OTFA and partitioning, and no lower tenth or worst job than OTFA",
+    async (seed) => {
+      const [ours, papers, baseline] = [
+        throughputs(await run(joint(), seed)),
+        throughputs(await run(otfa({ solve }), seed)),
+        throughputs(await run(partitioned(), seed)),
+      ];
+      expect(mean(ours)).toBeGreaterThan(mean(papers));
+      expect(mean(ours)).toBeGreaterThan(mean(baseline));
+      expect(ours[JOBS / 10]!).toBeGreaterThanOrEqual(papers[JOBS / 10]!);
+      expect(ours[0]!).toBeGreaterThanOrEqual(papers[0]!);
+    },
+  );
+
+  test("a promised throughput is kept while jobs wait for it, where the paper's strategy breaks it", async () => {
+    const kept = ({ jobs }: SimulationResult): number =>
+      mean(jobs.flatMap((job) => (job.waitedSeconds === null ? [] : [job.kept!])));
+    const ours = await run(joint(), 1, 0.5);
+    const papers = await run(otfs({ solve, withoutBandwidth: "wait" }), 1, 0.5);
+    expect(kept(ours)).toBeGreaterThanOrEqual(0.99);
+    expect(kept(papers)).toBeLessThan(0.8);
+    expect(mean(ours.jobs.map(({ sinceSubmission }) => sinceSubmission))).toBeGreaterThan(
+      mean(papers.jobs.map(({ sinceSubmission }) => sinceSubmission)),
+    );
+  });
+});

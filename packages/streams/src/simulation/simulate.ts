@@ -1,0 +1,188 @@
+// Jobs arrive, wait, run and leave; between events each runs at its throughput. The ground of experiments with streams.
+import { schedule, type StreamStrategy } from "../strategy.ts";
+import type { StreamJob } from "../stream-job.ts";
+import { StreamSystem, type NodeResources } from "../stream-system.ts";
+import type { FlowNetwork } from "../flow-network.ts";
+
+/** A job and when it comes. */
+export interface Arrival {
+  readonly atSeconds: number;
+  readonly job: StreamJob;
+  /** How long it runs once it is placed. */
+  readonly durationSeconds: number;
+}
+
+export interface SimulateOptions {
+  readonly network: FlowNetwork;
+  readonly total: NodeResources;
+  /** Sorted by time. */
+  readonly arrivals: readonly Arrival[];
+  readonly strategy: StreamStrategy;
+  /** Milliseconds, for the time of decisions alone. */
+  readonly now: () => number;
+}
+
+/** What became of a job. */
+export interface JobOutcome {
+  readonly job: StreamJob;
+  /** From submission to placement; null for a job that never ran. */
+  readonly waitedSeconds: number | null;
+  /** Mean while it ran, frames/s; 0 for a job that never ran. */
+  readonly throughput: number;
+  /** Frames per second since its submission; 0 for a job that never ran. */
+  readonly sinceSubmission: number;
+  /** Part of its time at or above its promise; null without a promise or a run. */
+  readonly kept: number | null;
+}
+
+export interface SimulationResult {
+  /** In the order of arrival. */
+  readonly jobs: readonly JobOutcome[];
+  /** Flows of running jobs that got another path, and tasks that got another node. */
+  readonly reroutes: number;
+  readonly moves: number;
+  /** Milliseconds of each decision. */
+  readonly decisionsMs: readonly number[];
+}
+
+interface Run {
+  readonly arrival: Arrival;
+  readonly startSeconds: number;
+  frames: number;
+  keptSeconds: number;
+}
+
+/** Parts of a promise that rounding may take. */
+const KEPT = 1 - 1e-6;
+
+export async function simulate(options: SimulateOptions): Promise<SimulationResult> {
+  const simulation = new Simulation(options);
+  await simulation.run();
+  return simulation.result();
+}
+
+class Simulation {
+  readonly #options: SimulateOptions;
+  readonly #system: StreamSystem;
+  readonly #runs = new Map<StreamJob, Run>();
+  readonly #outcomes = new Map<StreamJob, JobOutcome>();
+  readonly #decisionsMs: number[] = [];
+  #waiting: StreamJob[] = [];
+  #arrived = 0;
+  #nowSeconds = 0;
+  #reroutes = 0;
+  #moves = 0;
+
+  constructor(options: SimulateOptions) {
+    this.#options = options;
+    this.#system = new StreamSystem(options.network, options.total);
+  }
+
+  async run(): Promise<void> {
+    const { arrivals } = this.#options;
+    for (;;) {
+      const next = arrivals[this.#arrived]?.atSeconds ?? Infinity;
+      const end = this.#nextEnd();
+      if (next === Infinity && end === Infinity) return;
+      this.#advance(Math.min(next, end));
+      const hasLeft = end <= next && this.#endRuns();
+      if (!hasLeft) this.#waiting.push(arrivals[this.#arrived++]!.job);
+      await this.#decide(hasLeft);
+    }
+  }
+
+  result(): SimulationResult {
+    const jobs = this.#options.arrivals.map(
+      ({ job }) =>
+        this.#outcomes.get(job) ?? {
+          job,
+          waitedSeconds: null,
+          throughput: 0,
+          sinceSubmission: 0,
+          kept: null,
+        },
+    );
+    return { jobs, reroutes: this.#reroutes, moves: this.#moves, decisionsMs: this.#decisionsMs };
+  }
+
+  #nextEnd(): number {
+    let end = Infinity;
+    for (const run of this.#runs.values()) end = Math.min(end, endOf(run));
+    return end;
+  }
+
+  #advance(toSeconds: number): void {
+    const seconds = toSeconds - this.#nowSeconds;
+    for (const { job, throughput } of this.#system.running) {
+      const run = this.#runs.get(job)!;
+      run.frames += throughput * seconds;
+      if (throughput >= (job.minThroughput ?? 0) * KEPT) run.keptSeconds += seconds;
+    }
+    this.#nowSeconds = toSeconds;
+  }
+
+  #endRuns(): boolean {
+    const ended = [...this.#runs].filter(([, run]) => endOf(run) <= this.#nowSeconds);
+    for (const [job, run] of ended) {
+      const { durationSeconds, atSeconds } = run.arrival;
+      const waitedSeconds = run.startSeconds - atSeconds;
+      this.#outcomes.set(job, {
+        job,
+        waitedSeconds,
+        throughput: run.frames / durationSeconds,
+        sinceSubmission: run.frames / (durationSeconds + waitedSeconds),
+        kept: job.minThroughput === null ? null : run.keptSeconds / durationSeconds,
+      });
+      this.#runs.delete(job);
+      this.#system.remove(job);
+    }
+    return ended.length > 0;
+  }
+
+  async #decide(hasLeft: boolean): Promise<void> {
+    const { strategy, now, arrivals } = this.#options;
+    const before = this.#system.running;
+    const waiting = this.#waiting;
+    const began = now();
+    this.#waiting = await schedule(strategy, this.#system, waiting, hasLeft);
+    this.#decisionsMs.push(now() - began);
+    for (const job of waiting) {
+      if (this.#waiting.includes(job)) continue;
+      const arrival = arrivals.find((each) => each.job === job)!;
+      this.#runs.set(job, { arrival, startSeconds: this.#nowSeconds, frames: 0, keptSeconds: 0 });
+    }
+    this.#count(before);
+    this.#check();
+  }
+
+  #count(before: StreamSystem["running"]): void {
+    for (const [at, old] of before.entries()) {
+      const { flows, hosts } = this.#system.running[at]!;
+      this.#moves += hosts.filter((host, task) => host !== old.hosts[task]).length;
+      if (hosts.some((host, task) => host !== old.hosts[task])) continue;
+      this.#reroutes += flows.filter(({ path }, index) => path !== old.flows[index]!.path).length;
+    }
+  }
+
+  /** A strategy that promises more than there is would win every comparison. */
+  #check(): void {
+    const { network, running, free } = this.#system;
+    const used = new Float64Array(network.capacities.length);
+    for (const { flows, throughput } of running)
+      for (const { path, bitsPerFrame } of flows)
+        for (const hop of path.hops) used[hop]! += bitsPerFrame * throughput;
+    for (const [link, bits] of used.entries())
+      if (bits > network.capacities[link]! * (1 + TOLERANCE))
+        throw new Error(
+          `${this.#options.strategy.name} put ${bits} bit/s on a link of ${network.capacities[link]!}`,
+        );
+    if (free.memoryBytes.some((bytes) => bytes < -1))
+      throw new Error(`${this.#options.strategy.name} put more on a node than fits`);
+  }
+}
+
+const TOLERANCE = 1e-6;
+
+function endOf({ arrival, startSeconds }: Run): number {
+  return startSeconds + arrival.durationSeconds;
+}

@@ -1,0 +1,102 @@
+import type { FlowNetwork } from "./flow-network.ts";
+import { DEFAULT_PATHS, PathTable } from "./paths.ts";
+import type { PlacedJob } from "./placed-job.ts";
+import type { StreamJob } from "./stream-job.ts";
+
+/** What nodes have for tasks. By index of the node. */
+export interface NodeResources {
+  readonly memoryBytes: Float64Array;
+  readonly cpuMillicores: Float64Array;
+}
+
+/** A network, what its nodes have left, and the jobs that run on it. */
+export class StreamSystem {
+  readonly network: FlowNetwork;
+  readonly paths: PathTable;
+  readonly total: NodeResources;
+  readonly free: NodeResources;
+  #running: readonly PlacedJob[] = [];
+
+  /** @param paths for each pair of nodes */
+  constructor(network: FlowNetwork, total: NodeResources, paths = DEFAULT_PATHS) {
+    this.network = network;
+    this.paths = new PathTable(network, paths);
+    this.total = total;
+    this.free = copyOf(total);
+  }
+
+  get running(): readonly PlacedJob[] {
+    return this.#running;
+  }
+
+  add(placed: PlacedJob): void {
+    take(this.free, placed.job, placed.hosts);
+    this.#running = [...this.#running, placed];
+  }
+
+  /** Returns false when the job isn't running. */
+  remove(job: StreamJob): boolean {
+    const placed = this.#running.find((each) => each.job === job);
+    if (placed === undefined) return false;
+    giveBack(this.free, job, placed.hosts);
+    this.#running = this.#running.filter((each) => each !== placed);
+    return true;
+  }
+
+  /** Replaces the running jobs, each by the same job with other nodes, paths or rates. */
+  update(running: readonly PlacedJob[]): void {
+    for (const [at, placed] of running.entries()) {
+      const before = this.#running[at]!;
+      if (before.hosts === placed.hosts) continue;
+      giveBack(this.free, before.job, before.hosts);
+      take(this.free, placed.job, placed.hosts);
+    }
+    this.#running = running;
+  }
+
+  /** Bits per second that the running jobs' flows leave, by capacity; never negative. */
+  unusedCapacities(): Float64Array {
+    const left = Float64Array.from(this.network.capacities);
+    for (const { flows } of this.#running)
+      for (const { path, bitsPerSecond } of flows)
+        for (const hop of path.hops) left[hop] = Math.max(0, left[hop]! - bitsPerSecond);
+    return left;
+  }
+}
+
+/** Of what a task needs: rounding errors of sums don't make it not fit. */
+const TOLERANCE = 1e-9;
+
+export function copyOf({ memoryBytes, cpuMillicores }: NodeResources): NodeResources {
+  return { memoryBytes: memoryBytes.slice(), cpuMillicores: cpuMillicores.slice() };
+}
+
+/** Whether a node has room for these tasks of the job. */
+export function fits(free: NodeResources, job: StreamJob, tasks: readonly number[], node: number): boolean {
+  let memory = 0;
+  let cpu = 0;
+  for (const task of tasks) {
+    memory += job.tasks[task]!.memoryBytes;
+    cpu += job.tasks[task]!.cpuMillicores;
+  }
+  return (
+    free.memoryBytes[node]! >= memory * (1 - TOLERANCE) && free.cpuMillicores[node]! >= cpu * (1 - TOLERANCE)
+  );
+}
+
+/** Lowers `free` by what the job's tasks need on their nodes. */
+export function take(free: NodeResources, job: StreamJob, hosts: readonly number[]): void {
+  change(free, job, hosts, -1);
+}
+
+/** Raises `free` again. */
+export function giveBack(free: NodeResources, job: StreamJob, hosts: readonly number[]): void {
+  change(free, job, hosts, 1);
+}
+
+function change(free: NodeResources, job: StreamJob, hosts: readonly number[], sign: 1 | -1): void {
+  for (const [task, node] of hosts.entries()) {
+    free.memoryBytes[node]! += sign * job.tasks[task]!.memoryBytes;
+    free.cpuMillicores[node]! += sign * job.tasks[task]!.cpuMillicores;
+  }
+}

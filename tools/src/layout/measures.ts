@@ -1,0 +1,151 @@
+// The measures of the layout: sizes of packages, exports, dependencies of files and folders.
+import { fileCycles, mutualFolders } from "./cycles.ts";
+import { type ExportReport, isTest, reportExports } from "./exports.ts";
+import { LIMITS, type Limited } from "./limits.ts";
+import { countCasts, countStringIndexReads } from "./loose-types.ts";
+import { type Manifest, ModuleGraph, readModule } from "./modules.ts";
+import { wideCommentLines, wideHashLines, wideMarkdownLines } from "./wide-lines.ts";
+
+interface File {
+  /** Relative to the repository, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface Measures {
+  readonly packages: readonly PackageSize[];
+  readonly exports: ExportReport;
+  readonly folders: readonly string[];
+  readonly mutualFolders: readonly string[];
+  readonly fileCycles: readonly string[];
+  readonly wideCommentLines: readonly string[];
+  readonly wideMarkdownLines: readonly string[];
+  readonly stringIndexReads: number;
+  readonly casts: number;
+  readonly settings: number;
+  readonly metrics: number;
+}
+
+interface PackageSize {
+  readonly folder: string;
+  readonly files: number;
+  readonly lines: number;
+  readonly testLines: number;
+}
+
+const MAX_FILES_PER_FOLDER = 25;
+const SCRIPT = /\.(tsx?|mjs)$/;
+const WITH_HASH_COMMENTS = /(\.(sh|ya?ml|tpl)|Dockerfile|^\.ci\/run)$/;
+
+/** @param manifests of the packages, by folder */
+export function measure(files: readonly File[], manifests: ReadonlyMap<string, Manifest>): Measures {
+  const scripts = files.filter(({ path }) => SCRIPT.test(path));
+  const graph = new ModuleGraph(
+    scripts.map(({ path, text }) => readModule(path, text)),
+    manifests,
+  );
+  const product = scripts.filter(({ path }) => !isTest(path));
+  const productEdges = graph.edges.filter(({ from, to }) => !isTest(from) && !isTest(to));
+  const codeOf = (path: string): string => graph.modules.get(path)!.source.code;
+  const sum = (count: (code: string) => number): number =>
+    product.reduce((total, { path }) => total + count(codeOf(path)), 0);
+  const textOf = (path: string): string => files.find((file) => file.path === path)?.text ?? "";
+  return {
+    packages: [...manifests.keys()].map((folder) => sizeOf(folder, scripts)),
+    exports: reportExports(graph),
+    folders: fullFolders(product.map(({ path }) => path)),
+    mutualFolders: mutualFolders(productEdges),
+    fileCycles: fileCycles(graph.edges).map((group) => group.join(", ")),
+    wideCommentLines: files.flatMap(({ path, text }) =>
+      SCRIPT.test(path)
+        ? at(path, wideCommentLines(text, graph.modules.get(path)!.source))
+        : WITH_HASH_COMMENTS.test(path)
+          ? at(path, wideHashLines(text))
+          : [],
+    ),
+    wideMarkdownLines: files.flatMap(({ path, text }) =>
+      path.endsWith(".md") ? at(path, wideMarkdownLines(text)) : [],
+    ),
+    stringIndexReads: sum(countStringIndexReads),
+    casts: sum(countCasts),
+    settings: countSettings(textOf("docs/configuration.md")),
+    metrics: countMetrics(textOf("docs/metrics.md")),
+  };
+}
+
+function at(path: string, lines: readonly number[]): string[] {
+  return lines.map((line) => `${path}:${line}`);
+}
+
+function sizeOf(folder: string, scripts: readonly File[]): PackageSize {
+  const size = { folder, files: 0, lines: 0, testLines: 0 };
+  for (const { path, text } of scripts) {
+    if (!path.startsWith(`${folder}/`)) continue;
+    const lines = text.split("\n").length - 1;
+    if (isTest(path)) size.testLines += lines;
+    else {
+      size.lines += lines;
+      size.files++;
+    }
+  }
+  return size;
+}
+
+function fullFolders(paths: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const path of paths) {
+    const folder = path.slice(0, path.lastIndexOf("/"));
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([, count]) => count > MAX_FILES_PER_FOLDER)
+    .map(([folder, count]) => `${folder}: ${count} files`);
+}
+
+/** Rows of the generated tables whose first cell is a setting's name. */
+function countSettings(page: string): number {
+  return page.match(/^\| *`[a-zA-Z]+\.[a-zA-Z.]+`/gm)?.length ?? 0;
+}
+
+/** Rows of the generated reference whose first cell is a metric's name. */
+function countMetrics(page: string): number {
+  const [, reference = ""] = page.split("<!-- reference:");
+  return reference.match(/^\| *`/gm)?.length ?? 0;
+}
+
+/** What each limit is about: the places, or just how many. */
+export function limited(measures: Measures): Record<Limited, readonly string[] | number> {
+  const { entries, ownFileOnly } = measures.exports;
+  return {
+    unusedExports: entries.flatMap(({ specifier, unused }) => unused.map((name) => `${specifier}: ${name}`)),
+    exportsForTestsOnly: entries.flatMap(({ specifier, testsOnly }) =>
+      testsOnly.map((name) => `${specifier}: ${name}`),
+    ),
+    exportsForOwnFileOnly: ownFileOnly,
+    foldersOver25Files: measures.folders,
+    fileCycles: measures.fileCycles,
+    wideCommentLines: measures.wideCommentLines,
+    wideMarkdownLines: measures.wideMarkdownLines,
+    stringIndexReads: measures.stringIndexReads,
+    settings: measures.settings,
+  };
+}
+
+interface Excess {
+  readonly name: Limited;
+  readonly count: number;
+  readonly limit: number;
+  /** Where, if places are known. */
+  readonly places: readonly string[];
+}
+
+/** Measures above their limits. */
+export function excesses(measures: Measures, limits: Readonly<Record<Limited, number>> = LIMITS): Excess[] {
+  return (Object.entries(limited(measures)) as [Limited, readonly string[] | number][]).flatMap(
+    ([name, value]) => {
+      const count = typeof value === "number" ? value : value.length;
+      if (count <= limits[name]) return [];
+      return [{ name, count, limit: limits[name], places: typeof value === "number" ? [] : value }];
+    },
+  );
+}
