@@ -1,6 +1,6 @@
 // Who speaks on this aggregator's ingest, and of what they may: where it is asked, and where the answers come from.
 import type { SpokenFor } from "@isochrone/bus/otlp-http";
-import type { KubernetesObject } from "@isochrone/kubernetes";
+import { looseFields, type KubernetesObject, type PodSpec } from "@isochrone/kubernetes";
 import type { GateAnswer, Principal, PrincipalPod, RequestGate } from "@isochrone/runtime/http";
 import { WatchedFacts, type WatchedCluster } from "./adapters/watched-facts.ts";
 import type { AggregatorDependencies } from "./dependencies.ts";
@@ -82,7 +82,7 @@ export function withNodes(gate: RequestGate, nodeOfPod: (pod: PrincipalPod) => s
 /** Null also for another pod of that name: a token may outlive the pod that it was made for. */
 function nodeOf({ namespace, name, uid }: PrincipalPod, watch: SpeakersCluster): string | null {
   const pod = watch.pod(namespace, name);
-  const node = pod?.metadata.uid === uid ? pod.spec?.["nodeName"] : undefined;
+  const node = pod?.metadata.uid === uid ? looseFields<PodSpec>(pod.spec).nodeName : undefined;
   return typeof node === "string" ? node : null;
 }
 

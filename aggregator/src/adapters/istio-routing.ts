@@ -1,6 +1,15 @@
 // Where callers in an Istio mesh are sent, from DestinationRules. Rules and order as in istio/istio
 // pilot/pkg/networking/core/loadbalancer/loadbalancer.go (0098d99f).
-import { looseFields, looseList, looseText, type KubernetesObject } from "@isochrone/kubernetes";
+import {
+  looseFields,
+  looseList,
+  looseText,
+  type KubernetesObject,
+  type LoadBalancer,
+  type LocalityLbSetting,
+  type TrafficPolicy,
+  type Unchecked,
+} from "@isochrone/kubernetes";
 import type { RoutingScope } from "@isochrone/topology";
 
 /** What DestinationRules say of a Service: scopes of preference, none for an even spread; undefined: nothing. */
@@ -25,8 +34,8 @@ export function trimmedDestinationRule({
   spec = {},
 }: KubernetesObject): KubernetesObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
-  const { outlierDetection, loadBalancer } = looseFields(spec["trafficPolicy"]);
-  const { localityLbSetting } = looseFields(loadBalancer);
+  const { outlierDetection, loadBalancer } = looseFields<TrafficPolicy>(spec.trafficPolicy);
+  const { localityLbSetting } = looseFields<LoadBalancer>(loadBalancer);
   return {
     apiVersion,
     kind,
@@ -38,8 +47,8 @@ export function trimmedDestinationRule({
       ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
     },
     spec: {
-      host: spec["host"],
-      ...(spec["workloadSelector"] === undefined ? {} : { workloadSelector: {} }),
+      host: spec.host,
+      ...(spec.workloadSelector === undefined ? {} : { workloadSelector: {} }),
       trafficPolicy: {
         ...(outlierDetection === undefined ? {} : { outlierDetection: {} }),
         ...(localityLbSetting === undefined ? {} : { loadBalancer: { localityLbSetting } }),
@@ -56,7 +65,7 @@ export class DestinationRules {
   constructor(rules: readonly KubernetesObject[]) {
     // Of several for one host the oldest counts.
     const forAll = rules
-      .filter(({ spec = {} }) => spec["workloadSelector"] === undefined)
+      .filter(({ spec = {} }) => spec.workloadSelector === undefined)
       .toSorted((a, b) => compare(createdAt(a), createdAt(b)) || compare(a.metadata.name, b.metadata.name));
     this.#rules = Map.groupBy(forAll, ({ metadata }) => metadata.namespace ?? "default");
   }
@@ -69,27 +78,27 @@ export class DestinationRules {
   }
 
   /** The nearest host, in the Service's namespace first. Callers' own namespaces may say otherwise for them; that isn't read. */
-  #policyOf(name: string, namespace: string): Record<string, unknown> | undefined {
+  #policyOf(name: string, namespace: string): Unchecked<TrafficPolicy> | undefined {
     for (const from of new Set([namespace, ROOT_NAMESPACE])) {
       const matches = (this.#rules.get(from) ?? []).flatMap((rule) => {
-        const match = matchOf(looseText(rule.spec?.["host"]), from, `${name}.${namespace}.svc`);
+        const match = matchOf(looseText(rule.spec?.host), from, `${name}.${namespace}.svc`);
         return match < 0 ? [] : [{ rule, match }];
       });
       const best = matches.reduce<(typeof matches)[number] | null>(
         (found, next) => (found === null || next.match > found.match ? next : found),
         null,
       );
-      if (best !== null) return looseFields(best.rule.spec?.["trafficPolicy"]);
+      if (best !== null) return looseFields<TrafficPolicy>(best.rule.spec?.trafficPolicy);
     }
     return undefined;
   }
 }
 
-function scopesOf(policy: Readonly<Record<string, unknown>>, distributes: boolean): SaidByRules {
-  const detects = policy["outlierDetection"] !== undefined;
-  const setting = looseFields(policy["loadBalancer"])["localityLbSetting"];
+function scopesOf(policy: Unchecked<TrafficPolicy>, distributes: boolean): SaidByRules {
+  const detects = policy.outlierDetection !== undefined;
+  const { localityLbSetting: setting } = looseFields<LoadBalancer>(policy.loadBalancer);
   if (setting === undefined || setting === null) return detects && !distributes ? LOCALITY : undefined;
-  const { enabled, distribute, failoverPriority } = looseFields(setting);
+  const { enabled, distribute, failoverPriority } = looseFields<LocalityLbSetting>(setting);
   // Shares by locality are the user's own, and none of them need be near. Without outlier detection Istio sets no priorities.
   if (enabled === false || looseList(distribute).length > 0 || !detects) return [];
   const labels = Array.isArray(failoverPriority) ? failoverPriority : [];

@@ -1,5 +1,11 @@
 // Where callers of a workload are sent, from the Services that select it.
-import { looseFields, looseText, type KubernetesObject } from "@isochrone/kubernetes";
+import {
+  looseFields,
+  looseText,
+  templateLabels,
+  type KubernetesObject,
+  type ServiceSpec,
+} from "@isochrone/kubernetes";
 import type { RoutingScope } from "@isochrone/topology";
 import { fullName } from "../domain/cluster-state.ts";
 import { DestinationRules } from "./istio-routing.ts";
@@ -42,10 +48,12 @@ export function trimmedService({
 }
 
 /** Where the Service prefers a nearer endpoint; null: it doesn't. */
-export function serviceScopes({ metadata, spec = {} }: KubernetesObject): readonly RoutingScope[] | null {
+export function serviceScopes({ metadata, spec }: KubernetesObject): readonly RoutingScope[] | null {
   // Nothing leaves the node: without an endpoint there it is dropped, so that being there is all that helps.
-  if (spec["internalTrafficPolicy"] === "Local") return ["node"];
-  const said = looseText(spec["trafficDistribution"]) || (metadata.annotations?.[ISTIO_ANNOTATION] ?? "");
+  if (looseFields<ServiceSpec>(spec).internalTrafficPolicy === "Local") return ["node"];
+  const said =
+    looseText(looseFields<ServiceSpec>(spec).trafficDistribution) ||
+    (metadata.annotations?.[ISTIO_ANNOTATION] ?? "");
   return DISTRIBUTION_SCOPES[said] ?? null;
 }
 
@@ -87,16 +95,17 @@ interface Labelled {
 }
 
 /** Nobody chooses an endpoint of a headless Service, nor of a name for another host. */
-function isBalanced({ spec = {} }: KubernetesObject): boolean {
-  return spec["clusterIP"] !== "None" && spec["type"] !== "ExternalName";
+function isBalanced({ spec }: KubernetesObject): boolean {
+  const { clusterIP, type } = looseFields<ServiceSpec>(spec);
+  return clusterIP !== "None" && type !== "ExternalName";
 }
 
 /** Workloads by namespace and one of their pods' labels: each Service looks only at those that have its first. */
 function labelIndex(workloads: readonly KubernetesObject[]): Map<string, Labelled[]> {
   const index = new Map<string, Labelled[]>();
-  for (const { metadata, spec = {} } of workloads) {
+  for (const { metadata, spec } of workloads) {
     const { namespace = "default", name } = metadata;
-    const labels = looseFields(looseFields(looseFields(spec["template"])["metadata"])["labels"]);
+    const labels = templateLabels(spec);
     const labelled = { name: fullName({ namespace, name }), labels };
     for (const [key, value] of Object.entries(labels)) {
       const at = labelKey(namespace, key, value);
@@ -108,8 +117,8 @@ function labelIndex(workloads: readonly KubernetesObject[]): Map<string, Labelle
   return index;
 }
 
-function selectedBy({ metadata, spec = {} }: KubernetesObject, index: Map<string, Labelled[]>): string[] {
-  const selector = Object.entries(looseFields(spec["selector"]));
+function selectedBy({ metadata, spec }: KubernetesObject, index: Map<string, Labelled[]>): string[] {
+  const selector = Object.entries(looseFields(looseFields<ServiceSpec>(spec).selector));
   const [first] = selector;
   if (first === undefined) return [];
   const having = index.get(labelKey(metadata.namespace ?? "default", ...first)) ?? [];

@@ -3,6 +3,7 @@ import {
   KINDS,
   nodeView,
   podView,
+  templateLabels,
   trimmedReplicaSet,
   trimmedWorkload,
   workflowOf,
@@ -281,12 +282,10 @@ export class StoreClusterWatch implements ClusterWatch {
 
 function workloadState(object: KubernetesObject): WorkloadState {
   const namespace = object.metadata.namespace ?? "default";
-  const template = object.spec?.["template"] as
-    | { metadata?: { labels?: Record<string, string> } }
-    | undefined;
-  const labels = { ...object.metadata.labels, ...template?.metadata?.labels };
+  const ofTemplate = templateLabels(object.spec);
+  const labels = { ...object.metadata.labels, ...ofTemplate };
   const { name } = object.metadata;
-  const place = placeOf(template?.metadata?.labels);
+  const place = placeOf(ofTemplate);
   return { namespace, name, kind: object.kind, workflow: workflow(labels, namespace), ...place };
 }
 

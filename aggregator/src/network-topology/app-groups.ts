@@ -1,4 +1,16 @@
-import { LABELS, looseFields, looseList, looseText, type KubernetesObject } from "@isochrone/kubernetes";
+import {
+  LABELS,
+  looseFields,
+  looseList,
+  looseText,
+  type AppGroupDependency,
+  type AppGroupSpec,
+  type AppGroupWorkload,
+  type AppGroupWorkloadRef,
+  type KubernetesObject,
+  type PodSpec,
+  type PodStatus,
+} from "@isochrone/kubernetes";
 import { parseBitsPerSecond } from "@isochrone/primitives";
 import { fairLimit, MAX_DECLARED_BANDWIDTH } from "@isochrone/topology";
 import { MAX_CHANNELS_PER_OBJECT } from "../adapters/declared-channels.ts";
@@ -16,8 +28,8 @@ export function placedPods(pods: readonly KubernetesObject[]): PlacedPod[] {
     const selector = labels[LABELS.appGroupWorkload] ?? "";
     if (appGroup === "" || selector === "") return [];
     const { namespace = "default" } = object.metadata;
-    const node = looseText(object.spec?.["nodeName"]);
-    const phase = object.status?.["phase"];
+    const node = looseText(looseFields<PodSpec>(object.spec).nodeName);
+    const { phase } = looseFields<PodStatus>(object.status);
     const isPlaced = node !== "" && phase !== "Succeeded" && phase !== "Failed";
     return isPlaced ? [{ namespace, appGroup, selector, node }] : [];
   });
@@ -42,12 +54,14 @@ export function requirementsOf(appGroups: readonly KubernetesObject[]): Requirem
 function requirementsOfOne({ metadata, spec }: KubernetesObject): Requirement[] {
   const { namespace = "default", name: appGroup } = metadata;
   const found: Requirement[] = [];
-  for (const { workload, dependencies } of looseList(spec?.["workloads"])) {
-    const selector = looseText(looseFields(workload)["selector"]);
-    for (const dependency of looseList(dependencies)) {
+  for (const { workload, dependencies } of looseList<AppGroupWorkload>(
+    looseFields<AppGroupSpec>(spec).workloads,
+  )) {
+    const selector = looseText(looseFields<AppGroupWorkloadRef>(workload).selector);
+    for (const dependency of looseList<AppGroupDependency>(dependencies)) {
       if (found.length >= MAX_CHANNELS_PER_OBJECT) return found;
-      const dependencySelector = looseText(looseFields(dependency["workload"])["selector"]);
-      const asked = parseBitsPerSecond(dependency["minBandwidth"]) ?? 0;
+      const dependencySelector = looseText(looseFields<AppGroupWorkloadRef>(dependency.workload).selector);
+      const asked = parseBitsPerSecond(dependency.minBandwidth) ?? 0;
       if (selector === "" || dependencySelector === "" || asked === 0) continue;
       const minBitsPerSecond = Math.min(asked, MAX_DECLARED_BANDWIDTH);
       found.push({ namespace, appGroup, selector, dependencySelector, minBitsPerSecond });

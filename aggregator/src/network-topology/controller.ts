@@ -6,6 +6,7 @@ import {
   type ClusterStore,
   type EventRecorder,
   type KubernetesObject,
+  type NetworkTopology,
   type ReportedEvent,
   type Leadership,
 } from "@isochrone/kubernetes";
@@ -146,7 +147,7 @@ export class NetworkTopologyController implements Service {
   }
 
   /** Undefined: its kind isn't installed, or we may not read it. */
-  async #read(): Promise<KubernetesObject | null | undefined> {
+  async #read(): Promise<NetworkTopology | null | undefined> {
     try {
       return await this.#options.store.get({ ...KINDS.networkTopology, ...this.#ref });
     } catch (error) {
@@ -183,7 +184,7 @@ export class NetworkTopologyController implements Service {
     logger.info("NetworkTopology created", { ...this.#ref, pairs: figures.size });
   }
 
-  async #update(object: KubernetesObject, graph: ClusterGraphSnapshot): Promise<void> {
+  async #update(object: NetworkTopology, graph: ClusterGraphSnapshot): Promise<void> {
     const { config, store, logger } = this.#options;
     const written = writtenCosts(object);
     if (written.isChanged) {
@@ -278,10 +279,10 @@ export class NetworkTopologyController implements Service {
   }
 
   /** The object itself tells when it was written, so that a new leader keeps the interval too. */
-  #isDue(object: KubernetesObject | null): boolean {
+  #isDue(object: NetworkTopology | null): boolean {
     const { clock, config } = this.#options;
     if (clock.monotonic() - this.#lastWriteMs < config.minWriteIntervalMs) return false;
-    const time = object?.status?.["weightCalculationTime"];
+    const time = object?.status?.weightCalculationTime;
     const agoMs = clock.now() - (typeof time === "string" ? Date.parse(time) : Number.NaN);
     // A time that is ahead is a clock's fault, and no reason to wait for it.
     return !(agoMs >= 0 && agoMs < config.minWriteIntervalMs);

@@ -66,7 +66,7 @@ export function pollLatencies(options: LatenciesOptions): PolledObject<ReadLaten
 }
 
 function latenciesOf(object: KubernetesObject, configMap: string, logger: Logger): ReadLatencies {
-  const read = readLatencies(object["data"]);
+  const read = readLatencies(object.data);
   if (read.firstFault !== null) {
     const entries = LATENCY_FAULTS.reduce((sum, fault) => sum + read.faults[fault], 0);
     logger.warn("latencies left out", { configMap, entries, first: read.firstFault });

@@ -98,7 +98,7 @@ export function topologyPatch(object: KubernetesObject, writing: Writing): JsonP
     for (const [key, value] of Object.entries(annotations))
       operations.push({ op: "add", path: `/metadata/annotations/${pointer(key)}`, value });
   if (spec === undefined) operations.push({ op: "add", path: "/spec", value: { weights: [weights] } });
-  else if (!Array.isArray(spec["weights"]))
+  else if (!Array.isArray(spec.weights))
     operations.push({ op: "add", path: "/spec/weights", value: [weights] });
   else if (index < 0) operations.push({ op: "add", path: "/spec/weights/-", value: weights });
   else operations.push({ op: "replace", path: `/spec/weights/${index}`, value: weights });

@@ -1,4 +1,4 @@
-import { LABELS, type KubernetesObject } from "@isochrone/kubernetes";
+import { LABELS, templateLabels, type KubernetesObject } from "@isochrone/kubernetes";
 import { fullName, workloadNameOf, type ClusterState, type NamespacedName } from "../domain/cluster-state.ts";
 import { ASK_ANNOTATION, OBSERVE } from "./resource.ts";
 
@@ -43,8 +43,7 @@ export function askedWorkflows(
 export function selectorsOf(workloadObjects: readonly KubernetesObject[]): Map<string, string> {
   const selectors = new Map<string, string>();
   for (const { metadata, spec } of workloadObjects) {
-    const template = spec?.["template"] as { metadata?: { labels?: Record<string, string> } } | undefined;
-    const selector = template?.metadata?.labels?.[LABELS.appGroupWorkload];
+    const selector = templateLabels(spec)[LABELS.appGroupWorkload];
     const { namespace = "default", name } = metadata;
     if (selector) selectors.set(fullName({ namespace, name }), selector);
   }

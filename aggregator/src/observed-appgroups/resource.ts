@@ -5,8 +5,12 @@ import {
   looseFields,
   looseList,
   looseText,
+  type AppGroupDependency,
+  type AppGroupSpec,
+  type AppGroupWorkload,
+  type AppGroupWorkloadRef,
   type KubernetesObject,
-  type LooseFields,
+  type Unchecked,
 } from "@isochrone/kubernetes";
 import { parseBitsPerSecond } from "@isochrone/primitives";
 import {
@@ -50,25 +54,29 @@ interface Group {
 
 /** The object's spec; what can't be read is left out. */
 export function writtenGroup(object: KubernetesObject): Group {
-  const { topologySortingAlgorithm: algorithm, workloads } = object.spec ?? {};
+  const { topologySortingAlgorithm: algorithm, workloads } = looseFields<AppGroupSpec>(object.spec);
   return {
     algorithm: looseText(algorithm),
-    workloads: looseList(workloads).map(({ workload, dependencies }) => {
-      const { name, kind, namespace, selector } = looseFields(workload);
+    workloads: looseList<AppGroupWorkload>(workloads).map(({ workload, dependencies }) => {
+      const { name, kind, namespace, selector } = looseFields<AppGroupWorkloadRef>(workload);
       return {
         name: looseText(name),
         kind: looseText(kind),
         namespace: looseText(namespace),
         selector: looseText(selector),
-        dependencies: looseList(dependencies).map(dependencyOf),
+        dependencies: looseList<AppGroupDependency>(dependencies).map(dependencyOf),
       };
     }),
   };
 }
 
-function dependencyOf({ workload, minBandwidth, maxNetworkCost }: LooseFields): GroupDependency {
+function dependencyOf({
+  workload,
+  minBandwidth,
+  maxNetworkCost,
+}: Unchecked<AppGroupDependency>): GroupDependency {
   return {
-    name: looseText(looseFields(workload)["name"]),
+    name: looseText(looseFields<AppGroupWorkloadRef>(workload).name),
     minBitsPerSecond: parseBitsPerSecond(minBandwidth),
     maxNetworkCost: typeof maxNetworkCost === "number" ? maxNetworkCost : null,
   };

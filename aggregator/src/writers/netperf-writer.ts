@@ -6,7 +6,6 @@ import {
   type ClusterStore,
   type EventRecorder,
   type KubernetesObject,
-  type ObjectRef,
 } from "@isochrone/kubernetes";
 import { withDeadline, type Clock, type Logger } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
@@ -43,7 +42,7 @@ export interface NetperfOutcome {
  */
 export class NetperfWriter {
   readonly #options: NetperfWriterOptions;
-  readonly #ref: ObjectRef & { readonly namespace: string };
+  readonly #ref: typeof KINDS.configMap & { readonly namespace: string; readonly name: string };
   #isTooLarge = false;
   #observedMs: number | null = null;
 
@@ -70,7 +69,7 @@ export class NetperfWriter {
     let verb = "get";
     try {
       const stored = await this.#timed(() => this.#options.store.get(this.#ref));
-      const before = (stored?.["data"] ?? {}) as Readonly<Record<string, string>>;
+      const before = stored?.data ?? {};
       const after = withEntries(before, data);
       if (sizeBytes(after) >= MAX_CONFIG_MAP_BYTES)
         return { result: this.#tooLarge(stored, data.size), unnamed };

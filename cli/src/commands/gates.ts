@@ -11,8 +11,9 @@ import {
   WEBHOOK_CONFIGURATION,
   WEBHOOK_REMOVED_AT,
   WEBHOOK_SECRET,
+  looseFields,
 } from "@isochrone/kubernetes";
-import type { ClusterStore, GateOpening, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
+import type { ClusterStore, GateOpening, KubernetesObject, ObjectRef, PodSpec } from "@isochrone/kubernetes";
 import { systemClock } from "@isochrone/runtime/basics";
 import { reasonOf } from "@isochrone/primitives";
 import { CommandError, usageError } from "../errors.ts";
@@ -261,7 +262,7 @@ async function gatedPods(store: ClusterStore, namespace: string | undefined): Pr
     apiVersion: pod.apiVersion,
     kind: pod.kind,
     metadata: pod.metadata,
-    spec: { schedulingGates: pod.spec?.["schedulingGates"] },
+    spec: { schedulingGates: looseFields<PodSpec>(pod.spec).schedulingGates },
   });
   const options = namespace === undefined ? { trim } : { trim, namespace };
   const { items } = await store.list(KINDS.pod, options);

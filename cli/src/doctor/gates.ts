@@ -112,7 +112,7 @@ async function lookAtRegistration(
   registration: KubernetesObject,
   pods: readonly KubernetesObject[],
 ): Promise<RegistrationFacts> {
-  const { service, url } = looseFields(looseFields(looseList(registration["webhooks"])[0])["clientConfig"]);
+  const { service, url } = looseFields(looseFields(looseList(registration.webhooks)[0])["clientConfig"]);
   const found =
     service === undefined
       ? { target: looseText(url), trouble: null }
@@ -132,12 +132,12 @@ async function lookAtService(
   const target = `Service ${namespace}/${name}, port ${Number(port)}`;
   const found = await store.get({ ...KINDS.service, namespace, name });
   if (found === null) return { target, trouble: "there is no such Service" };
-  if (!looseList(found.spec?.["ports"]).some((one) => one["port"] === port))
+  if (!looseList(found.spec?.ports).some((one) => one.port === port))
     return { target, trouble: "the Service hasn't that port" };
   const { items: slices } = await store.list(KINDS.endpointSlice, { namespace });
   const isServed = slices
     .filter(({ metadata }) => metadata.labels?.[SERVICE_NAME] === name)
-    .flatMap((slice) => looseList(slice["endpoints"]))
+    .flatMap((slice) => looseList(slice.endpoints))
     .some(({ conditions }) => looseFields(conditions)["ready"] !== false);
   return { target, trouble: isServed ? null : "none of its pods is ready" };
 }

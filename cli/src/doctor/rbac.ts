@@ -112,7 +112,7 @@ export async function isAllowed(store: ClusterStore, right: Right, user: string 
     metadata: { name: "" },
     spec: { ...attributes, ...who },
   });
-  return answer.status?.["allowed"] === true;
+  return answer.status?.allowed === true;
 }
 
 /** Those that a service account is in by itself. */

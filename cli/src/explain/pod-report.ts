@@ -1,6 +1,6 @@
 // Why a pod of a real cluster is where it is, or why it is nowhere: what kube-scheduler says, and what we decided.
-import { conditionsOf } from "@isochrone/kubernetes/basics";
-import type { KubernetesObject } from "@isochrone/kubernetes";
+import { conditionsOf, looseFields } from "@isochrone/kubernetes/basics";
+import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import type { Decision } from "@isochrone/topology";
 
 export interface PodReport {
@@ -19,9 +19,9 @@ export function podReport(pod: KubernetesObject, decision: Decision | null): Pod
   const of = (state: PodReport["state"], node: string | null, sentences: readonly string[]): PodReport => {
     return { namespace, name, state, node, sentences };
   };
-  const phase = pod.status?.["phase"];
-  const node = textOf(pod.spec?.["nodeName"]);
-  const nominated = textOf(pod.status?.["nominatedNodeName"]);
+  const phase = looseFields<PodStatus>(pod.status).phase;
+  const node = textOf(looseFields<PodSpec>(pod.spec).nodeName);
+  const nominated = textOf(looseFields<PodStatus>(pod.status).nominatedNodeName);
   const gates = gatesOf(pod);
   if (phase === "Succeeded" || phase === "Failed")
     return of("finished", node, [`It has finished (${phase}).`]);
@@ -36,7 +36,7 @@ export function podReport(pod: KubernetesObject, decision: Decision | null): Pod
 }
 
 function placed(pod: KubernetesObject, node: string, decision: Decision | null): string[] {
-  const by = textOf(pod.spec?.["schedulerName"]) ?? "default-scheduler";
+  const by = textOf(looseFields<PodSpec>(pod.spec).schedulerName) ?? "default-scheduler";
   const first = `It is on ${node}, put there by ${by}.`;
   if (decision === null)
     return [
@@ -90,7 +90,7 @@ function rejections(decision: Decision | null): string[] {
 }
 
 function gatesOf(pod: KubernetesObject): string[] {
-  const gates = pod.spec?.["schedulingGates"];
+  const gates = looseFields<PodSpec>(pod.spec).schedulingGates;
   return Array.isArray(gates) ? (gates as { name?: unknown }[]).map(({ name }) => String(name)) : [];
 }
 

@@ -18,7 +18,7 @@ export async function publishedAuthorities(
   { namespace, name }: ServiceName,
 ): Promise<string | null> {
   const found = await store.get({ ...KINDS.configMap, namespace, name: `${name}-ca` });
-  const text = looseText(looseFields(found?.["data"])["ca.crt"]);
+  const text = looseText(looseFields(found?.data)["ca.crt"]);
   return text === "" ? null : text;
 }
 
@@ -75,7 +75,7 @@ export interface ServiceName {
 }
 
 function entryOf(secret: KubernetesObject, name: string): string {
-  return Buffer.from(looseText(looseFields(secret["data"])[name]), "base64").toString();
+  return Buffer.from(looseText(looseFields(secret.data)[name]), "base64").toString();
 }
 
 /** A file that is there already may be open to others: what is secret never is in it. */

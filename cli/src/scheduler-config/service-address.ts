@@ -33,7 +33,7 @@ export async function lookUp(store: Pick<ClusterStore, "get">, service: string):
     throw new CommandError(
       `--service must be there, and the cluster has none of that name, got ${shown(service)}`,
     );
-  const ip = object.spec?.["clusterIP"];
+  const ip = object.spec?.clusterIP;
   const family = typeof ip === "string" ? isIP(ip) : 0;
   if (family === 0)
     throw new CommandError(
@@ -46,7 +46,7 @@ export async function lookUp(store: Pick<ClusterStore, "get">, service: string):
 const USUAL_PORTS = ["extender", "https"];
 
 function portOf(object: KubernetesObject, service: string, wanted: string | undefined): number {
-  const ports = recordsOf(object.spec?.["ports"]);
+  const ports = recordsOf(object.spec?.ports);
   // The chart's Service has the webhook's port beside the extender's.
   const usual = USUAL_PORTS.find((usualName) => ports.some(({ name }) => name === usualName));
   const found =
@@ -59,5 +59,5 @@ function portOf(object: KubernetesObject, service: string, wanted: string | unde
     );
     throw new CommandError(`--service must name one of its ports ${known.join(", ")}, got ${shown(service)}`);
   }
-  return Number(found["port"]);
+  return Number(found.port);
 }

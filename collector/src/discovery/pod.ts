@@ -1,5 +1,15 @@
 // What discovery reads of a pod. Fields of a wrong type count as absent: one odd pod must not hide the others.
-import { podView, type KubernetesObject, type PodView } from "@isochrone/kubernetes";
+import {
+  podView,
+  type KubernetesObject,
+  type PodView,
+  looseFields,
+  type PodSpec,
+  type PodStatus,
+  type Container,
+  type ContainerStatus,
+  type Unchecked,
+} from "@isochrone/kubernetes";
 import { addressOf, portOf, type AddressFamily } from "./addresses.ts";
 import { workloadNames } from "./workload-names.ts";
 
@@ -35,11 +45,11 @@ export function readablePod(pod: KubernetesObject, family: AddressFamily): Reada
   const view = podView(pod);
   const address = addressOf(podAddresses(pod), family);
   if (address === null || view.finished) return null;
-  const account = pod.spec?.["serviceAccountName"];
+  const account = looseFields<PodSpec>(pod.spec).serviceAccountName;
   return {
     ...view,
     address,
-    hostNetwork: pod.spec?.["hostNetwork"] === true,
+    hostNetwork: looseFields<PodSpec>(pod.spec).hostNetwork === true,
     serviceAccount: typeof account === "string" && account !== "" ? account : "default",
     workloads: workloadNames(pod),
     containers: containersOf(pod),
@@ -52,31 +62,40 @@ export function runs({ phase }: ReadablePod, container: PodContainer | undefined
 }
 
 /** podIPs is podIP and the address of the other family. */
-function podAddresses({ status = {} }: KubernetesObject): string[] {
-  const all = [status["podIP"], ...list(status["podIPs"]).map(({ ip }) => ip)];
+function podAddresses({ status }: KubernetesObject): string[] {
+  const { podIP, podIPs } = looseFields<PodStatus>(status);
+  const all = [podIP, ...list<{ ip: string }>(podIPs).map(({ ip }) => ip)];
   return all.filter((address) => typeof address === "string");
 }
 
-function containersOf({ spec = {}, status = {} }: KubernetesObject): PodContainer[] {
-  const states = [...list(status["containerStatuses"]), ...list(status["initContainerStatuses"])];
+function containersOf(pod: KubernetesObject): PodContainer[] {
+  const spec = looseFields<PodSpec>(pod.spec);
+  const status = looseFields<PodStatus>(pod.status);
+  const states = [
+    ...list<ContainerStatus>(status.containerStatuses),
+    ...list<ContainerStatus>(status.initContainerStatuses),
+  ];
   const lasting = [
-    ...list(spec["containers"]),
-    ...list(spec["initContainers"]).filter(({ restartPolicy }) => restartPolicy === "Always"),
+    ...list<Container>(spec.containers),
+    ...list<Container>(spec.initContainers).filter(({ restartPolicy }) => restartPolicy === "Always"),
   ];
   return lasting.map((container) => {
-    const state = states.find(({ name }) => name === container["name"])?.["state"];
+    const state = states.find(({ name }) => name === container.name)?.state;
     return {
-      name: String(container["name"]),
-      ports: list(container["ports"]).flatMap(({ name, containerPort }) => {
-        const port = portOf(containerPort);
-        return port === null ? [] : [{ name: typeof name === "string" ? name : "", port }];
-      }),
-      running: isFields(state) ? isFields(state["running"]) : null,
+      name: String(container.name),
+      ports: list<NonNullable<Container["ports"]>[number]>(container.ports).flatMap(
+        ({ name, containerPort }) => {
+          const port = portOf(containerPort);
+          return port === null ? [] : [{ name: typeof name === "string" ? name : "", port }];
+        },
+      ),
+      running: isFields(state) ? isFields(state.running) : null,
     };
   });
 }
 
-function list(value: unknown): Fields[] {
+// oxlint-disable-next-line typescript/no-generated-empty-object-type -- a T with fields keeps their names
+function list<T extends object = Fields>(value: unknown): Unchecked<T>[] {
   return Array.isArray(value) ? value.filter(isFields) : [];
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { bandwidthAnnotations, bandwidthLimits } from "./bandwidth.ts";
-import { KINDS, type KubernetesObject } from "./port.ts";
+import { KINDS } from "./kinds.ts";
+import type { KubernetesObject } from "./port.ts";
 
 const dependency = (selector: string, minBandwidth?: string) => ({
   workload: { kind: "Deployment", name: selector, selector },

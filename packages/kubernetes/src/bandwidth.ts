@@ -1,6 +1,12 @@
 import { parseBitsPerSecond } from "@isochrone/primitives";
 import { looseFields, looseList } from "./loose.ts";
-import type { KubernetesObject } from "./port.ts";
+import type {
+  AppGroupDependency,
+  AppGroupSpec,
+  AppGroupWorkload,
+  AppGroupWorkloadRef,
+  KubernetesObject,
+} from "./kinds.ts";
 
 // Annotations of pods by which the bandwidth plugin of the CNI shapes their traffic: quantities of bits per second, such as 10M.
 export const INGRESS_BANDWIDTH = "kubernetes.io/ingress-bandwidth";
@@ -64,14 +70,16 @@ interface Need {
 }
 
 function needsOf({ spec }: KubernetesObject): Need[] {
-  return looseList(spec?.["workloads"]).flatMap(({ workload, dependencies }) => {
-    const { selector } = looseFields(workload);
-    if (typeof selector !== "string") return [];
-    return looseList(dependencies).flatMap((entry) => {
-      const { selector: dependency } = looseFields(entry["workload"]);
-      const minBitsPerSecond = parseBitsPerSecond(entry["minBandwidth"]);
-      if (typeof dependency !== "string" || minBitsPerSecond === null) return [];
-      return [{ selector, dependency, minBitsPerSecond }];
-    });
-  });
+  return looseList<AppGroupWorkload>(looseFields<AppGroupSpec>(spec).workloads).flatMap(
+    ({ workload, dependencies }) => {
+      const { selector } = looseFields<AppGroupWorkloadRef>(workload);
+      if (typeof selector !== "string") return [];
+      return looseList<AppGroupDependency>(dependencies).flatMap((entry) => {
+        const { selector: dependency } = looseFields<AppGroupWorkloadRef>(entry.workload);
+        const minBitsPerSecond = parseBitsPerSecond(entry.minBandwidth);
+        if (typeof dependency !== "string" || minBitsPerSecond === null) return [];
+        return [{ selector, dependency, minBitsPerSecond }];
+      });
+    },
+  );
 }

@@ -8,5 +8,5 @@ export {
 export type { AnnotatedChannel } from "./channels-annotation.ts";
 export { conditionsOf } from "./conditions.ts";
 export { looseFields, looseList, looseText, pickedFields } from "./loose.ts";
-export { KINDS } from "./port.ts";
+export { KINDS } from "./kinds.ts";
 export { isNamespaced } from "./validation.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { conditionsOf, hasCondition, withConditions } from "./conditions.ts";
-import { KINDS } from "./port.ts";
+import { KINDS } from "./kinds.ts";
 import type { KubernetesObject } from "./port.ts";
 
 const pod = (conditions: unknown): KubernetesObject => ({

@@ -1,5 +1,4 @@
-import { isPlainObject } from "./json.ts";
-import type { KubernetesObject } from "./port.ts";
+import { looseFields } from "./loose.ts";
 
 /** An entry of `status.conditions`. */
 export interface Condition {
@@ -10,20 +9,25 @@ export interface Condition {
   readonly lastTransitionTime?: string;
 }
 
+/** An object that may have conditions. */
+export interface Conditioned {
+  readonly status?: { readonly conditions?: unknown };
+}
+
 /** The object's conditions; entries that are none are left out. */
-export function conditionsOf(object: KubernetesObject): Condition[] {
-  const conditions = object.status?.["conditions"];
+export function conditionsOf(object: Conditioned): Condition[] {
+  const conditions = object.status?.conditions;
   return Array.isArray(conditions) ? conditions.filter(isCondition) : [];
 }
 
 /** Whether the condition is there and true. */
-export function hasCondition(object: KubernetesObject, type: string): boolean {
+export function hasCondition(object: Conditioned, type: string): boolean {
   return conditionsOf(object).some((condition) => condition.type === type && condition.status === "True");
 }
 
 /** The object's conditions with these in place of those of the same type; the transition time moves only with the status. */
 export function withConditions(
-  object: KubernetesObject,
+  object: Conditioned,
   changes: readonly Condition[],
   time: string,
 ): Condition[] {
@@ -40,5 +44,6 @@ export function withConditions(
 }
 
 function isCondition(value: unknown): value is Condition {
-  return isPlainObject(value) && typeof value["type"] === "string" && typeof value["status"] === "string";
+  const { type, status } = looseFields<Condition>(value);
+  return typeof type === "string" && typeof status === "string";
 }

@@ -1,9 +1,10 @@
-import type { Detail, KubernetesObject } from "./port.ts";
+import type { Detail, KubernetesObject, ObjectMeta } from "./port.ts";
 
 /** What is kept of an object that has arrived. `object` is a copy that nobody else has. */
 export function detailed(object: KubernetesObject, { metadataOnly = false, trim }: Detail): KubernetesObject {
-  const { apiVersion, kind, metadata } = object;
-  if ("managedFields" in metadata) delete metadata["managedFields"];
+  const { apiVersion, kind } = object;
+  const metadata: ObjectMeta & { managedFields?: unknown } = object.metadata;
+  if ("managedFields" in metadata) delete metadata.managedFields;
   const wanted = metadataOnly ? { apiVersion, kind, metadata } : object;
   return trim ? trim(wanted) : wanted;
 }

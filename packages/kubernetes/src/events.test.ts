@@ -5,7 +5,7 @@ import { createMemoryStore } from "./adapters/memory.ts";
 import { StoreError } from "./errors.ts";
 import { createEventRecorder } from "./events.ts";
 import type { EventDropReason, EventRecorder, ReportedEvent } from "./events.ts";
-import { KINDS } from "./port.ts";
+import { KINDS } from "./kinds.ts";
 import type { ClusterStore, KubernetesObject } from "./port.ts";
 
 const CYCLE: ReportedEvent = {

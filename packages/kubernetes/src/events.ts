@@ -3,7 +3,7 @@ import type { Clock, Logger, Periodic } from "@isochrone/runtime";
 
 import { isStoreError, StoreError } from "./errors.ts";
 import { microTime } from "./lease-record.ts";
-import { KINDS } from "./port.ts";
+import { KINDS } from "./kinds.ts";
 import type { ClusterStore, KubernetesObject, ObjectRef } from "./port.ts";
 
 /** How an event recorder is built. */

@@ -1,10 +1,12 @@
-import type { FieldSelector, KubernetesObject } from "./port.ts";
+import type { FieldSelector, ObjectMeta } from "./port.ts";
 
 /** Whether the object has every value of the selector; an empty selector takes everything. */
-export function matchesFields(selector: FieldSelector, { metadata, spec }: KubernetesObject): boolean {
+export function matchesFields(
+  selector: FieldSelector,
+  { metadata, spec }: { readonly metadata: ObjectMeta; readonly spec?: { readonly nodeName?: unknown } },
+): boolean {
   const { "metadata.name": name, "spec.nodeName": nodeName } = selector;
   return (
-    (name === undefined || metadata.name === name) &&
-    (nodeName === undefined || spec?.["nodeName"] === nodeName)
+    (name === undefined || metadata.name === name) && (nodeName === undefined || spec?.nodeName === nodeName)
   );
 }

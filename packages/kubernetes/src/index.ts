@@ -66,7 +66,7 @@ export {
 export type { LastMove, MoveRecord } from "./move-record.ts";
 export { keyOf, timestamp } from "./objects.ts";
 export { looseFields, looseList, looseText, pickedFields } from "./loose.ts";
-export type { LooseFields } from "./loose.ts";
+export type { LooseFields, Unchecked } from "./loose.ts";
 export {
   BANDWIDTH_ANNOTATE,
   BANDWIDTH_KEY,
@@ -89,7 +89,41 @@ export {
   WEBHOOK_SECRET,
 } from "./placement-gate.ts";
 export type { GateOpening } from "./placement-gate.ts";
-export { KINDS } from "./port.ts";
+export { KINDS } from "./kinds.ts";
+export type {
+  Affinity,
+  AppGroupDependency,
+  AppGroupSpec,
+  AppGroupWorkload,
+  AppGroupWorkloadRef,
+  ConfigMap,
+  Container,
+  ContainerPort,
+  ContainerStatus,
+  DeploymentSpec,
+  PodVolume,
+  DestinationRule,
+  LoadBalancer,
+  LocalityLbSetting,
+  MatchCondition,
+  LabelExpression,
+  LabelSelector,
+  Lease,
+  NetworkTopology,
+  Node,
+  NodeSpec,
+  NodeStatus,
+  ObjectOf,
+  Pod,
+  PodSpec,
+  PodStatus,
+  PodTemplate,
+  Secret,
+  Service,
+  ServiceSpec,
+  TrafficPolicy,
+  Webhook,
+} from "./kinds.ts";
 export type {
   ApplyOptions,
   ClusterStore,
@@ -105,13 +139,14 @@ export type {
   ObjectRef,
   OwnerReference,
   Preconditions,
+  UntypedStore,
   WatchEvent,
   WriteOptions,
 } from "./port.ts";
 export { electionTiming, identityOfLife, REPLICA_SETTINGS } from "./replica-settings.ts";
 export { trimmedNode, trimmedPod, trimmedReplicaSet, trimmedWorkload, withoutLastApplied } from "./trims.ts";
 export { isDnsLabel, isDnsSubdomain, isLabelValue, isNamespaced, isQualifiedName } from "./validation.ts";
-export { nodeView, podView } from "./views.ts";
+export { nodeView, podView, templateLabels } from "./views.ts";
 export type { NodeView, PodView } from "./views.ts";
 export { fencedStore, leaderStore } from "./write-fence.ts";
 export type { WriteFence } from "./write-fence.ts";

@@ -5,7 +5,7 @@ import { createMemoryStore } from "./adapters/memory.ts";
 import { StoreError } from "./errors.ts";
 import { createInformer } from "./informer.ts";
 import type { Informer, InformerOptions } from "./informer.ts";
-import { KINDS } from "./port.ts";
+import { KINDS } from "./kinds.ts";
 import type { ClusterStore, KubernetesObject, ObjectList, WatchEvent } from "./port.ts";
 import { StoreCounts } from "./store-counts.ts";
 

@@ -3,6 +3,7 @@ import type { Clock, Logger, Random } from "@isochrone/runtime";
 
 import { isStoreError, StoreError } from "./errors.ts";
 import { keyOf } from "./objects.ts";
+import type { ObjectOf } from "./kinds.ts";
 import type {
   ClusterStore,
   Detail,
@@ -15,15 +16,15 @@ import type {
 } from "./port.ts";
 
 /** One change of the cached set. `object` is the last known state of a deleted one. */
-export interface InformerChange {
+export interface InformerChange<T = KubernetesObject> {
   readonly type: "added" | "modified" | "deleted";
-  readonly object: KubernetesObject;
+  readonly object: T;
 }
 
 /** How an informer is built. */
-export interface InformerOptions extends Detail {
+export interface InformerOptions<K extends KindRef = KindRef> extends Detail {
   readonly store: ClusterStore;
-  readonly kind: KindRef;
+  readonly kind: K;
   /** Only objects of this namespace. @default all */
   readonly namespace?: string;
   /** Only objects with these values. @default all */
@@ -38,12 +39,12 @@ export interface InformerOptions extends Detail {
 }
 
 /** A cache of one kind that follows the store: it lists, watches on from there, and lists again when the watch was overrun. */
-export interface Informer {
+export interface Informer<T = KubernetesObject> {
   /** What is known now, in no particular order. The objects are shared: never change them. */
-  items(): readonly KubernetesObject[];
-  get(name: string, namespace?: string): KubernetesObject | null;
+  items(): readonly T[];
+  get(name: string, namespace?: string): T | null;
   /** Hears of every change in order, beginning with the objects that are known already (as added). The result ends it. */
-  onChange(listener: (change: InformerChange) => void): () => void;
+  onChange(listener: (change: InformerChange<T>) => void): () => void;
   /** Resolves after the first full list; rejects when stopped before, or with the signal's reason. */
   synced(signal?: AbortSignal): Promise<void>;
   /** Ends the watch; the cache keeps its last state. */
@@ -53,14 +54,14 @@ export interface Informer {
 const FIRST_BACKOFF_MS = 1_000;
 
 /** Starts at once. Errors never end it: it tries again, with growing pauses. */
-export function createInformer(options: InformerOptions): Informer {
+export function createInformer<const K extends KindRef>(options: InformerOptions<K>): Informer<ObjectOf<K>> {
   return new WatchingInformer(options);
 }
 
-class WatchingInformer implements Informer {
-  readonly #options: InformerOptions;
-  readonly #items = new Map<string, KubernetesObject>();
-  readonly #listeners = new Set<(change: InformerChange) => void>();
+class WatchingInformer<K extends KindRef> implements Informer<ObjectOf<K>> {
+  readonly #options: InformerOptions<K>;
+  readonly #items = new Map<string, ObjectOf<K>>();
+  readonly #listeners = new Set<(change: InformerChange<ObjectOf<K>>) => void>();
   readonly #stop = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
   readonly #running: Promise<void>;
@@ -70,22 +71,22 @@ class WatchingInformer implements Informer {
   /** When the last list or watch began. */
   #triedAtMs = 0;
 
-  constructor(options: InformerOptions) {
+  constructor(options: InformerOptions<K>) {
     this.#options = options;
     // Nobody need wait for it.
     this.#synced.promise.catch(() => undefined);
     this.#running = this.#run();
   }
 
-  items(): readonly KubernetesObject[] {
+  items(): readonly ObjectOf<K>[] {
     return [...this.#items.values()];
   }
 
-  get(name: string, namespace?: string): KubernetesObject | null {
+  get(name: string, namespace?: string): ObjectOf<K> | null {
     return this.#items.get(`${namespace ?? ""}/${name}`) ?? null;
   }
 
-  onChange(listener: (change: InformerChange) => void): () => void {
+  onChange(listener: (change: InformerChange<ObjectOf<K>>) => void): () => void {
     this.#listeners.add(listener);
     for (const object of this.#items.values()) this.#call(listener, { type: "added", object });
     return () => this.#listeners.delete(listener);
@@ -162,7 +163,7 @@ class WatchingInformer implements Informer {
     };
   }
 
-  #take(event: WatchEvent): void {
+  #take(event: WatchEvent<ObjectOf<K>>): void {
     if (event.type === "bookmark") {
       this.#version = event.resourceVersion;
       return;
@@ -172,7 +173,7 @@ class WatchingInformer implements Informer {
     this.#version = event.object.metadata.resourceVersion ?? this.#version;
   }
 
-  #put(object: KubernetesObject): void {
+  #put(object: ObjectOf<K>): void {
     const key = keyOf(object);
     const known = this.#items.get(key);
     if (known && known.metadata.uid !== object.metadata.uid) this.#remove(known);
@@ -182,16 +183,16 @@ class WatchingInformer implements Informer {
     this.#tell({ type, object });
   }
 
-  #remove(object: KubernetesObject): void {
+  #remove(object: ObjectOf<K>): void {
     if (this.#items.delete(keyOf(object))) this.#tell({ type: "deleted", object });
   }
 
-  #tell(change: InformerChange): void {
+  #tell(change: InformerChange<ObjectOf<K>>): void {
     for (const listener of this.#listeners) this.#call(listener, change);
   }
 
   /** A listener's fault is its own: the cache and the other listeners go on. */
-  #call(listener: (change: InformerChange) => void, change: InformerChange): void {
+  #call(listener: (change: InformerChange<ObjectOf<K>>) => void, change: InformerChange<ObjectOf<K>>): void {
     try {
       listener(change);
     } catch (error) {

@@ -1,4 +1,5 @@
 import { StoreError } from "./errors.ts";
+import type { KubernetesObject } from "./kinds.ts";
 
 /** Deeper objects are refused: no Kubernetes object comes near it, a cycle does. */
 const MAX_DEPTH = 64;
@@ -41,6 +42,11 @@ export function isPlainObject(value: unknown): value is JsonObject {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** Whether `value` may be an object of Kubernetes. */
+export function isObject(value: unknown): value is KubernetesObject {
+  return isPlainObject(value) && isPlainObject(value.metadata);
 }
 
 function describe(value: unknown): string {

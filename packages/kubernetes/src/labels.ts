@@ -1,4 +1,5 @@
 import { isPlainObject } from "./json.ts";
+import { looseFields } from "./loose.ts";
 
 /** Label keys that Isochrone reads. */
 export const LABELS = {
@@ -38,10 +39,11 @@ export function matchesSelector(
 }
 
 function matchesExpression(expression: unknown, labels: Readonly<Record<string, string>>): boolean {
-  if (!isPlainObject(expression) || typeof expression["key"] !== "string") return false;
-  const values: unknown[] = Array.isArray(expression["values"]) ? expression["values"] : [];
-  const label = Object.hasOwn(labels, expression["key"]) ? labels[expression["key"]] : undefined;
-  switch (expression["operator"]) {
+  const { key, operator, values: listed } = looseFields(expression);
+  if (typeof key !== "string") return false;
+  const values: unknown[] = Array.isArray(listed) ? listed : [];
+  const label = Object.hasOwn(labels, key) ? labels[key] : undefined;
+  switch (operator) {
     case "In":
       return label !== undefined && values.includes(label);
     case "NotIn":

@@ -6,7 +6,7 @@ import { createMemoryStore } from "./adapters/memory.ts";
 import { createLeaderElection } from "./lease-election.ts";
 import type { LeaderElection, LeaderElectionOptions } from "./lease-election.ts";
 import { LEASE_URL_ANNOTATION } from "./lease-record.ts";
-import { KINDS } from "./port.ts";
+import { KINDS } from "./kinds.ts";
 import type { ClusterStore, KubernetesObject } from "./port.ts";
 
 const REF = { ...KINDS.lease, namespace: "isochrone", name: "singleton" };

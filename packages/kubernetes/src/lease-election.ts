@@ -8,7 +8,7 @@ import { checkElectionOptions, ELECTION_DEFAULTS } from "./lease-options.ts";
 import type { ElectionTiming } from "./lease-options.ts";
 import { heldLease, microTime, readLease, releasedLease } from "./lease-record.ts";
 import type { LeaseHolder, LeaseRecord } from "./lease-record.ts";
-import { KINDS } from "./port.ts";
+import { KINDS } from "./kinds.ts";
 import type { ClusterStore, KubernetesObject, ObjectRef } from "./port.ts";
 
 /** How an election is built. */

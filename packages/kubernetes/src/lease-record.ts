@@ -1,4 +1,5 @@
-import type { KubernetesObject } from "./port.ts";
+import type { KubernetesObject, LeaseSpec } from "./kinds.ts";
+import { looseFields } from "./loose.ts";
 
 /** Annotation of a Lease in which its holder says where it can be reached. */
 export const LEASE_URL_ANNOTATION = "isochrone.dev/url";
@@ -30,17 +31,22 @@ export interface LeaseTerm {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-export function readLease({ metadata, spec = {} }: KubernetesObject): LeaseRecord {
-  const identity = textOf(spec["holderIdentity"]);
-  const seconds = spec["leaseDurationSeconds"];
-  const transitions = spec["leaseTransitions"];
+export function readLease({ metadata, spec }: KubernetesObject): LeaseRecord {
+  const {
+    holderIdentity,
+    leaseDurationSeconds: seconds,
+    leaseTransitions: transitions,
+    acquireTime,
+    renewTime,
+  } = looseFields<LeaseSpec>(spec);
+  const identity = textOf(holderIdentity);
   return {
     holder:
       identity === null ? null : { identity, url: metadata.annotations?.[LEASE_URL_ANNOTATION] ?? null },
     durationMs: isCount(seconds) && seconds > 0 ? seconds * 1000 : null,
-    acquireTime: textOf(spec["acquireTime"]),
+    acquireTime: textOf(acquireTime),
     transitions: isCount(transitions) ? transitions : 0,
-    fingerprint: JSON.stringify([identity, seconds, spec["acquireTime"], spec["renewTime"], transitions]),
+    fingerprint: JSON.stringify([identity, seconds, acquireTime, renewTime, transitions]),
   };
 }
 

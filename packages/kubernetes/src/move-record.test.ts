@@ -11,7 +11,7 @@ import {
   readMoveRecords,
   redeemableMove,
 } from "./move-record.ts";
-import { KINDS } from "./port.ts";
+import { KINDS } from "./kinds.ts";
 import type { KubernetesObject } from "./port.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");

@@ -1,6 +1,6 @@
 // What the descheduler leaves for the planner: where the replacement of an evicted pod is to go. The record is on the pod's controller (a
 // ReplicaSet, not its Deployment: an annotation there bumps the generation, which reads like a rollout, and is copied to every ReplicaSet).
-import { isPlainObject } from "./json.ts";
+import { looseFields } from "./loose.ts";
 import type { JsonPatchOperation, KubernetesObject, ObjectRef } from "./port.ts";
 import { timestamp } from "./objects.ts";
 
@@ -25,6 +25,12 @@ export interface LastMove {
   readonly atMs: number;
   /** No pod of this controller is moved so long after `atMs`; doubled by each move that gained nothing. */
   readonly coolDownMs: number;
+}
+
+/** As it is written. */
+interface LastMoveText {
+  readonly at: string;
+  readonly coolDownSeconds: number;
 }
 
 /** More would be no moves of ours: one per workload is under way at most. */
@@ -62,10 +68,9 @@ export function redeemableMove(
 
 /** null when none was ever moved, or when it can't be read. */
 export function readLastMove(owner: KubernetesObject): LastMove | null {
-  const fields = jsonOf(owner.metadata.annotations?.[LAST_MOVE_ANNOTATION]);
-  if (!isPlainObject(fields)) return null;
-  const atMs = timeOf(fields["at"]);
-  const seconds = fields["coolDownSeconds"];
+  const fields = looseFields<LastMoveText>(jsonOf(owner.metadata.annotations?.[LAST_MOVE_ANNOTATION]));
+  const atMs = timeOf(fields.at);
+  const seconds = fields.coolDownSeconds;
   if (atMs === null || typeof seconds !== "number" || !(seconds >= 0 && seconds < Infinity)) return null;
   return { atMs, coolDownMs: seconds * 1000 };
 }
@@ -136,9 +141,8 @@ function textOfLast({ atMs, coolDownMs }: LastMove): string {
 }
 
 function recordOf(entry: unknown): MoveRecord | null {
-  if (!isPlainObject(entry)) return null;
-  const { podUid, from, to } = entry;
-  const deadlineMs = timeOf(entry["deadline"]);
+  const { podUid, from, to, deadline } = looseFields(entry);
+  const deadlineMs = timeOf(deadline);
   if (typeof podUid !== "string" || typeof from !== "string" || typeof to !== "string") return null;
   return podUid === "" || to === "" || deadlineMs === null ? null : { podUid, from, to, deadlineMs };
 }

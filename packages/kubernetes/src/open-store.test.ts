@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { openStore } from "./open-store.ts";
 import type { OpenedStore } from "./open-store.ts";
-import { KINDS } from "./port.ts";
+import { KINDS } from "./kinds.ts";
 import { kubernetesSettings } from "./settings.ts";
 
 const POD = { KUBERNETES_SERVICE_HOST: "127.0.0.1", KUBERNETES_SERVICE_PORT: "1" };

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { createMemoryStore } from "./adapters/memory.ts";
 import { gatesOf, hasOurGate, isOnlyOurGate, jsonPatchOpeningGate, openGate } from "./placement-gate.ts";
 import { PLACEMENT_GATE as OURS } from "./placement-gate.ts";
-import { KINDS, type ClusterStore, type KubernetesObject } from "./port.ts";
+import { KINDS } from "./kinds.ts";
+import type { ClusterStore, KubernetesObject } from "./port.ts";
 
 const pod = (...gates: string[]): KubernetesObject => ({
   ...KINDS.pod,

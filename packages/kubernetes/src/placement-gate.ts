@@ -1,8 +1,9 @@
 // Names that the services share about gated pods, and how a gate is opened. kube-scheduler leaves a pod alone while it has a gate, and
 // never removes one: whoever sets it must see to it that somebody opens it.
 import { isStoreError } from "./errors.ts";
-import { looseList } from "./loose.ts";
-import { KINDS, type ClusterStore, type JsonPatchOperation, type KubernetesObject } from "./port.ts";
+import { looseFields, looseList } from "./loose.ts";
+import { KINDS, type PodSpec } from "./kinds.ts";
+import type { ClusterStore, JsonPatchOperation, KubernetesObject } from "./port.ts";
 
 /** The scheduling gate of pods that the planner places. */
 export const PLACEMENT_GATE = "isochrone.dev/placement";
@@ -43,7 +44,9 @@ export const WEBHOOK_REMOVED_AT = "isochrone.dev/webhook-removed-at";
 
 /** Names of the pod's scheduling gates, in order; an entry without a name is "". */
 export function gatesOf({ spec }: KubernetesObject): string[] {
-  return looseList(spec?.["schedulingGates"]).map(({ name }) => (typeof name === "string" ? name : ""));
+  return looseList(looseFields<PodSpec>(spec).schedulingGates).map(({ name }) =>
+    typeof name === "string" ? name : "",
+  );
 }
 
 /** Whether the pod waits for us, and perhaps for others too. */

@@ -1,50 +1,10 @@
 // What Isochrone needs of a Kubernetes API server. Objects have their real shapes; reads are copies, never shared state.
+import type { KindRef, KubernetesObject, ObjectOf, ObjectRef } from "./kinds.ts";
 
-export interface KindRef {
-  readonly apiVersion: string;
-  readonly kind: string;
-}
+export type { KindRef, KubernetesObject, ObjectMeta, ObjectRef, OwnerReference } from "./kinds.ts";
 
-export interface ObjectRef extends KindRef {
-  /** Absent for cluster-scoped kinds. */
-  readonly namespace?: string;
-  readonly name: string;
-}
-
-export interface ObjectMeta {
-  name: string;
-  namespace?: string;
-  uid?: string;
-  resourceVersion?: string;
-  generation?: number;
-  creationTimestamp?: string;
-  deletionTimestamp?: string;
-  deletionGracePeriodSeconds?: number;
-  labels?: Record<string, string>;
-  annotations?: Record<string, string>;
-  ownerReferences?: OwnerReference[];
-  finalizers?: string[];
-}
-
-export interface OwnerReference {
-  apiVersion: string;
-  kind: string;
-  name: string;
-  uid: string;
-  controller?: boolean;
-}
-
-export interface KubernetesObject {
-  apiVersion: string;
-  kind: string;
-  metadata: ObjectMeta;
-  spec?: Record<string, unknown>;
-  status?: Record<string, unknown>;
-  [field: string]: unknown;
-}
-
-export type WatchEvent =
-  | { readonly type: "added" | "modified" | "deleted"; readonly object: KubernetesObject }
+export type WatchEvent<T = KubernetesObject> =
+  | { readonly type: "added" | "modified" | "deleted"; readonly object: T }
   /** Nothing changed; resuming from `resourceVersion` is safe. */
   | { readonly type: "bookmark"; readonly resourceVersion: string };
 
@@ -73,8 +33,8 @@ export interface ListOptions extends Detail {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-export interface ObjectList {
-  readonly items: KubernetesObject[];
+export interface ObjectList<T = KubernetesObject> {
+  readonly items: T[];
   readonly resourceVersion: string;
 }
 
@@ -127,29 +87,29 @@ export interface ClusterStore {
   /** Hears of every informer over this store that has no observer of its own. */
   readonly informerObserver?: InformerObserver;
   /** null when it doesn't exist. */
-  get(ref: ObjectRef): Promise<KubernetesObject | null>;
-  list(kind: KindRef, options?: ListOptions): Promise<ObjectList>;
+  get<R extends ObjectRef>(ref: R): Promise<ObjectOf<R> | null>;
+  list<K extends KindRef>(kind: K, options?: ListOptions): Promise<ObjectList<ObjectOf<K>>>;
   /** Throws StoreError `already_exists`. */
-  create(object: KubernetesObject): Promise<KubernetesObject>;
+  create<T extends KubernetesObject>(object: T): Promise<ObjectOf<T>>;
   /** Replaces it. With metadata.resourceVersion set, throws StoreError `conflict` when it is not the stored one; `not_found` when absent. */
-  update(object: KubernetesObject, options?: WriteOptions): Promise<KubernetesObject>;
+  update<T extends KubernetesObject>(object: T, options?: WriteOptions): Promise<ObjectOf<T>>;
   /** JSON merge patch (RFC 7396) of the whole object; null deletes a field. */
-  patch(
-    ref: ObjectRef,
+  patch<R extends ObjectRef>(
+    ref: R,
     patch: Readonly<Record<string, unknown>>,
     options?: WriteOptions,
-  ): Promise<KubernetesObject>;
+  ): Promise<ObjectOf<R>>;
   /** JSON patch (RFC 6902), all or nothing. Throws `conflict` when a `test` fails, `invalid` when a path isn't there. */
-  jsonPatch(
-    ref: ObjectRef,
+  jsonPatch<R extends ObjectRef>(
+    ref: R,
     operations: readonly JsonPatchOperation[],
     options?: WriteOptions,
-  ): Promise<KubernetesObject>;
+  ): Promise<ObjectOf<R>>;
   /**
    * Server-side apply: creates the object, or makes these fields the manager's: fields that it applied before and leaves out now go. Throws
    * `conflict`, naming fields and managers, when another manager owns a field with another value, unless forced.
    */
-  apply(object: KubernetesObject, options: ApplyOptions): Promise<KubernetesObject>;
+  apply<T extends KubernetesObject>(object: T, options: ApplyOptions): Promise<ObjectOf<T>>;
   /** A pod with a grace period gets a deletionTimestamp first and goes when it is deleted again with 0, as the kubelet does. Deleting what is absent throws `not_found`. */
   delete(
     ref: ObjectRef,
@@ -163,50 +123,20 @@ export interface ClusterStore {
   /** The binding subresource: sets spec.nodeName once; throws `conflict` when the pod has a node. */
   bind(pod: { readonly namespace: string; readonly name: string }, nodeName: string): Promise<void>;
   /** Changes after `resourceVersion`, in order, until the signal. Throws StoreError `expired` when that version is no longer kept: list again. */
-  watch(
-    kind: KindRef,
+  watch<K extends KindRef>(
+    kind: K,
     options: Detail & {
       readonly resourceVersion: string;
       readonly namespace?: string;
       readonly fields?: FieldSelector;
       readonly signal: AbortSignal;
     },
-  ): AsyncIterable<WatchEvent>;
+  ): AsyncIterable<WatchEvent<ObjectOf<K>>>;
 }
 
-/** The kinds in use. */
-export const KINDS = {
-  node: { apiVersion: "v1", kind: "Node" },
-  pod: { apiVersion: "v1", kind: "Pod" },
-  service: { apiVersion: "v1", kind: "Service" },
-  endpointSlice: { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice" },
-  deployment: { apiVersion: "apps/v1", kind: "Deployment" },
-  replicaSet: { apiVersion: "apps/v1", kind: "ReplicaSet" },
-  statefulSet: { apiVersion: "apps/v1", kind: "StatefulSet" },
-  daemonSet: { apiVersion: "apps/v1", kind: "DaemonSet" },
-  job: { apiVersion: "batch/v1", kind: "Job" },
-  namespace: { apiVersion: "v1", kind: "Namespace" },
-  persistentVolume: { apiVersion: "v1", kind: "PersistentVolume" },
-  persistentVolumeClaim: { apiVersion: "v1", kind: "PersistentVolumeClaim" },
-  csiNode: { apiVersion: "storage.k8s.io/v1", kind: "CSINode" },
-  volumeAttachment: { apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment" },
-  configMap: { apiVersion: "v1", kind: "ConfigMap" },
-  secret: { apiVersion: "v1", kind: "Secret" },
-  event: { apiVersion: "events.k8s.io/v1", kind: "Event" },
-  podDisruptionBudget: { apiVersion: "policy/v1", kind: "PodDisruptionBudget" },
-  customResourceDefinition: { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" },
-  mutatingWebhookConfiguration: {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "MutatingWebhookConfiguration",
-  },
-  clusterRole: { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" },
-  /** Answered, never stored: what is created comes back with its status. */
-  tokenReview: { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview" },
-  subjectAccessReview: { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview" },
-  /** Of whoever asks. */
-  selfSubjectAccessReview: { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview" },
-  lease: { apiVersion: "coordination.k8s.io/v1", kind: "Lease" },
-  appGroup: { apiVersion: "appgroup.diktyo.x-k8s.io/v1alpha1", kind: "AppGroup" },
-  destinationRule: { apiVersion: "networking.istio.io/v1", kind: "DestinationRule" },
-  networkTopology: { apiVersion: "networktopology.diktyo.x-k8s.io/v1alpha1", kind: "NetworkTopology" },
-} as const satisfies Record<string, KindRef>;
+/** The same methods for objects of any kind, as adapters implement them: what a server answers is of the kind that it was asked for. */
+export type UntypedStore = {
+  [M in keyof ClusterStore]: ClusterStore[M] extends (...args: infer A) => infer R
+    ? (...args: A) => R
+    : ClusterStore[M];
+};

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { KINDS } from "./port.ts";
+import { KINDS } from "./kinds.ts";
 import type { KubernetesObject } from "./port.ts";
 import { trimmedNode, trimmedPod, trimmedReplicaSet, trimmedWorkload } from "./trims.ts";
 import { nodeView, podView } from "./views.ts";

@@ -1,19 +1,19 @@
 // What caches of large clusters keep of each object: a pod of 8 KB becomes one of a few hundred bytes.
-import { conditionsOf } from "./conditions.ts";
+import { conditionsOf, type Condition, type Conditioned } from "./conditions.ts";
 import { isPlainObject } from "./json.ts";
-import { pickedFields } from "./loose.ts";
-import type { KubernetesObject, ObjectMeta } from "./port.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
+import { looseFields, pickedFields, type LooseFields, type Unchecked } from "./loose.ts";
+import type { Container, DeploymentSpec, KubernetesObject, ObjectMeta, PodSpec, PodStatus } from "./kinds.ts";
 
 /** kubectl's copy of the whole object. */
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** What `podView` and `workloadOf` read, and gates, nominated node and scheduler of it. */
 export function trimmedPod(pod: KubernetesObject): KubernetesObject {
-  const { apiVersion, kind, metadata, spec = {}, status = {} } = pod;
-  const containers = listOf(spec["containers"]).map(trimmedContainer);
-  const initContainers = listOf(spec["initContainers"]).map(trimmedContainer);
+  const { apiVersion, kind, metadata } = pod;
+  const spec = looseFields<PodSpec>(pod.spec);
+  const status = looseFields<PodStatus>(pod.status);
+  const containers = listOf(spec.containers).map(trimmedContainer);
+  const initContainers = listOf(spec.initContainers).map(trimmedContainer);
   return {
     apiVersion,
     kind,
@@ -47,8 +47,9 @@ export function trimmedNode(node: KubernetesObject): KubernetesObject {
 
 /** A Deployment, StatefulSet or DaemonSet with its template's metadata, without the containers. */
 export function trimmedWorkload(workload: KubernetesObject): KubernetesObject {
-  const { apiVersion, kind, metadata, spec = {} } = workload;
-  const template = isPlainObject(spec["template"]) ? pickedFields(spec["template"], ["metadata"]) : {};
+  const { apiVersion, kind, metadata } = workload;
+  const spec = looseFields<DeploymentSpec>(workload.spec);
+  const template = pickedFields(looseFields(spec.template), ["metadata"]);
   return {
     apiVersion,
     kind,
@@ -70,13 +71,13 @@ export function withoutLastApplied(metadata: ObjectMeta): ObjectMeta {
   return { ...metadata, annotations };
 }
 
-function trimmedContainer(container: Fields): Fields {
+function trimmedContainer(container: Unchecked<Container>): LooseFields {
   const { resources } = container;
-  const requests = isPlainObject(resources) ? pickedFields(resources, ["requests"]) : {};
+  const requests = pickedFields(looseFields(resources), ["requests"]);
   return { ...pickedFields(container, ["name", "restartPolicy"]), resources: requests };
 }
 
-function bareConditions(object: KubernetesObject, types: readonly string[]): Fields[] {
+function bareConditions(object: Conditioned, types: readonly string[]): Condition[] {
   return conditionsOf(object)
     .filter(({ type }) => types.includes(type))
     .map(({ type, status, reason, message }) => ({
@@ -88,6 +89,6 @@ function bareConditions(object: KubernetesObject, types: readonly string[]): Fie
     }));
 }
 
-function listOf(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.filter(isPlainObject) : [];
+function listOf(containers: unknown): Unchecked<Container>[] {
+  return Array.isArray(containers) ? containers.filter(isPlainObject) : [];
 }

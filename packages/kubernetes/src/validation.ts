@@ -108,8 +108,8 @@ function validateAnnotations(object: KubernetesObject, annotations: ObjectMeta["
 
 function validateOwners(object: KubernetesObject, owners: unknown): void {
   if (owners === undefined) return;
-  if (!Array.isArray(owners)) refuse(object, "metadata.ownerReferences", "must be a list", owners);
-  for (const owner of owners as unknown[]) {
+  if (!Array.isArray(owners)) return refuse(object, "metadata.ownerReferences", "must be a list", owners);
+  for (const owner of owners) {
     const complete =
       isPlainObject(owner) &&
       ["apiVersion", "kind", "name", "uid"].every(
@@ -127,8 +127,8 @@ function validateOwners(object: KubernetesObject, owners: unknown): void {
 
 function validateFinalizers(object: KubernetesObject, finalizers: unknown): void {
   if (finalizers === undefined) return;
-  if (!Array.isArray(finalizers)) refuse(object, "metadata.finalizers", "must be a list", finalizers);
-  for (const finalizer of finalizers as unknown[]) {
+  if (!Array.isArray(finalizers)) return refuse(object, "metadata.finalizers", "must be a list", finalizers);
+  for (const finalizer of finalizers) {
     if (typeof finalizer !== "string" || !isQualifiedName(finalizer)) {
       refuse(object, "metadata.finalizers", "must be qualified names", finalizer);
     }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { matchesLabels, workflowOf } from "./labels.ts";
-import { KINDS } from "./port.ts";
+import { KINDS } from "./kinds.ts";
 import type { KubernetesObject, OwnerReference } from "./port.ts";
 import { nodeView, podView } from "./views.ts";
 import { workloadOf } from "./workloads.ts";

@@ -2,8 +2,19 @@ import { parseBytes, parseMillicores } from "@isochrone/primitives";
 import { bandwidthLimits, type BandwidthLimits } from "./bandwidth.ts";
 import { hasCondition } from "./conditions.ts";
 import { isPlainObject } from "./json.ts";
+import type {
+  Container,
+  KubernetesObject,
+  NodeSpec,
+  NodeStatus,
+  OwnerReference,
+  PodSpec,
+  PodStatus,
+  PodTemplate,
+  DeploymentSpec,
+} from "./kinds.ts";
 import { LABELS } from "./labels.ts";
-import type { KubernetesObject, OwnerReference } from "./port.ts";
+import { looseFields, type Unchecked } from "./loose.ts";
 
 /** What placement and the graphs read of a Node. */
 export interface NodeView {
@@ -41,36 +52,36 @@ export interface PodView extends BandwidthLimits {
   readonly owner: OwnerReference | null;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /** Reads a Node. Fields of a wrong type count as absent: one odd object must not stop who reads all. */
 export function nodeView(node: KubernetesObject): NodeView {
   const labels = node.metadata.labels ?? {};
-  const allocatable = fields(node.status?.["allocatable"]);
+  const allocatable = looseFields(looseFields<NodeStatus>(node.status).allocatable);
   return {
     name: node.metadata.name,
     zone: labels[LABELS.zone] || null,
     region: labels[LABELS.region] || null,
     segment: labels[LABELS.segment] || null,
     ready: hasCondition(node, "Ready"),
-    cordoned: node.spec?.["unschedulable"] === true,
-    allocatableCpuMillicores: parseMillicores(allocatable["cpu"]),
-    allocatableMemoryBytes: parseBytes(allocatable["memory"]),
+    cordoned: looseFields<NodeSpec>(node.spec).unschedulable === true,
+    allocatableCpuMillicores: parseMillicores(allocatable.cpu),
+    allocatableMemoryBytes: parseBytes(allocatable.memory),
   };
 }
 
 /** Reads a Pod; as for nodes, fields of a wrong type count as absent. */
 export function podView(pod: KubernetesObject): PodView {
-  const { metadata, spec = {}, status = {} } = pod;
-  const phase = text(status["phase"]) ?? "Unknown";
+  const { metadata } = pod;
+  const spec = looseFields<PodSpec>(pod.spec);
+  const status = looseFields<PodStatus>(pod.status);
+  const phase = text(status.phase) ?? "Unknown";
   const owners = metadata.ownerReferences ?? [];
   return {
     namespace: metadata.namespace ?? "default",
     name: metadata.name,
     uid: metadata.uid ?? null,
-    node: text(spec["nodeName"]),
+    node: text(spec.nodeName),
     phase,
-    ip: text(status["podIP"]),
+    ip: text(status.podIP),
     ready: hasCondition(pod, "Ready"),
     terminating: metadata.deletionTimestamp !== undefined,
     finished: phase === "Succeeded" || phase === "Failed",
@@ -83,34 +94,38 @@ export function podView(pod: KubernetesObject): PodView {
   };
 }
 
+/** Labels of a workload's pod template. */
+export function templateLabels(spec: unknown): Readonly<Record<string, string>> {
+  const { metadata } = looseFields<PodTemplate>(looseFields<DeploymentSpec>(spec).template);
+  return looseFields(looseFields<PodTemplateMetadata>(metadata).labels) as Readonly<Record<string, string>>;
+}
+
+type PodTemplateMetadata = NonNullable<PodTemplate["metadata"]>;
+type ContainerResources = NonNullable<Container["resources"]>;
 type Parse = (quantity: unknown) => number | null;
 
 /**
  * The scheduler's rule: containers and sidecars (init containers that restart always) run together; each ordinary init
  * container runs beside the sidecars started before it.
  */
-function requests(spec: Fields, resource: string, parse: Parse): number {
-  const of = (container: Fields): number =>
-    parse(fields(fields(container["resources"])["requests"])[resource]) ?? 0;
-  let running = list(spec["containers"]).reduce((sum, container) => sum + of(container), 0);
+function requests(spec: Unchecked<PodSpec>, resource: string, parse: Parse): number {
+  const of = ({ resources }: Unchecked<Container>): number =>
+    parse(looseFields(looseFields<ContainerResources>(resources).requests)[resource]) ?? 0;
+  let running = list(spec.containers).reduce((sum, container) => sum + of(container), 0);
   let sidecars = 0;
   let startingPeak = 0;
-  for (const container of list(spec["initContainers"])) {
-    if (container["restartPolicy"] === "Always") {
+  for (const container of list(spec.initContainers)) {
+    if (container.restartPolicy === "Always") {
       sidecars += of(container);
       startingPeak = Math.max(startingPeak, sidecars);
     } else startingPeak = Math.max(startingPeak, sidecars + of(container));
   }
   running += sidecars;
-  return Math.max(running, startingPeak) + (parse(fields(spec["overhead"])[resource]) ?? 0);
+  return Math.max(running, startingPeak) + (parse(looseFields(spec.overhead)[resource]) ?? 0);
 }
 
-function fields(value: unknown): Fields {
-  return isPlainObject(value) ? value : {};
-}
-
-function list(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.filter(isPlainObject) : [];
+function list(containers: unknown): Unchecked<Container>[] {
+  return Array.isArray(containers) ? containers.filter(isPlainObject) : [];
 }
 
 function text(value: unknown): string | null {

@@ -5,7 +5,8 @@ import { systemClock } from "@isochrone/runtime";
 import { afterEach, describe, expect, test } from "vitest";
 import { Connections } from "./adapters/api-server/connections.ts";
 import { createMemoryStore } from "./adapters/memory.ts";
-import { KINDS, type ClusterStore } from "./port.ts";
+import { KINDS } from "./kinds.ts";
+import type { ClusterStore } from "./port.ts";
 import { currentFence, fencedStore } from "./write-fence.ts";
 
 const ref = { ...KINDS.configMap, namespace: "default", name: "acts" };
@@ -59,10 +60,10 @@ describe("a fenced store", () => {
     const asked: string[] = [];
     const inner = {
       ...fencedStore(createMemoryStore({ clock: systemClock }), { mayWrite: () => true, reason: "" }),
-      create: async (object: typeof configMap) => {
+      create: (async (object) => {
         currentFence()?.();
         return object;
-      },
+      }) as ClusterStore["create"],
     };
     const fence = (name: string) => ({ mayWrite: () => asked.push(name) > 0, reason: name });
     await fencedStore(fencedStore(inner, fence("inner")), fence("outer")).create(configMap);

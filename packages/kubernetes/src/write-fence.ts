@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { StoreError } from "./errors.ts";
 import type { Leadership } from "./leadership.ts";
-import type { ClusterStore, KubernetesObject } from "./port.ts";
+import type { ClusterStore } from "./port.ts";
 
 /** Says whether this process may write now; by a monotonic clock, for the process may have stood still. */
 export interface WriteFence {
@@ -43,7 +43,7 @@ export function fencedStore(store: ClusterStore, fence: WriteFence): ClusterStor
     get: (ref) => store.get(ref),
     list: (kind, options) => store.list(kind, options),
     watch: (kind, options) => store.watch(kind, options),
-    create: (object: KubernetesObject) => fenced(() => store.create(object)),
+    create: (object) => fenced(() => store.create(object)),
     update: (object, options) => fenced(() => store.update(object, options)),
     patch: (ref, patch, options) => fenced(() => store.patch(ref, patch, options)),
     jsonPatch: (ref, operations, options) => fenced(() => store.jsonPatch(ref, operations, options)),

@@ -1,6 +1,6 @@
 // The pod that shows whether kube-scheduler takes pods which request the managed resource.
-import { conditionsOf } from "@isochrone/kubernetes";
-import type { KubernetesObject } from "@isochrone/kubernetes";
+import { conditionsOf, looseFields } from "@isochrone/kubernetes";
+import type { KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 
 /** Label of canaries, so that those of a replica that died are found. */
 export const CANARY_LABEL = "isochrone.dev/canary";
@@ -45,7 +45,10 @@ export function canaryPod({ namespace, name, resource, image, schedulerName }: C
 
 /** Whether kube-scheduler gave it a node. */
 export function isScheduled(pod: KubernetesObject): boolean {
-  return typeof pod.spec?.["nodeName"] === "string" && pod.spec["nodeName"] !== "";
+  return (
+    typeof looseFields<PodSpec>(pod.spec).nodeName === "string" &&
+    looseFields<PodSpec>(pod.spec).nodeName !== ""
+  );
 }
 
 /** kube-scheduler's words on a pod that has no node; null while it says nothing. */

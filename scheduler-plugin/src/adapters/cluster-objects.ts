@@ -1,12 +1,14 @@
 // What feasibility is judged by beside the pods: nodes, volumes and how many fit on a node, and namespaces, followed once for all parts that
 // judge it, while one of them does.
-import { createInformer, KINDS } from "@isochrone/kubernetes";
+import { createInformer, KINDS, looseFields } from "@isochrone/kubernetes";
 import type {
   ClusterStore,
   Informer,
   InformerChange,
   KindRef,
   KubernetesObject,
+  NodeSpec,
+  NodeStatus,
 } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 
@@ -143,14 +145,15 @@ const TRIMS: Readonly<Record<Followed, (object: KubernetesObject) => KubernetesO
 };
 
 function trimmedNode({ apiVersion, kind, metadata, spec, status }: KubernetesObject): KubernetesObject {
-  const conditions = status?.["conditions"];
+  const { unschedulable, taints } = looseFields<NodeSpec>(spec);
+  const { allocatable, conditions } = looseFields<NodeStatus>(status);
   return {
     apiVersion,
     kind,
     metadata: bare(metadata),
-    spec: { unschedulable: spec?.["unschedulable"], taints: spec?.["taints"] },
+    spec: { unschedulable, taints },
     status: {
-      allocatable: status?.["allocatable"],
+      allocatable,
       // Without their times, which change with every heartbeat.
       conditions: Array.isArray(conditions)
         ? (conditions as { type?: unknown; status?: unknown }[]).map((condition) => ({

@@ -1,6 +1,6 @@
 // The cluster graph as it stands on the nodes' annotations, for when the graph API can't be asked.
-import { createInformer, KINDS, nodeView } from "@isochrone/kubernetes";
-import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
+import { createInformer, KINDS, nodeView, looseFields } from "@isochrone/kubernetes";
+import type { ClusterStore, Informer, KubernetesObject, NodeSpec } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
 import { annotatedCluster, ClusterGraph } from "@isochrone/topology";
 import type { AnnotatedNode, ClusterGraphSnapshot } from "@isochrone/topology";
@@ -70,7 +70,7 @@ function trimmedNode(node: KubernetesObject): KubernetesObject {
     apiVersion,
     kind,
     metadata,
-    spec: { unschedulable: spec?.["unschedulable"] === true },
+    spec: { unschedulable: looseFields<NodeSpec>(spec).unschedulable === true },
     status: { allocatable, conditions },
   };
 }

@@ -1,6 +1,6 @@
 // What a pod's object in the cluster says about where it is or will be.
-import { conditionsOf, pickedFields } from "@isochrone/kubernetes/basics";
-import type { KubernetesObject } from "@isochrone/kubernetes";
+import { conditionsOf, looseFields, pickedFields } from "@isochrone/kubernetes/basics";
+import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import type { Standing } from "../domain/decision-recorder.ts";
 import { identifyPod, POD_LABELS } from "../domain/pod.ts";
 import type { PodIdentity } from "../domain/pod.ts";
@@ -16,7 +16,7 @@ export interface Placement {
 
 /** Whether the pod has finished or is going: it will take no place. */
 export function isGone(pod: KubernetesObject): boolean {
-  const phase = pod.status?.["phase"];
+  const phase = looseFields<PodStatus>(pod.status).phase;
   return phase === "Succeeded" || phase === "Failed" || pod.metadata.deletionTimestamp !== undefined;
 }
 
@@ -29,8 +29,8 @@ export function isUnschedulable(pod: KubernetesObject): boolean {
 
 /** null while the pod has no node. */
 export function placementOf(pod: KubernetesObject): Placement | null {
-  const node = textOf(pod.spec?.["nodeName"]);
-  const nominated = textOf(pod.status?.["nominatedNodeName"]);
+  const node = textOf(looseFields<PodSpec>(pod.spec).nodeName);
+  const nominated = textOf(looseFields<PodStatus>(pod.status).nominatedNodeName);
   if (node === null) return nominated === null ? null : { node: nominated, bound: false, sinceMs: null };
   const scheduled = conditionsOf(pod).find(({ type }) => type === "PodScheduled");
   const sinceMs = Date.parse(scheduled?.lastTransitionTime ?? "");
@@ -45,7 +45,10 @@ export function trimmedPod(pod: KubernetesObject): KubernetesObject {
     apiVersion: pod.apiVersion,
     kind: pod.kind,
     metadata: { ...kept, labels: pickedFields(labels, POD_LABELS) },
-    spec: { ...pickedFields(spec, ["nodeName"]), containers: trimmedContainers(spec["containers"]) },
+    spec: {
+      ...pickedFields(spec, ["nodeName"]),
+      containers: trimmedContainers(looseFields<PodSpec>(spec).containers),
+    },
     status: {
       ...pickedFields(status, ["phase", "nominatedNodeName"]),
       conditions: conditionsOf(pod).filter(({ type }) => type === "PodScheduled"),

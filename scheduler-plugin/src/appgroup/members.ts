@@ -1,5 +1,5 @@
-import { keyOf, LABELS } from "@isochrone/kubernetes";
-import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
+import { keyOf, LABELS, looseFields } from "@isochrone/kubernetes";
+import type { InformerChange, KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 
 /** What is known of the pods of one AppGroup. */
 export interface GroupMembers {
@@ -68,7 +68,7 @@ function memberOf({ metadata, status }: KubernetesObject): Member | null {
     group,
     namespace: metadata.namespace ?? "default",
     // As upstream counts: by phase alone, a pod that is being deleted included.
-    running: status?.["phase"] === "Running",
+    running: looseFields<PodStatus>(status).phase === "Running",
     created: metadata.creationTimestamp ?? "",
   };
 }

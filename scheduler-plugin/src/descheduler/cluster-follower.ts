@@ -1,6 +1,15 @@
 // The objects that moving pods takes: controllers, followed while this replica leads, beside what is followed for other parts anyway.
 import { createInformer, KINDS, looseFields, withoutLastApplied } from "@isochrone/kubernetes";
-import type { ClusterStore, Informer, KindRef, KubernetesObject } from "@isochrone/kubernetes";
+import type {
+  ClusterStore,
+  Informer,
+  KindRef,
+  KubernetesObject,
+  DeploymentSpec,
+  ObjectMeta,
+  PodSpec,
+  PodTemplate,
+} from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import type { ClusterObjects, FollowedObjects } from "../adapters/cluster-objects.ts";
 import type { ClusterPods } from "../adapters/cluster-pods.ts";
@@ -69,16 +78,16 @@ function trimmedController({
   spec = {},
   status,
 }: KubernetesObject): KubernetesObject {
-  const template = looseFields(spec["template"]);
-  const { schedulingGates, schedulerName, priorityClassName, nodeName } = looseFields(template["spec"]);
+  const template = looseFields<PodTemplate>(looseFields<DeploymentSpec>(spec).template);
+  const { schedulingGates, schedulerName, priorityClassName, nodeName } = looseFields<PodSpec>(template.spec);
   return {
     apiVersion,
     kind,
     metadata: withoutLastApplied(metadata),
     spec: {
-      replicas: spec["replicas"],
+      replicas: looseFields<DeploymentSpec>(spec).replicas,
       template: {
-        metadata: { labels: looseFields(template["metadata"])["labels"] },
+        metadata: { labels: looseFields<ObjectMeta>(template.metadata).labels },
         spec: { schedulingGates, schedulerName, priorityClassName, nodeName },
       },
     },

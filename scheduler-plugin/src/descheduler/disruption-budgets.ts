@@ -20,8 +20,8 @@ function disruptionBudget(
   const namespace = metadata.namespace ?? "default";
   return {
     name: `${namespace}/${metadata.name}`,
-    allowed: Number(status["disruptionsAllowed"] ?? 0),
+    allowed: Number(status.disruptionsAllowed ?? 0),
     covers: ({ uid, namespace: of }) =>
-      of === namespace && matchesSelector(spec["selector"], pods.get(uid)?.object.metadata.labels),
+      of === namespace && matchesSelector(spec.selector, pods.get(uid)?.object.metadata.labels),
   };
 }

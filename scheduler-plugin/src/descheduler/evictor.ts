@@ -8,8 +8,9 @@ import {
   moveRecordPatch,
   movesDonePatch,
   readLastMove,
+  looseFields,
 } from "@isochrone/kubernetes";
-import type { ClusterStore, KubernetesObject, LastMove, ObjectRef } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject, LastMove, ObjectRef, PodSpec } from "@isochrone/kubernetes";
 import type { FailureReason } from "./metrics.ts";
 
 export interface WantedMove {
@@ -126,7 +127,7 @@ export class Evictor {
 function changeOf(pod: KubernetesObject, { uid, from }: WantedMove): string | null {
   if (pod.metadata.uid !== uid) return "another pod has its name";
   if (pod.metadata.deletionTimestamp !== undefined) return "it is being deleted";
-  if (pod.spec?.["nodeName"] !== from) return `it isn't on ${from}`;
+  if (looseFields<PodSpec>(pod.spec).nodeName !== from) return `it isn't on ${from}`;
   return hasCondition(pod, "Ready") ? null : "it isn't ready any more";
 }
 

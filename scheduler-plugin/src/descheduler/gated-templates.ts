@@ -7,7 +7,13 @@ import {
   PLACEMENT_GATE,
   PLACEMENT_LABEL,
 } from "@isochrone/kubernetes";
-import type { KubernetesObject } from "@isochrone/kubernetes";
+import type {
+  KubernetesObject,
+  DeploymentSpec,
+  ObjectMeta,
+  PodSpec,
+  PodTemplate,
+} from "@isochrone/kubernetes";
 import { exclusionOf } from "../webhook/gate-rules.ts";
 import type { GateRules } from "../webhook/gate-rules.ts";
 
@@ -46,8 +52,8 @@ export function gatedTemplates(
 
 /** As the controller would make it. */
 function podOf({ kind, metadata, spec = {} }: KubernetesObject, namespace: string): KubernetesObject {
-  const template = looseFields(spec["template"]);
-  const { labels } = looseFields(template["metadata"]);
+  const template = looseFields<PodTemplate>(looseFields<DeploymentSpec>(spec).template);
+  const { labels } = looseFields<ObjectMeta>(template.metadata);
   const owner = {
     apiVersion: "apps/v1",
     kind,
@@ -64,6 +70,6 @@ function podOf({ kind, metadata, spec = {} }: KubernetesObject, namespace: strin
       labels: looseFields(labels) as Record<string, string>,
       ownerReferences: [owner],
     },
-    spec: { ...looseFields(template["spec"]) },
+    spec: { ...looseFields<PodSpec>(template.spec) },
   };
 }

@@ -1,6 +1,6 @@
 // Moves from the eviction until their channels were measured again. Pure: what the cluster shows and the time come in as arguments.
-import { hasCondition, moveOwnerOf } from "@isochrone/kubernetes";
-import type { KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
+import { hasCondition, moveOwnerOf, looseFields } from "@isochrone/kubernetes";
+import type { KubernetesObject, ObjectRef, PodSpec } from "@isochrone/kubernetes";
 import type { ChannelLatency } from "@isochrone/placement";
 import type { MoveOutcome } from "./metrics.ts";
 
@@ -109,7 +109,7 @@ export class StartedMoves {
 
 function doneBy(move: StartedMove, pods: readonly KubernetesObject[], nowMs: number): DoneMove | null {
   const pod = pods.find((one) => isReplacement(one, move) && hasCondition(one, "Ready"));
-  const node = pod?.spec?.["nodeName"];
+  const node = looseFields<PodSpec>(pod?.spec).nodeName;
   if (pod !== undefined && typeof node === "string") {
     const replacement = { name: pod.metadata.name, node, readyMs: nowMs };
     return { move, outcome: node === move.to ? "on_target" : "elsewhere", replacement };

@@ -7,8 +7,9 @@ import {
   readLastMove,
   readMoveRecords,
   workloadOf,
+  looseFields,
 } from "@isochrone/kubernetes";
-import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import { exclusionOf, planProblem, replacementOf, SchedulingModel } from "@isochrone/placement";
 import type {
   AssumedPod,
@@ -291,10 +292,12 @@ function byKey(objects: readonly KubernetesObject[]): Map<string, KubernetesObje
 }
 
 function nodeOf({ spec }: KubernetesObject): string | null {
-  const node = spec?.["nodeName"];
+  const node = looseFields<PodSpec>(spec).nodeName;
   return typeof node === "string" && node !== "" ? node : null;
 }
 
 function isFinished({ status }: KubernetesObject): boolean {
-  return status?.["phase"] === "Succeeded" || status?.["phase"] === "Failed";
+  return (
+    looseFields<PodStatus>(status).phase === "Succeeded" || looseFields<PodStatus>(status).phase === "Failed"
+  );
 }

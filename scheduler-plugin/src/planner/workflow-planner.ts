@@ -1,7 +1,7 @@
 // One term of planning: gated pods are gathered by workflow, planned together, and handed to be landed.
 import { reasonOf } from "@isochrone/primitives";
-import { isOnlyOurGate, hasOurGate, keyOf } from "@isochrone/kubernetes";
-import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
+import { isOnlyOurGate, hasOurGate, keyOf, looseFields } from "@isochrone/kubernetes";
+import type { InformerChange, KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 import { pause } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
@@ -216,7 +216,8 @@ export class WorkflowPlanner {
   #adopt(pod: KubernetesObject): void {
     const node = pod.metadata.annotations?.[PLANNED_NODE_ANNOTATION];
     const key = keyOf(pod);
-    if (node === undefined || pod.spec?.["nodeName"] !== undefined || hasOurGate(pod)) return;
+    if (node === undefined || looseFields<PodSpec>(pod.spec).nodeName !== undefined || hasOurGate(pod))
+      return;
     if (this.#lander.isAwaited(key)) return;
     const uid = pod.metadata.uid ?? "";
     const releasedMs = this.#options.clock.monotonic();

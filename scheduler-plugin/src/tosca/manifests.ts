@@ -42,7 +42,7 @@ function serviceObject(node: ServiceNode): KubernetesObject | null {
       ...(SERVICE_TYPES.has(type) ? { type } : {}),
       ...spec,
       ...(ports === undefined ? {} : { ports }),
-      ...(type === "ExternalName" ? {} : { selector: spec["selector"] ?? selectorOf(node) }),
+      ...(type === "ExternalName" ? {} : { selector: spec.selector ?? selectorOf(node) }),
     },
   };
 }
@@ -58,7 +58,7 @@ function deploymentObject(application: Application, node: ServiceNode): Kubernet
   if (node.deployment === null || template === undefined) return null;
   const spec: Record<string, unknown> = {};
   for (const [key, at] of node.deployment) spec[key] = CONVERSIONS[key]?.(at) ?? checked(at);
-  const selector = isRecord(spec["selector"]) ? spec["selector"] : {};
+  const selector = isRecord(spec.selector) ? spec.selector : {};
   const isSelector = "matchLabels" in selector || "matchExpressions" in selector;
   return {
     ...KINDS.deployment,
@@ -131,7 +131,7 @@ function amountOf(amount: unknown): unknown {
 
 function podSpec(template: Cursor): Fields {
   const spec = fieldsOf(template);
-  if (!Array.isArray(spec["containers"]) || spec["containers"].length === 0)
+  if (!Array.isArray(spec.containers) || spec.containers.length === 0)
     throw template.error("invalid_value", "must have a list of containers");
   const converted = Object.fromEntries(
     ["activeDeadlineSeconds", "terminationGracePeriodSeconds"]

@@ -41,13 +41,13 @@ export function readReview(body: string): AdmissionRequest | FaultyReview {
     );
   const fields = looseFields(request);
   if (fields !== request) return faulty("no_request", `request must be an object, got ${shown(request)}`);
-  const uid = looseText(fields["uid"]);
+  const uid = looseText(fields.uid);
   if (uid === "" || uid.length > MAX_UID_CHARACTERS)
     return faulty(
       "no_uid",
-      `request.uid must be 1 to ${MAX_UID_CHARACTERS} characters, got ${shown(fields["uid"])}`,
+      `request.uid must be 1 to ${MAX_UID_CHARACTERS} characters, got ${shown(fields.uid)}`,
     );
-  return { uid, namespace: looseText(fields["namespace"]), pod: podOf(fields) };
+  return { uid, namespace: looseText(fields.namespace), pod: podOf(fields) };
 }
 
 export function isFaulty(review: AdmissionRequest | FaultyReview): review is FaultyReview {

@@ -9,7 +9,7 @@ import {
   PLACEMENT_GATE,
   PLACEMENT_LABEL,
 } from "@isochrone/kubernetes";
-import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 
 /**
  * By which of its entries the API server calls the webhook: it has matched the selectors itself, on the newest labels of the namespace, which
@@ -52,14 +52,13 @@ const SYSTEM_PRIORITY = "system-";
 /** Why the pod must not wait for us; null: it may. What must run wherever it is put, or before anything else runs, never waits. */
 export function exclusionOf(asked: AskedPod, rules: GateRules): Exclusion | null {
   const { pod, namespace } = asked;
-  const spec = looseFields(pod.spec);
+  const spec = looseFields<PodSpec>(pod.spec);
   if (rules.excludedNamespaces.has(namespace)) return "excluded_namespace";
   if (pod.metadata.annotations?.[MIRROR] !== undefined) return "static_pod";
   if (looseList(pod.metadata.ownerReferences).some(({ kind }) => kind === "DaemonSet")) return "daemon_set";
-  if (looseText(spec["nodeName"]) !== "") return "has_node";
-  if (!rules.schedulerNames.has(looseText(spec["schedulerName"]) || DEFAULT_SCHEDULER))
-    return "other_scheduler";
-  if (looseText(spec["priorityClassName"]).startsWith(SYSTEM_PRIORITY)) return "system_priority";
+  if (looseText(spec.nodeName) !== "") return "has_node";
+  if (!rules.schedulerNames.has(looseText(spec.schedulerName) || DEFAULT_SCHEDULER)) return "other_scheduler";
+  if (looseText(spec.priorityClassName).startsWith(SYSTEM_PRIORITY)) return "system_priority";
   if (!isAsked(asked)) return "not_asked";
   return gatesOf(pod).includes(PLACEMENT_GATE) ? "already_gated" : null;
 }

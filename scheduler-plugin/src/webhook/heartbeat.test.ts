@@ -42,8 +42,12 @@ function rig() {
     return result(lease);
   };
   const store = storeWith(createMemoryStore({ clock }), {
-    get: () => read((object) => object),
-    list: () => read((object) => ({ items: object === null ? [] : [object], resourceVersion: "1" })),
+    get: (() => read((object) => object)) as ClusterStore["get"],
+    list: (() =>
+      read((object) => ({
+        items: object === null ? [] : [object],
+        resourceVersion: "1",
+      }))) as ClusterStore["list"],
   });
   const heartbeat = heartbeatOn(store, clock, (reason) => void failures.push(reason));
   const say = async (

@@ -1,6 +1,6 @@
 // What the webhook changes of a pod, as a JSON patch. It only adds, and what the pod has already stays: asked twice, it changes nothing more.
 import { gatesOf, looseFields, looseList, PLACEMENT_GATE } from "@isochrone/kubernetes";
-import type { JsonPatchOperation, KubernetesObject } from "@isochrone/kubernetes";
+import type { JsonPatchOperation, KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 
 /** Adds our gate behind those of others. */
 export function gatePatch(pod: KubernetesObject): JsonPatchOperation[] {
@@ -34,10 +34,10 @@ export function annotationPatch(
  * any container asks for it already.
  */
 export function resourcePatch(pod: KubernetesObject, resource: string): JsonPatchOperation[] {
-  const spec = looseFields(pod.spec);
-  const containers = looseList(spec["containers"]);
+  const spec = looseFields<PodSpec>(pod.spec);
+  const containers = looseList(spec.containers);
   const [first] = containers;
-  const all = [...containers, ...looseList(spec["initContainers"])];
+  const all = [...containers, ...looseList(spec.initContainers)];
   if (first === undefined || all.some((container) => asksFor(container, resource))) return [];
   const path = "/spec/containers/0/resources";
   const amount = { [resource]: "1" };

@@ -7,6 +7,10 @@ import {
   looseText,
   StoreError,
   WEBHOOK_CONFIGURATION,
+  type LabelExpression,
+  type LabelSelector,
+  type MatchCondition,
+  type Webhook,
 } from "@isochrone/kubernetes";
 import {
   LABELS,
@@ -64,13 +68,13 @@ export async function register(
   }
   const owners = found.metadata.ownerReferences ?? [];
   const isOwned = owner === null || owners.some(({ uid }) => uid === owner.uid);
-  if (isOwned && isCovered(wanted["webhooks"], found["webhooks"])) return false;
+  if (isOwned && isCovered(wanted.webhooks, found.webhooks)) return false;
   const metadata = {
     ...found.metadata,
     labels: { ...found.metadata.labels, ...wanted.metadata.labels },
     ...(isOwned ? {} : { ownerReferences: [...owners, owner] }),
   };
-  await store.update({ ...found, metadata, webhooks: wanted["webhooks"] });
+  await store.update({ ...found, metadata, webhooks: wanted.webhooks });
   return true;
 }
 
@@ -89,7 +93,7 @@ async function ownerOf(
 /** Whether every entry of the registration trusts the authority (PEM). */
 export async function isTrusted(store: Pick<ClusterStore, "get">, authority: string): Promise<boolean> {
   const found = await store.get({ ...KINDS.mutatingWebhookConfiguration, name: WEBHOOK_CONFIGURATION });
-  const entries = looseList(found?.["webhooks"]);
+  const entries = looseList(found?.webhooks);
   return (
     entries.length > 0 &&
     entries.every(({ clientConfig }) => {
@@ -147,21 +151,23 @@ export function configuration(options: RegistrationOptions, trusted: string): Ku
 
 /** By which rules pods are asked about, as the registration says them. */
 export function rulesOfRegistration(registration: KubernetesObject): GateRules {
-  const [first] = looseList(registration["webhooks"]);
-  const excluded = looseList(looseFields(first?.["namespaceSelector"])["matchExpressions"]).find(
-    ({ key, operator }) => key === NAMESPACE_NAME && operator === "NotIn",
+  const [first] = looseList<Webhook>(registration.webhooks);
+  const excluded = looseList<LabelExpression>(
+    looseFields<LabelSelector>(first?.namespaceSelector).matchExpressions,
+  ).find(({ key, operator }) => key === NAMESPACE_NAME && operator === "NotIn");
+  const condition = looseList<MatchCondition>(first?.matchConditions).find(
+    ({ name }) => name === SCHEDULER_CONDITION,
   );
-  const condition = looseList(first?.["matchConditions"]).find(({ name }) => name === SCHEDULER_CONDITION);
   return {
-    excludedNamespaces: new Set(textsOf(excluded?.["values"])),
-    schedulerNames: new Set(textsOf(namesIn(looseText(condition?.["expression"])))),
+    excludedNamespaces: new Set(textsOf(excluded?.values)),
+    schedulerNames: new Set(textsOf(namesIn(looseText(condition?.expression)))),
   };
 }
 
 /** Of the condition below; none where others have written another one. */
 function namesIn(expression: string): unknown {
   try {
-    return JSON.parse(expression.slice(expression.lastIndexOf("["))) as unknown;
+    return JSON.parse(expression.slice(expression.lastIndexOf("[")));
   } catch {
     return [];
   }

@@ -1,5 +1,5 @@
-import { keyOf, LABELS } from "@isochrone/kubernetes";
-import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
+import { keyOf, LABELS, looseFields } from "@isochrone/kubernetes";
+import type { InformerChange, KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 
 /** How many pods each workload of each AppGroup has. */
 export class GroupReplicas {
@@ -35,7 +35,8 @@ function workloadOf({ metadata, status }: KubernetesObject): string | null {
   const group = metadata.labels?.[LABELS.appGroup];
   const selector = metadata.labels?.[LABELS.appGroupWorkload];
   const isOver =
-    metadata.deletionTimestamp !== undefined || ["Succeeded", "Failed"].includes(String(status?.["phase"]));
+    metadata.deletionTimestamp !== undefined ||
+    ["Succeeded", "Failed"].includes(String(looseFields<PodStatus>(status).phase));
   if (group === undefined || selector === undefined || isOver) return null;
   return nameOf(metadata.namespace ?? "default", group, selector);
 }

@@ -5,7 +5,6 @@ import {
   KINDS,
   LABELS,
   leaderStore,
-  looseFields,
   looseText,
   PLANNER_LEASE,
   StoreError,
@@ -184,7 +183,7 @@ class RunningWebhook implements Webhook {
   async #lastSignOfLifeMs(): Promise<number> {
     const { store, namespace, clock } = this.#deps;
     const lease = await store.get({ ...KINDS.lease, namespace, name: PLANNER_LEASE }).catch(() => null);
-    const renewedMs = Date.parse(looseText(looseFields(lease?.spec)["renewTime"]));
+    const renewedMs = Date.parse(looseText(lease?.spec?.renewTime));
     return Number.isNaN(renewedMs) ? clock.now() : Math.min(renewedMs, clock.now());
   }
 

@@ -1,5 +1,6 @@
 // Where the aggregator's memory goes: a whole one takes what the soak's cluster publishes, through its intake, for a full window, on a clock
 // that is moved by hand. `node tools/node24.mjs --expose-gc test/bench/aggregator/memory.ts [--nodes 1000] [--panes 33] [--classes] [--history] [--only probe]`
+import type { ClusterStore } from "@isochrone/kubernetes";
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
@@ -116,7 +117,7 @@ async function measure(kinds: readonly Kind[], showClasses: boolean): Promise<He
     logger: new MemoryLogger(),
     registry: createRegistry({ processMetrics: false }),
     bus,
-    store,
+    store: store as ClusterStore,
     isShared: true,
     coordinates: { fit: () => new Promise(() => undefined), close: async () => undefined },
   });

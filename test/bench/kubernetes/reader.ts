@@ -43,11 +43,11 @@ async function readByStore({ what, url, ca }: ReadingTask): Promise<unknown[]> {
   });
   if (what === "watch") return await watch(store);
   if (what === "metadata") return (await store.list(KINDS.pod, { metadataOnly: true })).items;
-  const lists = await Promise.all([
+  const [nodes, pods] = await Promise.all([
     store.list(KINDS.node, { trim: trimmedNode }),
     store.list(KINDS.pod, { trim: trimmedPod }),
   ]);
-  return lists.flatMap(({ items }) => items);
+  return [...nodes.items, ...pods.items];
 }
 
 async function watch(store: ClusterStore): Promise<unknown[]> {

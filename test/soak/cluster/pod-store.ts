@@ -2,6 +2,7 @@ import {
   KINDS,
   StoreError,
   type ClusterStore,
+  type UntypedStore,
   type Detail,
   type KindRef,
   type KubernetesObject,
@@ -25,7 +26,7 @@ interface Change {
  * asks wants it, and not kept here. A memory store would keep 100,000 whole pods in the process whose memory is measured, and no aggregator has
  * that; what its informers keep of them it has, and that is all that is here, too. All other kinds are the inner store's.
  */
-export class PodStore implements ClusterStore {
+export class PodStore implements UntypedStore {
   readonly get: ClusterStore["get"];
   readonly create: ClusterStore["create"];
   readonly update: ClusterStore["update"];

@@ -1,8 +1,9 @@
 import {
   isStoreError,
+  KINDS,
   type ClusterStore,
   type KubernetesObject,
-  type ObjectRef,
+  type Secret,
 } from "@isochrone/kubernetes";
 import { KeyStoreError } from "../../errors.ts";
 import type { HmacKeySet, KeyStore, StoredKeys } from "../../ports.ts";
@@ -15,12 +16,12 @@ const STATE_ENTRY = "hmac-state";
 /** Keys in a Kubernetes Secret. What else stands in it stays. */
 export class SecretKeyStore implements KeyStore {
   readonly #store: ClusterStore;
-  readonly #ref: ObjectRef & { readonly namespace: string };
+  readonly #ref: typeof KINDS.secret & { readonly namespace: string; readonly name: string };
   readonly #subject: string;
 
   constructor(store: ClusterStore, namespace: string, name: string) {
     this.#store = store;
-    this.#ref = { apiVersion: "v1", kind: "Secret", namespace, name };
+    this.#ref = { ...KINDS.secret, namespace, name };
     this.#subject = `Secret ${namespace}/${name}`;
   }
 
@@ -55,9 +56,8 @@ export class SecretKeyStore implements KeyStore {
     return this.#store.patch(this.#ref, { metadata: { resourceVersion: revision }, data });
   }
 
-  #entry(object: KubernetesObject, name: string): string | null {
-    const data = (object["data"] ?? {}) as Readonly<Record<string, unknown>>;
-    const value = data[name];
+  #entry(object: Secret, name: string): string | null {
+    const value: unknown = object.data?.[name];
     if (value === undefined || value === null) return null;
     if (typeof value !== "string")
       throw new KeyStoreError("key_store_invalid", `${this.#subject}: data.${name} must be a text`);

@@ -1,7 +1,9 @@
 // The two questions that are put to the API server.
 import { createHash } from "node:crypto";
 import type { PrincipalPod } from "@isochrone/runtime/http";
-import { KINDS, type ClusterStore, type KubernetesObject } from "../port.ts";
+import { KINDS } from "../kinds.ts";
+import { looseFields } from "../loose.ts";
+import type { ClusterStore } from "../port.ts";
 import type { Verdict } from "./verdict-cache.ts";
 
 /** Who a token stands for. */
@@ -56,7 +58,7 @@ export async function reviewAccess(
   attributes: { readonly verb: string; readonly path: string },
 ): Promise<Verdict<true>> {
   const { user, uid, groups, extra } = account;
-  const answer: KubernetesObject = await store.create({
+  const answer = await store.create({
     ...KINDS.subjectAccessReview,
     metadata: { name: "" },
     spec: { nonResourceAttributes: attributes, user, groups, extra, ...(uid === null ? {} : { uid }) },
@@ -67,7 +69,7 @@ export async function reviewAccess(
 }
 
 function readAccount(value: unknown): Account | null {
-  const { username, uid, groups, extra } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const { username, uid, groups, extra } = looseFields(value);
   if (typeof username !== "string" || username === "") return null;
   const described = {
     user: username,
@@ -86,7 +88,7 @@ function readAccount(value: unknown): Account | null {
 function readBinding(username: string, extra: unknown): Pick<Account, "node" | "pod"> {
   const namespace = SERVICE_ACCOUNT.exec(username)?.[1];
   if (namespace === undefined) return { node: null, pod: null };
-  const claims = (extra ?? {}) as Readonly<Record<string, unknown>>;
+  const claims = looseFields(extra);
   const [node = null] = textsOf(claims[NODE_NAME]);
   const [name] = textsOf(claims[POD_NAME]);
   const [uid] = textsOf(claims[POD_UID]);
@@ -95,7 +97,7 @@ function readBinding(username: string, extra: unknown): Pick<Account, "node" | "
 
 function readExtra(extra: unknown): Record<string, string[]> {
   return Object.fromEntries(
-    Object.entries((extra ?? {}) as Readonly<Record<string, unknown>>)
+    Object.entries(looseFields(extra))
       .filter(([name]) => !name.startsWith(OF_ONE_TOKEN))
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, values]) => [name, textsOf(values)]),

@@ -14,9 +14,11 @@ export function readClaims(token: string): TokenClaims | null {
   const payload = parts[1] ?? "";
   if (parts.length !== 3 || payload.length > MAX_PAYLOAD_CHARACTERS) return null;
   try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
+    const claims: { aud?: unknown; exp?: unknown } | null = JSON.parse(
+      Buffer.from(payload, "base64url").toString("utf8"),
+    );
     if (typeof claims !== "object" || claims === null) return null;
-    const { aud, exp } = claims as { aud?: unknown; exp?: unknown };
+    const { aud, exp } = claims;
     return {
       audiences: audiencesOf(aud),
       expiresAtMs: typeof exp === "number" && Number.isFinite(exp) ? exp * 1000 : null,

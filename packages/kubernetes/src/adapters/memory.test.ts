@@ -1,7 +1,7 @@
 import { ManualClock } from "@isochrone/runtime/testing";
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { KINDS } from "../port.ts";
+import { KINDS } from "../kinds.ts";
 import type { ClusterStore, KubernetesObject } from "../port.ts";
 import { createMemoryStore } from "./memory.ts";
 

@@ -7,7 +7,7 @@ import { matchesFields } from "../fields.ts";
 import { cloneJson, mergePatch } from "../json.ts";
 import { jsonPatched } from "../json-patch.ts";
 import { matchesLabels } from "../labels.ts";
-import { KINDS } from "../port.ts";
+import { KINDS, type ObjectOf } from "../kinds.ts";
 import type {
   ApplyOptions,
   ClusterStore,
@@ -18,6 +18,7 @@ import type {
   ObjectList,
   ObjectRef,
   Preconditions,
+  UntypedStore,
   WatchEvent,
   WriteOptions,
 } from "../port.ts";
@@ -68,10 +69,10 @@ export function createMemoryStore(options: MemoryStoreOptions): ClusterStore {
       `${name} of the memory store must be a whole number of at least 1, got ${resolved[name]}`,
     );
   }
-  return new MemoryStore(resolved);
+  return new MemoryStore(resolved) as ClusterStore;
 }
 
-class MemoryStore implements ClusterStore {
+class MemoryStore implements UntypedStore {
   readonly #options: Required<MemoryStoreOptions>;
   readonly #clock: Clock;
   readonly #history: History;
@@ -287,23 +288,21 @@ class MemoryStore implements ClusterStore {
     };
   }
 
-  #require(ref: ObjectRef): KubernetesObject {
+  #require<R extends ObjectRef>(ref: R): ObjectOf<R> {
     const object = this.#find(ref);
     if (object) return object;
     throw new StoreError("not_found", `${nameOf({ ...ref, metadata: ref })} not found`);
   }
 
-  #find(ref: ObjectRef): KubernetesObject | undefined {
+  #find<R extends ObjectRef>(ref: R): ObjectOf<R> | undefined {
     return this.#objects(ref).get(keyOf(ref, ref));
   }
 
-  #objects(kind: KindRef): Map<string, KubernetesObject> {
+  #objects<K extends KindRef>(kind: K): Map<string, ObjectOf<K>> {
     const id = `${kind.apiVersion}/${kind.kind}`;
-    const known = this.#kinds.get(id);
-    if (known) return known;
-    const objects = new Map<string, KubernetesObject>();
+    const objects = this.#kinds.get(id) ?? new Map<string, KubernetesObject>();
     this.#kinds.set(id, objects);
-    return objects;
+    return objects as Map<string, ObjectOf<K>>;
   }
 }
 

@@ -95,7 +95,7 @@ export function dataOf({ authority, next, former, serving }: CertificateBundle):
 
 /** Null: the Secret holds none that can be used, whoever wrote it. */
 export function bundleOf(secret: KubernetesObject | null): CertificateBundle | null {
-  const data = looseFields(secret?.["data"]);
+  const data = looseFields(secret?.data);
   const textOf = (name: string): string => Buffer.from(looseText(data[name]), "base64").toString();
   const pairOf = (name: keyof typeof KEYS): KeyPair | null => {
     const [certificate, key] = KEYS[name];

@@ -4,7 +4,7 @@ import { X509Certificate } from "node:crypto";
 import type { Clock, Logger } from "@isochrone/runtime";
 import { isStoreError } from "../errors.ts";
 import { looseFields, looseText } from "../loose.ts";
-import { KINDS } from "../port.ts";
+import { KINDS } from "../kinds.ts";
 import type { ClusterStore, KubernetesObject } from "../port.ts";
 import { expiryMs, RENEW_AT, trustedBy, usablePair } from "./bundle.ts";
 import type { Authority, CertificateBundle, KeyPair } from "./bundle.ts";
@@ -106,7 +106,7 @@ function entriesOf(secret: KubernetesObject | null): {
   readonly pair: KeyPair | null;
   readonly trusted: string;
 } {
-  const data = looseFields(secret?.["data"]);
+  const data = looseFields(secret?.data);
   const textOf = (name: string): string => Buffer.from(looseText(data[name]), "base64").toString();
   return {
     pair: usablePair({ certificate: textOf(ENTRIES.certificate), key: textOf(ENTRIES.key) }),

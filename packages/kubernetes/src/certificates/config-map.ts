@@ -1,11 +1,12 @@
 // Trusted authorities in a ConfigMap, which pods mount: a Secret would have shown every node the authority's key, too.
 import { isStoreError } from "../errors.ts";
 import { looseFields, looseText } from "../loose.ts";
-import { KINDS } from "../port.ts";
+import { KINDS } from "../kinds.ts";
 import type { ClusterStore } from "../port.ts";
 import type { TrustPublication } from "./keeper.ts";
 
 const ENTRY = "ca.crt";
+const RACES = ["already_exists", "conflict", "not_found"] as const;
 
 /** Publishes into the entry `ca.crt`; what else is in the ConfigMap stays. */
 export function configMapPublication(
@@ -17,7 +18,7 @@ export function configMapPublication(
   return {
     async publish(trusted) {
       const found = await store.get(ref);
-      if (looseText(looseFields(found?.["data"])[ENTRY]) === trusted) return false;
+      if (looseText(looseFields(found?.data)[ENTRY]) === trusted) return false;
       try {
         if (found === null)
           await store.create({
@@ -25,20 +26,17 @@ export function configMapPublication(
             metadata: { namespace, name, labels: { "app.kubernetes.io/part-of": "isochrone" } },
             data: { [ENTRY]: trusted },
           });
-        else await store.update({ ...found, data: { ...looseFields(found["data"]), [ENTRY]: trusted } });
+        else await store.update({ ...found, data: { ...looseFields(found.data), [ENTRY]: trusted } });
         return true;
       } catch (error) {
         // Another replica was a moment earlier: looked at again at the next check.
-        if (
-          ["already_exists", "conflict", "not_found"].some((code) => isStoreError(error, code as "conflict"))
-        )
-          return false;
+        if (RACES.some((code) => isStoreError(error, code))) return false;
         throw error;
       }
     },
     async holds(authority) {
       const found = await store.get(ref);
-      return looseText(looseFields(found?.["data"])[ENTRY]).includes(authority.trim());
+      return looseText(looseFields(found?.data)[ENTRY]).includes(authority.trim());
     },
   };
 }

@@ -2,7 +2,7 @@
 // every write names the version that it was made from.
 import type { Clock, Logger } from "@isochrone/runtime";
 import { isStoreError } from "../errors.ts";
-import { KINDS } from "../port.ts";
+import { KINDS } from "../kinds.ts";
 import type { ClusterStore, KubernetesObject } from "../port.ts";
 import { bundleOf, dataOf, expiryMs, nextStep, trustedBy } from "./bundle.ts";
 import type { CertificateBundle, CertificateRules, CertificateStep, KeyPair, Authority } from "./bundle.ts";

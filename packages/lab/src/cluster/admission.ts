@@ -65,7 +65,7 @@ export class MutatingAdmission {
     const found = await this.#store.get({ ...KINDS.namespace, name: namespace });
     const namespaceLabels = { ...found?.metadata.labels, [NAMESPACE_NAME]: namespace };
     return items
-      .flatMap((configuration) => looseList(configuration["webhooks"]))
+      .flatMap((configuration) => looseList(configuration.webhooks))
       .filter(
         ({ namespaceSelector, objectSelector }) =>
           matchesSelector(looseFields(namespaceSelector), namespaceLabels) &&

@@ -1,5 +1,5 @@
-import { podView, workloadOf } from "@isochrone/kubernetes";
-import type { KubernetesObject } from "@isochrone/kubernetes";
+import { podView, workloadOf, looseFields } from "@isochrone/kubernetes";
+import type { KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 import { PUBLISHED } from "./names.ts";
 import type { PodNetwork } from "./ports.ts";
 
@@ -18,7 +18,9 @@ export interface LabPod {
 }
 
 export function labPod(pod: KubernetesObject, network: PodNetwork): LabPod {
-  const statuses = (pod.status?.["containerStatuses"] ?? []) as { restartCount?: number }[];
+  const statuses = (looseFields<PodStatus>(pod.status).containerStatuses ?? []) as {
+    restartCount?: number;
+  }[];
   const { name, namespace, node, phase, ready, terminating, annotations } = podView(pod);
   const port = annotations[PUBLISHED.scrapePort];
   const path = annotations[PUBLISHED.scrapePath];

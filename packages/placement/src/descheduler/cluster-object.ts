@@ -23,12 +23,16 @@ export interface ClusterObject {
   readonly status?: Fields;
 }
 
-export function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+/** Fields of these names, of any type. */
+export type Named<Names extends string> = Readonly<Partial<Record<Names, unknown>>>;
+
+export function fieldsOf<Names extends string = string>(value: unknown): Named<Names> {
+  const isFields = typeof value === "object" && value !== null && !Array.isArray(value);
+  return (isFields ? value : {}) as Named<Names>;
 }
 
-export function listOf(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.map(fieldsOf) : [];
+export function listOf<Names extends string = string>(value: unknown): Named<Names>[] {
+  return Array.isArray(value) ? value.map((entry) => fieldsOf<Names>(entry)) : [];
 }
 
 export function textOf(value: unknown): string {
@@ -47,7 +51,7 @@ export function ageMsOf({ metadata }: ClusterObject, nowMs: number): number | nu
 }
 
 export function isTrue(object: ClusterObject, condition: string): boolean {
-  return listOf(object.status?.["conditions"]).some(
+  return listOf<"type" | "status">(fieldsOf<"conditions">(object.status).conditions).some(
     ({ type, status }) => type === condition && status === "True",
   );
 }

@@ -1,7 +1,7 @@
 // Which pods are never moved, whatever it would gain. Pure: objects and the time come in as arguments.
 // What cluster-autoscaler, Karpenter and the Kubernetes descheduler leave alone is left alone here too.
 import { ageMsOf, countOf, fieldsOf, isTrue, listOf, textOf } from "./cluster-object.ts";
-import type { ClusterObject, Fields } from "./cluster-object.ts";
+import type { ClusterObject, Named } from "./cluster-object.ts";
 
 /** Why a pod is left where it is before anybody asks what a move would gain. */
 export const EXCLUSION_REASONS = [
@@ -104,9 +104,10 @@ function ofKind({ pod }: PodInContext, rules: ExclusionRules): Exclusion | null 
   }
 }
 
-function ofPriority({ spec = {} }: ClusterObject): Exclusion | null {
-  const name = textOf(spec["priorityClassName"]);
-  const priority = countOf(spec["priority"]) ?? 0;
+function ofPriority({ spec }: ClusterObject): Exclusion | null {
+  const { priorityClassName, priority: given } = fieldsOf<"priorityClassName" | "priority">(spec);
+  const name = textOf(priorityClassName);
+  const priority = countOf(given) ?? 0;
   return name.startsWith("system-") || priority >= SYSTEM_PRIORITY
     ? excluded("system_priority", `its priority is ${name === "" ? priority : name}`)
     : null;
@@ -132,12 +133,12 @@ const SIDECAR_ANNOTATION = "sidecar.istio.io/status";
 
 function ofVolumes(context: PodInContext, { allowLocalStorage }: ExclusionRules): Exclusion | null {
   const { pod } = context;
-  const volumes = listOf(pod.spec?.["volumes"]);
+  const volumes = listOf<VolumeField>(fieldsOf<"volumes">(pod.spec).volumes);
   if (!allowLocalStorage) {
     const safe = safeVolumes(pod.metadata.annotations ?? {});
-    const local = volumes.find((volume) => isLocal(volume) && !safe.has(textOf(volume["name"])));
+    const local = volumes.find((volume) => isLocal(volume) && !safe.has(textOf(volume.name)));
     if (local !== undefined)
-      return excluded("local_storage", `what is in its volume ${textOf(local["name"])} would be lost`);
+      return excluded("local_storage", `what is in its volume ${textOf(local.name)} would be lost`);
   }
   for (const volume of volumes) {
     const problem = ofClaim(context, volume);
@@ -146,8 +147,10 @@ function ofVolumes(context: PodInContext, { allowLocalStorage }: ExclusionRules)
   return null;
 }
 
-function isLocal(volume: Fields): boolean {
-  return volume["emptyDir"] !== undefined || volume["hostPath"] !== undefined;
+type VolumeField = "name" | "emptyDir" | "hostPath" | "persistentVolumeClaim" | "ephemeral";
+
+function isLocal(volume: Named<VolumeField>): boolean {
+  return volume.emptyDir !== undefined || volume.hostPath !== undefined;
 }
 
 function safeVolumes(annotations: Readonly<Record<string, string>>): ReadonlySet<string> {
@@ -166,19 +169,18 @@ function sidecarVolumes(text: string | undefined): string[] {
 }
 
 /** What ties the volume to a place; null when nothing does. */
-function ofClaim({ pod, claim, volume }: PodInContext, source: Fields): string | null {
+function ofClaim({ pod, claim, volume }: PodInContext, source: Named<VolumeField>): string | null {
   const { namespace = "default", name } = pod.metadata;
-  const named = textOf(fieldsOf(source["persistentVolumeClaim"])["claimName"]);
-  const claimName = source["ephemeral"] === undefined ? named : `${name}-${textOf(source["name"])}`;
+  const named = textOf(fieldsOf<"claimName">(source.persistentVolumeClaim).claimName);
+  const claimName = source.ephemeral === undefined ? named : `${name}-${textOf(source.name)}`;
   if (claimName === "") return null;
-  const volumeName = textOf(claim(`${namespace}/${claimName}`)?.spec?.["volumeName"]);
+  const volumeName = textOf(fieldsOf<"volumeName">(claim(`${namespace}/${claimName}`)?.spec).volumeName);
   if (volumeName === "") return `its claim ${claimName} isn't bound, or isn't known`;
   const bound = volume(volumeName);
   if (bound === undefined) return `its volume ${volumeName} isn't known`;
-  const { spec = {} } = bound;
-  if (spec["local"] !== undefined || spec["hostPath"] !== undefined)
-    return `its volume ${volumeName} is on its node`;
-  return fieldsOf(spec["nodeAffinity"])["required"] === undefined
+  const { local, hostPath, nodeAffinity } = fieldsOf<"local" | "hostPath" | "nodeAffinity">(bound.spec);
+  if (local !== undefined || hostPath !== undefined) return `its volume ${volumeName} is on its node`;
+  return fieldsOf<"required">(nodeAffinity).required === undefined
     ? null
     : `its volume ${volumeName} binds it to its node or zone`;
 }
@@ -188,38 +190,47 @@ function ofReplicas(context: PodInContext, { allowSingleReplicas }: ExclusionRul
   if (workload === null || controller === null)
     return excluded("unknown_controller", "its controller isn't known yet");
   // As the API server does.
-  const wanted = countOf(workload.spec?.["replicas"]) ?? 1;
+  const wanted = countOf(fieldsOf<"replicas">(workload.spec).replicas) ?? 1;
   if (wanted < 2 && !allowSingleReplicas)
     return excluded("single_replica", "nothing would serve while it moves");
   const rollout = rolloutOf(workload, controller, wanted);
   if (rollout !== null) return excluded("rollout", rollout);
-  const ready = countOf(workload.status?.["readyReplicas"]) ?? 0;
+  const ready = countOf(fieldsOf<StatusField>(workload.status).readyReplicas) ?? 0;
   if (ready < wanted) return excluded("replicas_not_ready", `${ready} of ${wanted} replicas are ready`);
-  return pod.status?.["phase"] === "Running" && isTrue(pod, "Ready")
+  return fieldsOf<"phase">(pod.status).phase === "Running" && isTrue(pod, "Ready")
     ? null
     : excluded("pod_not_ready", "it isn't ready");
 }
 
+type StatusField =
+  | "currentRevision"
+  | "observedGeneration"
+  | "readyReplicas"
+  | "replicas"
+  | "updatedReplicas"
+  | "updateRevision";
+
 /** What is being rolled out; null when nothing is. */
 function rolloutOf(workload: ClusterObject, controller: ClusterObject, wanted: number): string | null {
-  const { status = {}, metadata } = workload;
-  const seen = countOf(status["observedGeneration"]);
+  const { metadata } = workload;
+  const status = fieldsOf<StatusField>(workload.status);
+  const seen = countOf(status.observedGeneration);
   if (seen !== null && seen < (metadata.generation ?? 0))
     return "its newest specification wasn't looked at yet";
-  const current = textOf(status["currentRevision"]);
-  if (current !== "" && current !== textOf(status["updateRevision"]))
-    return `revision ${textOf(status["updateRevision"])} is being rolled out`;
-  const total = countOf(status["replicas"]) ?? 0;
+  const current = textOf(status.currentRevision);
+  if (current !== "" && current !== textOf(status.updateRevision))
+    return `revision ${textOf(status.updateRevision)} is being rolled out`;
+  const total = countOf(status.replicas) ?? 0;
   if (total !== wanted) return `it has ${total} replicas and is to have ${wanted}`;
   return workload === controller ? null : generationOf(status, controller, wanted);
 }
 
 /** What a Deployment changes from one ReplicaSet to the next. */
-function generationOf(status: Fields, controller: ClusterObject, wanted: number): string | null {
-  const updated = countOf(status["updatedReplicas"]);
+function generationOf(status: Named<StatusField>, controller: ClusterObject, wanted: number): string | null {
+  const updated = countOf(status.updatedReplicas);
   if (updated !== null && updated !== wanted)
     return `${updated} of ${wanted} replicas are of its newest template`;
-  const ofController = countOf(controller.spec?.["replicas"]);
+  const ofController = countOf(fieldsOf<"replicas">(controller.spec).replicas);
   return ofController !== null && ofController !== wanted ? "its ReplicaSet is being scaled" : null;
 }
 

@@ -1,6 +1,15 @@
 // What is kept of each pod when plans are made: of those that wait for us everything, of placed ones what filters look at.
 import { conditionsOf, hasOurGate, looseFields, looseList, pickedFields } from "@isochrone/kubernetes";
-import type { KubernetesObject, LooseFields } from "@isochrone/kubernetes";
+import type {
+  KubernetesObject,
+  LooseFields,
+  Affinity,
+  Container,
+  ContainerPort,
+  PodSpec,
+  PodVolume,
+  Unchecked,
+} from "@isochrone/kubernetes";
 import { PLANNED_NODE_ANNOTATION } from "./pod-writer.ts";
 
 const METADATA = [
@@ -26,9 +35,10 @@ const SPEC = [
 /** A gated pod is planned by its whole spec. Of the others a few hundred bytes stay: there are 100,000 of them. */
 export function plannerPod(pod: KubernetesObject): KubernetesObject {
   if (hasOurGate(pod)) return pod;
-  const { apiVersion, kind, metadata, spec = {}, status = {} } = pod;
+  const { apiVersion, kind, metadata, status = {} } = pod;
+  const spec = looseFields<PodSpec>(pod.spec);
   const planned = metadata.annotations?.[PLANNED_NODE_ANNOTATION];
-  const isPlaced = typeof spec["nodeName"] === "string";
+  const isPlaced = typeof spec.nodeName === "string";
   return {
     apiVersion,
     kind,
@@ -43,10 +53,10 @@ export function plannerPod(pod: KubernetesObject): KubernetesObject {
       ...pickedFields(spec, SPEC),
       ...affinityOf(spec),
       ...volumesOf(spec),
-      containers: looseList(spec["containers"]).map(trimmedContainer),
-      ...(spec["initContainers"] === undefined
+      containers: looseList<Container>(spec.containers).map(trimmedContainer),
+      ...(spec.initContainers === undefined
         ? {}
-        : { initContainers: looseList(spec["initContainers"]).map(trimmedContainer) }),
+        : { initContainers: looseList<Container>(spec.initContainers).map(trimmedContainer) }),
     },
     status: {
       ...pickedFields(status, ["phase", "nominatedNodeName"]),
@@ -56,22 +66,26 @@ export function plannerPod(pod: KubernetesObject): KubernetesObject {
 }
 
 /** A placed pod keeps others away by its anti-affinity; where it would itself like to be has been decided. */
-function affinityOf(spec: LooseFields): LooseFields {
-  const { podAntiAffinity } = looseFields(spec["affinity"]);
+function affinityOf(spec: Unchecked<PodSpec>): LooseFields {
+  const { podAntiAffinity } = looseFields<Affinity>(spec.affinity);
   return podAntiAffinity === undefined ? {} : { affinity: { podAntiAffinity } };
 }
 
 /** Claims that one pod alone may use. */
-function volumesOf(spec: LooseFields): LooseFields {
-  const claims = looseList(spec["volumes"]).filter((volume) => volume["persistentVolumeClaim"] !== undefined);
+function volumesOf(spec: Unchecked<PodSpec>): LooseFields {
+  const claims = looseList<PodVolume>(spec.volumes).filter(
+    ({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined,
+  );
   return claims.length === 0 ? {} : { volumes: claims };
 }
 
-function trimmedContainer(container: LooseFields): LooseFields {
-  const ports = looseList(container["ports"]).filter(({ hostPort }) => typeof hostPort === "number");
+function trimmedContainer(container: Unchecked<Container>): LooseFields {
+  const ports = looseList<ContainerPort>(container.ports).filter(
+    ({ hostPort }) => typeof hostPort === "number",
+  );
   return {
     ...pickedFields(container, ["restartPolicy"]),
-    resources: pickedFields(looseFields(container["resources"]), ["requests"]),
+    resources: pickedFields(looseFields(container.resources), ["requests"]),
     ...(ports.length === 0 ? {} : { ports }),
   };
 }

@@ -8,7 +8,15 @@ import {
   looseFields,
   openGate,
 } from "@isochrone/kubernetes";
-import type { ClusterStore, JsonPatchOperation, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
+import type {
+  ClusterStore,
+  JsonPatchOperation,
+  KubernetesObject,
+  ObjectRef,
+  PodSpec,
+  PodStatus,
+  Affinity,
+} from "@isochrone/kubernetes";
 import type { Landing } from "../settings.ts";
 
 /** Annotation of a pod that was released by plan: the node it was meant for. */
@@ -76,8 +84,8 @@ export class PodWriter {
     const { store } = this.#options;
     for (let attempt = 1; ; attempt++) {
       const current = await store.get(refOf(pod));
-      if (current?.metadata.uid !== pod.metadata.uid) break;
-      if (current?.status?.["nominatedNodeName"] !== node) break;
+      if (current === null || current.metadata.uid !== pod.metadata.uid) break;
+      if (looseFields<PodStatus>(current.status).nominatedNodeName !== node) break;
       try {
         await this.#nominate(current, null);
         break;
@@ -96,7 +104,7 @@ export class PodWriter {
 
   async #release(pod: KubernetesObject, node: string): Promise<void> {
     const { store, landing } = this.#options;
-    const isNominated = pod.status?.["nominatedNodeName"] === node;
+    const isNominated = looseFields<PodStatus>(pod.status).nominatedNodeName === node;
     const next = landing === "nomination" && !isNominated ? await this.#nominate(pod, node) : pod;
     const affinity = landing === "preferred-affinity" ? preferring(next, node) : [];
     const opening = jsonPatchOpeningGate(next) ?? [];
@@ -116,7 +124,7 @@ export class PodWriter {
   }
 
   #isTaken({ metadata, status }: KubernetesObject): boolean {
-    const nominated = status?.["nominatedNodeName"];
+    const nominated = looseFields<PodStatus>(status).nominatedNodeName;
     if (typeof nominated !== "string" || nominated === "") return false;
     return this.#own.get(metadata.uid ?? "") !== nominated;
   }
@@ -142,8 +150,8 @@ function preferring(pod: KubernetesObject, node: string): JsonPatchOperation[] {
   const matchFields = [{ key: "metadata.name", operator: "In", values: [node] }];
   const term = { weight: WEIGHT, preference: { matchFields } };
   const rule = "preferredDuringSchedulingIgnoredDuringExecution";
-  const affinity = pod.spec?.["affinity"];
-  const nodeAffinity = looseFields(affinity)["nodeAffinity"];
+  const affinity = looseFields<PodSpec>(pod.spec).affinity;
+  const nodeAffinity = looseFields<Affinity>(affinity).nodeAffinity;
   const terms = looseFields(nodeAffinity)[rule];
   const at = (path: string, value: unknown): JsonPatchOperation[] => [
     unchanged(pod),

@@ -1,6 +1,6 @@
 // Pods that were released by plan, until it is known what became of them.
-import { conditionsOf, keyOf } from "@isochrone/kubernetes";
-import type { KubernetesObject } from "@isochrone/kubernetes";
+import { conditionsOf, keyOf, looseFields } from "@isochrone/kubernetes";
+import type { KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 import { isGone, isUnschedulable, placementOf } from "../../adapters/observed-pod.ts";
 import type { LandingOutcome } from "../metrics.ts";
 
@@ -77,7 +77,7 @@ export class Landings {
 function arrivalOf(flight: Flight, type: string, pod: KubernetesObject): Arrival | null {
   if (type === "deleted" || pod.metadata.uid !== flight.uid || isGone(pod)) return arrived(flight, "gone");
   const placement = placementOf(pod);
-  const isStillNominated = pod.status?.["nominatedNodeName"] === flight.node;
+  const isStillNominated = looseFields<PodStatus>(pod.status).nominatedNodeName === flight.node;
   if (placement?.bound === true) {
     const { node } = placement;
     const outcome = node === flight.node ? "landed" : "elsewhere";

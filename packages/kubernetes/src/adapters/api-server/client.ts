@@ -98,7 +98,7 @@ export class ApiClient {
         const body = await bodyOf(response);
         try {
           if (request.dropsManagedFields === true) return parsedWithoutManagedFields(body);
-          return JSON.parse(body.toString()) as unknown;
+          return JSON.parse(body.toString());
         } finally {
           giveBack(body);
         }
@@ -270,7 +270,7 @@ function targetOf({ path, query = {} }: ApiRequest): string {
 
 async function bodyOf(response: IncomingMessage): Promise<Buffer<ArrayBuffer>> {
   const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk as Buffer);
+  for await (const chunk of response) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 

@@ -80,10 +80,10 @@ export function createApiServerStore(options: ApiServerStoreOptions): ApiServerC
   const client = new ApiClient({ ...resolved, observer, credentials: credentialsOf(resolved) });
   const resources = new Resources(client);
   const parts = { client, resources, clock, random, observer, fieldManager, pageSize, maxSilenceMs };
-  return new ClosableStore(parts, observer);
+  return new ClosableStore(parts, observer) as ApiServerClusterStore;
 }
 
-class ClosableStore extends ApiServerStore implements ApiServerClusterStore {
+class ClosableStore extends ApiServerStore {
   readonly informerObserver: InformerObserver;
   readonly #parts: ApiServerStoreParts;
 

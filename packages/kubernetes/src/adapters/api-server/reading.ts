@@ -1,6 +1,7 @@
 import { detailed } from "../../detail.ts";
 import { isStoreError, StoreError } from "../../errors.ts";
 import { isPlainObject } from "../../json.ts";
+import { looseFields } from "../../loose.ts";
 import type { FieldSelector, KindRef, KubernetesObject, ListOptions, ObjectList } from "../../port.ts";
 import { actOf } from "./client.ts";
 import type { ApiClient } from "./client.ts";
@@ -77,13 +78,12 @@ interface Page {
 }
 
 function pageOf(list: unknown, act: string): Page {
-  const metadata = isPlainObject(list) ? list["metadata"] : undefined;
-  if (!isPlainObject(list) || !isPlainObject(metadata))
+  const { metadata, items } = looseFields(list);
+  if (!isPlainObject(metadata))
     throw new StoreError("unavailable", `${act}: the API server answered no list`);
   const { resourceVersion, continue: next } = metadata;
-  const items = Array.isArray(list["items"]) ? (list["items"] as KubernetesObject[]) : [];
   return {
-    items,
+    items: Array.isArray(items) ? items : [],
     resourceVersion: typeof resourceVersion === "string" ? resourceVersion : "",
     next: typeof next === "string" && next !== "" ? next : undefined,
   };

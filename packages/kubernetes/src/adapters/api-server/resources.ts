@@ -1,5 +1,5 @@
 import { StoreError } from "../../errors.ts";
-import { isPlainObject } from "../../json.ts";
+import { looseFields, looseList } from "../../loose.ts";
 import type { KindRef } from "../../port.ts";
 import type { ApiClient } from "./client.ts";
 
@@ -70,18 +70,17 @@ export class Resources {
 
   async #discover(apiVersion: string): Promise<Map<string, Resource>> {
     const path = rootOf(apiVersion);
-    const list = await this.#client.json({
-      verb: "discover",
-      kind: apiVersion,
-      method: "GET",
-      path,
-      isRepeatable: true,
-    });
-    const resources = isPlainObject(list) && Array.isArray(list["resources"]) ? list["resources"] : [];
+    const { resources } = looseFields(
+      await this.#client.json({
+        verb: "discover",
+        kind: apiVersion,
+        method: "GET",
+        path,
+        isRepeatable: true,
+      }),
+    );
     const kinds = new Map<string, Resource>();
-    for (const resource of resources as unknown[]) {
-      if (!isPlainObject(resource)) continue;
-      const { kind, name, namespaced } = resource;
+    for (const { kind, name, namespaced } of looseList(resources)) {
       // Those with a slash are subresources, which have the kinds of what is written to them.
       if (typeof kind !== "string" || typeof name !== "string" || name.includes("/")) continue;
       kinds.set(kind, { plural: name, isNamespaced: namespaced === true });

@@ -1,6 +1,6 @@
 import { StoreError } from "../../errors.ts";
 import type { StoreErrorCode } from "../../errors.ts";
-import { isPlainObject } from "../../json.ts";
+import { looseFields } from "../../loose.ts";
 
 /** A Status object of the API server, as far as it is understood. */
 export interface ApiStatus {
@@ -29,8 +29,8 @@ const MAX_MESSAGE = 1_000;
 
 /** What the body of an answer says; whatever isn't a Status is shown as text. */
 export function statusOf(httpCode: number, body: unknown): ApiStatus {
-  if (isPlainObject(body) && body["kind"] === "Status") {
-    const { code, reason, message } = body;
+  const { kind, code, reason, message } = looseFields(body);
+  if (kind === "Status") {
     return {
       code: typeof code === "number" ? code : httpCode,
       reason: typeof reason === "string" ? reason : "",

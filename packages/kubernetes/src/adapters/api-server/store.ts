@@ -1,11 +1,10 @@
-import { isPlainObject } from "../../json.ts";
+import { isObject, isPlainObject } from "../../json.ts";
 import { isStoreError, StoreError } from "../../errors.ts";
 import { detailed } from "../../detail.ts";
 import { jsonPatched } from "../../json-patch.ts";
-import { KINDS } from "../../port.ts";
+import { KINDS } from "../../kinds.ts";
 import type {
   ApplyOptions,
-  ClusterStore,
   JsonPatchOperation,
   KindRef,
   KubernetesObject,
@@ -13,6 +12,7 @@ import type {
   ObjectList,
   ObjectRef,
   Preconditions,
+  UntypedStore,
   WatchEvent,
   WriteOptions,
 } from "../../port.ts";
@@ -42,8 +42,8 @@ const NO_GET: ReadonlySet<string> = new Set([
 
 type NamedPod = { readonly namespace: string; readonly name: string };
 
-/** A ClusterStore over the REST API of an API server. */
-export class ApiServerStore implements ClusterStore {
+/** A store over the REST API of an API server. */
+export class ApiServerStore implements UntypedStore {
   readonly #parts: ApiServerStoreParts;
 
   constructor(parts: ApiServerStoreParts) {
@@ -234,10 +234,10 @@ export class ApiServerStore implements ClusterStore {
 
   async #written(ref: KindRef, request: ApiRequest): Promise<KubernetesObject> {
     const answer = await this.#parts.client.json(request);
-    if (!isPlainObject(answer) || !isPlainObject(answer["metadata"]))
+    if (!isObject(answer))
       throw new StoreError("unavailable", `${actOf(request)}: the API server answered no object`);
     // Of a deletion or an eviction it may be a Status, which nobody looks at.
-    return detailed({ ...(answer as KubernetesObject), apiVersion: ref.apiVersion, kind: ref.kind }, {});
+    return detailed({ ...answer, apiVersion: ref.apiVersion, kind: ref.kind }, {});
   }
 
   #by({ fieldManager = this.#parts.fieldManager }: WriteOptions): Record<string, string> {

@@ -4,6 +4,7 @@ import type { Clock, Random } from "@isochrone/runtime";
 import { detailed } from "../../detail.ts";
 import { StoreError } from "../../errors.ts";
 import { isPlainObject } from "../../json.ts";
+import { looseFields } from "../../loose.ts";
 import type { Detail, FieldSelector, KindRef, KubernetesObject, WatchEvent } from "../../port.ts";
 import type { ApiClient, ApiServerObserver } from "./client.ts";
 import { linesOf, SilenceError } from "./event-stream.ts";
@@ -137,9 +138,8 @@ function parsed(line: string, act: string): { type: unknown; object: KubernetesO
   } catch {
     // Said below.
   }
-  if (isPlainObject(event) && isPlainObject(event["object"])) {
-    return { type: event["type"], object: event["object"] as KubernetesObject };
-  }
+  const { type, object } = looseFields(event);
+  if (isPlainObject(object)) return { type, object: object as KubernetesObject };
   throw new StoreError("unavailable", `${act}: the server sent no event: ${line.slice(0, 200)}`);
 }
 

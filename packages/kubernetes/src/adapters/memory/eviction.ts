@@ -13,11 +13,11 @@ export function budgetAfterEviction(
   budgets: readonly KubernetesObject[],
   nowMs: number,
 ): KubernetesObject | null {
-  const phase = pod.status?.["phase"];
+  const phase = pod.status?.phase;
   // What doesn't run yet or any more is no replica that a budget protects, and what is going already is counted.
   if (phase === "Succeeded" || phase === "Failed" || phase === "Pending" || pod.metadata.deletionTimestamp)
     return null;
-  const own = budgets.filter((budget) => matchesSelector(budget.spec?.["selector"], pod.metadata.labels));
+  const own = budgets.filter((budget) => matchesSelector(budget.spec?.selector, pod.metadata.labels));
   const [budget, second] = own;
   if (!budget) return null;
   const subject = `eviction of pod ${pod.metadata.namespace}/${pod.metadata.name}`;
@@ -61,7 +61,7 @@ function spent(
 /** A pod that isn't ready takes nothing away from a budget that is met without it, or that says so. */
 function ignoresUnhealthy(budget: KubernetesObject, pod: KubernetesObject): boolean {
   if (hasCondition(pod, "Ready")) return false;
-  if (budget.spec?.["unhealthyPodEvictionPolicy"] === "AlwaysAllow") return true;
+  if (budget.spec?.unhealthyPodEvictionPolicy === "AlwaysAllow") return true;
   const { currentHealthy, desiredHealthy } = budget.status ?? {};
   return Number(desiredHealthy ?? 0) > 0 && Number(currentHealthy ?? 0) >= Number(desiredHealthy);
 }

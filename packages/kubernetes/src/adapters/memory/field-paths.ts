@@ -152,7 +152,7 @@ function keyText(element: unknown, list: string): string | null {
 /** A container's ports are told apart by containerPort, a service's by port, both with the protocol. */
 function keysOf(element: Readonly<Record<string, unknown>>, list: string): readonly string[] {
   if (list !== "ports") return LIST_KEYS[list] ?? [];
-  return [element["containerPort"] === undefined ? "port" : "containerPort", "protocol"];
+  return [element.containerPort === undefined ? "port" : "containerPort", "protocol"];
 }
 
 function valueAt(root: unknown, steps: readonly Step[]): unknown {

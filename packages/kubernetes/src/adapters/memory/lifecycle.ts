@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { withConditions } from "../../conditions.ts";
 import { StoreError } from "../../errors.ts";
 import { timestamp } from "../../objects.ts";
-import type { KubernetesObject, ObjectMeta } from "../../port.ts";
+import type { KubernetesObject, ObjectMeta, Pod } from "../../kinds.ts";
 import { isBuiltIn } from "./kinds.ts";
 
 /** The API server's default for pods that don't say. */
@@ -52,16 +52,16 @@ export function unstamped(object: KubernetesObject): KubernetesObject {
 }
 
 /** The pod with its node, as the binding subresource leaves it. */
-export function bound(pod: KubernetesObject, nodeName: string, nowMs: number): KubernetesObject {
+export function bound(pod: Pod, nodeName: string, nowMs: number): Pod {
   const subject = `pod ${pod.metadata.namespace}/${pod.metadata.name}`;
-  const current = pod.spec?.["nodeName"];
+  const current = pod.spec?.nodeName;
   if (typeof current === "string" && current !== "") {
     throw new StoreError("conflict", `${subject} is already assigned to node ${current}`);
   }
   if (pod.metadata.deletionTimestamp) {
     throw new StoreError("conflict", `${subject} is being deleted, cannot be assigned to a node`);
   }
-  const gates = pod.spec?.["schedulingGates"];
+  const gates = pod.spec?.schedulingGates;
   if (Array.isArray(gates) && gates.length > 0) {
     throw new StoreError("conflict", `${subject} has non-empty spec.schedulingGates`);
   }
@@ -114,10 +114,10 @@ function graceSeconds(object: KubernetesObject, requested: number | undefined): 
     );
   }
   if (object.kind !== "Pod" || object.apiVersion !== "v1") return 0;
-  const phase = object.status?.["phase"];
-  if (!object.spec?.["nodeName"] || phase === "Succeeded" || phase === "Failed") return 0;
+  const phase = object.status?.phase;
+  if (!object.spec?.nodeName || phase === "Succeeded" || phase === "Failed") return 0;
   if (requested !== undefined) return requested;
-  const own = object.spec["terminationGracePeriodSeconds"];
+  const own = object.spec.terminationGracePeriodSeconds;
   return typeof own === "number" && own >= 0 ? Math.floor(own) : DEFAULT_GRACE_SECONDS;
 }
 
@@ -128,8 +128,8 @@ function intent(object: KubernetesObject): unknown {
 
 function forbidRebinding(stored: KubernetesObject, next: KubernetesObject): void {
   if (stored.kind !== "Pod" || stored.apiVersion !== "v1") return;
-  const before = stored.spec?.["nodeName"];
-  const after = next.spec?.["nodeName"];
+  const before = stored.spec?.nodeName;
+  const after = next.spec?.nodeName;
   if (before === after) return;
   throw new StoreError(
     "invalid",

@@ -1,5 +1,5 @@
-import { timestamp, withConditions } from "@isochrone/kubernetes";
-import type { KubernetesObject } from "@isochrone/kubernetes";
+import { timestamp, withConditions, looseFields } from "@isochrone/kubernetes";
+import type { KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 import { podSpec } from "../objects.ts";
 
 /** A pod as its kubelet sees it. */
@@ -29,7 +29,7 @@ export function podStatus(pod: KubernetesObject, report: PodReport): Record<stri
     ...(hostAddress === null ? {} : { hostIP: hostAddress, hostIPs: [{ ip: hostAddress }] }),
     podIP: address,
     podIPs: [{ ip: address }],
-    startTime: pod.status?.["startTime"] ?? time,
+    startTime: looseFields<PodStatus>(pod.status).startTime ?? time,
     conditions: withConditions(pod, conditions, time),
     containerStatuses: [
       {

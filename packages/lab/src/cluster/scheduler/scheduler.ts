@@ -6,8 +6,9 @@ import {
   podView,
   timestamp,
   withConditions,
+  looseFields,
 } from "@isochrone/kubernetes";
-import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
+import type { ClusterStore, Informer, KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 import { delayMs } from "@isochrone/runtime";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { ExtenderError } from "../errors.ts";
@@ -133,7 +134,9 @@ export class Scheduler {
     states: readonly NodeState[],
   ): Promise<{ feasible: NodeState[]; reasons: Map<string, string> }> {
     // As kube-scheduler does: a nominated node that fits is taken without a look at the others.
-    const nominated = states.find(({ name }) => name === pod.status?.["nominatedNodeName"]);
+    const nominated = states.find(
+      ({ name }) => name === looseFields<PodStatus>(pod.status).nominatedNodeName,
+    );
     if (nominated !== undefined && unfitReason(pod, nominated) === null)
       return { feasible: [nominated], reasons: new Map() };
     const reasons = new Map<string, string>();
