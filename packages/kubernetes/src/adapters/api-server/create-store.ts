@@ -94,7 +94,7 @@ class ClosableStore extends ApiServerStore {
   }
 
   lane(options: Partial<LaneOptions>): ClusterStore {
-    return new ApiServerStore({ ...this.#parts, client: this.#parts.client.lane(options) });
+    return new ApiServerStore({ ...this.#parts, client: this.#parts.client.lane(options) }) as ClusterStore;
   }
 
   close(): void {
