@@ -17,7 +17,7 @@ import {
 import { Value } from "typebox/value";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createAggregator, type Aggregator } from "./aggregator.ts";
-import type { IncomingRecord } from "./domain/ingest.ts";
+import type { IncomingRecord } from "./domain/ingest/ingest.ts";
 import { aggregatorSettings } from "./settings.ts";
 import { deploymentObject, fill, nodeObject, podObject } from "./testing/cluster.ts";
 import { counter, istio, probeMetrics, recordOf } from "./testing/records.ts";

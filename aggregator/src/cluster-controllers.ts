@@ -12,7 +12,7 @@ import { BandwidthResource } from "./bandwidth-resource/controller.ts";
 import { bandwidthResourceSettings, type BandwidthResourceConfig } from "./bandwidth-resource/settings.ts";
 import { GateOpener } from "./gates/controller.ts";
 import { gatesSettings, type GatesConfig } from "./gates/settings.ts";
-import type { PublishedGraphs } from "./graph-keeper.ts";
+import type { PublishedGraphs } from "./domain/graphs/graph-keeper.ts";
 import { NetworkTopologyController } from "./network-topology/controller.ts";
 import { networkTopologySettings, type NetworkTopologyConfig } from "./network-topology/settings.ts";
 import { ObservedAppGroups } from "./observed-appgroups/controller.ts";

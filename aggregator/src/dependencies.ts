@@ -6,7 +6,7 @@ import type { Registry } from "prom-client";
 import type { KeptCertificates } from "./adapters/own-certificates.ts";
 import type { ClusterControllersConfig } from "./cluster-controllers.ts";
 import type { Speakers } from "./domain/speakers/speaker.ts";
-import type { CoordinateFitter, KeyStore, PageAssets, ProbeAddresses } from "./ports.ts";
+import type { CoordinateFitter, KeyStore, PageAssets, ProbeAddresses } from "./ports/ports.ts";
 import type { AnnotationConfig } from "./writers/settings.ts";
 
 /** What an aggregator works with. */

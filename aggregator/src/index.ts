@@ -1,9 +1,9 @@
 export { createAggregator } from "./aggregator.ts";
 export type { Aggregator } from "./aggregator.ts";
 export type { AggregatorDependencies } from "./dependencies.ts";
-export { FileKeyStore } from "./adapters/keys/file-key-store.ts";
-export { MemoryKeyStore } from "./adapters/keys/memory-key-store.ts";
-export { SecretKeyStore } from "./adapters/keys/secret-key-store.ts";
+export { FileKeyStore } from "./keys/file-key-store.ts";
+export { MemoryKeyStore } from "./keys/memory-key-store.ts";
+export { SecretKeyStore } from "./keys/secret-key-store.ts";
 export { DEPENDENCIES_ANNOTATION } from "./adapters/declared-channels.ts";
 export { EMPTY_CLUSTER } from "./domain/cluster-state.ts";
 export type {
@@ -13,25 +13,30 @@ export type {
   PodState,
   WorkloadState,
 } from "./domain/cluster-state.ts";
-export { EventHistory } from "./domain/event-history.ts";
-export { Ingest } from "./domain/ingest.ts";
-export type { IncomingRecord, IngestOptions, OnRefused } from "./domain/ingest.ts";
-export type { IngestCounts, Refused } from "./domain/ingest-counts.ts";
-export { IN_DEGREE_FACTOR } from "./domain/plan/rule.ts";
-export type { PeerRule, PlanNode } from "./domain/plan/rule.ts";
-export { PeerAssignment } from "./domain/plan/peer-assignment.ts";
-export type { AssignmentFigures } from "./domain/plan/peer-assignment.ts";
+export { EventHistory } from "./domain/graphs/event-history.ts";
+export { Ingest } from "./domain/ingest/ingest.ts";
+export type { IncomingRecord, IngestOptions, OnRefused } from "./domain/ingest/ingest.ts";
+export type { IngestCounts, Refused } from "./domain/ingest/ingest-counts.ts";
+export { IN_DEGREE_FACTOR } from "./probing/domain/rule.ts";
+export type { PeerRule, PlanNode } from "./probing/domain/rule.ts";
+export { PeerAssignment } from "./probing/domain/peer-assignment.ts";
+export type { AssignmentFigures } from "./probing/domain/peer-assignment.ts";
 export { createSharedMetrics } from "./intake/intake-metrics.ts";
 export type { IntakeMetrics, SharedMetrics } from "./intake/intake-metrics.ts";
 export { SharedIntake } from "./intake/shared-intake.ts";
 export type { SharedIntakeOptions } from "./intake/shared-intake.ts";
-export { Tables } from "./domain/tables.ts";
-export type { TableLimits } from "./domain/tables.ts";
-export type { WindowName, WindowShape } from "./domain/window-shape.ts";
-export { AGGREGATOR_ERROR_CODES, AggregatorError, KEY_STORE_ERROR_CODES, KeyStoreError } from "./errors.ts";
-export type { AggregatorErrorCode, KeyStoreErrorCode } from "./errors.ts";
-export { GraphKeeper } from "./graph-keeper.ts";
-export type { GraphListener, PublishedGraphs } from "./graph-keeper.ts";
+export { Tables } from "./domain/graphs/tables.ts";
+export type { TableLimits } from "./domain/graphs/tables.ts";
+export type { WindowName, WindowShape } from "./domain/windows/window-shape.ts";
+export {
+  AGGREGATOR_ERROR_CODES,
+  AggregatorError,
+  KEY_STORE_ERROR_CODES,
+  KeyStoreError,
+} from "./ports/errors.ts";
+export type { AggregatorErrorCode, KeyStoreErrorCode } from "./ports/errors.ts";
+export { GraphKeeper } from "./domain/graphs/graph-keeper.ts";
+export type { GraphListener, PublishedGraphs } from "./domain/graphs/graph-keeper.ts";
 export type {
   HmacKey,
   HmacKeySet,
@@ -40,7 +45,7 @@ export type {
   ProbeAddress,
   ProbeAddresses,
   StoredKeys,
-} from "./ports.ts";
+} from "./ports/ports.ts";
 export { aggregatorSettings } from "./settings.ts";
 export type { AggregatorConfig } from "./settings.ts";
 export { openAccess } from "./http/access.ts";
@@ -56,9 +61,9 @@ export { annotationSettings } from "./writers/settings.ts";
 export type { AnnotationConfig } from "./writers/settings.ts";
 export { createWriters } from "./writers/writers.ts";
 export type { WriterDependencies } from "./writers/writers.ts";
-export { AGGREGATOR_LEASE, leaderStore } from "./leadership.ts";
-export { KeyKeeper } from "./key-keeper.ts";
-export type { KeyCounts, KeyKeeperOptions } from "./key-keeper.ts";
+export { AGGREGATOR_LEASE, leaderStore } from "./replication/leadership.ts";
+export { KeyKeeper } from "./keys/key-keeper.ts";
+export type { KeyCounts, KeyKeeperOptions } from "./keys/key-keeper.ts";
 export { accessSettings } from "@isochrone/kubernetes/access";
 export { SpeakerPolicy } from "./domain/speakers/policy.ts";
 export { createUnprovenCounter } from "./record-keys/metrics.ts";

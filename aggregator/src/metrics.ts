@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { IngestCounts } from "./domain/ingest-counts.ts";
+import type { IngestCounts } from "./domain/ingest/ingest-counts.ts";
 import type { Intake } from "./intake/intake.ts";
-import type { Tables } from "./domain/tables.ts";
+import type { Tables } from "./domain/graphs/tables.ts";
 
 /** Sources whose skew is published; a label per source is only bearable while they are few. */
 const MAX_SKEW_SOURCES = 5000;

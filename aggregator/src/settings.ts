@@ -11,14 +11,14 @@ import {
   type SettingsOf,
 } from "@isochrone/runtime";
 import { METHODS, type Method } from "@isochrone/telemetry";
-import { COST_QUANTILES } from "./domain/cost-rule.ts";
+import { COST_QUANTILES } from "./domain/graphs/cost-rule.ts";
 import { speakersMistake } from "./domain/speakers/policy.ts";
 import { DECLARATION_SETTINGS } from "./declaration-settings.ts";
 import { ACCESS_RULES, ACCESS_SETTINGS } from "./http/access-settings.ts";
 import { INTAKE_SETTINGS } from "./intake/intake-settings.ts";
-import { PROBING_RULES, PROBING_SETTINGS } from "./probing-settings.ts";
+import { PROBING_RULES, PROBING_SETTINGS } from "./probing/probing-settings.ts";
 import { RECORD_KEY_RULES, RECORD_KEY_SETTINGS } from "./record-keys/settings.ts";
-import { REPLICATION_SETTINGS } from "./replication-settings.ts";
+import { REPLICATION_SETTINGS } from "./replication/replication-settings.ts";
 import { DEFAULT_METHOD_ORDER } from "@isochrone/topology";
 
 /** Panes of a window: samples leave it in steps of a thirtieth. */

@@ -1,7 +1,7 @@
 // The shape of the windows by the settings, and how building graphs of them gives way to other work.
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "@isochrone/runtime";
-import type { Tables } from "./domain/tables.ts";
+import type { Tables } from "./domain/graphs/tables.ts";
 import type { AggregatorConfig } from "./settings.ts";
 
 /** How long building a graph may hold up the event loop at a time, as far as its steps are fine enough. */

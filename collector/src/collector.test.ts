@@ -10,7 +10,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createCollector } from "./collector.ts";
 import { kubeletTargets } from "./discovery/kubelet.ts";
 import { createCollectorMetrics } from "./metrics.ts";
-import type { PageReader } from "./ports.ts";
+import type { PageReader } from "./ports/ports.ts";
 import { STAND_IN_AFTER } from "./scrape-plan.ts";
 import { TestAuthority } from "./testing/certificates.ts";
 import { CollectorTests, istioAt, testConfig } from "./testing/collector-tests.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FairQueue, fairFirst } from "./fair-share.ts";
-import type { Target } from "./ports.ts";
+import type { Target } from "./ports/ports.ts";
 
 const target = (instance: string, namespace?: string): Target => ({
   kind: "istio",

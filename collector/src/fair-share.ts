@@ -1,5 +1,5 @@
 // Pages of many namespaces through one collector: none of them, however many or slow pages it has, keeps another's waiting.
-import type { Target } from "./ports.ts";
+import type { Target } from "./ports/ports.ts";
 
 /** Pages that an operator named, or that belong to the node, count as one namespace's, and go first. */
 const OPERATOR = "";

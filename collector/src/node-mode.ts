@@ -6,7 +6,7 @@ import { KubeletAccess } from "./adapters/kubelet-access.ts";
 import { joinTargets, staticTargets } from "./adapters/static-targets.ts";
 import { kubeletTargets, type KubeletOptions, type KubeletPage } from "./discovery/kubelet.ts";
 import { podTargetRule } from "./discovery/pod-targets.ts";
-import type { TargetSource } from "./ports.ts";
+import type { TargetSource } from "./ports/ports.ts";
 import type { CollectorConfig } from "./settings.ts";
 
 export interface NodeTargetsDependencies {

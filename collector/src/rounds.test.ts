@@ -2,7 +2,7 @@ import { createRegistry, loadSettings } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { createCollectorMetrics } from "./metrics.ts";
-import type { Target } from "./ports.ts";
+import type { Target } from "./ports/ports.ts";
 import { Rounds } from "./rounds.ts";
 import { collectorSettings, type CollectorConfig } from "./settings.ts";
 

@@ -1,7 +1,7 @@
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { FairQueue } from "./fair-share.ts";
 import { GaugeShare, type CollectorMetrics, type SkipReason } from "./metrics.ts";
-import type { Target, TargetKind, TargetRole, TargetSource } from "./ports.ts";
+import type { Target, TargetKind, TargetRole, TargetSource } from "./ports/ports.ts";
 import { ScrapePlan } from "./scrape-plan.ts";
 import type { CollectorConfig } from "./settings.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Target } from "./ports.ts";
+import type { Target } from "./ports/ports.ts";
 import { ScrapePlan } from "./scrape-plan.ts";
 
 const INTERVAL_MS = 10_000;

@@ -1,7 +1,7 @@
 import { delayMs, type BackoffDelays, type Random } from "@isochrone/runtime";
 import { fairFirst } from "./fair-share.ts";
 import type { SkipReason } from "./metrics.ts";
-import type { Target } from "./ports.ts";
+import type { Target } from "./ports/ports.ts";
 
 export interface ScrapePlanOptions {
   /** Of the rounds. */

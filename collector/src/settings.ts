@@ -16,7 +16,7 @@ import {
 import { STATIC_TARGET } from "./adapters/static-targets.ts";
 import { POD_TARGET } from "./discovery/pod-targets.ts";
 import { ACCOUNT } from "./discovery/trusted.ts";
-import { TARGET_KINDS } from "./ports.ts";
+import { TARGET_KINDS } from "./ports/ports.ts";
 import { prometheusFields, prometheusRules } from "./prometheus/settings.ts";
 import { trustFields } from "./trust-settings.ts";
 

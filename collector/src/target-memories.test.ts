@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { takePage } from "./domain/testing/take-page.ts";
-import type { Target } from "./ports.ts";
+import type { Target } from "./ports/ports.ts";
 import { TargetMemories } from "./target-memories.ts";
 
 const MAX_BYTES = 4 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { DEFAULT_FAMILIES } from "./domain/families.ts";
 import { TargetMemory } from "./domain/target-memory.ts";
-import type { Target } from "./ports.ts";
+import type { Target } from "./ports/ports.ts";
 
 export interface TargetMemoriesOptions {
   /** Of pages that belong to namespaces, all together. */

@@ -1,9 +1,9 @@
 import { METHODS, type Method } from "@isochrone/telemetry";
 import { isUnusableTarget, parseAddress } from "./domain/ip.ts";
 import { MAX_PACKET_BYTES, MIN_PACKET_BYTES } from "./domain/packet.ts";
-import { ProbeError } from "./errors.ts";
+import { ProbeError } from "./ports/errors.ts";
 import { parseKeyEntries } from "./domain/key-text.ts";
-import { ICMP_PROBERS, type EngineConfig } from "./ports.ts";
+import { ICMP_PROBERS, type EngineConfig } from "./ports/ports.ts";
 
 /** A secret as settings give it, or plain where a program makes it up itself. */
 export type SecretText = string | { reveal(): string };

@@ -4,8 +4,8 @@ export { createHttpPlanSource } from "./adapters/http-plan-source.ts";
 export type { HttpPlanSourceOptions } from "./adapters/http-plan-source.ts";
 export { runClosedLoop } from "./engine/closed-loop.ts";
 export type { ClosedLoopOptions } from "./engine/closed-loop.ts";
-export { createMeasuringThreads } from "./engine/thread.ts";
-export type { MeasuringThreadsDeps } from "./engine/thread.ts";
+export { createMeasuringThreads } from "./measuring-threads.ts";
+export type { MeasuringThreadsDeps } from "./measuring-threads.ts";
 export { createHttpLeases } from "./bandwidth/http-leases.ts";
 export type { HttpLeasesOptions } from "./bandwidth/http-leases.ts";
 export type { ReceiverConfig, ReceiverCounts, SenderResult, SenderTask } from "./bandwidth/messages.ts";
@@ -23,15 +23,15 @@ export {
   signRequest,
 } from "./domain/packet.ts";
 export type { PacketFault, PacketType, RequestFields, Transport } from "./domain/packet.ts";
-export { PROBE_ERROR_CODES, PlanRefusedError, PlanSourceBusyError, ProbeError } from "./errors.ts";
-export type { ProbeErrorCode } from "./errors.ts";
+export { PROBE_ERROR_CODES, PlanRefusedError, PlanSourceBusyError, ProbeError } from "./ports/errors.ts";
+export type { ProbeErrorCode } from "./ports/errors.ts";
 export { inspectHostSockets } from "./host-sockets.ts";
 export type { HostSockets, IcmpOpening, KernelStamps } from "./host-sockets.ts";
 export type { IcmpReport, IcmpTask } from "./icmp/messages.ts";
 export { netPingObstacle } from "./icmp/net-ping/module.ts";
 export { IcmpThread } from "./icmp/thread.ts";
 export { METRIC_NAMES } from "./metrics/names.ts";
-export { DISCARD_REASONS, PLAN_REFUSALS } from "./ports.ts";
+export { DISCARD_REASONS, PLAN_REFUSALS } from "./ports/ports.ts";
 export type {
   BandwidthLease,
   BandwidthLeases,
@@ -54,7 +54,7 @@ export type {
   ThreadSnapshot,
   TimestampSource,
   ZeroCheckSnapshot,
-} from "./ports.ts";
+} from "./ports/ports.ts";
 export { ResponderThread } from "./responder/thread.ts";
 export type { ResponderThreadDeps } from "./responder/thread.ts";
 export { createProbe } from "./probe.ts";

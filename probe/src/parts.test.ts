@@ -3,7 +3,7 @@ import { createRegistry, systemClock, systemRandom } from "@isochrone/runtime";
 import { failEachPart, MemoryLogger, mistakesOf } from "@isochrone/runtime/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { probeConfig } from "./config.ts";
-import { createMeasuringThreads } from "./engine/thread.ts";
+import { createMeasuringThreads } from "./measuring-threads.ts";
 import { createProbe } from "./probe.ts";
 import { TEST_HMAC_KEYS } from "./testing/harness.ts";
 import { planFor, SettablePlanSource } from "./testing/plans.ts";

@@ -1,8 +1,8 @@
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { PlanCache } from "./adapters/plan-cache.ts";
 import { parsePlan, type PlanRules } from "./domain/plan.ts";
-import { PlanRefusedError, PlanSourceBusyError } from "./errors.ts";
-import type { PlanSource, ProbeKeyState, ProbePlan } from "./ports.ts";
+import { PlanRefusedError, PlanSourceBusyError } from "./ports/errors.ts";
+import type { PlanSource, ProbeKeyState, ProbePlan } from "./ports/ports.ts";
 
 export interface PlanKeeperDeps {
   readonly source: PlanSource;

@@ -9,8 +9,8 @@ import { MetricsDecoder, PROBE_METRICS, TOPICS, decodeHeaders } from "@isochrone
 import type { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { probeConfig, type ProbeConfig } from "./config.ts";
-import { createMeasuringThreads } from "./engine/thread.ts";
-import type { MeasuringThreads, PlanSource } from "./ports.ts";
+import { createMeasuringThreads } from "./measuring-threads.ts";
+import type { MeasuringThreads, PlanSource } from "./ports/ports.ts";
 import { createProbe, type Probe } from "./probe.ts";
 import { TEST_HMAC_KEYS, peerAt, until } from "./testing/harness.ts";
 import { SettablePlanSource, planFor } from "./testing/plans.ts";

@@ -10,7 +10,7 @@ import { createHttpLeases } from "./bandwidth/http-leases.ts";
 import { BandwidthService } from "./bandwidth/service.ts";
 import { toEngineConfig, type ProbeConfig } from "./config.ts";
 import { toBandwidthBatch, toBatch, type BatchSource } from "./domain/batch.ts";
-import { createMeasuringThreads } from "./engine/thread.ts";
+import { createMeasuringThreads } from "./measuring-threads.ts";
 import { KeyKeeper } from "./keys/key-keeper.ts";
 import { MetricsRecorder } from "./metrics/recorder.ts";
 import { PlanKeeper } from "./plan-keeper.ts";
@@ -24,7 +24,7 @@ import type {
   MeasuringThreads,
   PlanSource,
   ProbePlan,
-} from "./ports.ts";
+} from "./ports/ports.ts";
 
 /** What waits for the bus while it is away. */
 const MAX_BYTES = 16 * 1024 * 1024;

@@ -13,8 +13,8 @@ import { PodObserver } from "./adapters/pod-observer.ts";
 import type { DecisionLog } from "./domain/decision-log.ts";
 import { DecisionRecorder } from "./domain/decision-recorder.ts";
 import type { Ledger } from "./domain/ledger.ts";
-import type { SchedulerMetrics } from "./metrics.ts";
-import type { GraphSource } from "./ports.ts";
+import type { SchedulerMetrics } from "./adapters/metrics.ts";
+import type { GraphSource } from "./ports/ports.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 
 export interface ClusterPartDeps {

@@ -3,7 +3,7 @@ import { kubernetesSettings, openStore } from "@isochrone/kubernetes/api-server"
 import { serviceMain } from "@isochrone/runtime/main";
 import { openOwnCertificates } from "./certificates/own-certificates.ts";
 import { extenderCertificateSettings } from "./certificates/settings.ts";
-import { deschedulerSettings } from "./descheduler/settings.ts";
+import { deschedulerSettings } from "./descheduler/decision/settings.ts";
 import { plannerSettings } from "./planner/settings.ts";
 import { createSchedulerPlugin } from "./service.ts";
 import { schedulerPluginSettings } from "./settings.ts";

@@ -2,7 +2,7 @@ import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, loadSettings, seededRandom, systemClock } from "@isochrone/runtime";
 import { failEachPart, MemoryLogger, mistakesOf } from "@isochrone/runtime/testing";
 import { expect, test } from "vitest";
-import { deschedulerSettings } from "./descheduler/settings.ts";
+import { deschedulerSettings } from "./descheduler/decision/settings.ts";
 import { plannerSettings } from "./planner/settings.ts";
 import { createSchedulerPlugin } from "./service.ts";
 import type { SchedulerPlugin, SchedulerPluginDeps } from "./service.ts";

@@ -3,7 +3,7 @@ import type { KubernetesObject } from "@isochrone/kubernetes";
 import { trimmedPod } from "./adapters/observed-pod.ts";
 import type { ClusterPodsOptions } from "./adapters/cluster-pods.ts";
 import { movablePod } from "./descheduler/movable-pods.ts";
-import type { DeschedulerConfig } from "./descheduler/settings.ts";
+import type { DeschedulerConfig } from "./descheduler/decision/settings.ts";
 import { plannerPod } from "./planner/adapters/planner-pods.ts";
 import type { PlannerConfig } from "./planner/settings.ts";
 import { proposalsOf } from "./proposals/config.ts";

@@ -2,7 +2,7 @@
 import { workflowLatency, workflowTraffic } from "@isochrone/placement";
 import { Gauge, type Registry } from "prom-client";
 import type { WorkflowGraph } from "@isochrone/topology";
-import type { GraphSource } from "./ports.ts";
+import type { GraphSource } from "./ports/ports.ts";
 
 /** Workflows with series of their own, at most: a label per workflow is only bearable while they are few. */
 export const MAX_WORKFLOW_SERIES = 200;

@@ -4,7 +4,7 @@ import { looseFields, looseList } from "@isochrone/kubernetes";
 import { parseBytes } from "@isochrone/primitives";
 import { allCandidates, CommunicationAffinity } from "@isochrone/placement";
 import { links, node } from "@isochrone/placement/testing";
-import { manifestsOf, readTosca, workflowGraphOf } from "@isochrone/scheduler-plugin/tosca";
+import { manifestsOf, readTosca, workflowGraphOf } from "@isochrone/tosca";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { beforeAll, describe, expect, test } from "vitest";
 

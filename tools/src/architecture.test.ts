@@ -86,8 +86,27 @@ describe("checkArchitecture", () => {
     expect(
       rulesFor(
         "aggregator/src/domain/a.ts",
-        'import { x } from "../ports.ts";\nimport { y } from "@isochrone/telemetry";\n',
+        'import { x } from "../ports/ports.ts";\nimport { y } from "@isochrone/telemetry";\n',
       ),
+    ).toEqual([]);
+  });
+
+  it("keeps the domain of a feature, at any depth, as pure as the shared one", () => {
+    const inFeature = (text: string): string[] => rulesFor("aggregator/src/writers/domain/plan/a.ts", text);
+    expect(inFeature('import { x } from "../../writer.ts";\n')).toEqual(["domain"]);
+    expect(inFeature('import { x } from "../../../ports/leadership.ts";\n')).toEqual(["domain"]);
+    expect(inFeature('import { x } from "@isochrone/bus/memory";\n')).toEqual(["domain"]);
+    expect(inFeature('import { readFileSync } from "node:fs";\nconst t = Date.now();\n')).toEqual([
+      "purity",
+      "purity",
+    ]);
+    expect(
+      inFeature(
+        'import { x } from "../frame.ts";\nimport { y } from "../../../domain/hash.ts";\nimport { z } from "../../../keys/domain/rotation.ts";\nimport { E } from "../../../ports/errors.ts";\n',
+      ),
+    ).toEqual([]);
+    expect(
+      rulesFor("aggregator/src/writers/domain/a.test.ts", 'import { x } from "../writer.ts";\n'),
     ).toEqual([]);
   });
 

@@ -11,6 +11,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/bus": ["primitives", "telemetry", "runtime"],
   "packages/kubernetes": ["primitives", "runtime"],
   "packages/kernel-sockets": ["primitives"],
+  "packages/tosca": ["primitives", "topology", "placement", "runtime", "kubernetes"],
   "packages/lab": ["primitives", "telemetry", "runtime", "kubernetes", "kernel-sockets"],
   probe: ["primitives", "telemetry", "runtime", "bus", "kernel-sockets"],
   collector: ["primitives", "telemetry", "runtime", "bus", "kubernetes"],
@@ -27,6 +28,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "bus",
     "kubernetes",
     "lab",
+    "tosca",
     "probe",
     "collector",
     "aggregator",
@@ -173,11 +175,16 @@ function checkPurity(context: Context): void {
 
 function isPure({ file, folder }: Context): boolean {
   if (isTest(file.path) || IMPURE_ENTRIES.includes(file.path)) return false;
-  return folder in PURE || file.path.startsWith(`${folder}/src/domain/`);
+  return folder in PURE || isInDomain(file.path, folder);
 }
 
 function isDomain({ file, folder }: Context): boolean {
-  return file.path.startsWith(`${folder}/src/domain/`) && !isTest(file.path);
+  return isInDomain(file.path, folder) && !isTest(file.path);
+}
+
+/** Under src/domain/, the model that features share, or under the domain/ of a feature, at any depth. */
+function isInDomain(path: string, folder: string): boolean {
+  return path.startsWith(`${folder}/src/`) && path.slice(folder.length).includes("/domain/");
 }
 
 function isTest(path: string): boolean {
@@ -209,9 +216,8 @@ function checkRelative(context: Context, { specifier, line }: Import): void {
   if (isTest(target) && !isTest(file.path)) reportTesting(context, line, specifier);
   if (!target.startsWith(`${folder}/`))
     report(context, line, "boundary", `${specifier} leaves ${folder}; import the package by its name`);
-  const domain = `${folder}/src/domain/`;
-  if (!file.path.startsWith(domain) || isTest(file.path) || target.startsWith(domain)) return;
-  const allowed = [`${folder}/src/ports.ts`, `${folder}/src/errors.ts`];
+  if (!isDomain(context) || isInDomain(target, folder)) return;
+  const allowed = [`${folder}/src/ports/ports.ts`, `${folder}/src/ports/errors.ts`];
   if (!allowed.includes(target))
     report(
       context,

@@ -1,8 +1,8 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { DeclarationRights, OWN_NAMESPACE_ONLY } from "@isochrone/topology";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { Tables } from "../domain/tables.ts";
-import { workflowSteps } from "../domain/workflows.ts";
+import { Tables } from "../domain/graphs/tables.ts";
+import { workflowSteps } from "../domain/graphs/workflows.ts";
 import { clusterState, deploymentObject } from "../testing/cluster.ts";
 import { DEPENDENCIES_ANNOTATION } from "./declared-channels.ts";
 import {

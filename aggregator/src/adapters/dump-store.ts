@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import type { Clock } from "@isochrone/runtime";
-import { AggregatorError } from "../errors.ts";
+import { AggregatorError } from "../ports/errors.ts";
 
 /** A store with the objects of a dump (`kubectl get ... -o json`). It stands still: the cluster's later changes aren't seen. */
 export async function loadDump(path: string, clock: Clock): Promise<ClusterStore> {

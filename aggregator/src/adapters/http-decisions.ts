@@ -1,6 +1,6 @@
 import { authorizedFetch, type Clock, type Fetch } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
-import { AggregatorError } from "../errors.ts";
+import { AggregatorError } from "../ports/errors.ts";
 import type { DecisionsAnswer, DecisionsSource } from "../http/decisions-routes.ts";
 import type { AggregatorConfig } from "../settings.ts";
 import { certificateEnd } from "./certificate-end.ts";

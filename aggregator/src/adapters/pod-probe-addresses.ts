@@ -1,5 +1,5 @@
 import { keyOf, podView, type InformerChange } from "@isochrone/kubernetes";
-import type { ProbeAddress, ProbeAddresses } from "../ports.ts";
+import type { ProbeAddress, ProbeAddresses } from "../ports/ports.ts";
 
 /** The label that the chart puts on probe pods. */
 export const PROBE_LABEL = "app.kubernetes.io/name";

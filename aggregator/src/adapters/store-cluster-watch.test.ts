@@ -4,8 +4,8 @@ import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Tables } from "../domain/tables.ts";
-import { buildWorkflows } from "../domain/workflows.ts";
+import { Tables } from "../domain/graphs/tables.ts";
+import { buildWorkflows } from "../domain/graphs/workflows.ts";
 import { deploymentObject, fill, nodeObject, podObject } from "../testing/cluster.ts";
 import { StoreClusterWatch } from "./store-cluster-watch.ts";
 

@@ -33,7 +33,7 @@ import {
   type PodState,
   type WorkloadState,
 } from "../domain/cluster-state.ts";
-import type { ClusterWatch } from "../ports.ts";
+import type { ClusterWatch } from "../ports/ports.ts";
 import { AppGroupIndex } from "./app-group-index.ts";
 import { DeclaredObjects, type OnRefusedDeclarations } from "./declared-objects.ts";
 import { trimmedDestinationRule } from "./istio-routing.ts";

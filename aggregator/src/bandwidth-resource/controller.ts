@@ -11,8 +11,8 @@ import {
 import { periodic, type Clock, type Logger, type Periodic, type Service } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import { Counter, Gauge, type Registry } from "prom-client";
-import { bestBursts } from "../domain/bandwidth-resource/node-bandwidth.ts";
-import { bandwidthStep, type BandwidthStep } from "../domain/bandwidth-resource/step.ts";
+import { bestBursts } from "./domain/node-bandwidth.ts";
+import { bandwidthStep, type BandwidthStep } from "./domain/step.ts";
 import { advertisementOf, advertisePatch, nodeBandwidth, withdrawPatch } from "./node-status.ts";
 import type { BandwidthResourceConfig } from "./settings.ts";
 

@@ -6,7 +6,7 @@ import {
   type KubernetesObject,
 } from "@isochrone/kubernetes";
 import { parseBitsPerSecond } from "@isochrone/primitives";
-import type { BandwidthOrigin, NodeBandwidth } from "../domain/bandwidth-resource/step.ts";
+import type { BandwidthOrigin, NodeBandwidth } from "./domain/step.ts";
 import { pointer } from "../network-topology/resource.ts";
 
 /** Annotation of a node: the capacity of its network, bits per second, as a quantity (10G). */

@@ -11,10 +11,10 @@ import {
 import type { Logger } from "@isochrone/runtime";
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
-import { AggregatorError } from "../errors.ts";
-import type { GraphHistory } from "../graph-history.ts";
-import type { GraphKeeper } from "../graph-keeper.ts";
-import type { PageAssets } from "../ports.ts";
+import { AggregatorError } from "../ports/errors.ts";
+import type { GraphHistory } from "../domain/graphs/graph-history.ts";
+import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
+import type { PageAssets } from "../ports/ports.ts";
 import { registerBandwidthLeaseRoutes, type LeaseDesk } from "./bandwidth-lease-routes.ts";
 import { registerDecisionsRoutes, type DecisionsSource } from "./decisions-routes.ts";
 import type { EventStream } from "./event-stream.ts";

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import { BandwidthLeaseAnswerSchema, BandwidthLeaseRequestSchema, ProblemSchema } from "@isochrone/topology";
 import { Type, type Static } from "typebox";
-import type { LeaseAnswer } from "../domain/bandwidth-leases.ts";
-import { AggregatorError } from "../errors.ts";
+import type { LeaseAnswer } from "../domain/bandwidth/bandwidth-leases.ts";
+import { AggregatorError } from "../ports/errors.ts";
 import type { LeaderForward } from "./forward.ts";
 import { NoQuery } from "./query.ts";
 

@@ -5,9 +5,9 @@ import { createHttpApp, type GateAnswer, type HttpApp } from "@isochrone/runtime
 import { createRegistry } from "@isochrone/runtime";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { EMPTY_CLUSTER } from "../domain/cluster-state.ts";
-import { EventHistory } from "../domain/event-history.ts";
-import { Tables } from "../domain/tables.ts";
-import { GraphKeeper } from "../graph-keeper.ts";
+import { EventHistory } from "../domain/graphs/event-history.ts";
+import { Tables } from "../domain/graphs/tables.ts";
+import { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
 import { nodeState } from "../testing/cluster.ts";
 import { EventStream } from "./event-stream.ts";
 

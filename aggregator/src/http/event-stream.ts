@@ -4,8 +4,8 @@ import type { Clock } from "@isochrone/runtime";
 import { clientKey, Tally } from "@isochrone/runtime/http";
 import { ProblemSchema, type GraphEvent } from "@isochrone/topology";
 import { Type, type Static } from "typebox";
-import { AggregatorError } from "../errors.ts";
-import type { GraphKeeper } from "../graph-keeper.ts";
+import { AggregatorError } from "../ports/errors.ts";
+import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
 import { NOTHING_ELSE } from "./query.ts";
 
 /** So that proxies and clients can tell a quiet stream from a dead one. */

@@ -1,7 +1,7 @@
 import { periodic, type Clock, type Logger, type Periodic, type Service } from "@isochrone/runtime";
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
-import { parseKeyReport, type KeyReport } from "../domain/keys/key-reports.ts";
+import { parseKeyReport, type KeyReport } from "../keys/domain/key-reports.ts";
 import type { LeaderForward } from "./forward.ts";
 import { NoQuery } from "./query.ts";
 

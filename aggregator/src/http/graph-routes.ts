@@ -11,12 +11,12 @@ import {
 import { METHODS } from "@isochrone/telemetry";
 import { Type, type Static } from "typebox";
 import type { LinkIdentity, LinkOrder } from "../domain/compare.ts";
-import { withEstimated } from "../domain/coordinate-links.ts";
-import type { Coordinates } from "../domain/coordinates.ts";
-import type { WindowName } from "../domain/window-shape.ts";
-import { AggregatorError } from "../errors.ts";
-import type { GraphKeeper, PublishedGraphs } from "../graph-keeper.ts";
-import type { GraphHistory } from "../graph-history.ts";
+import { withEstimated } from "../domain/graphs/coordinate-links.ts";
+import type { Coordinates } from "../coordinates/domain/coordinates.ts";
+import type { WindowName } from "../domain/windows/window-shape.ts";
+import { AggregatorError } from "../ports/errors.ts";
+import type { GraphKeeper, PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
+import type { GraphHistory } from "../domain/graphs/graph-history.ts";
 import { sendColumns } from "./cluster-columns.ts";
 import { isUnchanged } from "./etag.ts";
 import { AtQuery, momentOf } from "./history-routes.ts";

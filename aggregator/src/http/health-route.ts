@@ -3,8 +3,8 @@ import { HealthSchema, ProblemSchema, type Health, type ReplicaHealth } from "@i
 import type { Readiness } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
 import { Type, type Static } from "typebox";
-import type { RecentRefusals } from "../domain/recent-refusals.ts";
-import type { GraphKeeper } from "../graph-keeper.ts";
+import type { RecentRefusals } from "../domain/graphs/recent-refusals.ts";
+import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
 import { NOTHING_ELSE } from "./query.ts";
 import { ofHealth, type ReplicaHealths } from "./replica-healths.ts";
 

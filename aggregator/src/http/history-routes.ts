@@ -1,9 +1,9 @@
 import type { FastifyInstance } from "fastify";
 import { GraphHistorySchema, LinkHistorySchema, ProblemSchema } from "@isochrone/topology";
 import { Type } from "typebox";
-import { AggregatorError } from "../errors.ts";
-import type { GraphHistory } from "../graph-history.ts";
-import type { GraphKeeper } from "../graph-keeper.ts";
+import { AggregatorError } from "../ports/errors.ts";
+import type { GraphHistory } from "../domain/graphs/graph-history.ts";
+import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
 import { NoQuery, PairQuery } from "./query.ts";
 
 /** Of the graph routes: the graphs of then. */

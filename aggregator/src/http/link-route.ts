@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import { LinkDistributionsSchema, ProblemSchema, type LinkDistributions } from "@isochrone/topology";
 import type { Distribution } from "@isochrone/telemetry";
-import { AggregatorError } from "../errors.ts";
-import type { GraphKeeper } from "../graph-keeper.ts";
+import { AggregatorError } from "../ports/errors.ts";
+import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
 import { PairQuery } from "./query.ts";
 
 /** `GET /api/v1/graph/link`: all that the window holds of one pair. The graphs have quantiles alone: histograms of all pairs would be hundreds of megabytes. */

@@ -1,5 +1,5 @@
 import type { HttpApp } from "@isochrone/runtime/http";
-import type { PageAssets } from "../ports.ts";
+import type { PageAssets } from "../ports/ports.ts";
 import { contentEtag, isUnchanged } from "./etag.ts";
 
 /** The page loads nothing from anywhere else, and no inline script: what gets into its text can't run. */

@@ -5,7 +5,7 @@ import { createHttpApp, problem, sendProblem, type HttpApp } from "@isochrone/ru
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import type { FastifyInstance } from "fastify";
 import { afterEach, expect, test } from "vitest";
-import { AggregatorError } from "../errors.ts";
+import { AggregatorError } from "../ports/errors.ts";
 import { registerRecordKeyRoutes, type RecordKeyDesk } from "./record-key-route.ts";
 
 const SECRET = Buffer.alloc(32, 3);

@@ -3,7 +3,7 @@ import type { RecordKey, RecordKeyAnswer } from "@isochrone/bus/seal";
 import { ProblemSchema } from "@isochrone/topology";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
-import { AggregatorError } from "../errors.ts";
+import { AggregatorError } from "../ports/errors.ts";
 import { contentEtag, isUnchanged } from "./etag.ts";
 import { NoQuery } from "./query.ts";
 

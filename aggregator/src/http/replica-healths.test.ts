@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { systemClock } from "@isochrone/runtime";
 import type { Health } from "@isochrone/topology";
 import { afterEach, expect, test } from "vitest";
-import type { Replica } from "../replicas.ts";
+import type { Replica } from "../replication/replicas.ts";
 import { ReplicaHealths } from "./replica-healths.ts";
 
 const servers: Server[] = [];

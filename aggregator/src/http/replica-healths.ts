@@ -1,7 +1,7 @@
 import { withDeadline, type Clock, type Fetch } from "@isochrone/runtime";
 import { HealthSchema, type Health, type ReplicaHealth } from "@isochrone/topology";
 import { Compile } from "typebox/compile";
-import type { Replica } from "../replicas.ts";
+import type { Replica } from "../replication/replicas.ts";
 
 /** How other replicas are asked how they are. */
 export interface ReplicaHealthsOptions {

@@ -2,9 +2,9 @@ import type { WorkflowGraphSnapshot, WorkflowList } from "@isochrone/topology";
 import { Type, type Static } from "typebox";
 import { compareText } from "../domain/compare.ts";
 import type { NamespacedName } from "../domain/cluster-state.ts";
-import type { WindowName } from "../domain/window-shape.ts";
-import { AggregatorError } from "../errors.ts";
-import type { GraphKeeper, PublishedGraphs } from "../graph-keeper.ts";
+import type { WindowName } from "../domain/windows/window-shape.ts";
+import { AggregatorError } from "../ports/errors.ts";
+import type { GraphKeeper, PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
 import { AtQuery } from "./history-routes.ts";
 import { NOTHING_ELSE } from "./query.ts";
 

@@ -3,7 +3,7 @@ import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { OtlpError, STATE_TOPICS, TOPICS } from "@isochrone/telemetry";
 import { DeltaReader } from "../domain/delta/delta-reader.ts";
 import { encodeContributions } from "../domain/delta/encode-delta.ts";
-import type { Tables } from "../domain/tables.ts";
+import type { Tables } from "../domain/graphs/tables.ts";
 import type { SharedMetrics } from "./intake-metrics.ts";
 import { LogReader } from "./log-reader.ts";
 

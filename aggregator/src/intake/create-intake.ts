@@ -1,7 +1,7 @@
 import type { AggregatorDependencies } from "../dependencies.ts";
-import { capacityPaneMs, DEFAULT_BANDWIDTH_AGES } from "../domain/bandwidth.ts";
-import type { OnRefused, SpeakingParts } from "../domain/ingest.ts";
-import type { Tables } from "../domain/tables.ts";
+import { capacityPaneMs, DEFAULT_BANDWIDTH_AGES } from "../domain/bandwidth/bandwidth.ts";
+import type { OnRefused, SpeakingParts } from "../domain/ingest/ingest.ts";
+import type { Tables } from "../domain/graphs/tables.ts";
 import type { ProvenBus } from "../record-keys/create-record-proofs.ts";
 import type { AggregatorConfig } from "../settings.ts";
 import { createIntakeMetrics, createSharedMetrics } from "./intake-metrics.ts";

@@ -2,7 +2,7 @@ import type { Contributions } from "../domain/delta/delta-tables.ts";
 import { encodeContributions } from "../domain/delta/encode-delta.ts";
 import { writeIndex, type DeltaIndex } from "../domain/log/index-text.ts";
 import type { DeltaBody } from "../domain/log/pane-record.ts";
-import type { WindowShape } from "../domain/window-shape.ts";
+import type { WindowShape } from "../domain/windows/window-shape.ts";
 
 /** A record with its headers must stay below the 1 MiB that brokers take. */
 const MAX_BODY_BYTES = 900_000;

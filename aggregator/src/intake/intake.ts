@@ -1,6 +1,6 @@
 import type { Service } from "@isochrone/runtime";
-import type { IngestCounts } from "../domain/ingest-counts.ts";
-import type { SourceClock } from "../domain/source-clocks.ts";
+import type { IngestCounts } from "../domain/ingest/ingest-counts.ts";
+import type { SourceClock } from "../domain/ingest/source-clocks.ts";
 
 /** How measurements get from the bus into the windows. */
 export interface Intake extends Service {

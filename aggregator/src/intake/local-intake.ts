@@ -1,10 +1,10 @@
 import type { Batch, Bus, Subscription } from "@isochrone/bus";
 import type { Clock } from "@isochrone/runtime";
 import { TOPICS } from "@isochrone/telemetry";
-import { Ingest, type IngestOptions, type OnRefused, type SpeakingParts } from "../domain/ingest.ts";
-import type { IngestCounts } from "../domain/ingest-counts.ts";
-import type { SourceClock } from "../domain/source-clocks.ts";
-import type { Tables } from "../domain/tables.ts";
+import { Ingest, type IngestOptions, type OnRefused, type SpeakingParts } from "../domain/ingest/ingest.ts";
+import type { IngestCounts } from "../domain/ingest/ingest-counts.ts";
+import type { SourceClock } from "../domain/ingest/source-clocks.ts";
+import type { Tables } from "../domain/graphs/tables.ts";
 import type { Intake } from "./intake.ts";
 import type { IntakeMetrics } from "./intake-metrics.ts";
 import { RecordTraces } from "./record-traces.ts";

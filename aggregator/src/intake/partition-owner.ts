@@ -1,17 +1,17 @@
 import { BusError, type Batch, type BusRecord, type OutgoingRecord } from "@isochrone/bus";
 import type { Clock } from "@isochrone/runtime";
 import { DeltaTables, type Contributions } from "../domain/delta/delta-tables.ts";
-import { DroppedReports } from "../domain/dropped-reports.ts";
-import { Ingest, type IngestOptions, type OnRefused, type SpeakingParts } from "../domain/ingest.ts";
-import type { IngestCounts, Refused } from "../domain/ingest-counts.ts";
+import { DroppedReports } from "../domain/ingest/dropped-reports.ts";
+import { Ingest, type IngestOptions, type OnRefused, type SpeakingParts } from "../domain/ingest/ingest.ts";
+import type { IngestCounts, Refused } from "../domain/ingest/ingest-counts.ts";
 import type { AcceptedRecords } from "../domain/log/accepted-records.ts";
 import type { DeltaIndex } from "../domain/log/index-text.ts";
-import type { RecordSequences } from "../domain/record-sources.ts";
+import type { RecordSequences } from "../domain/ingest/record-sources.ts";
 import { OwnedSequences } from "../domain/log/owned-sequences.ts";
 import { deltaRecords } from "../domain/log/pane-record.ts";
 import type { Speakers } from "../domain/speakers/speaker.ts";
-import type { TableLimits } from "../domain/tables.ts";
-import type { WindowShape } from "../domain/window-shape.ts";
+import type { TableLimits } from "../domain/graphs/tables.ts";
+import type { WindowShape } from "../domain/windows/window-shape.ts";
 import { CommitHorizon } from "./commit-horizon.ts";
 import { bodiesOf } from "./delta-parts.ts";
 

@@ -4,8 +4,8 @@ import { AcceptedRecords } from "../domain/log/accepted-records.ts";
 import { readIndex, type DeltaIndex } from "../domain/log/index-text.ts";
 import type { DeltaBody, DeltaHead } from "../domain/log/pane-record.ts";
 import { PartitionChain } from "../domain/log/partition-chain.ts";
-import type { Tables } from "../domain/tables.ts";
-import { windowStartMs } from "../domain/window-shape.ts";
+import type { Tables } from "../domain/graphs/tables.ts";
+import { windowStartMs } from "../domain/windows/window-shape.ts";
 import type { DrawnDelta } from "./partition-owner.ts";
 
 /** What all replicas know of one input partition. */

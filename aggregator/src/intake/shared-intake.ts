@@ -1,8 +1,8 @@
 import type { Batch, Bus, BusRecord, TopicPartition } from "@isochrone/bus";
 import { periodic, type Clock, type Logger, type Periodic, type Random } from "@isochrone/runtime";
 import { OtlpError, STATE_TOPICS, TOPICS } from "@isochrone/telemetry";
-import { createIngestCounts, type IngestCounts } from "../domain/ingest-counts.ts";
-import type { IngestOptions, OnRefused, SpeakingParts } from "../domain/ingest.ts";
+import { createIngestCounts, type IngestCounts } from "../domain/ingest/ingest-counts.ts";
+import type { IngestOptions, OnRefused, SpeakingParts } from "../domain/ingest/ingest.ts";
 import {
   claimRecord,
   deltaEntry,
@@ -10,8 +10,8 @@ import {
   type DeltaBody,
   type DeltaHead,
 } from "../domain/log/pane-record.ts";
-import type { SourceClock } from "../domain/source-clocks.ts";
-import type { TableLimits, Tables } from "../domain/tables.ts";
+import type { SourceClock } from "../domain/ingest/source-clocks.ts";
+import type { TableLimits, Tables } from "../domain/graphs/tables.ts";
 import type { Intake } from "./intake.ts";
 import type { SharedMetrics } from "./intake-metrics.ts";
 import { BandwidthLog } from "./bandwidth-log.ts";
@@ -21,7 +21,7 @@ import { LogPublisher } from "./log-publisher.ts";
 import { LogReader } from "./log-reader.ts";
 import { PartitionOwner, type TestFault } from "./partition-owner.ts";
 import { PartitionStates } from "./partition-states.ts";
-import type { RecordProofs } from "./record-proofs.ts";
+import type { RecordProofs } from "../record-keys/record-proofs.ts";
 import { RecordTraces } from "./record-traces.ts";
 
 /** What a shared intake works with. */

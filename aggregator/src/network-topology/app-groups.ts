@@ -15,7 +15,7 @@ import { parseBitsPerSecond } from "@isochrone/primitives";
 import { fairLimit, MAX_DECLARED_BANDWIDTH } from "@isochrone/topology";
 import { MAX_CHANNELS_PER_OBJECT } from "../adapters/declared-channels.ts";
 import { MAX_CHANNELS_PER_CLUSTER, MAX_CHANNELS_PER_NAMESPACE } from "../adapters/declared-objects.ts";
-import type { PlacedPod, Requirement } from "../domain/network-topology/allocated-bandwidth.ts";
+import type { PlacedPod, Requirement } from "./domain/allocated-bandwidth.ts";
 
 /**
  * Pods that claim bandwidth: labelled as KEP-260 has it, with a node, and neither succeeded nor failed. One that is being deleted runs

@@ -13,16 +13,11 @@ import {
 import { periodic, type Clock, type Logger, type Periodic, type Service } from "@isochrone/runtime";
 import { STALE_AFTER_WINDOWS, type ClusterGraphSnapshot } from "@isochrone/topology";
 import type { Registry } from "prom-client";
-import { allocatedBandwidthSteps } from "../domain/network-topology/allocated-bandwidth.ts";
-import { areaCapacities } from "../domain/network-topology/area-capacity.ts";
-import { areaCostSteps } from "../domain/network-topology/area-costs.ts";
-import { AreaIndex } from "../domain/network-topology/areas.ts";
-import {
-  nextFigures,
-  sameFigures,
-  withinLimit,
-  type AreaFigures,
-} from "../domain/network-topology/figures.ts";
+import { allocatedBandwidthSteps } from "./domain/allocated-bandwidth.ts";
+import { areaCapacities } from "./domain/area-capacity.ts";
+import { areaCostSteps } from "./domain/area-costs.ts";
+import { AreaIndex } from "./domain/areas.ts";
+import { nextFigures, sameFigures, withinLimit, type AreaFigures } from "./domain/figures.ts";
 import { placedPods, requirementsOf } from "./app-groups.ts";
 import {
   createNetworkTopologyMetrics,

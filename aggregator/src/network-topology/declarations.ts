@@ -1,6 +1,6 @@
 import type { Part } from "@isochrone/runtime";
-import type { BuildInputs } from "../graph-keeper.ts";
-import type { ReadLatencies } from "../domain/network-topology/node-latencies.ts";
+import type { BuildInputs } from "../domain/graphs/graph-keeper.ts";
+import type { ReadLatencies } from "../domain/graphs/node-latencies.ts";
 import type { DeclaredCosts } from "@isochrone/topology";
 import { pollDeclaredCosts, type DeclaredCostsOptions } from "./declared-costs.ts";
 import { pollLatencies, type LatenciesOptions } from "./latencies.ts";

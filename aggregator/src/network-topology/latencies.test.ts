@@ -8,7 +8,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { clusterControllerSections } from "../cluster-controllers.ts";
 import { startAggregator } from "../testing/aggregator.ts";
 import { nodeObject } from "../testing/cluster.ts";
-import type { ReadLatencies } from "../domain/network-topology/node-latencies.ts";
+import type { ReadLatencies } from "../domain/graphs/node-latencies.ts";
 import { pollLatencies } from "./latencies.ts";
 import type { PolledObject } from "./polled-object.ts";
 import { configMapMistake } from "./settings.ts";

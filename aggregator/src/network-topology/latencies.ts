@@ -7,7 +7,7 @@ import {
   readLatencies,
   type LatencyUse,
   type ReadLatencies,
-} from "../domain/network-topology/node-latencies.ts";
+} from "../domain/graphs/node-latencies.ts";
 import { PolledObject } from "./polled-object.ts";
 import type { NetworkTopologyConfig } from "./settings.ts";
 

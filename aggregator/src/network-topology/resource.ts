@@ -7,8 +7,8 @@ import {
 } from "@isochrone/kubernetes";
 import { parseBitsPerSecond } from "@isochrone/primitives";
 import { NETWORK_TOPOLOGY_KEYS, networkTopologyWeights } from "@isochrone/topology";
-import { AREA_KINDS, areaKey, areaPairOf } from "../domain/network-topology/areas.ts";
-import { compareAreaPairs, figuresText, type AreaFigures } from "../domain/network-topology/figures.ts";
+import { AREA_KINDS, areaKey, areaPairOf } from "./domain/areas.ts";
+import { compareAreaPairs, figuresText, type AreaFigures } from "./domain/figures.ts";
 
 // The NetworkTopology as diktyo's API has it (v1alpha1): KEP-260's text names some fields otherwise. Its status is no subresource.
 

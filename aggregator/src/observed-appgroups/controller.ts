@@ -21,12 +21,8 @@ import {
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import { Counter, Gauge, type Registry } from "prom-client";
 import { fullName, type ClusterState } from "../domain/cluster-state.ts";
-import {
-  observedWorkloads,
-  recordDemand,
-  type AppGroupInputs,
-} from "../domain/observed-appgroups/app-group.ts";
-import { DemandHistory } from "../domain/observed-appgroups/demand.ts";
+import { observedWorkloads, recordDemand, type AppGroupInputs } from "./domain/app-group.ts";
+import { DemandHistory } from "./domain/demand.ts";
 import { askedWorkflows, selectorsOf, workflowsByWorkload } from "./asked.ts";
 import {
   ASK_ANNOTATION,

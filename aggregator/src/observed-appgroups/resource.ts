@@ -13,11 +13,7 @@ import {
   type Unchecked,
 } from "@isochrone/kubernetes";
 import { parseBitsPerSecond } from "@isochrone/primitives";
-import {
-  workloadsText,
-  type GroupDependency,
-  type GroupWorkload,
-} from "../domain/observed-appgroups/app-group.ts";
+import { workloadsText, type GroupDependency, type GroupWorkload } from "./domain/app-group.ts";
 import { decimalQuantity } from "../network-topology/resource.ts";
 
 /** Annotation of a Namespace (for all its workflows) or of a workload (for its own): `observe` asks for a generated AppGroup. */

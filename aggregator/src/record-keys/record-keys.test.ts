@@ -3,7 +3,7 @@ import { MAC_HEADER, SealChecker, sealRecord, SPEAKER_HEADER } from "@isochrone/
 import type { OutgoingRecord } from "@isochrone/bus";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { MemoryKeyStore } from "../adapters/keys/memory-key-store.ts";
+import { MemoryKeyStore } from "../keys/memory-key-store.ts";
 import { RecordKeys } from "./record-keys.ts";
 
 const CHECK_MS = 5_000;

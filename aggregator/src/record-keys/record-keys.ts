@@ -6,9 +6,9 @@ import { BoundedMap } from "@isochrone/primitives";
 import { parseSpeaker, speakerText, type ProvenSpeaker } from "@isochrone/telemetry";
 import { pause, type Clock, type Logger, type Service } from "@isochrone/runtime";
 import { STATE_TOPICS } from "@isochrone/telemetry";
-import { AggregatorError } from "../errors.ts";
-import { KeyKeeper } from "../key-keeper.ts";
-import type { HmacKeySet, KeyStore } from "../ports.ts";
+import { AggregatorError } from "../ports/errors.ts";
+import { KeyKeeper } from "../keys/key-keeper.ts";
+import type { HmacKeySet, KeyStore } from "../ports/ports.ts";
 
 /** What keeps the keys of records. */
 export interface RecordKeysOptions {

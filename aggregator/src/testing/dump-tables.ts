@@ -1,8 +1,8 @@
 import { CHANNEL_REPORTERS, FLOWS } from "../domain/channel-key.ts";
-import { USAGE_COUNTERS } from "../domain/sink-tables.ts";
-import type { Tables } from "../domain/tables.ts";
-import type { UsageState } from "../domain/usage.ts";
-import { panesOf, windowStartMs } from "../domain/window-shape.ts";
+import { USAGE_COUNTERS } from "../domain/ingest/sink-tables.ts";
+import type { Tables } from "../domain/graphs/tables.ts";
+import type { UsageState } from "../domain/usage/usage.ts";
+import { panesOf, windowStartMs } from "../domain/windows/window-shape.ts";
 
 const WINDOWS = ["full", "fast"] as const;
 

@@ -5,15 +5,15 @@ import { createHttpApp, listen, type HttpApp } from "@isochrone/runtime/http";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import type { BandwidthLeaseAnswer, ProbePlan } from "@isochrone/topology";
 import type { FastifyInstance } from "fastify";
-import { MemoryKeyStore } from "../adapters/keys/memory-key-store.ts";
+import { MemoryKeyStore } from "../keys/memory-key-store.ts";
 import { PodProbeAddresses } from "../adapters/pod-probe-addresses.ts";
 import { StoreClusterWatch } from "../adapters/store-cluster-watch.ts";
 import { registerBandwidthLeaseRoutes } from "../http/bandwidth-lease-routes.ts";
 import { ReportRelay } from "../http/forward-reports.ts";
 import { LeaderForward, type ForwardFailure } from "../http/forward.ts";
 import { registerProbePlanRoute } from "../http/probe-plan-route.ts";
-import { AGGREGATOR_LEASE, deskAfterElection } from "../leadership.ts";
-import { Probing } from "../probing.ts";
+import { AGGREGATOR_LEASE, deskAfterElection } from "../replication/leadership.ts";
+import { Probing } from "../probing/probing.ts";
 import { aggregatorSettings } from "../settings.ts";
 import { fill, nodeObject, podObject } from "./cluster.ts";
 

@@ -1,7 +1,7 @@
 import { seededRandom } from "@isochrone/runtime";
-import type { FitInput } from "../domain/coordinate-samples.ts";
-import type { CoordinateModel } from "../domain/coordinates.ts";
-import type { CoordinateFit, CoordinateFitter } from "../ports.ts";
+import type { FitInput } from "../coordinates/domain/coordinate-samples.ts";
+import type { CoordinateModel } from "../coordinates/domain/coordinates.ts";
+import type { CoordinateFit, CoordinateFitter } from "../ports/ports.ts";
 
 /** Nodes on a map, and what a probe measures between them. */
 export interface Plane {

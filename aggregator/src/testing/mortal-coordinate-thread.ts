@@ -1,7 +1,7 @@
 // A thread that fits once and dies of the next request. Anew, it refuses, and tells whether it was given what the first one found.
 import { parentPort } from "node:worker_threads";
 import { fitCoordinates } from "@isochrone/topology/coordinates";
-import type { FitAnswer, FitRequest } from "../adapters/coordinate-messages.ts";
+import type { FitAnswer, FitRequest } from "../coordinates/coordinate-messages.ts";
 
 const port = parentPort!;
 const post = (message: FitAnswer): void => port.postMessage(message);

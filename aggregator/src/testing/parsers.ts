@@ -5,4 +5,4 @@ export {
   channelsOfAppGroup,
   DEPENDENCIES_ANNOTATION,
 } from "../adapters/declared-channels.ts";
-export { readLatencies } from "../domain/network-topology/node-latencies.ts";
+export { readLatencies } from "../domain/graphs/node-latencies.ts";

@@ -1,6 +1,6 @@
 import type { Random } from "@isochrone/runtime";
 import { PROBE_METRICS, type Attributes, type Metric } from "@isochrone/telemetry";
-import type { IncomingRecord } from "../domain/ingest.ts";
+import type { IncomingRecord } from "../domain/ingest/ingest.ts";
 import { bandwidthTest, counter, gauge, istio, probeMetrics, recordOf } from "./records.ts";
 
 /** A record with the time that it is taken at. */

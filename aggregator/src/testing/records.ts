@@ -9,7 +9,7 @@ import {
   type Outcome,
   type Temporality,
 } from "@isochrone/telemetry";
-import type { IncomingRecord } from "../domain/ingest.ts";
+import type { IncomingRecord } from "../domain/ingest/ingest.ts";
 
 /** How a record gets its identity; without one it is foreign. */
 export interface RecordOptions {

@@ -1,6 +1,6 @@
 import type { Random } from "@isochrone/runtime";
-import type { KeyReports } from "../domain/keys/key-reports.ts";
-import type { AwaitedProbe, KeyRotation, KeyringFacts } from "../domain/keys/rotation.ts";
+import type { KeyReports } from "../keys/domain/key-reports.ts";
+import type { AwaitedProbe, KeyRotation, KeyringFacts } from "../keys/domain/rotation.ts";
 
 /** What probes may suffer from. Times in seconds. */
 export interface Troubles {

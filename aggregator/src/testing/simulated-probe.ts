@@ -1,8 +1,8 @@
 import type { Link } from "@isochrone/topology";
-import { buildClusterGraph } from "../domain/cluster-graph.ts";
+import { buildClusterGraph } from "../domain/graphs/cluster-graph.ts";
 import { EMPTY_CLUSTER } from "../domain/cluster-state.ts";
-import { Ingest } from "../domain/ingest.ts";
-import { Tables } from "../domain/tables.ts";
+import { Ingest } from "../domain/ingest/ingest.ts";
+import { Tables } from "../domain/graphs/tables.ts";
 import { probeMetrics, recordOf } from "./records.ts";
 
 /** How a probe asks and publishes, and how windows and graphs go. Milliseconds. */

@@ -9,7 +9,7 @@ import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, loadSettings, seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import type { ClusterGraphSnapshot, ClusterNode, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
-import type { PublishedGraphs } from "../graph-keeper.ts";
+import type { PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
 import type { Writer } from "@isochrone/topology";
 import { soleOwner, type Ownership } from "../writers/ownership.ts";
 import { annotationSettings } from "../writers/settings.ts";

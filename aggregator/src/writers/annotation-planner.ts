@@ -7,11 +7,11 @@ import {
   readNodeAnnotations,
   type ReadNodeAnnotations,
 } from "@isochrone/topology";
-import { urgency } from "../domain/writers/due.ts";
-import { ownAnnotations } from "../domain/writers/node-figures.ts";
+import { urgency } from "./domain/due.ts";
+import { ownAnnotations } from "./domain/node-figures.ts";
 import { markText, readMark, type Writer, type WriterMark } from "@isochrone/topology";
-import { yieldsTo } from "../domain/writers/writer-mark.ts";
-import type { PublishedGraphs } from "../graph-keeper.ts";
+import { yieldsTo } from "./domain/writer-mark.ts";
+import type { PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
 import { NodeRound, nothing, WorkloadRound, type OwnAnnotations, type Want } from "./annotation-round.ts";
 import type { WriteKind } from "./metrics.ts";
 import type { ObjectMemory } from "./object-writer.ts";

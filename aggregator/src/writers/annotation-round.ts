@@ -9,11 +9,11 @@ import {
   type WorkloadFigures,
 } from "@isochrone/topology";
 import { fullName } from "../domain/cluster-state.ts";
-import { UNWANTED } from "../domain/writers/change.ts";
-import { motionOnto, type Motion } from "../domain/writers/frame.ts";
-import { nodeChange, wantedNodes, type WantedNodes } from "../domain/writers/node-figures.ts";
-import { wantedWorkloads, workloadChange, type WantedWorkload } from "../domain/writers/workload-figures.ts";
-import type { PublishedGraphs } from "../graph-keeper.ts";
+import { UNWANTED } from "./domain/change.ts";
+import { motionOnto, type Motion } from "./domain/frame.ts";
+import { nodeChange, wantedNodes, type WantedNodes } from "./domain/node-figures.ts";
+import { wantedWorkloads, workloadChange, type WantedWorkload } from "./domain/workload-figures.ts";
+import type { PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
 
 /** What one object's annotations are and should be. */
 export interface Want {

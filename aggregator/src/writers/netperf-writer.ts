@@ -9,7 +9,7 @@ import {
 } from "@isochrone/kubernetes";
 import { withDeadline, type Clock, type Logger } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
-import { hasNetperfChanged, netperfEntries, sizeBytes, withEntries } from "../domain/writers/netperf.ts";
+import { hasNetperfChanged, netperfEntries, sizeBytes, withEntries } from "./domain/netperf.ts";
 import type { WriteResult } from "./metrics.ts";
 import { FIELD_MANAGER } from "./object-writer.ts";
 

@@ -2,8 +2,8 @@ import { identityOfLife, type Leadership } from "@isochrone/kubernetes";
 import type { Clock, Random } from "@isochrone/runtime";
 import type { StoreClusterWatch } from "../adapters/store-cluster-watch.ts";
 import type { Writer } from "@isochrone/topology";
-import { AGGREGATOR_LEASE } from "../leadership.ts";
-import type { Replication } from "../replication.ts";
+import { AGGREGATOR_LEASE } from "../replication/leadership.ts";
+import type { Replication } from "../replication/replication.ts";
 import type { AnnotatedObjects } from "./annotation-planner.ts";
 import { soleOwner, type Ownership } from "./ownership.ts";
 

@@ -1,5 +1,5 @@
 import { delayMs, type BackoffDelays, type Clock, type Logger, type Random } from "@isochrone/runtime";
-import type { WriteBudget } from "../domain/writers/write-budget.ts";
+import type { WriteBudget } from "./domain/write-budget.ts";
 import type { WriteKind, WriteResult } from "./metrics.ts";
 import type { ObjectWriter, WriteOutcome, WriteTask } from "./object-writer.ts";
 

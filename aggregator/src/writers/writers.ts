@@ -9,9 +9,9 @@ import {
 } from "@isochrone/runtime";
 import { isNodeAnnotation, isWorkloadAnnotation } from "@isochrone/topology";
 import type { Registry } from "prom-client";
-import { WriteBudget } from "../domain/writers/write-budget.ts";
+import { WriteBudget } from "./domain/write-budget.ts";
 import type { Writer } from "@isochrone/topology";
-import type { PublishedGraphs } from "../graph-keeper.ts";
+import type { PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
 import { AnnotationPlanner, type AnnotatedObjects } from "./annotation-planner.ts";
 import { createWriterMetrics, type WriteKind, type WriterMetrics } from "./metrics.ts";
 import { NetperfWriter } from "./netperf-writer.ts";

@@ -8,8 +8,8 @@ import {
   readTosca,
   ToscaError,
   workflowGraphOf,
-} from "@isochrone/scheduler-plugin/tosca";
-import type { Application, AppliedObject } from "@isochrone/scheduler-plugin/tosca";
+} from "@isochrone/tosca";
+import type { Application, AppliedObject } from "@isochrone/tosca";
 import { visibleData } from "@isochrone/runtime/basics";
 import { CommandError, usageError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";

@@ -4,7 +4,7 @@ import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Target } from "../ports.ts";
+import type { Target } from "../ports/ports.ts";
 import {
   ciliumPod,
   controller,

@@ -3,7 +3,7 @@ import { KINDS, type ClusterStore, type KubernetesObject } from "@isochrone/kube
 import { seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Target } from "../ports.ts";
+import type { Target } from "../ports/ports.ts";
 import {
   ciliumPod,
   gatewayPod,

@@ -11,7 +11,7 @@ import {
   nodeExporterTarget,
   type PodTargetRule,
 } from "../discovery/pod-targets.ts";
-import type { Target, TargetSource } from "../ports.ts";
+import type { Target, TargetSource } from "../ports/ports.ts";
 
 /** What is looked for. */
 export interface DiscoveryOptions {

@@ -1,8 +1,8 @@
 import type { RequestListener } from "node:http";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
-import type { ScrapeError } from "../errors.ts";
-import type { Target } from "../ports.ts";
+import type { ScrapeError } from "../ports/errors.ts";
+import type { Target } from "../ports/ports.ts";
 import { page, serve, type TestServer } from "../testing/servers.ts";
 import { HttpReader } from "./http-reader.ts";
 

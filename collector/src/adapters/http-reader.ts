@@ -2,8 +2,8 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { ScrapeError } from "../errors.ts";
-import type { PageReader, Target } from "../ports.ts";
+import { ScrapeError } from "../ports/errors.ts";
+import type { PageReader, Target } from "../ports/ports.ts";
 import type { KubeletAccess } from "./kubelet-access.ts";
 import { failureOf, refusal, timedOut, type Progress } from "./scrape-failures.ts";
 

@@ -2,8 +2,8 @@
 import { readFile } from "node:fs/promises";
 import { Agent } from "node:https";
 import { X509Certificate } from "node:crypto";
-import { ScrapeError } from "../errors.ts";
-import type { Target } from "../ports.ts";
+import { ScrapeError } from "../ports/errors.ts";
+import type { Target } from "../ports/ports.ts";
 
 export interface KubeletAccessOptions {
   /** File with the authorities (PEM) whose certificates are believed; null: the system's. */

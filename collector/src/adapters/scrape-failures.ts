@@ -1,6 +1,6 @@
 // What went wrong with a request, in words that name the target and the remedy.
-import { ScrapeError, type ScrapeFailure } from "../errors.ts";
-import type { Target } from "../ports.ts";
+import { ScrapeError, type ScrapeFailure } from "../ports/errors.ts";
+import type { Target } from "../ports/ports.ts";
 
 /** How far a request had come. */
 export interface Progress {

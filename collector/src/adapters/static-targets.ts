@@ -1,4 +1,4 @@
-import { TARGET_KINDS, type Target, type TargetSource } from "../ports.ts";
+import { TARGET_KINDS, type Target, type TargetSource } from "../ports/ports.ts";
 
 /** An entry of collector.staticTargets. */
 export const STATIC_TARGET: RegExp = new RegExp(`(${TARGET_KINDS.join("|")})=(https?://\\S+)`);

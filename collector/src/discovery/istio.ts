@@ -9,7 +9,7 @@
 // - ztunnel: manifests/charts/ztunnel/templates/daemonset.yaml, DaemonSet ztunnel, port 15020 named ztunnel-stats.
 // Anybody can give a container or a label these names: whose traffic a page may tell of is in its scope.
 import type { NodeScope, PageScope } from "../domain/page-scope.ts";
-import type { Target, TargetRole } from "../ports.ts";
+import type { Target, TargetRole } from "../ports/ports.ts";
 import { portOf, urlOf } from "./addresses.ts";
 import { runs, type PodContainer, type ReadablePod } from "./pod.ts";
 import { hasAccount, isOfDaemonSet, servedBy } from "./trusted.ts";

@@ -1,5 +1,5 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
-import type { Target } from "../ports.ts";
+import type { Target } from "../ports/ports.ts";
 import { addressOf, urlOf, type AddressFamily } from "./addresses.ts";
 
 /** Which pages of a kubelet are read, and how. */

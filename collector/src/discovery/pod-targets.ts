@@ -1,6 +1,6 @@
 // Pages of pods that a setting names by label, and those of Hubble and node_exporter, which their charts make recognisable.
 import type { PageScope } from "../domain/page-scope.ts";
-import { TARGET_KINDS, type Target, type TargetKind } from "../ports.ts";
+import { TARGET_KINDS, type Target, type TargetKind } from "../ports/ports.ts";
 import { portOf, urlOf } from "./addresses.ts";
 import { runs, type ReadablePod } from "./pod.ts";
 import { isOfDaemonSet } from "./trusted.ts";

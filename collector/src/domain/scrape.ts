@@ -1,7 +1,7 @@
 // One scrape: page -> records, with the judgement whether the page was one at all.
 import type { Attributes } from "@isochrone/telemetry";
-import { ScrapeError } from "../errors.ts";
-import type { PageReader, Target } from "../ports.ts";
+import { ScrapeError } from "../ports/errors.ts";
+import type { PageReader, Target } from "../ports/ports.ts";
 import { ExpositionReader, type PageFormat } from "./exposition.ts";
 import { PageBuilder } from "./page.ts";
 import type { RowRefusal } from "./page-scope.ts";

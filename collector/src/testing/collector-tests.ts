@@ -6,7 +6,7 @@ import { MemoryLogger } from "@isochrone/runtime/testing";
 import { TOPICS } from "@isochrone/telemetry";
 import type { RequestListener } from "node:http";
 import { createCollector } from "../collector.ts";
-import type { Target } from "../ports.ts";
+import type { Target } from "../ports/ports.ts";
 import { collectorSettings, type CollectorConfig } from "../settings.ts";
 import { serve } from "./servers.ts";
 

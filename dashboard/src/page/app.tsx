@@ -4,15 +4,15 @@ import { DecisionsPage } from "./decisions/decisions.tsx";
 import { HealthPage } from "./health/health.tsx";
 import type { Place } from "./model/route.ts";
 import { NetworkPage } from "./network/network.tsx";
-import { PairPage } from "./network/pair.tsx";
+import { PairPage } from "./network/pair/pair.tsx";
 import { OverviewPage } from "./overview/overview.tsx";
 import { Loading } from "./parts/common.tsx";
-import { hasToken, signIn, signOut } from "./session.ts";
+import { hasToken, signIn, signOut } from "./state/session.ts";
 import { SignIn } from "./shell/sign-in.tsx";
 import { Status } from "./shell/status.tsx";
 import { ThemeSwitch } from "./shell/theme-switch.tsx";
 import { TimeBar } from "./shell/time-bar.tsx";
-import { cluster, failure, linkTo, refresh, route } from "./store.ts";
+import { cluster, failure, linkTo, refresh, route } from "./state/store.ts";
 import { WorkflowsPage } from "./workflows/workflows.tsx";
 
 const PAGES: readonly {

@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
-import { start } from "./store.ts";
+import { start } from "./state/store.ts";
 
 const place = document.getElementById("app")!;
 place.replaceChildren();

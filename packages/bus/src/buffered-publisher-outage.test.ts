@@ -6,9 +6,9 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import { BufferedPublisher } from "./buffered-publisher.ts";
 import type { BufferedPublisherOptions } from "./buffered-publisher.ts";
-import { BusError } from "./errors.ts";
-import { DROPPED_HEADER } from "./port.ts";
-import type { OutgoingRecord, Publisher } from "./port.ts";
+import { BusError } from "./ports/errors.ts";
+import { DROPPED_HEADER } from "./ports/port.ts";
+import type { OutgoingRecord, Publisher } from "./ports/port.ts";
 import { ScriptedBus } from "./testing/scripted-bus.ts";
 
 const AWAY = new BusError("unavailable", "away");

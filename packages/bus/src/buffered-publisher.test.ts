@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import { BufferedPublisher } from "./buffered-publisher.ts";
 import type { BufferedPublisherOptions } from "./buffered-publisher.ts";
-import { BusError } from "./errors.ts";
-import { DROPPED_HEADER } from "./port.ts";
+import { BusError } from "./ports/errors.ts";
+import { DROPPED_HEADER } from "./ports/port.ts";
 import { ScriptedBus } from "./testing/scripted-bus.ts";
 
 describe("BufferedPublisher", () => {

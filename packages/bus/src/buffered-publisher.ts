@@ -4,9 +4,9 @@ import type { BackoffDelays, Clock, Random } from "@isochrone/runtime";
 import { isTracing, startMessageSpan, TRACEPARENT_HEADER } from "@isochrone/runtime/tracing";
 
 import { CatchUp } from "./buffered-publisher-catch-up.ts";
-import { BusError } from "./errors.ts";
-import { DROPPED_HEADER } from "./port.ts";
-import type { OutgoingRecord, Publisher } from "./port.ts";
+import { BusError } from "./ports/errors.ts";
+import { DROPPED_HEADER } from "./ports/port.ts";
+import type { OutgoingRecord, Publisher } from "./ports/port.ts";
 import { SendQueue, sizeOf } from "./send-queue.ts";
 import type { DropReason, QueuedRecord, RecordCounts, Stream } from "./send-queue.ts";
 

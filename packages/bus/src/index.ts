@@ -2,10 +2,10 @@ export { BufferedPublisher } from "./buffered-publisher.ts";
 export type { BufferedPublisherOptions } from "./buffered-publisher.ts";
 export { DROP_REASONS } from "./send-queue.ts";
 export type { DropReason, RecordCounts } from "./send-queue.ts";
-export { BUS_ERROR_CODES, BusError } from "./errors.ts";
-export type { BusErrorCode, BusErrorDetails } from "./errors.ts";
-export { murmur2, partitionOf } from "./partitioner.ts";
-export { DROPPED_HEADER } from "./port.ts";
+export { BUS_ERROR_CODES, BusError } from "./ports/errors.ts";
+export type { BusErrorCode, BusErrorDetails } from "./ports/errors.ts";
+export { murmur2, partitionOf } from "./ports/partitioner.ts";
+export { DROPPED_HEADER } from "./ports/port.ts";
 export type {
   Batch,
   Bus,
@@ -15,4 +15,4 @@ export type {
   SubscribeOptions,
   Subscription,
   TopicPartition,
-} from "./port.ts";
+} from "./ports/port.ts";

@@ -9,9 +9,9 @@ import { Gauge, type Registry } from "prom-client";
 
 import type { KafkaBusOptions, KafkaSasl, KafkaTls } from "./adapters/kafka/index.ts";
 import type { TopicDeviation } from "./adapters/kafka/topics-check.ts";
-import type { MemoryBusOptions } from "./adapters/memory.ts";
+import type { MemoryBusOptions } from "./adapters/memory/memory.ts";
 import type { OtlpHttpPublisherOptions } from "./adapters/otlp-http/publisher.ts";
-import type { Bus, Publisher } from "./port.ts";
+import type { Bus, Publisher } from "./ports/port.ts";
 import type { BusSettings } from "./settings.ts";
 
 export { ensureTopics, verifyTopics } from "./adapters/kafka/topics-check.ts";
@@ -93,7 +93,7 @@ export async function openBus(
 ): Promise<Opened<Bus>> {
   const { clock, logger, memory } = surroundings;
   if (settings.kind === "kafka") return await openKafka(settings, surroundings);
-  const { createMemoryBus } = await import("./adapters/memory.ts");
+  const { createMemoryBus } = await import("./adapters/memory/memory.ts");
   const bus = createMemoryBus({ ...memory, clock, logger });
   return { bus, service: closing(() => bus.close()) };
 }

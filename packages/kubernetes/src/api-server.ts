@@ -9,5 +9,5 @@ export { openStore } from "./open-store.ts";
 export type { OpenedStore, StoreSurroundings } from "./open-store.ts";
 export { kubernetesSettings } from "./settings.ts";
 export type { KubernetesSettings } from "./settings.ts";
-export { StoreCounts } from "./store-counts.ts";
-export type { LabelledCount } from "./store-counts.ts";
+export { StoreCounts } from "./adapters/api-server/store-counts.ts";
+export type { LabelledCount } from "./adapters/api-server/store-counts.ts";

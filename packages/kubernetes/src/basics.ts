@@ -4,9 +4,9 @@ export {
   GENERATED_ANNOTATION,
   MAX_CHANNELS_CHARACTERS,
   parseChannels,
-} from "./channels-annotation.ts";
-export type { AnnotatedChannel } from "./channels-annotation.ts";
-export { conditionsOf } from "./conditions.ts";
-export { looseFields, looseList, looseText, pickedFields } from "./loose.ts";
+} from "./store/channels-annotation.ts";
+export type { AnnotatedChannel } from "./store/channels-annotation.ts";
+export { conditionsOf } from "./store/conditions.ts";
+export { looseFields, looseList, looseText, pickedFields } from "./store/loose.ts";
 export { KINDS } from "./kinds.ts";
-export { isNamespaced } from "./validation.ts";
+export { isNamespaced } from "./store/validation.ts";

@@ -1,12 +1,12 @@
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import { createMemoryStore } from "./adapters/memory.ts";
-import { StoreError } from "./errors.ts";
+import { createMemoryStore } from "./adapters/memory/memory.ts";
+import { StoreError } from "./store/errors.ts";
 import { createEventRecorder } from "./events.ts";
 import type { EventDropReason, EventRecorder, ReportedEvent } from "./events.ts";
 import { KINDS } from "./kinds.ts";
-import type { ClusterStore, KubernetesObject } from "./port.ts";
+import type { ClusterStore, KubernetesObject } from "./store/port.ts";
 
 const CYCLE: ReportedEvent = {
   type: "Warning",

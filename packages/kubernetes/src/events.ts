@@ -1,10 +1,10 @@
 import { pause, periodic, visible, withDeadline } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic } from "@isochrone/runtime";
 
-import { isStoreError, StoreError } from "./errors.ts";
-import { microTime } from "./lease-record.ts";
+import { isStoreError, StoreError } from "./store/errors.ts";
+import { microTime } from "./leases/lease-record.ts";
 import { KINDS } from "./kinds.ts";
-import type { ClusterStore, KubernetesObject, ObjectRef } from "./port.ts";
+import type { ClusterStore, KubernetesObject, ObjectRef } from "./store/port.ts";
 
 /** How an event recorder is built. */
 export interface EventRecorderOptions {

@@ -1,5 +1,10 @@
-export { bandwidthAnnotations, bandwidthLimits, EGRESS_BANDWIDTH, INGRESS_BANDWIDTH } from "./bandwidth.ts";
-export type { BandwidthLimits, ReplicasOf } from "./bandwidth.ts";
+export {
+  bandwidthAnnotations,
+  bandwidthLimits,
+  EGRESS_BANDWIDTH,
+  INGRESS_BANDWIDTH,
+} from "./store/bandwidth.ts";
+export type { BandwidthLimits, ReplicasOf } from "./store/bandwidth.ts";
 export {
   expiryMs,
   type CertificateBundle,
@@ -20,12 +25,12 @@ export {
   GENERATED_ANNOTATION,
   MAX_CHANNELS_CHARACTERS,
   parseChannels,
-} from "./channels-annotation.ts";
-export type { AnnotatedChannel, ChannelEnd } from "./channels-annotation.ts";
-export { conditionsOf, hasCondition, withConditions } from "./conditions.ts";
-export type { Condition } from "./conditions.ts";
-export { isStoreError, STORE_ERROR_CODES, StoreError } from "./errors.ts";
-export type { StoreErrorCode } from "./errors.ts";
+} from "./store/channels-annotation.ts";
+export type { AnnotatedChannel, ChannelEnd } from "./store/channels-annotation.ts";
+export { conditionsOf, hasCondition, withConditions } from "./store/conditions.ts";
+export type { Condition } from "./store/conditions.ts";
+export { isStoreError, STORE_ERROR_CODES, StoreError } from "./store/errors.ts";
+export type { StoreErrorCode } from "./store/errors.ts";
 export { createEventRecorder } from "./events.ts";
 export type {
   EventCounts,
@@ -35,8 +40,8 @@ export type {
   EventSubject,
   ReportedEvent,
 } from "./events.ts";
-export { createInformer } from "./informer.ts";
-export type { Informer, InformerChange, InformerOptions } from "./informer.ts";
+export { createInformer } from "./store/informer.ts";
+export type { Informer, InformerChange, InformerOptions } from "./store/informer.ts";
 export { candidacy, SharedLeadership } from "./leadership.ts";
 export type {
   CandidateOptions,
@@ -45,14 +50,14 @@ export type {
   LeadershipListener,
   Membership,
 } from "./leadership.ts";
-export { createLeaderElection } from "./lease-election.ts";
-export type { LeaderElection, LeaderElectionOptions } from "./lease-election.ts";
-export { ELECTION_DEFAULTS } from "./lease-options.ts";
-export type { ElectionTiming } from "./lease-options.ts";
-export { readLease } from "./lease-record.ts";
-export type { LeaseHolder, LeaseRecord } from "./lease-record.ts";
-export { jsonPatched } from "./json-patch.ts";
-export { LABELS, matchesLabels, matchesSelector, workflowOf } from "./labels.ts";
+export { createLeaderElection } from "./leases/lease-election.ts";
+export type { LeaderElection, LeaderElectionOptions } from "./leases/lease-election.ts";
+export { ELECTION_DEFAULTS } from "./leases/lease-options.ts";
+export type { ElectionTiming } from "./leases/lease-options.ts";
+export { readLease } from "./leases/lease-record.ts";
+export type { LeaseHolder, LeaseRecord } from "./leases/lease-record.ts";
+export { jsonPatched } from "./store/json-patch.ts";
+export { LABELS, matchesLabels, matchesSelector, workflowOf } from "./store/labels.ts";
 export {
   LAST_MOVE_ANNOTATION,
   moveOwnerOf,
@@ -62,11 +67,11 @@ export {
   readLastMove,
   readMoveRecords,
   redeemableMove,
-} from "./move-record.ts";
-export type { LastMove, MoveRecord } from "./move-record.ts";
-export { keyOf, timestamp } from "./objects.ts";
-export { looseFields, looseList, looseText, pickedFields } from "./loose.ts";
-export type { LooseFields, Unchecked } from "./loose.ts";
+} from "./store/move-record.ts";
+export type { LastMove, MoveRecord } from "./store/move-record.ts";
+export { keyOf, timestamp } from "./store/objects.ts";
+export { looseFields, looseList, looseText, pickedFields } from "./store/loose.ts";
+export type { LooseFields, Unchecked } from "./store/loose.ts";
 export {
   BANDWIDTH_ANNOTATE,
   BANDWIDTH_KEY,
@@ -87,8 +92,8 @@ export {
   WEBHOOK_CONFIGURATION,
   WEBHOOK_REMOVED_AT,
   WEBHOOK_SECRET,
-} from "./placement-gate.ts";
-export type { GateOpening } from "./placement-gate.ts";
+} from "./store/placement-gate.ts";
+export type { GateOpening } from "./store/placement-gate.ts";
 export { KINDS } from "./kinds.ts";
 export type {
   Affinity,
@@ -142,13 +147,25 @@ export type {
   UntypedStore,
   WatchEvent,
   WriteOptions,
-} from "./port.ts";
-export { electionTiming, identityOfLife, REPLICA_SETTINGS } from "./replica-settings.ts";
-export { trimmedNode, trimmedPod, trimmedReplicaSet, trimmedWorkload, withoutLastApplied } from "./trims.ts";
-export { isDnsLabel, isDnsSubdomain, isLabelValue, isNamespaced, isQualifiedName } from "./validation.ts";
-export { nodeView, podView, templateLabels } from "./views.ts";
-export type { NodeView, PodView } from "./views.ts";
-export { fencedStore, leaderStore } from "./write-fence.ts";
-export type { WriteFence } from "./write-fence.ts";
-export { workloadOf } from "./workloads.ts";
-export type { ReplicaSetLookup, WorkloadRef } from "./workloads.ts";
+} from "./store/port.ts";
+export { electionTiming, identityOfLife, REPLICA_SETTINGS } from "./leases/replica-settings.ts";
+export {
+  trimmedNode,
+  trimmedPod,
+  trimmedReplicaSet,
+  trimmedWorkload,
+  withoutLastApplied,
+} from "./store/trims.ts";
+export {
+  isDnsLabel,
+  isDnsSubdomain,
+  isLabelValue,
+  isNamespaced,
+  isQualifiedName,
+} from "./store/validation.ts";
+export { nodeView, podView, templateLabels } from "./store/views.ts";
+export type { NodeView, PodView } from "./store/views.ts";
+export { fencedStore, leaderStore } from "./leases/write-fence.ts";
+export type { WriteFence } from "./leases/write-fence.ts";
+export { workloadOf } from "./store/workloads.ts";
+export type { ReplicaSetLookup, WorkloadRef } from "./store/workloads.ts";

@@ -1,10 +1,10 @@
 // Which replica does what only one may do.
 import type { Clock, Logger, Random } from "@isochrone/runtime";
-import { createLeaderElection } from "./lease-election.ts";
-import type { LeaderElection } from "./lease-election.ts";
-import type { ElectionTiming } from "./lease-options.ts";
-import type { ClusterStore } from "./port.ts";
-import { identityOfLife } from "./replica-settings.ts";
+import { createLeaderElection } from "./leases/lease-election.ts";
+import type { LeaderElection } from "./leases/lease-election.ts";
+import type { ElectionTiming } from "./leases/lease-options.ts";
+import type { ClusterStore } from "./store/port.ts";
+import { identityOfLife } from "./leases/replica-settings.ts";
 
 /** Whether this replica is the one that may act. */
 export interface Leadership {

@@ -6,9 +6,9 @@ import { createApiServerStore } from "./adapters/api-server/create-store.ts";
 import type { ApiServerClusterStore, ApiServerStoreOptions } from "./adapters/api-server/create-store.ts";
 import { inClusterNamespace, isInCluster } from "./adapters/api-server/in-cluster.ts";
 import { KubeconfigCredentials } from "./adapters/api-server/kubeconfig.ts";
-import type { ClusterStore } from "./port.ts";
+import type { ClusterStore } from "./store/port.ts";
 import type { KubernetesSettings } from "./settings.ts";
-import { StoreCounts } from "./store-counts.ts";
+import { StoreCounts } from "./adapters/api-server/store-counts.ts";
 import { registerStoreMetrics } from "./store-metrics.ts";
 
 export interface StoreSurroundings {

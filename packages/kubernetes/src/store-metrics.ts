@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { LabelledCount, StoreCounts } from "./store-counts.ts";
+import type { LabelledCount, StoreCounts } from "./adapters/api-server/store-counts.ts";
 
 /** Shows on a registry what a service has asked of its API server. */
 export function registerStoreMetrics(registry: Registry, counts: StoreCounts): void {

@@ -1,6 +1,6 @@
-export { DEFAULT_BYTES_PER_REQUEST } from "./channel-traffic.ts";
-export { ColumnPool } from "./columns.ts";
-export { DEFAULT_MIN_SPREAD } from "./combine.ts";
+export { DEFAULT_BYTES_PER_REQUEST } from "./scoring/channel-traffic.ts";
+export { ColumnPool } from "./scoring/columns.ts";
+export { DEFAULT_MIN_SPREAD } from "./scoring/combine.ts";
 export { channelLatency } from "./descheduler/channel-latency.ts";
 export type { ChannelLatency, MeasuredPod } from "./descheduler/channel-latency.ts";
 export { decideInSteps, decideMoves, tooManyUnready } from "./descheduler/decide.ts";
@@ -30,37 +30,37 @@ export type { NodeScore, PaperMove } from "./descheduler/paper-moves.ts";
 export { isEffective, judged, nextCoolDown, NO_REGRET, regretOf } from "./descheduler/regret.ts";
 export type { JudgedMove, RegretRules, RegretState } from "./descheduler/regret.ts";
 export { replacementOf } from "./descheduler/replacement.ts";
-export { PLACEMENT_ERROR_CODES, PlacementError } from "./errors.ts";
-export type { PlacementErrorCode } from "./errors.ts";
-export type { Explanation, ExplanationInputs, InputAges, NeutralPart } from "./explanation.ts";
-export type { ApiObject } from "./feasibility/json.ts";
-export type { FeasiblePlanProblem, PlanInput } from "./feasibility/plan-input.ts";
-export { planProblem } from "./feasibility/plan-problem.ts";
+export { PLACEMENT_ERROR_CODES, PlacementError } from "./scoring/errors.ts";
+export type { PlacementErrorCode } from "./scoring/errors.ts";
+export type { Explanation, ExplanationInputs, InputAges, NeutralPart } from "./scoring/explanation.ts";
+export type { ApiObject } from "./feasibility/objects/json.ts";
+export type { FeasiblePlanProblem, PlanInput } from "./feasibility/planning/plan-input.ts";
+export { planProblem } from "./feasibility/planning/plan-problem.ts";
 export { inQueueOrder } from "./feasibility/queue-order.ts";
 export type { QueueInput, QueueOrder, QueueStep } from "./feasibility/queue-order.ts";
 export { SchedulingModel } from "./feasibility/scheduling-model.ts";
 export type { ClusterObjects } from "./feasibility/scheduling-model.ts";
-export { DEFAULT_SPREAD } from "./feasibility/spread-limits.ts";
-export type { SpreadLimits } from "./feasibility/spread-limits.ts";
-export { FILTER_PLUGINS } from "./feasibility/verdict.ts";
-export type { FilterPlugin, Rejection } from "./feasibility/verdict.ts";
+export { DEFAULT_SPREAD } from "./feasibility/objects/spread-limits.ts";
+export type { SpreadLimits } from "./feasibility/objects/spread-limits.ts";
+export { FILTER_PLUGINS } from "./feasibility/objects/verdict.ts";
+export type { FilterPlugin, Rejection } from "./feasibility/objects/verdict.ts";
 export {
   moveCostOf,
   planVerdict,
   runningWorkflow,
   workflowPlan,
   workflowPlanReport,
-} from "./feasibility/workflow-plan.ts";
+} from "./feasibility/planning/workflow-plan.ts";
 export type {
   PlannedMove,
   PreviousMoves,
   RunningWorkflow,
   WorkflowPlanInput,
   WorkflowPlanReport,
-} from "./feasibility/workflow-plan.ts";
-export { headroomViolations, nodesBeyondLimits, rejectedNodes } from "./limits.ts";
-export type { LimitOptions } from "./limits.ts";
-export { bandwidthViolations, networkLimitViolations } from "./network-limits.ts";
+} from "./feasibility/planning/workflow-plan.ts";
+export { headroomViolations, nodesBeyondLimits, rejectedNodes } from "./scoring/limits.ts";
+export type { LimitOptions } from "./scoring/limits.ts";
+export { bandwidthViolations, networkLimitViolations } from "./scoring/network-limits.ts";
 export {
   createNetworkOverhead,
   NETWORK_OVERHEAD,
@@ -77,12 +77,12 @@ export { isSortAlgorithm, SORT_ALGORITHMS } from "./order/sort-algorithms.ts";
 export type { SortAlgorithm } from "./order/sort-algorithms.ts";
 export { workloadOrder } from "./order/workload-order.ts";
 export type { OrderedWorkload, WorkloadOrder } from "./order/workload-order.ts";
-export { EXACT_PAIRS, exactPlan } from "./planner/exact-plan.ts";
-export type { ExactOptions, ExactPlan } from "./planner/exact-plan.ts";
-export { createObjective } from "./planner/objective.ts";
-export type { Objective, PlanCost } from "./planner/objective.ts";
-export { plan } from "./planner/plan.ts";
-export type { Plan, PlanOptions } from "./planner/plan.ts";
+export { EXACT_PAIRS, exactPlan } from "./planner/exact/exact-plan.ts";
+export type { ExactOptions, ExactPlan } from "./planner/exact/exact-plan.ts";
+export { createObjective } from "./planner/objective/objective.ts";
+export type { Objective, PlanCost } from "./planner/objective/objective.ts";
+export { plan } from "./planner/search/plan.ts";
+export type { Plan, PlanOptions } from "./planner/search/plan.ts";
 export type {
   ApartConstraint,
   DomainConstraint,
@@ -92,12 +92,12 @@ export type {
   SpanConstraint,
   SpreadConstraint,
   TogetherConstraint,
-} from "./planner/plan-problem.ts";
-export { DEFAULT_PLAN_SETTINGS } from "./planner/plan-settings.ts";
-export { peerCosts, replicasOn } from "./peer-costs.ts";
-export type { PeerCost, PeerCosts } from "./peer-costs.ts";
-export type { PlanSettings } from "./planner/plan-settings.ts";
-export type { UnplacedPod } from "./planner/reasons.ts";
+} from "./planner/objective/plan-problem.ts";
+export { DEFAULT_PLAN_SETTINGS } from "./planner/objective/plan-settings.ts";
+export { peerCosts, replicasOn } from "./scoring/peer-costs.ts";
+export type { PeerCost, PeerCosts } from "./scoring/peer-costs.ts";
+export type { PlanSettings } from "./planner/objective/plan-settings.ts";
+export type { UnplacedPod } from "./planner/search/reasons.ts";
 export type {
   AmountsByNode,
   AssumedPod,
@@ -105,9 +105,9 @@ export type {
   PlacementProblem,
   PodToPlace,
   ResourceAmounts,
-} from "./problem.ts";
-export { CombinedStrategy } from "./combined-strategy.ts";
-export type { WeighedStrategy } from "./combined-strategy.ts";
+} from "./scoring/problem.ts";
+export { CombinedStrategy } from "./scoring/combined-strategy.ts";
+export type { WeighedStrategy } from "./scoring/combined-strategy.ts";
 export { CHANNEL_TYPES, ChannelTypes } from "./communication-affinity/channel-types.ts";
 export type { ChannelType, DeclaredType } from "./communication-affinity/channel-types.ts";
 export {
@@ -121,10 +121,10 @@ export type {
 } from "./communication-affinity/communication-affinity.ts";
 export { createStrategy, resolvedProfile, STRATEGIES, STRATEGY_MODES } from "./profile.ts";
 export type { ResolvedProfile, StrategyName, StrategyProfile } from "./profile.ts";
-export { DEFAULT_WEIGHTS, RESOURCE_NETWORK, ResourceNetwork } from "./resource-network.ts";
-export type { ResourceNetworkWeights } from "./resource-network.ts";
-export { Proximity, ROUTING_SCOPES, routingScopes } from "./routing.ts";
-export type { Place } from "./routing.ts";
+export { DEFAULT_WEIGHTS, RESOURCE_NETWORK, ResourceNetwork } from "./resource-network/resource-network.ts";
+export type { ResourceNetworkWeights } from "./resource-network/resource-network.ts";
+export { Proximity, ROUTING_SCOPES, routingScopes } from "./scoring/routing.ts";
+export type { Place } from "./scoring/routing.ts";
 export {
   allCandidates,
   bestRow,
@@ -134,9 +134,9 @@ export {
   rank,
   RANKED_ROWS,
   rankedTable,
-} from "./score-table.ts";
-export type { ScoreTable } from "./score-table.ts";
-export { COMBINATION_MODES } from "./strategy.ts";
-export { workflowLatency, workflowTraffic } from "./workflow-latency.ts";
-export type { WorkflowLatency } from "./workflow-latency.ts";
-export type { CombinationMode, Strategy } from "./strategy.ts";
+} from "./scoring/score-table.ts";
+export type { ScoreTable } from "./scoring/score-table.ts";
+export { COMBINATION_MODES } from "./scoring/strategy.ts";
+export { workflowLatency, workflowTraffic } from "./scoring/workflow-latency.ts";
+export type { WorkflowLatency } from "./scoring/workflow-latency.ts";
+export type { CombinationMode, Strategy } from "./scoring/strategy.ts";

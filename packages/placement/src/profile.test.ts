@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { CombinedStrategy } from "./combined-strategy.ts";
+import { CombinedStrategy } from "./scoring/combined-strategy.ts";
 import type { CommunicationAffinity } from "./communication-affinity/communication-affinity.ts";
-import { ColumnPool } from "./columns.ts";
+import { ColumnPool } from "./scoring/columns.ts";
 import { createStrategy, resolvedProfile } from "./profile.ts";
-import type { ResourceNetwork } from "./resource-network.ts";
-import { allCandidates } from "./score-table.ts";
+import type { ResourceNetwork } from "./resource-network/resource-network.ts";
+import { allCandidates } from "./scoring/score-table.ts";
 import { channel, handWorked } from "./testing/problems.ts";
 
 const rounded = (column: Float64Array): number[] => [...column].map((value) => Number(value.toFixed(6)));

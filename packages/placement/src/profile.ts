@@ -1,13 +1,13 @@
-import { DEFAULT_BYTES_PER_REQUEST } from "./channel-traffic.ts";
-import { DEFAULT_MIN_SPREAD } from "./combine.ts";
-import { CombinedStrategy } from "./combined-strategy.ts";
+import { DEFAULT_BYTES_PER_REQUEST } from "./scoring/channel-traffic.ts";
+import { DEFAULT_MIN_SPREAD } from "./scoring/combine.ts";
+import { CombinedStrategy } from "./scoring/combined-strategy.ts";
 import { ChannelTypes } from "./communication-affinity/channel-types.ts";
 import {
   COMMUNICATION_AFFINITY,
   CommunicationAffinity,
   DEFAULT_AFFINITY,
 } from "./communication-affinity/communication-affinity.ts";
-import { PlacementError } from "./errors.ts";
+import { PlacementError } from "./scoring/errors.ts";
 import {
   createNetworkOverhead,
   NETWORK_OVERHEAD,
@@ -19,10 +19,10 @@ import {
   RESOURCE_NETWORK,
   RESOURCE_NETWORK_MODES,
   ResourceNetwork,
-} from "./resource-network.ts";
-import type { ResourceNetworkMode, ResourceNetworkWeights } from "./resource-network.ts";
-import { COMBINATION_MODES } from "./strategy.ts";
-import type { CombinationMode, Strategy } from "./strategy.ts";
+} from "./resource-network/resource-network.ts";
+import type { ResourceNetworkMode, ResourceNetworkWeights } from "./resource-network/resource-network.ts";
+import { COMBINATION_MODES } from "./scoring/strategy.ts";
+import type { CombinationMode, Strategy } from "./scoring/strategy.ts";
 
 export const STRATEGIES = [RESOURCE_NETWORK, COMMUNICATION_AFFINITY, NETWORK_OVERHEAD] as const;
 export type StrategyName = (typeof STRATEGIES)[number];

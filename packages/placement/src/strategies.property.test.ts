@@ -2,11 +2,11 @@
 import type { Channel, Link } from "@isochrone/topology";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { nodesBeyondLimits, rejectedNodes } from "./limits.ts";
-import type { PlacementProblem } from "./problem.ts";
+import { nodesBeyondLimits, rejectedNodes } from "./scoring/limits.ts";
+import type { PlacementProblem } from "./scoring/problem.ts";
 import { createStrategy } from "./profile.ts";
-import { allCandidates } from "./score-table.ts";
-import type { Strategy } from "./strategy.ts";
+import { allCandidates } from "./scoring/score-table.ts";
+import type { Strategy } from "./scoring/strategy.ts";
 import { channel, link, node, problem, workload } from "./testing/problems.ts";
 
 const PROFILES = [

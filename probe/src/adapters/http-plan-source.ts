@@ -1,6 +1,6 @@
 import type { Fetch } from "@isochrone/runtime";
-import { PlanSourceBusyError, ProbeError } from "../errors.ts";
-import type { PlanAnswer, PlanSource, ProbeKeyState } from "../ports.ts";
+import { PlanSourceBusyError, ProbeError } from "../ports/errors.ts";
+import type { PlanAnswer, PlanSource, ProbeKeyState } from "../ports/ports.ts";
 
 /** Header that tells the aggregator which keys this probe holds and which one signs: `1,2;signing=1`. */
 const KEYS_HEADER = "isochrone-probe-keys";

@@ -1,6 +1,6 @@
 import type { Fetch } from "@isochrone/runtime";
-import { ProbeError } from "../errors.ts";
-import type { BandwidthLease, BandwidthLeases } from "../ports.ts";
+import { ProbeError } from "../ports/errors.ts";
+import type { BandwidthLease, BandwidthLeases } from "../ports/ports.ts";
 
 const RETRYABLE_STATUSES = new Set([408, 425, 429]);
 const MAX_BODY_BYTES = 65_536;

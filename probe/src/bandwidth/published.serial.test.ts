@@ -7,7 +7,7 @@ import { MetricsDecoder, PROBE_METRICS, TOPICS } from "@isochrone/telemetry";
 import { afterEach, describe, expect, test } from "vitest";
 import { probeConfig, type ProbeConfig } from "../config.ts";
 import { toBandwidthBatch } from "../domain/batch.ts";
-import type { BandwidthLeases, ProbePeer } from "../ports.ts";
+import type { BandwidthLeases, ProbePeer } from "../ports/ports.ts";
 import { createProbe, type Probe } from "../probe.ts";
 import { TEST_HMAC_KEYS } from "../testing/harness.ts";
 import { SettablePlanSource, planFor } from "../testing/plans.ts";

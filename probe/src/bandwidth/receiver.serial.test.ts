@@ -6,7 +6,7 @@ import { isLibcSupported } from "@isochrone/kernel-sockets";
 import { afterEach, describe, expect, test } from "vitest";
 import { parseAddress } from "../domain/ip.ts";
 import { Keyring } from "../domain/keyring.ts";
-import type { PacketKey } from "../ports.ts";
+import type { PacketKey } from "../ports/ports.ts";
 import type { BurstOutcome } from "./burst.ts";
 import type { ReceiverConfig, ReceiverCounts, SenderTask } from "./messages.ts";
 import { RawClient } from "./testing/raw-client.ts";

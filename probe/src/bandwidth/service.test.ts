@@ -3,14 +3,14 @@ import { isLibcSupported } from "@isochrone/kernel-sockets";
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { afterEach, describe, expect, test } from "vitest";
-import { ProbeError } from "../errors.ts";
+import { ProbeError } from "../ports/errors.ts";
 import type {
   BandwidthLease,
   BandwidthLeases,
   BandwidthMeasurement,
   PacketKey,
   ProbePeer,
-} from "../ports.ts";
+} from "../ports/ports.ts";
 import { HourBudget } from "./budget.ts";
 import { BandwidthService, type BandwidthSettings } from "./service.ts";
 

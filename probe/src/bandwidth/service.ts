@@ -6,7 +6,7 @@ import type {
   BandwidthMeasurement,
   PacketKey,
   ProbePeer,
-} from "../ports.ts";
+} from "../ports/ports.ts";
 import { HourBudget } from "./budget.ts";
 import type { ReceiverCounts, SenderResult } from "./messages.ts";
 import { readNic, type NicUse } from "./nic.ts";

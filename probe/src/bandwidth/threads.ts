@@ -1,8 +1,8 @@
 import { reasonOf } from "@isochrone/primitives";
 import { Worker } from "node:worker_threads";
 import type { Clock, Logger } from "@isochrone/runtime";
-import { ProbeError } from "../errors.ts";
-import type { PacketKey } from "../ports.ts";
+import { ProbeError } from "../ports/errors.ts";
+import type { PacketKey } from "../ports/ports.ts";
 import type {
   FromReceiver,
   ReceiverConfig,

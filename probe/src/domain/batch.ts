@@ -9,7 +9,7 @@ import {
   type NumberPoint,
   type Outcome,
 } from "@isochrone/telemetry";
-import type { BandwidthMeasurement, EngineSnapshot, FlowSnapshot } from "../ports.ts";
+import type { BandwidthMeasurement, EngineSnapshot, FlowSnapshot } from "../ports/ports.ts";
 
 /** Who publishes. Absent zone or region: not known. */
 export interface BatchSource {

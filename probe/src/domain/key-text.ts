@@ -1,4 +1,4 @@
-import type { PacketKey } from "../ports.ts";
+import type { PacketKey } from "../ports/ports.ts";
 
 /** Bytes of an HMAC key: at least the strength of the truncated tag. */
 const MIN_KEY_BYTES = 16;

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from "node:crypto";
-import type { PacketKey } from "../ports.ts";
+import type { PacketKey } from "../ports/ports.ts";
 
 /** Length of the HMAC as packets carry it: truncated to 16 bytes. */
 export const TAG_BYTES = 16;

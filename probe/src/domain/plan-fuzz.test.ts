@@ -1,7 +1,7 @@
 import { seededRandom } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
-import { PlanRefusedError } from "../errors.ts";
-import { PLAN_REFUSALS, type ProbePlan } from "../ports.ts";
+import { PlanRefusedError } from "../ports/errors.ts";
+import { PLAN_REFUSALS, type ProbePlan } from "../ports/ports.ts";
 import { isUnusableTarget, parseAddress } from "./ip.ts";
 import { parsePlan } from "./plan.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { PlanRefusedError } from "../errors.ts";
-import { PLAN_REFUSALS } from "../ports.ts";
+import { PlanRefusedError } from "../ports/errors.ts";
+import { PLAN_REFUSALS } from "../ports/ports.ts";
 import { parsePlan } from "./plan.ts";
 
 const RULES = { node: "a", maxPeers: 3 };

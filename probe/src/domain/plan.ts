@@ -1,5 +1,5 @@
-import { PlanRefusedError } from "../errors.ts";
-import type { PlanRefusal, ProbePeer, ProbePlan } from "../ports.ts";
+import { PlanRefusedError } from "../ports/errors.ts";
+import type { PlanRefusal, ProbePeer, ProbePlan } from "../ports/ports.ts";
 import { isUnusableTarget, parseAddress } from "./ip.ts";
 
 /** What a plan is held against. */

@@ -1,5 +1,5 @@
 import { Distribution } from "@isochrone/telemetry";
-import type { ThreadSnapshot } from "../ports.ts";
+import type { ThreadSnapshot } from "../ports/ports.ts";
 
 /** For how long after a stall what waited in the kernel may still be read: those stamps are the stall's, not the network's. Milliseconds. */
 const SETTLE_MS = 2;

@@ -1,5 +1,5 @@
 import { Distribution, OUTCOMES, type Method, type Outcome } from "@isochrone/telemetry";
-import type { DiscardReason, FlowSnapshot } from "../ports.ts";
+import type { DiscardReason, FlowSnapshot } from "../ports/ports.ts";
 
 /** Counts what became of one flow's packets between two snapshots. */
 export class Tally {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { Distribution } from "@isochrone/telemetry";
 import { parseAddress } from "../domain/ip.ts";
 import { Keyring } from "../domain/keyring.ts";
-import type { EngineConfig, FlowSnapshot, ProbePeer } from "../ports.ts";
+import type { EngineConfig, FlowSnapshot, ProbePeer } from "../ports/ports.ts";
 import type { EngineContext } from "./context.ts";
 import { createLoop } from "./create-loop.ts";
 import { TcpFlow } from "./tcp-flow.ts";

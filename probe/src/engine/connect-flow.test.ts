@@ -4,7 +4,7 @@ import { isLibcSupported, KernelSocket, SYS, loadLibc } from "@isochrone/kernel-
 import { Distribution, type ExponentialHistogramData } from "@isochrone/telemetry";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { lossRatio } from "../domain/loss.ts";
-import type { FlowSnapshot } from "../ports.ts";
+import type { FlowSnapshot } from "../ports/ports.ts";
 import { LOOP_KINDS, manualContext, peerAt, until, type TestContext } from "../testing/harness.ts";
 import { ConnectFlow } from "./connect-flow.ts";
 

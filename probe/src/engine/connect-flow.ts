@@ -1,7 +1,7 @@
 import { familyOf, parseAddress } from "../domain/ip.ts";
 import { Samples } from "../domain/samples.ts";
 import { Tally } from "../domain/tally.ts";
-import type { FlowSnapshot, ProbePeer } from "../ports.ts";
+import type { FlowSnapshot, ProbePeer } from "../ports/ports.ts";
 import type { EngineContext, Flow } from "./context.ts";
 import { SendSchedule, type ScheduledSender } from "./send-schedule.ts";
 import type { StreamSocket } from "./sockets/port.ts";

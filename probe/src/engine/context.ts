@@ -1,7 +1,7 @@
 import type { Distribution } from "@isochrone/telemetry";
 import type { Keyring } from "../domain/keyring.ts";
 import type { StallMonitor } from "../domain/stall-monitor.ts";
-import type { EngineConfig, FlowSnapshot } from "../ports.ts";
+import type { EngineConfig, FlowSnapshot } from "../ports/ports.ts";
 import type { Sockets } from "./sockets/port.ts";
 import type { Timetable } from "./timetable.ts";
 

@@ -3,9 +3,9 @@ import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { Distribution, type Method } from "@isochrone/telemetry";
 import { afterEach, describe, expect, test } from "vitest";
-import type { Engine, EngineConfig, EngineSnapshot, FlowSnapshot, MeasuringThreads } from "../ports.ts";
+import type { Engine, EngineConfig, EngineSnapshot, FlowSnapshot, MeasuringThreads } from "../ports/ports.ts";
 import { LOOP_KINDS, TEST_KEY, engineConfig, peerAt, until } from "../testing/harness.ts";
-import { createMeasuringThreads } from "./thread.ts";
+import { createMeasuringThreads } from "../measuring-threads.ts";
 
 const METHODS: readonly Method[] = ["udp_rr", "tcp_rr", "tcp_connect"];
 const NEXT_KEY = { id: 2, secret: Buffer.alloc(32, 0x33) };

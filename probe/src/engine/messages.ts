@@ -1,5 +1,5 @@
 // What the main thread and the measuring thread say to each other.
-import type { EngineConfig, EngineSnapshot, PacketKey, ProbePeer } from "../ports.ts";
+import type { EngineConfig, EngineSnapshot, PacketKey, ProbePeer } from "../ports/ports.ts";
 
 export type ToWorker =
   | { readonly type: "open"; readonly engine: number; readonly config: EngineConfig }

@@ -1,7 +1,7 @@
 import { Distribution, type Method } from "@isochrone/telemetry";
 import { parseAddress } from "../domain/ip.ts";
 import { Keyring } from "../domain/keyring.ts";
-import type { EngineConfig, EngineSnapshot, PacketKey, ProbePeer, ThreadSnapshot } from "../ports.ts";
+import type { EngineConfig, EngineSnapshot, PacketKey, ProbePeer, ThreadSnapshot } from "../ports/ports.ts";
 import type { EngineContext, Flow } from "./context.ts";
 import { ConnectFlow } from "./connect-flow.ts";
 import { TcpFlow } from "./tcp-flow.ts";

@@ -15,7 +15,7 @@ import {
 } from "../domain/packet.ts";
 import { Tally } from "../domain/tally.ts";
 import { Transactions } from "../domain/transactions.ts";
-import type { FlowSnapshot, ProbePeer } from "../ports.ts";
+import type { FlowSnapshot, ProbePeer } from "../ports/ports.ts";
 import { Samples } from "../domain/samples.ts";
 import type { EngineContext } from "./context.ts";
 import type { Appointment } from "./timetable.ts";

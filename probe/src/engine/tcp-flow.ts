@@ -1,5 +1,5 @@
 import { FrameReader, createFrame } from "../domain/frames.ts";
-import type { FlowSnapshot, ProbePeer } from "../ports.ts";
+import type { FlowSnapshot, ProbePeer } from "../ports/ports.ts";
 import type { EngineContext, Flow } from "./context.ts";
 import { RrSession } from "./rr-session.ts";
 import { SendSchedule, type ScheduledSender } from "./send-schedule.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Distribution } from "@isochrone/telemetry";
 import { lossRatio } from "../domain/loss.ts";
-import type { FlowSnapshot } from "../ports.ts";
+import type { FlowSnapshot } from "../ports/ports.ts";
 import {
   LOOP_KINDS,
   manualContext,

@@ -1,4 +1,4 @@
-import type { FlowSnapshot, ProbePeer } from "../ports.ts";
+import type { FlowSnapshot, ProbePeer } from "../ports/ports.ts";
 import type { EngineContext, Flow } from "./context.ts";
 import { RrSession } from "./rr-session.ts";
 import { SendSchedule, type ScheduledSender } from "./send-schedule.ts";

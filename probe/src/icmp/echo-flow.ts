@@ -1,6 +1,6 @@
 import { Tally } from "../domain/tally.ts";
 import { Transactions } from "../domain/transactions.ts";
-import type { FlowSnapshot } from "../ports.ts";
+import type { FlowSnapshot } from "../ports/ports.ts";
 import type { EchoRoute, EchoTarget, ReceivedEcho } from "./echo-port.ts";
 
 /** Transactions that a flow remembers beyond those that can wait at once. */

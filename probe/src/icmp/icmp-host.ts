@@ -1,5 +1,5 @@
 import { MinHeap } from "@isochrone/primitives";
-import type { ZeroCheckSnapshot } from "../ports.ts";
+import type { ZeroCheckSnapshot } from "../ports/ports.ts";
 import { canonicalAddress } from "./canonical-address.ts";
 import { EchoFlow, type EchoFlowOptions } from "./echo-flow.ts";
 import type { EchoHandlers, EchoPort, ReceivedEcho } from "./echo-port.ts";

@@ -1,5 +1,5 @@
 // What the main thread and whatever sends echoes (a thread or a child process) say to each other.
-import type { FlowSnapshot, IcmpProberName, ZeroCheckSnapshot } from "../ports.ts";
+import type { FlowSnapshot, IcmpProberName, ZeroCheckSnapshot } from "../ports/ports.ts";
 
 /** What is to be done for one engine. */
 export interface IcmpTask {

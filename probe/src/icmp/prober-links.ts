@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { Worker } from "node:worker_threads";
 import { DescriptorLedger, isLibcSupported, loadLibc } from "@isochrone/kernel-sockets";
-import type { IcmpProberName } from "../ports.ts";
+import type { IcmpProberName } from "../ports/ports.ts";
 import type { FromIcmp, ToIcmp } from "./messages.ts";
 
 /** How long a sender of echoes may take to end in good order. Milliseconds. */

@@ -1,6 +1,6 @@
 import { Distribution, type Outcome } from "@isochrone/telemetry";
 import { noOutcomes } from "../domain/tally.ts";
-import type { FlowSnapshot, ZeroCheckSnapshot } from "../ports.ts";
+import type { FlowSnapshot, ZeroCheckSnapshot } from "../ports/ports.ts";
 import type { IcmpReport } from "./messages.ts";
 
 /** One report of two that follow each other. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { describe, expect, test } from "vitest";
 import { Tally } from "../domain/tally.ts";
-import type { IcmpProberName } from "../ports.ts";
+import type { IcmpProberName } from "../ports/ports.ts";
 import type { IcmpTask, ToIcmp } from "./messages.ts";
 import type { ProberEvents, StartProber } from "./prober-links.ts";
 import { IcmpThread } from "./thread.ts";

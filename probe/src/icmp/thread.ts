@@ -1,5 +1,5 @@
 import type { Logger } from "@isochrone/runtime";
-import { ICMP_PROBERS, type IcmpProberName } from "../ports.ts";
+import { ICMP_PROBERS, type IcmpProberName } from "../ports/ports.ts";
 import type { FromIcmp, IcmpReport, IcmpTask, ToIcmp } from "./messages.ts";
 import { proberStarters, type ProberLink, type StartProber } from "./prober-links.ts";
 import { mergeReports } from "./report-merge.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { PacketKey } from "../ports.ts";
+import type { PacketKey } from "../ports/ports.ts";
 import { KeyKeeper, type KeyKeeperDeps } from "./key-keeper.ts";
 
 const entry = (id: number, byte = id): string => `${id}:${Buffer.alloc(32, byte).toString("base64")}`;

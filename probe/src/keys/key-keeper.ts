@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import type { Logger } from "@isochrone/runtime";
 import type { ProbeConfig } from "../config.ts";
 import { parseKeyEntries } from "../domain/key-text.ts";
-import { ProbeError } from "../errors.ts";
-import type { PacketKey, ProbeKeyState } from "../ports.ts";
+import { ProbeError } from "../ports/errors.ts";
+import type { PacketKey, ProbeKeyState } from "../ports/ports.ts";
 import { readKeyFile } from "./key-file.ts";
 
 /** Why a change of keys did not happen; labels of metrics. */

@@ -1,5 +1,5 @@
 import { Distribution, type Method } from "@isochrone/telemetry";
-import type { BandwidthMeasurement, EngineSnapshot, FlowSnapshot, TimestampSource } from "../ports.ts";
+import type { BandwidthMeasurement, EngineSnapshot, FlowSnapshot, TimestampSource } from "../ports/ports.ts";
 import type { Families } from "./families.ts";
 import type { Labels } from "./family.ts";
 import { QUANTILES } from "./names.ts";

@@ -1,6 +1,6 @@
 import { Distribution, Window, type Method } from "@isochrone/telemetry";
 import { lossRatio } from "../domain/loss.ts";
-import type { BandwidthMeasurement, FlowSnapshot } from "../ports.ts";
+import type { BandwidthMeasurement, FlowSnapshot } from "../ports/ports.ts";
 import { preferredMethod, type Detail, type DetailOptions } from "./detail.ts";
 import type { Families } from "./families.ts";
 import type { Labels } from "./family.ts";

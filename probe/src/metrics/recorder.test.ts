@@ -6,7 +6,7 @@ import { Distribution, METHODS, type Method } from "@isochrone/telemetry";
 import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
 import { noOutcomes } from "../domain/tally.ts";
-import type { EngineSnapshot, FlowSnapshot, ProbePeer } from "../ports.ts";
+import type { EngineSnapshot, FlowSnapshot, ProbePeer } from "../ports/ports.ts";
 import { OWN_SERIES, chooseDetail, pairSeries } from "./detail.ts";
 import type { Family } from "./family.ts";
 import { MetricsRecorder, type RecorderOptions } from "./recorder.ts";

@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import type { BandwidthMeasurement, EngineSnapshot, ProbePeer } from "../ports.ts";
+import type { BandwidthMeasurement, EngineSnapshot, ProbePeer } from "../ports/ports.ts";
 import type { ReceiverCounts } from "../bandwidth/messages.ts";
 import { DETAILS, chooseDetail, type Detail, type DetailOptions } from "./detail.ts";
 import { createFamilies, removeFrom, type Families } from "./families.ts";

@@ -1,5 +1,5 @@
 // What the main thread and the responder's thread say to each other.
-import type { EngineConfig, PacketKey, ResponderSnapshot } from "../ports.ts";
+import type { EngineConfig, PacketKey, ResponderSnapshot } from "../ports/ports.ts";
 
 /** What the responder needs of an engine's settings. */
 export type ResponderConfig = Pick<

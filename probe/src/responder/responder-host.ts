@@ -3,7 +3,7 @@ import type { Random } from "@isochrone/runtime";
 import { parseAddress } from "../domain/ip.ts";
 import { Keyring } from "../domain/keyring.ts";
 import { errnoOf } from "../engine/sockets.ts";
-import type { PacketKey } from "../ports.ts";
+import type { PacketKey } from "../ports/ports.ts";
 import type { Listener, ListenerFactory } from "./listener.ts";
 import type { FromResponder, ResponderConfig, ToResponder } from "./messages.ts";
 import { Responder } from "./responder.ts";

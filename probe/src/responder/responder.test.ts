@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { isLibcSupported } from "@isochrone/kernel-sockets";
 import { Keyring } from "../domain/keyring.ts";
 import { findFault, isFor, isFrom, residenceNsOf } from "../domain/packet.ts";
-import type { EngineConfig } from "../ports.ts";
+import type { EngineConfig } from "../ports/ports.ts";
 import { TEST_KEY, bytesOf, signedRequest, until } from "../testing/harness.ts";
 import { LAST_SEQUENCE, ResponderClient, framed } from "../testing/responder-client.ts";
 

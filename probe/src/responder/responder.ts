@@ -11,7 +11,7 @@ import type { Random } from "@isochrone/runtime";
 import type { Keyring } from "../domain/keyring.ts";
 import { FairBudget } from "../domain/fair-budget.ts";
 import { RateLimiter } from "../domain/rate-limiter.ts";
-import type { EngineConfig, ResponderSnapshot } from "../ports.ts";
+import type { EngineConfig, ResponderSnapshot } from "../ports/ports.ts";
 import { LeastTime } from "../domain/least-time.ts";
 import { KnownFlows } from "./known-flows.ts";
 import type { Source } from "./source.ts";

@@ -1,6 +1,6 @@
 import { pause, type Clock, type Logger } from "@isochrone/runtime";
-import { ProbeError } from "../errors.ts";
-import type { EngineConfig, PacketKey, ResponderSnapshot } from "../ports.ts";
+import { ProbeError } from "../ports/errors.ts";
+import type { EngineConfig, PacketKey, ResponderSnapshot } from "../ports/ports.ts";
 import { SupervisedWorker } from "../workers/supervised-worker.ts";
 import type { FromResponder, ResponderConfig, ToResponder } from "./messages.ts";
 

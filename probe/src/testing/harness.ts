@@ -11,7 +11,7 @@ import type { EngineContext } from "../engine/context.ts";
 import { KernelLoop } from "../engine/kernel-loop.ts";
 import type { Loop } from "../engine/loop.ts";
 import { NodeLoop } from "../engine/node-loop.ts";
-import type { EngineConfig, ProbePeer } from "../ports.ts";
+import type { EngineConfig, ProbePeer } from "../ports/ports.ts";
 import { openNodeTcp } from "../responder/node-tcp.ts";
 import { openNodeUdp } from "../responder/node-udp.ts";
 import { Responder } from "../responder/responder.ts";

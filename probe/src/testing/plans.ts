@@ -1,4 +1,4 @@
-import type { PlanAnswer, PlanSource, ProbePeer, ProbePlan } from "../ports.ts";
+import type { PlanAnswer, PlanSource, ProbePeer, ProbePlan } from "../ports/ports.ts";
 
 export function planFor(
   node: string,

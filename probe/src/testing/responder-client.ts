@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { createFrame } from "../domain/frames.ts";
-import type { EngineConfig } from "../ports.ts";
+import type { EngineConfig } from "../ports/ports.ts";
 import { ResponderThread, type ResponderThreadDeps } from "../responder/thread.ts";
 import { engineConfig, signedRequest, until } from "./harness.ts";
 

@@ -5,8 +5,8 @@ import type { HttpApp } from "@isochrone/runtime/http";
 import { filterAnswer, readExtenderArgs } from "../domain/extender-wire.ts";
 import type { ExtenderArgs } from "../domain/extender-wire.ts";
 import type { Outcome, Placer, Times } from "../domain/placer.ts";
-import { ExtenderArgsError } from "../errors.ts";
-import type { SchedulerMetrics } from "../metrics.ts";
+import { ExtenderArgsError } from "../ports/errors.ts";
+import type { SchedulerMetrics } from "./metrics.ts";
 
 export interface ExtenderRoutesOptions {
   readonly prefix: string;

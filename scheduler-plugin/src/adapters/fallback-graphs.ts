@@ -3,7 +3,7 @@
 import type { Clock } from "@isochrone/runtime";
 import type { ClusterGraph, ClusterGraphSnapshot, WorkflowGraph } from "@isochrone/topology";
 import { graphAgeSeconds } from "../domain/placer.ts";
-import type { GraphSource } from "../ports.ts";
+import type { GraphSource } from "../ports/ports.ts";
 
 interface AnnotatedGraph {
   graph(): ClusterGraph | null;

@@ -5,7 +5,7 @@ import type { Clock, Logger } from "@isochrone/runtime";
 import { ClusterGraph, TopologyError, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, Dropped, DroppedKind } from "@isochrone/topology";
 import type { GraphClient } from "@isochrone/topology/client";
-import type { GraphSource } from "../ports.ts";
+import type { GraphSource } from "../ports/ports.ts";
 
 export interface GraphApiSourceOptions {
   readonly client: GraphClient;

@@ -7,7 +7,7 @@ import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtim
 import { CANARY_LABEL, canaryPod, isScheduled, whyPending } from "./canary-pod.ts";
 import { CanaryRecord } from "../domain/canary-record.ts";
 import type { CanaryOutcome, Injectable } from "../domain/canary-record.ts";
-import type { CanaryMetrics } from "../metrics.ts";
+import type { CanaryMetrics } from "./metrics.ts";
 
 export interface ManagedResourceGuardOptions {
   readonly store: Pick<ClusterStore, "create" | "get" | "list" | "delete">;

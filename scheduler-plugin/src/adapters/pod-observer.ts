@@ -7,7 +7,7 @@ import { identityOf, isGone, isUnschedulable, placementOf } from "./observed-pod
 import type { DecisionLog } from "../domain/decision-log.ts";
 import type { DecisionRecorder } from "../domain/decision-recorder.ts";
 import { entryOf } from "../domain/reserved-use.ts";
-import type { GraphSource } from "../ports.ts";
+import type { GraphSource } from "../ports/ports.ts";
 
 export interface PodObserverOptions {
   readonly pods: PodChanges;

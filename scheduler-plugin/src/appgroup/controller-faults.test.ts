@@ -14,7 +14,7 @@ import {
   specOf,
 } from "../testing/appgroup-rig.ts";
 import { ClusterPods } from "../adapters/cluster-pods.ts";
-import { SCHEDULER_LEASE } from "../terms.ts";
+import { SCHEDULER_LEASE } from "../leadership/terms.ts";
 import { createAppGroupController } from "./controller.ts";
 import { FAULTS_ANNOTATION } from "./group-status.ts";
 

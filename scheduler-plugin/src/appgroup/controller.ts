@@ -3,7 +3,7 @@ import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
 import { countedEvents } from "../adapters/counted-events.ts";
-import { Terms } from "../terms.ts";
+import { Terms } from "../leadership/terms.ts";
 import { GroupKeeper } from "./group-keeper.ts";
 import { createAppGroupMetrics } from "./metrics.ts";
 import type { AppGroupMetrics } from "./metrics.ts";

@@ -12,12 +12,12 @@ import { memberOf } from "../testing/appgroup-rig.ts";
 import { BackOff } from "./back-off.ts";
 import { CarryOut } from "./carry-out.ts";
 import { Evictor } from "./evictor.ts";
-import { LeftNodes } from "./left-nodes.ts";
-import { createDeschedulerMetrics } from "./metrics.ts";
+import { LeftNodes } from "./decision/left-nodes.ts";
+import { createDeschedulerMetrics } from "./decision/metrics.ts";
 import { MoveReports } from "./move-reports.ts";
-import { deschedulerSettings } from "./settings.ts";
+import { deschedulerSettings } from "./decision/settings.ts";
 import { StartedMoves } from "./started-moves.ts";
-import type { Survey, SurveyedPod } from "./survey.ts";
+import type { Survey, SurveyedPod } from "./decision/survey.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const WORKLOADS = ["w0", "w1", "w2"];

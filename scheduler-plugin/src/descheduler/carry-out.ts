@@ -4,14 +4,14 @@ import type { Move } from "@isochrone/placement";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { BackOff } from "./back-off.ts";
 import type { Evictor } from "./evictor.ts";
-import type { LeftNodes } from "./left-nodes.ts";
-import type { DeschedulerMetrics, FailureReason } from "./metrics.ts";
+import type { LeftNodes } from "./decision/left-nodes.ts";
+import type { DeschedulerMetrics, FailureReason } from "./decision/metrics.ts";
 import { progressOf } from "./move-progress.ts";
 import type { MoveProgress } from "./move-progress.ts";
 import type { MoveReports } from "./move-reports.ts";
-import type { DeschedulerConfig } from "./settings.ts";
+import type { DeschedulerConfig } from "./decision/settings.ts";
 import type { MoveWorth, StartedMove, StartedMoves } from "./started-moves.ts";
-import type { Survey } from "./survey.ts";
+import type { Survey } from "./decision/survey.ts";
 
 export interface Graphs {
   readonly cluster: ClusterGraph;

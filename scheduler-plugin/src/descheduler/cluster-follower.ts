@@ -13,7 +13,7 @@ import type {
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import type { ClusterObjects, FollowedObjects } from "../adapters/cluster-objects.ts";
 import type { ClusterPods } from "../adapters/cluster-pods.ts";
-import type { ClusterLists } from "./survey.ts";
+import type { ClusterLists } from "./decision/survey.ts";
 
 export interface ClusterFollowerOptions {
   readonly store: ClusterStore;

@@ -8,21 +8,21 @@ import type { ClusterObjects } from "../adapters/cluster-objects.ts";
 import type { ClusterPods } from "../adapters/cluster-pods.ts";
 import { countedEvents } from "../adapters/counted-events.ts";
 import type { DecisionLog } from "../domain/decision-log.ts";
-import type { GraphSource } from "../ports.ts";
-import { Terms } from "../terms.ts";
-import type { Term } from "../terms.ts";
+import type { GraphSource } from "../ports/ports.ts";
+import { Terms } from "../leadership/terms.ts";
+import type { Term } from "../leadership/terms.ts";
 import type { GateRules } from "../webhook/gate-rules.ts";
 import { ClusterFollower } from "./cluster-follower.ts";
 import { gatedTemplates } from "./gated-templates.ts";
 import { MemoryAnnotation } from "./memory-annotation.ts";
-import { createDeschedulerMetrics } from "./metrics.ts";
-import type { DeschedulerMetrics } from "./metrics.ts";
+import { createDeschedulerMetrics } from "./decision/metrics.ts";
+import type { DeschedulerMetrics } from "./decision/metrics.ts";
 import type { MoveProgress } from "./move-progress.ts";
 import { MoveReports } from "./move-reports.ts";
-import type { Scoring } from "./paper-decision.ts";
+import type { Scoring } from "./decision/paper-decision.ts";
 import { emptyReport } from "./report.ts";
 import type { DeschedulerReport } from "./report.ts";
-import type { DeschedulerConfig } from "./settings.ts";
+import type { DeschedulerConfig } from "./decision/settings.ts";
 import { DeschedulerTerm } from "./term.ts";
 
 export interface DeschedulerDeps {

@@ -11,7 +11,7 @@ import {
   looseFields,
 } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject, LastMove, ObjectRef, PodSpec } from "@isochrone/kubernetes";
-import type { FailureReason } from "./metrics.ts";
+import type { FailureReason } from "./decision/metrics.ts";
 
 export interface WantedMove {
   readonly namespace: string;

@@ -6,8 +6,8 @@ import type { Candidate, ClusterGraph, WorkflowGraph } from "@isochrone/topology
 import { placementOf } from "../adapters/observed-pod.ts";
 import type { DecisionLog, LoggedAct } from "../domain/decision-log.ts";
 import { graphAgeSeconds } from "../domain/placer.ts";
-import type { FailureReason } from "./metrics.ts";
-import { scoresOf } from "./paper-decision.ts";
+import type { FailureReason } from "./decision/metrics.ts";
+import { scoresOf } from "./decision/paper-decision.ts";
 import type { DoneMove } from "./started-moves.ts";
 
 export interface MoveReportsOptions {

@@ -2,7 +2,7 @@
 import { hasCondition, moveOwnerOf, looseFields } from "@isochrone/kubernetes";
 import type { KubernetesObject, ObjectRef, PodSpec } from "@isochrone/kubernetes";
 import type { ChannelLatency } from "@isochrone/placement";
-import type { MoveOutcome } from "./metrics.ts";
+import type { MoveOutcome } from "./decision/metrics.ts";
 
 export interface StartedMove {
   /** Of the decision that it carries out. */

@@ -5,16 +5,16 @@ import type { Clock, Logger } from "@isochrone/runtime";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import type { Registry } from "prom-client";
 import { DecisionLog } from "../domain/decision-log.ts";
-import type { GraphSource } from "../ports.ts";
+import type { GraphSource } from "../ports/ports.ts";
 import { gatedTemplates } from "./gated-templates.ts";
 import type { MemoryKeeper } from "./memory-annotation.ts";
-import { createDeschedulerMetrics } from "./metrics.ts";
+import { createDeschedulerMetrics } from "./decision/metrics.ts";
 import type { MoveProgress } from "./move-progress.ts";
 import { MoveReports } from "./move-reports.ts";
-import type { Scoring } from "./paper-decision.ts";
+import type { Scoring } from "./decision/paper-decision.ts";
 import type { DeschedulerReport } from "./report.ts";
-import type { DeschedulerConfig } from "./settings.ts";
-import type { ClusterLists } from "./survey.ts";
+import type { DeschedulerConfig } from "./decision/settings.ts";
+import type { ClusterLists } from "./decision/survey.ts";
 import { DeschedulerTerm } from "./term.ts";
 
 export interface DeschedulerAloneOptions {

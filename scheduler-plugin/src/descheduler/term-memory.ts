@@ -5,7 +5,7 @@ import { NO_MEMORY, NO_REGRET, streakKey } from "@isochrone/placement";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { Compile } from "typebox/compile";
-import type { LeftNode } from "./left-nodes.ts";
+import type { LeftNode } from "./decision/left-nodes.ts";
 import type { ReplacedMove } from "./started-moves.ts";
 
 export interface TermMemory {

@@ -9,7 +9,7 @@ import {
 } from "@isochrone/placement";
 import type { PeerCosts, PlacementProblem, Strategy } from "@isochrone/placement";
 import type { Candidate, Decision } from "@isochrone/topology";
-import type { GraphSource } from "../ports.ts";
+import type { GraphSource } from "../ports/ports.ts";
 import { withNetworkSentence, withNetworkTime } from "./decision-log.ts";
 import type { Ledger } from "./ledger.ts";
 import { problemOf, workloadIn } from "./placer.ts";

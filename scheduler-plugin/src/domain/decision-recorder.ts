@@ -2,7 +2,7 @@
 // the cluster itself shows a pending pod of that name and UID.
 import type { Explanation } from "@isochrone/placement";
 import type { WorkflowGraph } from "@isochrone/topology";
-import type { GraphSource } from "../ports.ts";
+import type { GraphSource } from "../ports/ports.ts";
 import type { DecisionLog, LoggedScore } from "./decision-log.ts";
 import { FairMap } from "./fair-map.ts";
 import type { Ledger } from "./ledger.ts";

@@ -1,5 +1,5 @@
 // The wire of kube-scheduler's extender/v1: its Go types have no JSON tags, so names are PascalCase, and decoding ignores case.
-import { ExtenderArgsError } from "../errors.ts";
+import { ExtenderArgsError } from "../ports/errors.ts";
 
 /** What kube-scheduler asks about. */
 export interface ExtenderArgs {

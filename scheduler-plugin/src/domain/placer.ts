@@ -4,7 +4,7 @@ import { ColumnPool, keptRows, peerCosts, rank, rejectedNodes, replicasOn } from
 import type { Explanation, GraphInput, PlacementProblem, ScoreTable, Strategy } from "@isochrone/placement";
 import { STALE_AFTER_WINDOWS } from "@isochrone/topology";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
-import type { GraphSource } from "../ports.ts";
+import type { GraphSource } from "../ports/ports.ts";
 import type { DecisionRecorder, Standing } from "./decision-recorder.ts";
 import type { ExtenderArgs } from "./extender-wire.ts";
 import { equalPriorities, HostPriorities } from "./host-priorities.ts";

@@ -3,9 +3,9 @@ import { isStoreError, StoreError } from "@isochrone/kubernetes";
 import type { InformerChange } from "@isochrone/kubernetes";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { PodWriter } from "./adapters/pod-writer.ts";
-import type { GatedPod } from "./domain/gated-workflows.ts";
-import { Landings } from "./domain/landings.ts";
-import type { Arrival, Flight } from "./domain/landings.ts";
+import type { GatedPod } from "./gated-workflows.ts";
+import { Landings } from "./landings.ts";
+import type { Arrival, Flight } from "./landings.ts";
 import { Slots } from "./domain/slots.ts";
 import type { PlannerMetrics, ReleaseReason } from "./metrics.ts";
 

@@ -2,7 +2,7 @@
 import type { MoveRecord } from "@isochrone/kubernetes";
 import type { FeasiblePlanProblem } from "@isochrone/placement";
 import type { Rejection } from "./cluster-model.ts";
-import type { GatedPod } from "./domain/gated-workflows.ts";
+import type { GatedPod } from "./gated-workflows.ts";
 
 export interface Moves {
   /** By pod key. */

@@ -9,8 +9,8 @@ import type { Ledger } from "../domain/ledger.ts";
 import { entryOf } from "../domain/reserved-use.ts";
 import type { LoggedPlan, LoggedPlanPod, PlanLog } from "../domain/plan-log.ts";
 import type { Rejection } from "./cluster-model.ts";
-import type { GatedPod } from "./domain/gated-workflows.ts";
-import type { Arrival } from "./domain/landings.ts";
+import type { GatedPod } from "./gated-workflows.ts";
+import type { Arrival } from "./landings.ts";
 import type { ReleaseReason } from "./metrics.ts";
 import type { Landing } from "./settings.ts";
 

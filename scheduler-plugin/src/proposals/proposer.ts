@@ -15,9 +15,9 @@ import type { ClusterObjects, FollowedObjects } from "../adapters/cluster-object
 import type { ClusterPods } from "../adapters/cluster-pods.ts";
 import type { LoggedProposal, PlanLog } from "../domain/plan-log.ts";
 import type { PlanSearch } from "../planner/adapters/plan-search.ts";
-import { usableGraphs } from "../planner/domain/graphs.ts";
-import type { UsableGraphs } from "../planner/domain/graphs.ts";
-import type { GraphSource } from "../ports.ts";
+import { usableGraphs } from "../planner/graphs.ts";
+import type { UsableGraphs } from "../planner/graphs.ts";
+import type { GraphSource } from "../ports/ports.ts";
 import { clusterView, yielded } from "./cluster-view.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import type { ProposalsConfig } from "./config.ts";

@@ -9,7 +9,7 @@ import type { Registry } from "prom-client";
 import { ClusterPods } from "../adapters/cluster-pods.ts";
 import { createAppGroupController } from "../appgroup/controller.ts";
 import type { AppGroupControllerConfig } from "../appgroup/controller.ts";
-import { SCHEDULER_LEASE } from "../terms.ts";
+import { SCHEDULER_LEASE } from "../leadership/terms.ts";
 
 /** The defaults. */
 export const APP_GROUP_CONFIG: AppGroupControllerConfig = {

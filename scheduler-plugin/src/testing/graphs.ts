@@ -2,7 +2,7 @@
 import { channel, links, node, workload } from "@isochrone/placement/testing";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, ClusterNode, WorkflowGraphSnapshot } from "@isochrone/topology";
-import type { GraphSource } from "../ports.ts";
+import type { GraphSource } from "../ports/ports.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 

@@ -1,4 +1,4 @@
 // What reads requests of others, for fuzzers and benchmarks.
 export { filterAnswer, readExtenderArgs } from "../domain/extender-wire.ts";
-export { ExtenderArgsError } from "../errors.ts";
+export { ExtenderArgsError } from "../ports/errors.ts";
 export { isFaulty, readReview } from "../webhook/admission-review.ts";

@@ -17,7 +17,7 @@ import type { ListenAddress } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
 import type { Injectable } from "../domain/canary-record.ts";
-import { SCHEDULER_LEASE } from "../terms.ts";
+import { SCHEDULER_LEASE } from "../leadership/terms.ts";
 import { Admission } from "./admission.ts";
 import type { GateRules } from "./gate-rules.ts";
 import { Heartbeat } from "./heartbeat.ts";

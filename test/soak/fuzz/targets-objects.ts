@@ -17,7 +17,7 @@ import {
   readExtenderArgs,
   readReview,
 } from "@isochrone/scheduler-plugin/parsers";
-import { readTosca, ToscaError } from "@isochrone/scheduler-plugin/tosca";
+import { readTosca, ToscaError } from "@isochrone/tosca";
 import {
   AppGroupMembers,
   readNetworkTopology,

@@ -1,8 +1,8 @@
 import type { PointTime } from "../point-time.ts";
-import type { LinkState } from "../links.ts";
-import type { Tables } from "../tables.ts";
-import type { UsageState, UsageTable } from "../usage.ts";
-import type { WindowShape } from "../window-shape.ts";
+import type { LinkState } from "../links/links.ts";
+import type { Tables } from "../graphs/tables.ts";
+import type { UsageState, UsageTable } from "../usage/usage.ts";
+import type { WindowShape } from "../windows/window-shape.ts";
 import { applyCover, type CoveredTime } from "./coverage-delta.ts";
 import type { ChannelContribution } from "./channel-delta.ts";
 import type { Contributions } from "./delta-tables.ts";

@@ -1,13 +1,13 @@
 import type { Attributes, Series } from "@isochrone/telemetry";
-import { LevelSink } from "../bind-usage.ts";
-import type { ChannelSide, ChannelState } from "../channels.ts";
+import { LevelSink } from "../ingest/bind-usage.ts";
+import type { ChannelSide, ChannelState } from "../traffic/channels.ts";
 import { CHANNEL_REPORTERS, FLOWS, type Flow } from "../channel-key.ts";
 import type { PointTime } from "../point-time.ts";
-import { MEMORY_SOURCES, USAGE_COUNTERS, type MemoryOwner } from "../sink-tables.ts";
-import { UNUSED_SINKS, type Sink } from "../sink.ts";
-import type { Tables } from "../tables.ts";
-import type { CounterRate, LevelMean, UsageState } from "../usage.ts";
-import type { WindowShape } from "../window-shape.ts";
+import { MEMORY_SOURCES, USAGE_COUNTERS, type MemoryOwner } from "../ingest/sink-tables.ts";
+import { UNUSED_SINKS, type Sink } from "../ingest/sink.ts";
+import type { Tables } from "../graphs/tables.ts";
+import type { CounterRate, LevelMean, UsageState } from "../usage/usage.ts";
+import type { WindowShape } from "../windows/window-shape.ts";
 import { lastPaneOf } from "./coverage-delta.ts";
 import { PANE_ATTRIBUTES, PANE_METRICS } from "./names.ts";
 

@@ -1,8 +1,8 @@
 import { spreadOverPanes, type Increment } from "@isochrone/telemetry";
-import type { ChannelState } from "../channels.ts";
+import type { ChannelState } from "../traffic/channels.ts";
 import type { ChannelKey, Flow, Reporter } from "../channel-key.ts";
-import type { ChannelSideTarget, ChannelTarget } from "../sink-tables.ts";
-import type { WindowShape } from "../window-shape.ts";
+import type { ChannelSideTarget, ChannelTarget } from "../ingest/sink-tables.ts";
+import type { WindowShape } from "../windows/window-shape.ts";
 import { CoverageDelta, type CoveredTime } from "./coverage-delta.ts";
 import { PANE_ATTRIBUTES } from "./names.ts";
 import { PaneParts, type PanePart } from "./pane-parts.ts";

@@ -1,6 +1,6 @@
 import { seededRandom } from "@isochrone/runtime";
 import { expect, test } from "vitest";
-import { Coverage } from "../coverage.ts";
+import { Coverage } from "../windows/coverage.ts";
 import { applyCover, CoverageDelta } from "./coverage-delta.ts";
 
 const WINDOW_MS = 100;

@@ -1,5 +1,5 @@
-import type { Coverage } from "../coverage.ts";
-import type { WindowShape } from "../window-shape.ts";
+import type { Coverage } from "../windows/coverage.ts";
+import type { WindowShape } from "../windows/window-shape.ts";
 
 /** Times on the wire are at least this: what is older lies before every window anyway. */
 const MIN_TIME_MS = 1;

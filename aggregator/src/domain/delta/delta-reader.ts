@@ -4,9 +4,9 @@ import {
   type MetricsVisitor,
   type Series,
 } from "@isochrone/telemetry";
-import { bindProbe } from "../bind-probe.ts";
-import { UNUSED_SINKS, type Sink } from "../sink.ts";
-import type { Tables } from "../tables.ts";
+import { bindProbe } from "../ingest/bind-probe.ts";
+import { UNUSED_SINKS, type Sink } from "../ingest/sink.ts";
+import type { Tables } from "../graphs/tables.ts";
 import { bindPane } from "./bind-pane.ts";
 
 /** As in Ingest. */

@@ -1,10 +1,10 @@
-import { isPossibleRate, type BandwidthAges } from "../bandwidth.ts";
+import { isPossibleRate, type BandwidthAges } from "../bandwidth/bandwidth.ts";
 import type { ChannelKey } from "../channel-key.ts";
-import type { LinkKey } from "../links.ts";
-import type { SinkTables } from "../sink-tables.ts";
+import type { LinkKey } from "../links/links.ts";
+import type { SinkTables } from "../ingest/sink-tables.ts";
 import { BOUNDLESS, type Room } from "../speakers/permit.ts";
-import type { TableLimits } from "../tables.ts";
-import type { WindowShape } from "../window-shape.ts";
+import type { TableLimits } from "../graphs/tables.ts";
+import type { WindowShape } from "../windows/window-shape.ts";
 import { ChannelDelta, type ChannelContribution } from "./channel-delta.ts";
 import { LinkDelta, type LinkContribution } from "./link-delta.ts";
 import { PairDelta, type PairContribution } from "./pair-delta.ts";

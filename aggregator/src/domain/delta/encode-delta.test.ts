@@ -1,7 +1,7 @@
 import { MetricsDecoder, type ExponentialHistogramData, type MetricsVisitor } from "@isochrone/telemetry";
 import { describe, expect, it } from "vitest";
 import type { PointTime } from "../point-time.ts";
-import { Tables } from "../tables.ts";
+import { Tables } from "../graphs/tables.ts";
 import { DeltaReader } from "./delta-reader.ts";
 import { DeltaTables } from "./delta-tables.ts";
 import { encodeContributions } from "./encode-delta.ts";

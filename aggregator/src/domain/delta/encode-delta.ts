@@ -12,9 +12,9 @@ import {
   type Outcome,
 } from "@isochrone/telemetry";
 import { FLOWS } from "../channel-key.ts";
-import type { PacketCount } from "../link-counts.ts";
-import { USAGE_COUNTERS } from "../sink-tables.ts";
-import type { WindowShape } from "../window-shape.ts";
+import type { PacketCount } from "../links/link-counts.ts";
+import { USAGE_COUNTERS } from "../ingest/sink-tables.ts";
+import type { WindowShape } from "../windows/window-shape.ts";
 import { isOnlyPresent, PACKET_COUNTS, paneOf } from "./apply-delta.ts";
 import type { ChannelContribution, SideContribution } from "./channel-delta.ts";
 import { lastPaneOf, type CoveredTime } from "./coverage-delta.ts";

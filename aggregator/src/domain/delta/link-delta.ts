@@ -1,9 +1,9 @@
 import { PROBE_ATTRIBUTES, type ExponentialHistogramData } from "@isochrone/telemetry";
-import type { PacketCount, PaneOfLink } from "../link-counts.ts";
-import type { LinkKey, LinkState } from "../links.ts";
+import type { PacketCount, PaneOfLink } from "../links/link-counts.ts";
+import type { LinkKey, LinkState } from "../links/links.ts";
 import type { PointTime } from "../point-time.ts";
-import { RttPart } from "../rtt-part.ts";
-import type { LinkTarget } from "../sink-tables.ts";
+import { RttPart } from "../links/rtt-part.ts";
+import type { LinkTarget } from "../ingest/sink-tables.ts";
 import type { Touched } from "./touched.ts";
 import { OnWire } from "./wire-attributes.ts";
 

@@ -1,6 +1,6 @@
-import type { Transport } from "../bandwidth.ts";
+import type { Transport } from "../bandwidth/bandwidth.ts";
 import type { PointTime } from "../point-time.ts";
-import type { PairTarget } from "../sink-tables.ts";
+import type { PairTarget } from "../ingest/sink-tables.ts";
 import type { Touched } from "./touched.ts";
 
 /** One burst. */

@@ -1,8 +1,14 @@
 import { spreadOverPanes, type Increment } from "@isochrone/telemetry";
-import type { CounterTarget, LevelTarget, MemoryOwner, UsageCounter, UsageTarget } from "../sink-tables.ts";
-import type { WindowShape } from "../window-shape.ts";
+import type {
+  CounterTarget,
+  LevelTarget,
+  MemoryOwner,
+  UsageCounter,
+  UsageTarget,
+} from "../ingest/sink-tables.ts";
+import type { WindowShape } from "../windows/window-shape.ts";
 import { CoverageDelta, type CoveredTime } from "./coverage-delta.ts";
-import type { UsageState } from "../usage.ts";
+import type { UsageState } from "../usage/usage.ts";
 import { PANE_ATTRIBUTES } from "./names.ts";
 import { PaneParts, type PanePart } from "./pane-parts.ts";
 import type { Touched } from "./touched.ts";

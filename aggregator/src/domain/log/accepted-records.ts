@@ -1,4 +1,4 @@
-import type { DroppedReport } from "../dropped-reports.ts";
+import type { DroppedReport } from "../ingest/dropped-reports.ts";
 import { SequenceRanges } from "./sequence-ranges.ts";
 
 /** A restarted source may still have records of its former life under way. */

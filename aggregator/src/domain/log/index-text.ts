@@ -1,4 +1,4 @@
-import type { DroppedReport } from "../dropped-reports.ts";
+import type { DroppedReport } from "../ingest/dropped-reports.ts";
 import type { SourceSequences } from "./accepted-records.ts";
 
 /** Which records a delta contains. */

@@ -1,5 +1,5 @@
 import { SequenceTracker } from "@isochrone/telemetry";
-import type { RecordSequences } from "../record-sources.ts";
+import type { RecordSequences } from "../ingest/record-sources.ts";
 import type { AcceptedRecords, SourceSequences } from "./accepted-records.ts";
 import { SequenceRanges } from "./sequence-ranges.ts";
 

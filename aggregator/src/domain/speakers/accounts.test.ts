@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
 import { counter, probeMetrics, recordOf } from "../../testing/records.ts";
-import { Ingest } from "../ingest.ts";
-import { Tables } from "../tables.ts";
+import { Ingest } from "../ingest/ingest.ts";
+import { Tables } from "../graphs/tables.ts";
 
 const SHAPE = { windowMs: 30_000, paneMs: 2000, panes: 15, fastPanes: 3 };
 const LIMITS = { maxLinks: 100, maxChannels: 100_000, maxPods: 100_000 };

@@ -2,7 +2,7 @@ import type { Decision } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { age, count, figure } from "../model/format.ts";
 import { Card, Empty, Name, Tile, When } from "../parts/common.tsx";
-import { linkTo } from "../store.ts";
+import { linkTo } from "../state/store.ts";
 import { workflowLink } from "../workflows/workflows.tsx";
 import { headlineOf, whereOf } from "./compare.ts";
 import { Figures, Nodes, Peers, Since } from "./then-and-now.tsx";

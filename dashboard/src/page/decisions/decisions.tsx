@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { PlanList } from "../model/plan.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Trouble, When } from "../parts/common.tsx";
 import { useJson } from "../parts/ask.ts";
-import { linkTo } from "../store.ts";
+import { linkTo } from "../state/store.ts";
 import { becauseOf, whereOf } from "./compare.ts";
 import { DecisionView } from "./decision.tsx";
 import { PlanView } from "./plan.tsx";

@@ -2,8 +2,8 @@ import type { VNode } from "preact";
 import { bytesPerSecond, count, figure } from "../model/format.ts";
 import type { Plan } from "../model/plan.ts";
 import { Card, Name, Table, Tile, When } from "../parts/common.tsx";
-import { linkTo } from "../store.ts";
-import { onTheWay } from "../workflows/costs.ts";
+import { linkTo } from "../state/store.ts";
+import { onTheWay } from "../model/costs.ts";
 import { workflowLink } from "../workflows/workflows.tsx";
 
 const underWay = (cost: number | null | undefined): string =>

@@ -2,7 +2,7 @@ import type { Candidate, Decision, Rtt } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { count, figure, milliseconds } from "../model/format.ts";
 import { Card, Empty, Name, Table, Tile } from "../parts/common.tsx";
-import { linkTo } from "../store.ts";
+import { linkTo } from "../state/store.ts";
 import { comparedNodes, isOther, nodesOf, pairOf, peersOf, type ComparedNode } from "./compare.ts";
 
 interface Props {

@@ -5,7 +5,7 @@ import type { ClusterView } from "../model/cluster-view.ts";
 import { age, count, figure, percent, plural } from "../model/format.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
 import { useJson } from "../parts/ask.ts";
-import { cluster, digest } from "../store.ts";
+import { cluster, digest } from "../state/store.ts";
 import { cutsOf } from "./cuts.ts";
 import {
   findingsOf,

@@ -1,9 +1,9 @@
 import { clusterColumnsOf, type ClusterGraphSnapshot, type Link } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
-import { CELL, gridOf, KIND_BITS, MARK } from "../network/grid.ts";
-import { cellWords } from "../network/matrix-words.ts";
-import { pixelsOf } from "../network/pixels.ts";
-import { summaryOf, worstPairs } from "../network/summary.ts";
+import { CELL, gridOf, KIND_BITS, MARK } from "./grid.ts";
+import { cellWords } from "../network/matrix/matrix-words.ts";
+import { pixelsOf } from "./pixels.ts";
+import { summaryOf, worstPairs } from "./summary.ts";
 import { clusterViewOf, costBetween, findPair, PAIR, rowOf } from "./cluster-view.ts";
 import { NOTHING, rgbOf, rgbSteps, SCARCE } from "./scale.ts";
 

@@ -1,7 +1,7 @@
 import { clusterColumnsOf, type ClusterGraphSnapshot } from "@isochrone/topology";
 import { expect, test } from "vitest";
-import { gridOf } from "../network/grid.ts";
-import { digestOf } from "../network/summary.ts";
+import { gridOf } from "./grid.ts";
+import { digestOf } from "./summary.ts";
 import { clusterViewOf } from "./cluster-view.ts";
 import { packGrid, packView, Unpacker } from "./packed.ts";
 

@@ -1,6 +1,6 @@
 // How long a request of a workflow spends on the network, by the graphs. Pure.
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
-import { channelCosts, type ChannelCost } from "../workflows/costs.ts";
+import { channelCosts, type ChannelCost } from "./costs.ts";
 
 type Placed = Pick<WorkflowGraphSnapshot, "workloads" | "channels">;
 export type CostBetween = (source: string, target: string) => number;

@@ -4,11 +4,11 @@ import { staleAfterSeconds, zoneOf, type ClusterView } from "../model/cluster-vi
 import { age, bitsPerSecond, count, cpu, memory, milliseconds, percent } from "../model/format.ts";
 import { found } from "../model/search.ts";
 import { Card, Empty, Lead, Name, Table, Tile } from "../parts/common.tsx";
-import { cluster, digest, linkTo, route } from "../store.ts";
-import { measureOf } from "./grid.ts";
-import { NetworkMap } from "./map.tsx";
-import { Matrix } from "./matrix.tsx";
-import { worstPairs, type Digest, type WorstPair } from "./summary.ts";
+import { cluster, digest, linkTo, route } from "../state/store.ts";
+import { measureOf } from "../model/grid.ts";
+import { NetworkMap } from "./map/map.tsx";
+import { Matrix } from "./matrix/matrix.tsx";
+import { worstPairs, type Digest, type WorstPair } from "../model/summary.ts";
 
 export function NetworkPage(props: { readonly view: "matrix" | "map"; readonly from: string | null }): VNode {
   const { view: which } = props;

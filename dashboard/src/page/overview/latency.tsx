@@ -6,8 +6,8 @@ import { useJson } from "../parts/ask.ts";
 import { Empty, Loading } from "../parts/common.tsx";
 import { signOf } from "../parts/plot-marks.ts";
 import { TimePlot } from "../parts/plot.tsx";
-import { getJson } from "../session.ts";
-import { nowMs } from "../store.ts";
+import { getJson } from "../state/session.ts";
+import { nowMs } from "../state/store.ts";
 import { marksOf, moveMarksOf, type LabMark, type Mark } from "./marks.ts";
 import { pastOf, waysOf } from "./past.ts";
 

@@ -1,7 +1,7 @@
 import type { Health, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
-import { emulatorToken, hasEmulator } from "../emulator.ts";
+import { emulatorToken, hasEmulator } from "../state/emulator.ts";
 import { findingsOf, instrumentsOf } from "../health/health-model.ts";
 import { costBetween } from "../model/cluster-view.ts";
 import { age, count, milliseconds, percent, plural } from "../model/format.ts";
@@ -10,7 +10,7 @@ import type { ProposalList } from "../model/plan.ts";
 import { requestTime, withMoves, type RequestTime } from "../model/request-time.ts";
 import { useJson } from "../parts/ask.ts";
 import { Card, Empty, Lead, Loading, Name, Tile } from "../parts/common.tsx";
-import { cluster, digest, linkTo, moment, nowMs, workflows } from "../store.ts";
+import { cluster, digest, linkTo, moment, nowMs, workflows } from "../state/store.ts";
 import { MeasuredLatency, NetworkTime, type LabTimeline } from "./latency.tsx";
 import { worstOf, type Concern, type Gain } from "./worst.ts";
 

@@ -2,7 +2,7 @@
 import { milliseconds, plural } from "../model/format.ts";
 import type { Place, View } from "../model/route.ts";
 import type { Finding } from "../health/health-model.ts";
-import type { Summary, WorstPair } from "../network/summary.ts";
+import type { Summary, WorstPair } from "../model/summary.ts";
 
 export interface Concern {
   readonly level: "bad" | "warn";

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
-import { failureOf, moment, ofMoment, round, type Failure } from "../store.ts";
-import { getJson, Refused } from "../session.ts";
+import { failureOf, moment, ofMoment, round, type Failure } from "../state/store.ts";
+import { getJson, Refused } from "../state/session.ts";
 
 /** What an address answers: `status` is 404 and the like where the server said no. */
 export interface Answer<T> {

@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from "preact";
 import { age, clockTime, UNKNOWN } from "../model/format.ts";
-import { nowMs } from "../store.ts";
+import { nowMs } from "../state/store.ts";
 
 /** A framed part of a page with a heading. */
 export function Card(props: {

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import UPlot from "uplot";
 import { milliseconds } from "../model/format.ts";
-import { theme } from "../store.ts";
+import { theme } from "../state/store.ts";
 import { drawMarks, type PlotMark } from "./plot-marks.ts";
 
 export interface Line {

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { enterToken, signIn } from "../session.ts";
+import { enterToken, signIn } from "../state/session.ts";
 
 /** Asks for a token. */
 export function SignIn({ onToken }: { readonly onToken: () => void }): VNode {

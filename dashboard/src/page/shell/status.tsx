@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { age, plural } from "../model/format.ts";
 import type { ClusterView } from "../model/cluster-view.ts";
 import { askingWords } from "../model/pace.ts";
-import { askedMs, cluster, connection, digest, failure, moment, nowMs } from "../store.ts";
+import { askedMs, cluster, connection, digest, failure, moment, nowMs } from "../state/store.ts";
 
 /** A graph that is older is said to be. */
 const OLD_SECONDS = 30;

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { themeChoice, type ThemeChoice } from "../store.ts";
+import { themeChoice, type ThemeChoice } from "../state/store.ts";
 
 const CHOICES: readonly (readonly [ThemeChoice, string])[] = [
   ["system", "Auto"],

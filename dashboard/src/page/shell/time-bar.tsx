@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { age, clockTime } from "../model/format.ts";
 import { isAlwaysNow } from "../model/route.ts";
-import { history, look, moment, nowMs, route } from "../store.ts";
+import { history, look, moment, nowMs, route } from "../state/store.ts";
 import { indexOfMoment } from "./moments.ts";
 
 /** Of pages that show a moment: others say that they don't. */

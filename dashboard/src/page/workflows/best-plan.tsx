@@ -3,8 +3,8 @@ import type { VNode } from "preact";
 import { age, bytesPerSecond, count, figure, percent, plural } from "../model/format.ts";
 import type { Plan, Proposal } from "../model/plan.ts";
 import { Card, Empty, Name, Table, Tile } from "../parts/common.tsx";
-import { moment, nowMs } from "../store.ts";
-import { onTheWay, totalCost, type ChannelCost } from "./costs.ts";
+import { moment, nowMs } from "../state/store.ts";
+import { onTheWay, totalCost, type ChannelCost } from "../model/costs.ts";
 
 /** Bytes that are on the wire at any time, which is what traffic times round-trip time comes to. */
 export const sum = (cost: number): string => bytesPerSecond(onTheWay(cost)).replace("B/s", "B");

@@ -7,8 +7,8 @@ import { bytesPerSecond, cpu, figure, memory, milliseconds } from "../model/form
 import { shorten, shortNames } from "../model/names.ts";
 import { colourOf, legendOf, zoneColours } from "../model/scale.ts";
 import { Name } from "../parts/common.tsx";
-import { theme } from "../store.ts";
-import type { ChannelCost } from "./costs.ts";
+import { theme } from "../state/store.ts";
+import type { ChannelCost } from "../model/costs.ts";
 import { BOX, LABEL, layoutOf, type PlacedLine } from "./dag-layout.ts";
 
 const MAX_CHARACTERS = 20;

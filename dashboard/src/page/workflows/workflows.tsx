@@ -6,9 +6,9 @@ import { bytesPerSecond, count, cpu, figure, memory, milliseconds, percent } fro
 import type { PlanList, Proposal, ProposalList } from "../model/plan.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Trouble } from "../parts/common.tsx";
 import { useJson } from "../parts/ask.ts";
-import { cluster, goTo, linkTo, moment, workflows } from "../store.ts";
+import { cluster, goTo, linkTo, moment, workflows } from "../state/store.ts";
 import { Costs, Moves, sum } from "./best-plan.tsx";
-import { channelCosts, withMoves, type ChannelCost } from "./costs.ts";
+import { channelCosts, withMoves, type ChannelCost } from "../model/costs.ts";
 import { Dag, MAX_WORKLOADS } from "./dag.tsx";
 import { matching } from "./filter.ts";
 

@@ -3,7 +3,7 @@ import { DEFAULT_BACKOFF, delayMs, pause } from "@isochrone/runtime";
 import { reasonOf } from "@isochrone/primitives";
 import type { Clock, Fetch, Logger, Random, Service } from "@isochrone/runtime";
 
-import { BusError } from "../errors.ts";
+import { BusError } from "../ports/errors.ts";
 import { MacKey } from "./record-mac.ts";
 import type { RecordKey } from "./sealed-bus.ts";
 

@@ -8,7 +8,7 @@ import {
   type KeyObject,
 } from "node:crypto";
 
-import type { OutgoingRecord, TopicPartition } from "../port.ts";
+import type { OutgoingRecord, TopicPartition } from "../ports/port.ts";
 
 /** Header of the MAC: `<key id>.<salt>.<proof>`. */
 export const MAC_HEADER = "isochrone-mac";

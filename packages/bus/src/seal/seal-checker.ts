@@ -1,6 +1,6 @@
 import { parseSpeaker, type ProvenSpeaker } from "@isochrone/telemetry";
 
-import type { OutgoingRecord, TopicPartition } from "../port.ts";
+import type { OutgoingRecord, TopicPartition } from "../ports/port.ts";
 import {
   coveredBytes,
   MAC_HEADER,

@@ -5,9 +5,9 @@ import { encodeHeaders, parseSpeaker, speakerText } from "@isochrone/telemetry";
 import { ManualClock } from "@isochrone/runtime/testing";
 import { describe, expect, test } from "vitest";
 
-import { createMemoryBus } from "../adapters/memory.ts";
-import { partitionOf } from "../partitioner.ts";
-import { DROPPED_HEADER, type BusRecord, type OutgoingRecord } from "../port.ts";
+import { createMemoryBus } from "../adapters/memory/memory.ts";
+import { partitionOf } from "../ports/partitioner.ts";
+import { DROPPED_HEADER, type BusRecord, type OutgoingRecord } from "../ports/port.ts";
 import { MAC_HEADER, MacKey } from "./record-mac.ts";
 import { SealChecker } from "./seal-checker.ts";
 import { sealedBus, sealRecord, type RecordKey } from "./sealed-bus.ts";

@@ -1,6 +1,6 @@
-import { BusError } from "../errors.ts";
-import { partitionOf } from "../partitioner.ts";
-import type { Bus, OutgoingRecord, Publisher, TopicPartition } from "../port.ts";
+import { BusError } from "../ports/errors.ts";
+import { partitionOf } from "../ports/partitioner.ts";
+import type { Bus, OutgoingRecord, Publisher, TopicPartition } from "../ports/port.ts";
 import { coveredBytes, MAC_HEADER, type MacKey } from "./record-mac.ts";
 import { SPEAKER_HEADER } from "./speaker.ts";
 

@@ -1,6 +1,6 @@
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { StoreError } from "../errors.ts";
+import { StoreError } from "../store/errors.ts";
 import { AccessReview, type AccessDecision, type AccessReviewOptions } from "./access-review.ts";
 import { ReviewingStore } from "./testing/reviewing-store.ts";
 

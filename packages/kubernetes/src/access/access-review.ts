@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { Principal } from "@isochrone/runtime/http";
-import type { ClusterStore } from "../port.ts";
+import type { ClusterStore } from "../store/port.ts";
 import { ApiServerState } from "./api-server-state.ts";
 import { ReviewRate } from "./rate-limit.ts";
 import { reviewAccess, reviewToken, type Account } from "./reviews.ts";

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import type { PrincipalPod } from "@isochrone/runtime/http";
 import { KINDS } from "../kinds.ts";
-import { looseFields } from "../loose.ts";
-import type { ClusterStore } from "../port.ts";
+import { looseFields } from "../store/loose.ts";
+import type { ClusterStore } from "../store/port.ts";
 import type { Verdict } from "./verdict-cache.ts";
 
 /** Who a token stands for. */

@@ -1,5 +1,5 @@
 import { withDeadline, type Clock } from "@isochrone/runtime";
-import { isStoreError } from "../errors.ts";
+import { isStoreError } from "../store/errors.ts";
 import type { ApiServerState } from "./api-server-state.ts";
 import { BoundedMap } from "@isochrone/primitives";
 

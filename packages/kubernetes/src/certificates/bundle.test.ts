@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { KINDS } from "../kinds.ts";
-import type { KubernetesObject } from "../port.ts";
+import type { KubernetesObject } from "../store/port.ts";
 import { bundleOf, dataOf, expiryMs, nextStep, trustedBy } from "./bundle.ts";
 import type { CertificateBundle } from "./bundle.ts";
 import { issueCertificate, makeAuthority } from "./x509.ts";

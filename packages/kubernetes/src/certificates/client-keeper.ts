@@ -2,10 +2,10 @@
 // authority's key isn't in it.
 import { X509Certificate } from "node:crypto";
 import type { Clock, Logger } from "@isochrone/runtime";
-import { isStoreError } from "../errors.ts";
-import { looseFields, looseText } from "../loose.ts";
+import { isStoreError } from "../store/errors.ts";
+import { looseFields, looseText } from "../store/loose.ts";
 import { KINDS } from "../kinds.ts";
-import type { ClusterStore, KubernetesObject } from "../port.ts";
+import type { ClusterStore, KubernetesObject } from "../store/port.ts";
 import { expiryMs, RENEW_AT, trustedBy, usablePair } from "./bundle.ts";
 import type { Authority, CertificateBundle, KeyPair } from "./bundle.ts";
 import { issueClientCertificate } from "./x509.ts";

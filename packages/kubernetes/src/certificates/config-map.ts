@@ -1,8 +1,8 @@
 // Trusted authorities in a ConfigMap, which pods mount: a Secret would have shown every node the authority's key, too.
-import { isStoreError } from "../errors.ts";
-import { looseFields, looseText } from "../loose.ts";
+import { isStoreError } from "../store/errors.ts";
+import { looseFields, looseText } from "../store/loose.ts";
 import { KINDS } from "../kinds.ts";
-import type { ClusterStore } from "../port.ts";
+import type { ClusterStore } from "../store/port.ts";
 import type { TrustPublication } from "./keeper.ts";
 
 const ENTRY = "ca.crt";

@@ -1,9 +1,9 @@
 // Keeps a server's certificates in a Secret that all its replicas read, and tells those who ask which authorities to trust. Who may write, does;
 // every write names the version that it was made from.
 import type { Clock, Logger } from "@isochrone/runtime";
-import { isStoreError } from "../errors.ts";
+import { isStoreError } from "../store/errors.ts";
 import { KINDS } from "../kinds.ts";
-import type { ClusterStore, KubernetesObject } from "../port.ts";
+import type { ClusterStore, KubernetesObject } from "../store/port.ts";
 import { bundleOf, dataOf, expiryMs, nextStep, trustedBy } from "./bundle.ts";
 import type { CertificateBundle, CertificateRules, CertificateStep, KeyPair, Authority } from "./bundle.ts";
 import { issueCertificate, makeAuthority, type Validity } from "./x509.ts";

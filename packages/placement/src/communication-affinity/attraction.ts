@@ -1,13 +1,13 @@
 // What draws a pod to the nodes of the pods that it talks to: lines 4 to 10 of Algorithm 1.
 // Source: Marchese 2022, section 3.4.
 import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
-import { bytesPerSecondOf } from "../channel-traffic.ts";
-import type { RequestValue } from "../channel-traffic.ts";
-import { nearestExchanges, ownReplicas, peersOf } from "../neighbours.ts";
-import type { NearestExchange } from "../neighbours.ts";
-import type { AssumedPod, PodToPlace } from "../problem.ts";
-import { Proximity, routingScopes } from "../routing.ts";
-import type { Place } from "../routing.ts";
+import { bytesPerSecondOf } from "../scoring/channel-traffic.ts";
+import type { RequestValue } from "../scoring/channel-traffic.ts";
+import { nearestExchanges, ownReplicas, peersOf } from "../scoring/neighbours.ts";
+import type { NearestExchange } from "../scoring/neighbours.ts";
+import type { AssumedPod, PodToPlace } from "../scoring/problem.ts";
+import { Proximity, routingScopes } from "../scoring/routing.ts";
+import type { Place } from "../scoring/routing.ts";
 import { BASE_TYPE, REQUEST_TYPE } from "./channel-types.ts";
 import type { ChannelTypes } from "./channel-types.ts";
 

@@ -1,6 +1,6 @@
 // The relationship types of Marchese 2022, figure 1, and what users make of them.
 // See section 3.3.
-import { PlacementError } from "../errors.ts";
+import { PlacementError } from "../scoring/errors.ts";
 
 /** A relationship type: what kind of communication a channel is. */
 export interface ChannelType {

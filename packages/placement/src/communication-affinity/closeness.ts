@@ -1,10 +1,10 @@
 // How near candidates are to what draws a pod: lines 11 to 16 of Algorithm 1.
 // Source: Marchese 2022, section 3.4.
 import type { ClusterGraph } from "@isochrone/topology";
-import { bounded } from "../columns.ts";
-import type { ColumnPool } from "../columns.ts";
-import { NearestShares } from "../routing.ts";
-import type { Place } from "../routing.ts";
+import { bounded } from "../scoring/columns.ts";
+import type { ColumnPool } from "../scoring/columns.ts";
+import { NearestShares } from "../scoring/routing.ts";
+import type { Place } from "../scoring/routing.ts";
 import type { Attraction, Attractions, NearestAttraction, Pull } from "./attraction.ts";
 
 export interface ClosenessRule {

@@ -1,8 +1,8 @@
 import type { Channel } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
-import type { PlacementProblem } from "../problem.ts";
-import { allCandidates } from "../score-table.ts";
-import type { ScoreTable } from "../score-table.ts";
+import type { PlacementProblem } from "../scoring/problem.ts";
+import { allCandidates } from "../scoring/score-table.ts";
+import type { ScoreTable } from "../scoring/score-table.ts";
 import { channel, handWorked, link, links, node, problem, workload } from "../testing/problems.ts";
 import { CommunicationAffinity } from "./communication-affinity.ts";
 import type { CommunicationAffinityOptions } from "./communication-affinity.ts";

@@ -5,16 +5,16 @@ import {
   noTrafficReason,
   requestValue,
   trafficRemarks,
-} from "../channel-traffic.ts";
-import type { TrafficSources } from "../channel-traffic.ts";
-import { ColumnPool } from "../columns.ts";
-import { candidateIds, checkMinSpread, combineParts, DEFAULT_MIN_SPREAD } from "../combine.ts";
-import { PlacementError } from "../errors.ts";
-import { trafficOfWorkload } from "../neighbours.ts";
-import type { PartColumn, Remarks } from "../network-part.ts";
-import type { PlacementProblem } from "../problem.ts";
-import type { ScoreTable } from "../score-table.ts";
-import type { CombinationMode, Strategy } from "../strategy.ts";
+} from "../scoring/channel-traffic.ts";
+import type { TrafficSources } from "../scoring/channel-traffic.ts";
+import { ColumnPool } from "../scoring/columns.ts";
+import { candidateIds, checkMinSpread, combineParts, DEFAULT_MIN_SPREAD } from "../scoring/combine.ts";
+import { PlacementError } from "../scoring/errors.ts";
+import { trafficOfWorkload } from "../scoring/neighbours.ts";
+import type { PartColumn, Remarks } from "../scoring/network-part.ts";
+import type { PlacementProblem } from "../scoring/problem.ts";
+import type { ScoreTable } from "../scoring/score-table.ts";
+import type { CombinationMode, Strategy } from "../scoring/strategy.ts";
 import { attractionsOf } from "./attraction.ts";
 import type { Attractions, ChannelValues } from "./attraction.ts";
 import { ChannelTypes } from "./channel-types.ts";

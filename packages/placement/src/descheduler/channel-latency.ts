@@ -1,4 +1,4 @@
-import { neighboursOf } from "../neighbours.ts";
+import { neighboursOf } from "../scoring/neighbours.ts";
 import { createStrategy } from "../profile.ts";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 

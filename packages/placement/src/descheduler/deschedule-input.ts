@@ -1,6 +1,6 @@
-import type { SpreadLimits } from "../feasibility/spread-limits.ts";
-import type { PlanProblem } from "../planner/plan-problem.ts";
-import type { PlanSettings } from "../planner/plan-settings.ts";
+import type { SpreadLimits } from "../feasibility/objects/spread-limits.ts";
+import type { PlanProblem } from "../planner/objective/plan-problem.ts";
+import type { PlanSettings } from "../planner/objective/plan-settings.ts";
 import type { DescheduleMemory } from "./memory.ts";
 import type { PaperMove } from "./paper-moves.ts";
 

@@ -1,7 +1,7 @@
 // What a move must gain: enough for its pods, enough for their workflow, and more than what is measured may be wrong by.
-import type { PlanProblem } from "../planner/plan-problem.ts";
-import type { PlanState } from "../planner/plan-state.ts";
-import { workflowLatency } from "../workflow-latency.ts";
+import type { PlanProblem } from "../planner/objective/plan-problem.ts";
+import type { PlanState } from "../planner/search/plan-state.ts";
+import { workflowLatency } from "../scoring/workflow-latency.ts";
 import type { MoveRules } from "./deschedule-input.ts";
 import type { PodMove } from "./proposal.ts";
 

@@ -1,5 +1,5 @@
 // When pods may be moved: weekly windows in UTC, such as `Mon-Fri 22:00-04:00`.
-import { PlacementError } from "../errors.ts";
+import { PlacementError } from "../scoring/errors.ts";
 
 /** A span of each of some weekdays. One that ends before it begins ends on the next day; one as long as a day has equal ends. */
 export interface MaintenanceWindow {

@@ -1,8 +1,8 @@
 // The custom descheduler of Marchese 2023, section 3.4: "If there is at least one node with a higher score than that of the node where the Pod is
 // currently executed, the descheduler evicts the Pod." The score is that of the scheduler's own function.
-import type { PlacementProblem } from "../problem.ts";
-import type { ScoreTable } from "../score-table.ts";
-import type { Strategy } from "../strategy.ts";
+import type { PlacementProblem } from "../scoring/problem.ts";
+import type { ScoreTable } from "../scoring/score-table.ts";
+import type { Strategy } from "../scoring/strategy.ts";
 
 /** A node as the scheduler's function sees it. */
 export interface NodeScore {

@@ -1,6 +1,6 @@
 // A workflow planned anew: the moves that would bring its pods to where they would be, were they placed now.
-import { plan } from "../planner/plan.ts";
-import type { PlanProblem } from "../planner/plan-problem.ts";
+import { plan } from "../planner/search/plan.ts";
+import type { PlanProblem } from "../planner/objective/plan-problem.ts";
 import type { MoveRules } from "./deschedule-input.ts";
 import type { PodMove } from "./proposal.ts";
 import type { WorkflowMoves } from "./workflow-moves.ts";

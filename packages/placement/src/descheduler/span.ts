@@ -1,4 +1,4 @@
-import type { SpreadLimits } from "../feasibility/spread-limits.ts";
+import type { SpreadLimits } from "../feasibility/objects/spread-limits.ts";
 
 interface NodeInZone {
   readonly name: string;

@@ -1,8 +1,8 @@
 // What moving pods of one workflow would gain, by the planner's own cost. Moves that were decided are simulated: later questions see the
 // pods where they will be, and nodes without what they will use.
-import { costModel } from "../planner/objective.ts";
-import { planSettings } from "../planner/plan-settings.ts";
-import { PlanState } from "../planner/plan-state.ts";
+import { costModel } from "../planner/objective/objective.ts";
+import { planSettings } from "../planner/objective/plan-settings.ts";
+import { PlanState } from "../planner/search/plan-state.ts";
 import type { MoveRules, WorkflowToImprove } from "./deschedule-input.ts";
 import { gainErrorOf, LeastGain } from "./least-gain.ts";
 import { gainOf } from "./proposal.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ApiObject } from "./json.ts";
+import type { ApiObject } from "./objects/json.ts";
 import { inQueueOrder } from "./queue-order.ts";
 import type { SchedulingModel } from "./scheduling-model.ts";
 import {

@@ -1,7 +1,7 @@
-import { keyOf, type ApiObject } from "./json.ts";
-import type { JudgedTemplate } from "./judged-template.ts";
+import { keyOf, type ApiObject } from "./objects/json.ts";
+import type { JudgedTemplate } from "./filters/judged-template.ts";
 import type { SchedulingModel } from "./scheduling-model.ts";
-import type { Rejection } from "./verdict.ts";
+import type { Rejection } from "./objects/verdict.ts";
 
 export interface QueueInput {
   /** It is the same afterwards. */

@@ -1,4 +1,4 @@
-import type { SchedulingPod } from "./scheduling-pod.ts";
+import type { SchedulingPod } from "./objects/scheduling-pod.ts";
 
 /** Which nodes each controller's pods are on. Those that are being deleted don't count. */
 export class Replicas {

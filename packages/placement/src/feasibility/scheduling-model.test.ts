@@ -1,6 +1,6 @@
 import { array, assert, boolean, constantFrom, nat, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ApiObject } from "./json.ts";
+import type { ApiObject } from "./objects/json.ts";
 import {
   aModel,
   aNode,

@@ -1,17 +1,17 @@
-import { isTerminating, keyOf, labelsOf, record, text, type ApiObject, type Labels } from "./json.ts";
-import { LabelSets } from "./label-sets.ts";
-import { JudgedTemplate } from "./judged-template.ts";
-import { NodeState } from "./node-state.ts";
-import { PlanNodes } from "./plan-nodes.ts";
-import { PlacedAntiAffinity } from "./pod-affinity.ts";
-import { Population } from "./population.ts";
+import { isTerminating, keyOf, labelsOf, record, text, type ApiObject, type Labels } from "./objects/json.ts";
+import { LabelSets } from "./objects/label-sets.ts";
+import { JudgedTemplate } from "./filters/judged-template.ts";
+import { NodeState } from "./objects/node-state.ts";
+import { PlanNodes } from "./objects/plan-nodes.ts";
+import { PlacedAntiAffinity } from "./filters/pod-affinity.ts";
+import { Population } from "./filters/population.ts";
 import { Replicas } from "./replicas.ts";
-import { schedulingPod, templateKey, type SchedulingPod } from "./scheduling-pod.ts";
-import { staticKey, StaticVerdicts } from "./static-verdicts.ts";
-import { Topologies } from "./topologies.ts";
+import { schedulingPod, templateKey, type SchedulingPod } from "./objects/scheduling-pod.ts";
+import { staticKey, StaticVerdicts } from "./filters/static-verdicts.ts";
+import { Topologies } from "./filters/topologies.ts";
 import { unsupportedUses } from "./unsupported.ts";
-import type { Rejection } from "./verdict.ts";
-import { Storage, type BoundVolumes, type StorageObjects } from "./volumes.ts";
+import type { Rejection } from "./objects/verdict.ts";
+import { Storage, type BoundVolumes, type StorageObjects } from "./filters/volumes.ts";
 
 /** Raw objects, as the API server answers them. They must not change while the model is used. */
 export interface ClusterObjects extends StorageObjects {

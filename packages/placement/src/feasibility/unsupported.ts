@@ -1,6 +1,6 @@
-import { record, records, text, type ApiObject } from "./json.ts";
-import type { SchedulingPod } from "./scheduling-pod.ts";
-import type { Storage } from "./volumes.ts";
+import { record, records, text, type ApiObject } from "./objects/json.ts";
+import type { SchedulingPod } from "./objects/scheduling-pod.ts";
+import type { Storage } from "./filters/volumes.ts";
 
 /** Fields of a pod's spec that bring a plugin of their own, and what they are. */
 const OTHER_PLUGINS: Readonly<Record<string, string>> = {

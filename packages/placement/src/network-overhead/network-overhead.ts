@@ -1,18 +1,18 @@
 // The NetworkOverhead plugin of KEP-260: nodes are judged by what it costs to reach the placed pods of the pod's dependencies.
 // Source: KEP-260's code, pkg/networkaware/networkoverhead.
-import { DEFAULT_BYTES_PER_REQUEST } from "../channel-traffic.ts";
-import type { RequestValue } from "../channel-traffic.ts";
-import { ColumnPool, minMax, normalised } from "../columns.ts";
-import type { MinMax } from "../columns.ts";
-import { PlacementError } from "../errors.ts";
-import { explain } from "../explain-parts.ts";
-import { networkPart } from "../network-part.ts";
-import type { PartColumn } from "../network-part.ts";
-import { NetworkVectors } from "../network-vector.ts";
-import type { PlacementProblem } from "../problem.ts";
-import { NEUTRAL_SCORE } from "../score-table.ts";
-import type { ScoreTable } from "../score-table.ts";
-import type { Strategy } from "../strategy.ts";
+import { DEFAULT_BYTES_PER_REQUEST } from "../scoring/channel-traffic.ts";
+import type { RequestValue } from "../scoring/channel-traffic.ts";
+import { ColumnPool, minMax, normalised } from "../scoring/columns.ts";
+import type { MinMax } from "../scoring/columns.ts";
+import { PlacementError } from "../scoring/errors.ts";
+import { explain } from "../scoring/explain-parts.ts";
+import { networkPart } from "../scoring/network-part.ts";
+import type { PartColumn } from "../scoring/network-part.ts";
+import { NetworkVectors } from "../scoring/network-vector.ts";
+import type { PlacementProblem } from "../scoring/problem.ts";
+import { NEUTRAL_SCORE } from "../scoring/score-table.ts";
+import type { ScoreTable } from "../scoring/score-table.ts";
+import type { Strategy } from "../scoring/strategy.ts";
 import { RejectedNodes } from "./rejected.ts";
 import { WeightedChannels } from "./strict-input.ts";
 import { upstreamInput } from "./upstream-input.ts";

@@ -2,9 +2,9 @@
 import { WorkflowGraph } from "@isochrone/topology";
 import { median } from "@isochrone/primitives";
 import type { Channel } from "@isochrone/topology";
-import { bytesPerSecondOf } from "../channel-traffic.ts";
-import type { RequestValue } from "../channel-traffic.ts";
-import type { PlacementProblem } from "../problem.ts";
+import { bytesPerSecondOf } from "../scoring/channel-traffic.ts";
+import type { RequestValue } from "../scoring/channel-traffic.ts";
+import type { PlacementProblem } from "../scoring/problem.ts";
 
 /** Bytes per second of each channel where no traffic is known at all: all dependencies weigh the same. */
 const EQUAL_WEIGHT = 1;

@@ -3,8 +3,8 @@
 import { ClusterGraph } from "@isochrone/topology";
 import type { Channel, ClusterNode, DeclaredAreaCosts, Link } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
-import { rejectedNodes } from "../limits.ts";
-import type { PlacementProblem } from "../problem.ts";
+import { rejectedNodes } from "../scoring/limits.ts";
+import type { PlacementProblem } from "../scoring/problem.ts";
 import { channel, link, links, node, problem, workload } from "../testing/problems.ts";
 import { createNetworkOverhead, StrictNetworkOverhead, UpstreamNetworkOverhead } from "./network-overhead.ts";
 

@@ -1,7 +1,7 @@
 // From the graphs to what the plugin reads: AppGroup, NetworkTopology and placed pods.
 import type { Channel, ClusterGraph } from "@isochrone/topology";
-import { peersOf } from "../neighbours.ts";
-import type { PlacementProblem } from "../problem.ts";
+import { peersOf } from "../scoring/neighbours.ts";
+import type { PlacementProblem } from "../scoring/problem.ts";
 import { areaCostsOf } from "./area-costs.ts";
 import type { AreaCostTable } from "./area-costs.ts";
 import type { UpstreamPair } from "./upstream.ts";

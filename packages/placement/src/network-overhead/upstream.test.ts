@@ -3,8 +3,8 @@
 import { ClusterGraph } from "@isochrone/topology";
 import type { ClusterNode, DeclaredAreaCosts, Workload } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
-import type { PlacementProblem } from "../problem.ts";
-import { allCandidates, bestRow, rankedTable } from "../score-table.ts";
+import type { PlacementProblem } from "../scoring/problem.ts";
+import { allCandidates, bestRow, rankedTable } from "../scoring/score-table.ts";
 import { channel, link, node, problem, workload } from "../testing/problems.ts";
 import { UpstreamNetworkOverhead } from "./network-overhead.ts";
 

@@ -1,7 +1,7 @@
 // Builders of problems for tests: everything that a test doesn't name is plausible and plain.
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Channel, ClusterNode, Link, Workload } from "@isochrone/topology";
-import type { PlacementProblem } from "../problem.ts";
+import type { PlacementProblem } from "../scoring/problem.ts";
 
 export function node(
   name: string,

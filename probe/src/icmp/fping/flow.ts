@@ -1,5 +1,5 @@
 import { Tally } from "../../domain/tally.ts";
-import type { FlowSnapshot } from "../../ports.ts";
+import type { FlowSnapshot } from "../../ports/ports.ts";
 import type { EchoFlowOptions } from "../echo-flow.ts";
 import type { FpingLine } from "./output.ts";
 

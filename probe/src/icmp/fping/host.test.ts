@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { noOutcomes } from "../../domain/tally.ts";
-import type { FlowSnapshot } from "../../ports.ts";
+import type { FlowSnapshot } from "../../ports/ports.ts";
 import type { FromIcmp, IcmpReport, IcmpTask } from "../messages.ts";
 import { FpingHost } from "./host.ts";
 import type { FpingLine } from "./output.ts";

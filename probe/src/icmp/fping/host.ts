@@ -1,4 +1,4 @@
-import type { ZeroCheckSnapshot } from "../../ports.ts";
+import type { ZeroCheckSnapshot } from "../../ports/ports.ts";
 import { canonicalAddress } from "../canonical-address.ts";
 import type { EchoFlowOptions } from "../echo-flow.ts";
 import type { FromIcmp, IcmpTask, ToIcmp } from "../messages.ts";

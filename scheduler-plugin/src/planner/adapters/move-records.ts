@@ -2,7 +2,7 @@
 import { moveOwnerOf, readMoveRecords } from "@isochrone/kubernetes";
 import type { ClusterStore, MoveRecord, ObjectRef } from "@isochrone/kubernetes";
 import type { Clock, Logger } from "@isochrone/runtime";
-import type { GatedPod } from "../domain/gated-workflows.ts";
+import type { GatedPod } from "../gated-workflows.ts";
 
 export interface MoveRecordsOptions {
   readonly store: Pick<ClusterStore, "get">;

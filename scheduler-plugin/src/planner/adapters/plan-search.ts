@@ -4,7 +4,7 @@ import type { LinearSolver } from "@isochrone/primitives";
 import { AnsweringThread } from "@isochrone/runtime";
 import type { Clock, ThreadOutcome } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
-import { PlannerError } from "../errors.ts";
+import { PlannerError } from "./errors.ts";
 import { costSettings, provenResult, searchPlan } from "../domain/search.ts";
 import type { SearchOptions, SearchResult } from "../domain/search.ts";
 import { Turns } from "../domain/turns.ts";

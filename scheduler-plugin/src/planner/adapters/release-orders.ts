@@ -3,7 +3,7 @@ import { KINDS, LABELS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { Logger } from "@isochrone/runtime";
 import type { WorkflowGraph } from "@isochrone/topology";
-import type { GatedPod } from "../domain/gated-workflows.ts";
+import type { GatedPod } from "../gated-workflows.ts";
 import { appGroupLevels, channelLevels } from "../domain/release-levels.ts";
 import type { LevelOf } from "../domain/release-levels.ts";
 import type { Release } from "../settings.ts";

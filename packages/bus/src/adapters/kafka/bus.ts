@@ -1,14 +1,14 @@
 import { pause } from "@isochrone/runtime";
 
-import { BusError } from "../../errors.ts";
-import { partitionOf } from "../../partitioner.ts";
-import type { Bus, OutgoingRecord, SubscribeOptions, Subscription } from "../../port.ts";
-import { MAX_RECORD_BYTES } from "./client.ts";
-import type { KafkaClient, KafkaRecord } from "./client.ts";
-import type { KafkaClientOptions } from "./options.ts";
+import { BusError } from "../../ports/errors.ts";
+import { partitionOf } from "../../ports/partitioner.ts";
+import type { Bus, OutgoingRecord, SubscribeOptions, Subscription } from "../../ports/port.ts";
+import { MAX_RECORD_BYTES } from "./client/client.ts";
+import type { KafkaClient, KafkaRecord } from "./client/client.ts";
+import type { KafkaClientOptions } from "./client/options.ts";
 import { PublishLane } from "./publish-lane.ts";
 import type { Part } from "./publish-lane.ts";
-import { partitionKey, sizeOf, toKafka } from "./records.ts";
+import { partitionKey, sizeOf, toKafka } from "./client/records.ts";
 import { KafkaSubscription } from "./subscription.ts";
 import { TopicPartitions } from "./topic-partitions.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import type { PartitionOffset } from "./client.ts";
+import type { PartitionOffset } from "./client/client.ts";
 import { CommitQueue } from "./commit-queue.ts";
 
 const ONE = { topic: "t", partition: 1 };

@@ -1,6 +1,6 @@
-import type { TopicPartition } from "../../port.ts";
-import type { PartitionOffset } from "./client.ts";
-import { partitionKey } from "./records.ts";
+import type { TopicPartition } from "../../ports/port.ts";
+import type { PartitionOffset } from "./client/client.ts";
+import { partitionKey } from "./client/records.ts";
 
 interface Waiting {
   readonly partition: TopicPartition;

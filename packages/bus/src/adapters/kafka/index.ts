@@ -1,11 +1,11 @@
-import type { Bus } from "../../port.ts";
+import type { Bus } from "../../ports/port.ts";
 import { KafkaBus } from "./bus.ts";
-import type { KafkaClient } from "./client.ts";
-import { resolveOptions } from "./options.ts";
-import type { KafkaBusOptions, KafkaClientName, KafkaClientOptions } from "./options.ts";
+import type { KafkaClient } from "./client/client.ts";
+import { resolveOptions } from "./client/options.ts";
+import type { KafkaBusOptions, KafkaClientName, KafkaClientOptions } from "./client/options.ts";
 
-export type { KafkaClient, TopicDescription } from "./client.ts";
-export { KAFKA_CLIENTS, KAFKA_COMPRESSIONS, SASL_MECHANISMS } from "./options.ts";
+export type { KafkaClient, TopicDescription } from "./client/client.ts";
+export { KAFKA_CLIENTS, KAFKA_COMPRESSIONS, SASL_MECHANISMS } from "./client/options.ts";
 export type {
   KafkaBusOptions,
   KafkaClientName,
@@ -13,12 +13,13 @@ export type {
   KafkaSasl,
   KafkaTls,
   SaslMechanism,
-} from "./options.ts";
+} from "./client/options.ts";
 
 /** Only the chosen library is loaded. */
 const LOADERS: Readonly<Record<KafkaClientName, (options: KafkaClientOptions) => Promise<KafkaClient>>> = {
-  platformatic: async (options) => (await import("./platformatic.ts")).createPlatformaticClient(options),
-  kafkajs: async (options) => (await import("./kafkajs.ts")).createKafkajsClient(options),
+  platformatic: async (options) =>
+    (await import("./platformatic/platformatic.ts")).createPlatformaticClient(options),
+  kafkajs: async (options) => (await import("./kafkajs/kafkajs.ts")).createKafkajsClient(options),
 };
 
 /**

@@ -3,11 +3,11 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { pause } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 
-import { BusError, isPostponed } from "../../errors.ts";
-import type { Batch, BusRecord, TopicPartition } from "../../port.ts";
-import type { Fetched, FetchedRecord, PackedBatch, Position } from "./client.ts";
-import { unpackBatch } from "./record-batches.ts";
-import { partitionKey, sizeOf, toBus } from "./records.ts";
+import { BusError, isPostponed } from "../../ports/errors.ts";
+import type { Batch, BusRecord, TopicPartition } from "../../ports/port.ts";
+import type { Fetched, FetchedRecord, PackedBatch, Position } from "./client/client.ts";
+import { unpackBatch } from "./client/record-batches.ts";
+import { partitionKey, sizeOf, toBus } from "./client/records.ts";
 
 /** How much goes to one handler call. */
 export interface BatchBounds {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 
-import { BusError } from "../../errors.ts";
-import type { KafkaRecord } from "./client.ts";
+import { BusError } from "../../ports/errors.ts";
+import type { KafkaRecord } from "./client/client.ts";
 import { PublishLane } from "./publish-lane.ts";
 import type { Part } from "./publish-lane.ts";
-import { sizeOf } from "./records.ts";
+import { sizeOf } from "./client/records.ts";
 
 function part(...texts: string[]): Part {
   const records = texts.map((text): KafkaRecord => ({

@@ -1,6 +1,6 @@
-import { BusError } from "../../errors.ts";
-import type { KafkaRecord } from "./client.ts";
-import { sizeOf } from "./records.ts";
+import { BusError } from "../../ports/errors.ts";
+import type { KafkaRecord } from "./client/client.ts";
+import { sizeOf } from "./client/records.ts";
 
 /** Well below the 1 MiB that a broker takes at once, even when nothing can be compressed. */
 const MAX_BATCH_BYTES = 900 * 1024;

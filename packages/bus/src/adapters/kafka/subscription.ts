@@ -1,15 +1,22 @@
 import { pause } from "@isochrone/runtime";
 
-import { BusError } from "../../errors.ts";
-import type { SubscribeOptions, Subscription, TopicPartition } from "../../port.ts";
-import type { Fetched, KafkaClient, KafkaMember, MemberEvents, PackedBatch, Position } from "./client.ts";
+import { BusError } from "../../ports/errors.ts";
+import type { SubscribeOptions, Subscription, TopicPartition } from "../../ports/port.ts";
+import type {
+  Fetched,
+  KafkaClient,
+  KafkaMember,
+  MemberEvents,
+  PackedBatch,
+  Position,
+} from "./client/client.ts";
 import { CommitQueue } from "./commit-queue.ts";
-import { isSerious, kafkaError } from "./kafka-errors.ts";
-import type { KafkaClientOptions } from "./options.ts";
+import { isSerious, kafkaError } from "./client/kafka-errors.ts";
+import type { KafkaClientOptions } from "./client/options.ts";
 import { PartitionReader } from "./partition-reader.ts";
 import type { BatchBounds } from "./partition-reader.ts";
-import { partitionKey } from "./records.ts";
-import { retryDelayMs } from "./retry-delay.ts";
+import { partitionKey } from "./client/records.ts";
+import { retryDelayMs } from "./client/retry-delay.ts";
 
 const DEFAULT_BATCH: BatchBounds = { records: 500, bytes: 4 * 1024 * 1024 };
 /** Fetching of a partition goes on when its buffer is this empty again. */

@@ -1,8 +1,8 @@
-import { BusError } from "../../errors.ts";
-import type { KafkaClient } from "./client.ts";
-import { isRefusal } from "./kafka-errors.ts";
-import type { KafkaClientOptions } from "./options.ts";
-import { retryDelayMs } from "./retry-delay.ts";
+import { BusError } from "../../ports/errors.ts";
+import type { KafkaClient } from "./client/client.ts";
+import { isRefusal } from "./client/kafka-errors.ts";
+import type { KafkaClientOptions } from "./client/options.ts";
+import { retryDelayMs } from "./client/retry-delay.ts";
 
 /** How long it is remembered that there is no such topic: somebody may be about to make it. Other refusals say themselves for how long. */
 const UNKNOWN_TOPIC_MEMORY_MS = 1_000;

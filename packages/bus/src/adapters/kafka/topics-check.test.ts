@@ -1,7 +1,7 @@
 import { STATE_TOPICS, TOPICS } from "@isochrone/telemetry";
 import { describe, expect, it } from "vitest";
 
-import type { TopicDescription } from "./client.ts";
+import type { TopicDescription } from "./client/client.ts";
 import { deviationsOf } from "./topics-check.ts";
 import { topicSpecs } from "./topics.ts";
 import type { TopicSpec } from "./topics.ts";

@@ -1,5 +1,5 @@
-import { BusError } from "../../errors.ts";
-import type { KafkaClient, TopicDescription } from "./client.ts";
+import { BusError } from "../../ports/errors.ts";
+import type { KafkaClient, TopicDescription } from "./client/client.ts";
 import type { TopicSetting, TopicSeverity, TopicSpec } from "./topics.ts";
 
 /** What looking after topics needs of a client. */

@@ -1,7 +1,7 @@
 // What every topic must be like, as data: the broker makes missing ones of it, existing ones are compared with it.
 import { STATE_TOPICS, TOPICS } from "@isochrone/telemetry";
 
-import { MAX_RECORD_BYTES } from "./client.ts";
+import { MAX_RECORD_BYTES } from "./client/client.ts";
 
 /** How a found value is compared with the wanted one. `-1` means without limit, and so is more than any number. */
 export type TopicRule = "equal" | "at least" | "at most";

@@ -1,8 +1,8 @@
 import { pause } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
 
-import { BusError } from "../../errors.ts";
-import type { OutgoingRecord } from "../../port.ts";
+import { BusError } from "../../ports/errors.ts";
+import type { OutgoingRecord } from "../../ports/port.ts";
 import { sizeOf } from "./partition-log.ts";
 import type { Bounds, PartitionLog } from "./partition-log.ts";
 

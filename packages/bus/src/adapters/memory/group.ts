@@ -1,4 +1,4 @@
-import type { SubscribeOptions } from "../../port.ts";
+import type { SubscribeOptions } from "../../ports/port.ts";
 import { Member } from "./member.ts";
 import type { GroupPosition, MemberDeps } from "./partition-reader.ts";
 import type { PartitionLog } from "./partition-log.ts";

@@ -1,7 +1,7 @@
 import { pause } from "@isochrone/runtime";
 
-import { BusError } from "../../errors.ts";
-import type { SubscribeOptions, TopicPartition } from "../../port.ts";
+import { BusError } from "../../ports/errors.ts";
+import type { SubscribeOptions, TopicPartition } from "../../ports/port.ts";
 import type { Bounds, PartitionLog } from "./partition-log.ts";
 import { PartitionReader, type GroupPosition, type MemberDeps } from "./partition-reader.ts";
 

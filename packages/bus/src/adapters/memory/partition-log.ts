@@ -1,4 +1,4 @@
-import type { BusRecord, OutgoingRecord } from "../../port.ts";
+import type { BusRecord, OutgoingRecord } from "../../ports/port.ts";
 
 /** What a record costs beside its value and key: object, header map, offsets. A round figure, so that empty values are bounded too. */
 const RECORD_OVERHEAD_BYTES = 128;

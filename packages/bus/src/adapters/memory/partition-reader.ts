@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { pause, type Clock, type Logger } from "@isochrone/runtime";
-import { BusError, isPostponed } from "../../errors.ts";
-import type { Batch, BusRecord } from "../../port.ts";
+import { BusError, isPostponed } from "../../ports/errors.ts";
+import type { Batch, BusRecord } from "../../ports/port.ts";
 import type { Bounds, PartitionLog } from "./partition-log.ts";
 
 /** What a member needs from its bus. */

@@ -4,9 +4,9 @@ import { TRACEPARENT_HEADER } from "@isochrone/runtime/tracing";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Readable } from "node:stream";
 
-import { BusError } from "../../errors.ts";
-import { DROPPED_HEADER } from "../../port.ts";
-import type { OutgoingRecord, Publisher } from "../../port.ts";
+import { BusError } from "../../ports/errors.ts";
+import { DROPPED_HEADER } from "../../ports/port.ts";
+import type { OutgoingRecord, Publisher } from "../../ports/port.ts";
 import { BodyEncodingError, BodyTooLargeError, readBody } from "./read-body.ts";
 import { checkStructure, KEY_HEADER, routeForeign, TOPIC_HEADER } from "./routing.ts";
 import type { Routed } from "./routing.ts";

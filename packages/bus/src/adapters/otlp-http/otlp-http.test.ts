@@ -6,9 +6,9 @@ import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { BufferedPublisher } from "../../buffered-publisher.ts";
-import { BusError } from "../../errors.ts";
-import { DROPPED_HEADER } from "../../port.ts";
-import type { OutgoingRecord, Publisher } from "../../port.ts";
+import { BusError } from "../../ports/errors.ts";
+import { DROPPED_HEADER } from "../../ports/port.ts";
+import type { OutgoingRecord, Publisher } from "../../ports/port.ts";
 import { KEY_HEADER, OtlpHttpPublisher, otlpHttpIngest, TOPIC_HEADER } from "./index.ts";
 import type { OtlpHttpIngestOptions, OtlpHttpPublisherOptions, PartialSuccess } from "./index.ts";
 import { decodeExportResponse, statusMessageOf } from "./wire.ts";

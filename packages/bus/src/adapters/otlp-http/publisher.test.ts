@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 
-import type { OutgoingRecord } from "../../port.ts";
+import type { OutgoingRecord } from "../../ports/port.ts";
 import { OtlpHttpPublisher } from "./publisher.ts";
 
 // Against servers that don't behave; the way to our own ingest is tested in otlp-http.test.ts.

@@ -4,9 +4,9 @@ import { TRACEPARENT_HEADER } from "@isochrone/runtime/tracing";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 
-import { BusError } from "../../errors.ts";
-import type { BusErrorCode } from "../../errors.ts";
-import type { OutgoingRecord, Publisher } from "../../port.ts";
+import { BusError } from "../../ports/errors.ts";
+import type { BusErrorCode } from "../../ports/errors.ts";
+import type { OutgoingRecord, Publisher } from "../../ports/port.ts";
 import { KEY_HEADER, TOPIC_HEADER } from "./routing.ts";
 import { decodeExportResponse, statusMessageOf } from "./wire.ts";
 import type { PartialSuccess } from "./wire.ts";

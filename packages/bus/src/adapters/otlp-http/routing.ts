@@ -1,6 +1,6 @@
 import { RESOURCE_ATTRIBUTES, TOPICS } from "@isochrone/telemetry";
 
-import type { OutgoingRecord } from "../../port.ts";
+import type { OutgoingRecord } from "../../ports/port.ts";
 import { fieldOf, fieldsOf, type FieldAllowance } from "./wire.ts";
 
 /** Header that names the topic of a record of ours. */

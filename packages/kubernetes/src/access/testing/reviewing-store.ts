@@ -1,7 +1,7 @@
 import type { Clock } from "@isochrone/runtime";
-import { createMemoryStore } from "../../adapters/memory.ts";
-import type { StoreError } from "../../errors.ts";
-import type { ClusterStore, KubernetesObject } from "../../port.ts";
+import { createMemoryStore } from "../../adapters/memory/memory.ts";
+import type { StoreError } from "../../store/errors.ts";
+import type { ClusterStore, KubernetesObject } from "../../store/port.ts";
 
 /** A cluster that knows some accounts, counts what it is asked, and can be away. */
 export class ReviewingStore {

@@ -2,7 +2,7 @@ import { DeadlineError, delayMs, withDeadline } from "@isochrone/runtime";
 import type { BackoffDelays, Clock, Random } from "@isochrone/runtime";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 
-import { StoreError } from "../../errors.ts";
+import { StoreError } from "../../store/errors.ts";
 import { Connections } from "./connections.ts";
 import type { Credentials } from "./credentials.ts";
 import { parsedWithoutManagedFields } from "./managed-fields.ts";

@@ -5,7 +5,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 
-import { currentFence } from "../../write-fence.ts";
+import { currentFence } from "../../leases/write-fence.ts";
 import type { Login } from "./credentials.ts";
 
 /** Shorter than the API server's own limit (90 s), lest a request be written onto a connection that is being closed. */

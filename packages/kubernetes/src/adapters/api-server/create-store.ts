@@ -8,8 +8,8 @@ import { KubeconfigCredentials } from "./kubeconfig.ts";
 import { Resources } from "./resources.ts";
 import { ApiServerStore } from "./store.ts";
 import type { ApiServerStoreParts } from "./store.ts";
-import { StoreError } from "../../errors.ts";
-import type { ClusterStore, InformerObserver } from "../../port.ts";
+import { StoreError } from "../../store/errors.ts";
+import type { ClusterStore, InformerObserver } from "../../store/port.ts";
 
 /** How the API server is found, and how it is spoken to. */
 export interface ApiServerStoreOptions {

@@ -2,7 +2,7 @@ import { pause } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
 import type { IncomingMessage } from "node:http";
 
-import { StoreError } from "../../errors.ts";
+import { StoreError } from "../../store/errors.ts";
 
 const NEWLINE = 0x0a;
 /** No object comes near it: etcd takes 1.5 MiB. */

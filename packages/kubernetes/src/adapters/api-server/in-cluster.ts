@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";
 import { join } from "node:path";
 
-import { StoreError } from "../../errors.ts";
+import { StoreError } from "../../store/errors.ts";
 import type { Credentials, Login } from "./credentials.ts";
 
 const SERVICE_ACCOUNT_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";

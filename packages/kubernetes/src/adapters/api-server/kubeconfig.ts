@@ -4,7 +4,7 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { stat } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
 
-import { StoreError } from "../../errors.ts";
+import { StoreError } from "../../store/errors.ts";
 import type { ConnectionTls, Credentials, Login } from "./credentials.ts";
 
 /** Files are looked at this often, so that rotated ones are taken up; tokens of plugins live as long as they say. */

@@ -1,8 +1,8 @@
-import { detailed } from "../../detail.ts";
-import { isStoreError, StoreError } from "../../errors.ts";
-import { isPlainObject } from "../../json.ts";
-import { looseFields } from "../../loose.ts";
-import type { FieldSelector, KindRef, KubernetesObject, ListOptions, ObjectList } from "../../port.ts";
+import { detailed } from "../../store/detail.ts";
+import { isStoreError, StoreError } from "../../store/errors.ts";
+import { isPlainObject } from "../../store/json.ts";
+import { looseFields } from "../../store/loose.ts";
+import type { FieldSelector, KindRef, KubernetesObject, ListOptions, ObjectList } from "../../store/port.ts";
 import { actOf } from "./client.ts";
 import type { ApiClient } from "./client.ts";
 import { isKnown } from "./resources.ts";

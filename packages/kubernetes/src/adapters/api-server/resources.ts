@@ -1,6 +1,6 @@
-import { StoreError } from "../../errors.ts";
-import { looseFields, looseList } from "../../loose.ts";
-import type { KindRef } from "../../port.ts";
+import { StoreError } from "../../store/errors.ts";
+import { looseFields, looseList } from "../../store/loose.ts";
+import type { KindRef } from "../../store/port.ts";
 import type { ApiClient } from "./client.ts";
 
 /** What a kind is called in paths. */

@@ -1,6 +1,6 @@
-import { StoreError } from "../../errors.ts";
-import type { StoreErrorCode } from "../../errors.ts";
-import { looseFields } from "../../loose.ts";
+import { StoreError } from "../../store/errors.ts";
+import type { StoreErrorCode } from "../../store/errors.ts";
+import { looseFields } from "../../store/loose.ts";
 
 /** A Status object of the API server, as far as it is understood. */
 export interface ApiStatus {

@@ -1,7 +1,7 @@
-import { isObject, isPlainObject } from "../../json.ts";
-import { isStoreError, StoreError } from "../../errors.ts";
-import { detailed } from "../../detail.ts";
-import { jsonPatched } from "../../json-patch.ts";
+import { isObject, isPlainObject } from "../../store/json.ts";
+import { isStoreError, StoreError } from "../../store/errors.ts";
+import { detailed } from "../../store/detail.ts";
+import { jsonPatched } from "../../store/json-patch.ts";
 import { KINDS } from "../../kinds.ts";
 import type {
   ApplyOptions,
@@ -15,8 +15,8 @@ import type {
   UntypedStore,
   WatchEvent,
   WriteOptions,
-} from "../../port.ts";
-import { validateObject } from "../../validation.ts";
+} from "../../store/port.ts";
+import { validateObject } from "../../store/validation.ts";
 import { actOf } from "./client.ts";
 import type { ApiRequest } from "./client.ts";
 import { listPages } from "./reading.ts";

@@ -1,11 +1,11 @@
 import { pause } from "@isochrone/runtime";
 import type { Clock, Random } from "@isochrone/runtime";
 
-import { detailed } from "../../detail.ts";
-import { StoreError } from "../../errors.ts";
-import { isPlainObject } from "../../json.ts";
-import { looseFields } from "../../loose.ts";
-import type { Detail, FieldSelector, KindRef, KubernetesObject, WatchEvent } from "../../port.ts";
+import { detailed } from "../../store/detail.ts";
+import { StoreError } from "../../store/errors.ts";
+import { isPlainObject } from "../../store/json.ts";
+import { looseFields } from "../../store/loose.ts";
+import type { Detail, FieldSelector, KindRef, KubernetesObject, WatchEvent } from "../../store/port.ts";
 import type { ApiClient, ApiServerObserver } from "./client.ts";
 import { linesOf, SilenceError } from "./event-stream.ts";
 import { fieldSelector, metadataAccept, withKind } from "./reading.ts";

@@ -1,8 +1,8 @@
-import { hasCondition } from "../../conditions.ts";
-import { StoreError } from "../../errors.ts";
-import { matchesSelector } from "../../labels.ts";
-import { timestamp } from "../../objects.ts";
-import type { KubernetesObject } from "../../port.ts";
+import { hasCondition } from "../../store/conditions.ts";
+import { StoreError } from "../../store/errors.ts";
+import { matchesSelector } from "../../store/labels.ts";
+import { timestamp } from "../../store/objects.ts";
+import type { KubernetesObject } from "../../store/port.ts";
 
 /**
  * What an eviction leaves of the pod's PodDisruptionBudget, null when none has a say in it. Throws StoreError `too_many_requests` when the

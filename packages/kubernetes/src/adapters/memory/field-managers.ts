@@ -1,5 +1,5 @@
-import { StoreError } from "../../errors.ts";
-import type { KubernetesObject } from "../../port.ts";
+import { StoreError } from "../../store/errors.ts";
+import type { KubernetesObject } from "../../store/port.ts";
 import { fieldPaths, mergeApplied, sameAt, without } from "./field-paths.ts";
 import type { FieldPath, FieldPaths } from "./field-paths.ts";
 import { isBuiltIn } from "./kinds.ts";

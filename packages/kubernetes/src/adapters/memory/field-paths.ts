@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 
-import { isPlainObject } from "../../json.ts";
-import type { KubernetesObject } from "../../port.ts";
+import { isPlainObject } from "../../store/json.ts";
+import type { KubernetesObject } from "../../store/port.ts";
 import { isBuiltIn } from "./kinds.ts";
 
 /** Members that say which element of a list is which, by the list's name, as the API's own types declare them. */

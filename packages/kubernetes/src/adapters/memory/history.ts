@@ -1,11 +1,11 @@
 import { pause } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
 
-import { detailed } from "../../detail.ts";
-import { StoreError } from "../../errors.ts";
-import { matchesFields } from "../../fields.ts";
-import { cloneJson } from "../../json.ts";
-import type { Detail, FieldSelector, KindRef, KubernetesObject, WatchEvent } from "../../port.ts";
+import { detailed } from "../../store/detail.ts";
+import { StoreError } from "../../store/errors.ts";
+import { matchesFields } from "../../store/fields.ts";
+import { cloneJson } from "../../store/json.ts";
+import type { Detail, FieldSelector, KindRef, KubernetesObject, WatchEvent } from "../../store/port.ts";
 
 /** One write. Versions are dense: every write has the version after its predecessor's. */
 interface Change {

@@ -1,4 +1,4 @@
-import type { KindRef } from "../../port.ts";
+import type { KindRef } from "../../store/port.ts";
 
 /** Kinds whose status is written through its own subresource only; of custom resources none has one, as upstream's CRDs declare them. */
 const WITH_STATUS: ReadonlySet<string> = new Set([

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 
-import { withConditions } from "../../conditions.ts";
-import { StoreError } from "../../errors.ts";
-import { timestamp } from "../../objects.ts";
+import { withConditions } from "../../store/conditions.ts";
+import { StoreError } from "../../store/errors.ts";
+import { timestamp } from "../../store/objects.ts";
 import type { KubernetesObject, ObjectMeta, Pod } from "../../kinds.ts";
 import { isBuiltIn } from "./kinds.ts";
 

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from "../../port.ts";
+import type { KubernetesObject } from "../../store/port.ts";
 
 /** Who owns whom by ownerReferences, for the garbage collection of what has lost its owners. */
 export class OwnerIndex {

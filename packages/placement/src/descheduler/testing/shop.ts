@@ -1,8 +1,8 @@
 // A small cluster for tests: raw objects, the graphs of what they do, and the problem that the feasibility model makes of both.
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { channel, link, node, workload } from "../../testing/problems.ts";
-import type { ApiObject } from "../../feasibility/json.ts";
-import { planProblem } from "../../feasibility/plan-problem.ts";
+import type { ApiObject } from "../../feasibility/objects/json.ts";
+import { planProblem } from "../../feasibility/planning/plan-problem.ts";
 import { SchedulingModel } from "../../feasibility/scheduling-model.ts";
 import { replacementOf } from "../replacement.ts";
 import type { MovablePod, MoveRules, WorkflowToImprove } from "../deschedule-input.ts";

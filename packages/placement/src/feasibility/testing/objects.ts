@@ -1,5 +1,5 @@
 // Builders of raw Kubernetes objects: what a test doesn't name is plain, and fits everywhere.
-import type { ApiObject, Labels } from "../json.ts";
+import type { ApiObject, Labels } from "../objects/json.ts";
 import { SchedulingModel } from "../scheduling-model.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;

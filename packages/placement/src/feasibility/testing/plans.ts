@@ -1,9 +1,9 @@
 // Plans for tests.
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Workload } from "@isochrone/topology";
-import type { ApiObject } from "../json.ts";
-import type { FeasiblePlanProblem, PlanInput } from "../plan-input.ts";
-import { planProblem } from "../plan-problem.ts";
+import type { ApiObject } from "../objects/json.ts";
+import type { FeasiblePlanProblem, PlanInput } from "../planning/plan-input.ts";
+import { planProblem } from "../planning/plan-problem.ts";
 import type { SchedulingModel } from "../scheduling-model.ts";
 
 const OBSERVED = "2026-01-01T00:00:00.000Z";

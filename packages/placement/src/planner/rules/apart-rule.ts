@@ -1,4 +1,4 @@
-import type { ApartConstraint } from "../plan-problem.ts";
+import type { ApartConstraint } from "../objective/plan-problem.ts";
 import { rolesOf } from "./rule.ts";
 import type { Roles, Rule } from "./rule.ts";
 

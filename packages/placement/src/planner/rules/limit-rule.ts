@@ -1,11 +1,11 @@
 import type { Channel, RoutingScope } from "@isochrone/topology";
-import { reachLimit } from "../../network-limits.ts";
-import { routingScopes } from "../../routing.ts";
-import type { CostField } from "../cost-field.ts";
-import { nearness } from "../nearness.ts";
-import type { PlanProblem } from "../plan-problem.ts";
-import { ReplicaBook } from "../replicas.ts";
-import type { Replicas } from "../replicas.ts";
+import { reachLimit } from "../../scoring/network-limits.ts";
+import { routingScopes } from "../../scoring/routing.ts";
+import type { CostField } from "../objective/cost-field.ts";
+import { nearness } from "../objective/nearness.ts";
+import type { PlanProblem } from "../objective/plan-problem.ts";
+import { ReplicaBook } from "../objective/replicas.ts";
+import type { Replicas } from "../objective/replicas.ts";
 import type { Rule } from "./rule.ts";
 
 /** Whether a caller's location and its target's are within a limit; null = not known, no vote. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { DomainConstraint, PlanProblem } from "../plan-problem.ts";
-import { drawIndex, seeded } from "../seeded.ts";
-import type { Draw } from "../seeded.ts";
+import type { DomainConstraint, PlanProblem } from "../objective/plan-problem.ts";
+import { drawIndex, seeded } from "../search/seeded.ts";
+import type { Draw } from "../search/seeded.ts";
 import { randomProblem } from "../testing/instances.ts";
 import { faultsOf } from "../testing/verdict.ts";
 import { ruleOf } from "./rules.ts";

@@ -1,4 +1,4 @@
-import type { DomainConstraint } from "../plan-problem.ts";
+import type { DomainConstraint } from "../objective/plan-problem.ts";
 import { ApartRule } from "./apart-rule.ts";
 import type { Rule } from "./rule.ts";
 import { SpanRule } from "./span-rule.ts";

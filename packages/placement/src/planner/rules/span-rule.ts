@@ -1,4 +1,4 @@
-import type { SpanConstraint } from "../plan-problem.ts";
+import type { SpanConstraint } from "../objective/plan-problem.ts";
 import { rolesOf } from "./rule.ts";
 import type { Roles, Rule } from "./rule.ts";
 

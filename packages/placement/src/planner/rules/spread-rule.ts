@@ -1,4 +1,4 @@
-import type { SpreadConstraint } from "../plan-problem.ts";
+import type { SpreadConstraint } from "../objective/plan-problem.ts";
 import { Histogram } from "./histogram.ts";
 import { rolesOf } from "./rule.ts";
 import type { Roles, Rule } from "./rule.ts";

@@ -1,4 +1,4 @@
-import type { TogetherConstraint } from "../plan-problem.ts";
+import type { TogetherConstraint } from "../objective/plan-problem.ts";
 import { rolesOf } from "./rule.ts";
 import type { Roles, Rule } from "./rule.ts";
 

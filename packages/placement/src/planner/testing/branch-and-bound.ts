@@ -1,8 +1,8 @@
 // The cheapest complete plan, proven by trying all that could be it. Of the planner's own code it shares the objective only.
 import { WorkflowGraph } from "@isochrone/topology";
-import { createObjective } from "../objective.ts";
-import type { Objective } from "../objective.ts";
-import type { DomainConstraint, PlanProblem } from "../plan-problem.ts";
+import { createObjective } from "../objective/objective.ts";
+import type { Objective } from "../objective/objective.ts";
+import type { DomainConstraint, PlanProblem } from "../objective/plan-problem.ts";
 import { faultsOf } from "./verdict.ts";
 
 export interface Optimum {

@@ -2,9 +2,9 @@
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Channel, Link } from "@isochrone/topology";
 import { channel, link, node } from "../../testing/problems.ts";
-import type { DomainConstraint, PlanNode, PlanPod, PlanProblem, PlanUse } from "../plan-problem.ts";
-import { drawIndex, seeded } from "../seeded.ts";
-import type { Draw } from "../seeded.ts";
+import type { DomainConstraint, PlanNode, PlanPod, PlanProblem, PlanUse } from "../objective/plan-problem.ts";
+import { drawIndex, seeded } from "../search/seeded.ts";
+import type { Draw } from "../search/seeded.ts";
 
 export interface InstanceSize {
   readonly pods: number;

@@ -1,5 +1,5 @@
 // What is wrong with an assignment, worked out from the words of the contract and nothing of the planner's own book-keeping.
-import type { DomainConstraint, PlanProblem } from "../plan-problem.ts";
+import type { DomainConstraint, PlanProblem } from "../objective/plan-problem.ts";
 
 /** One line per fault; pods without a node have none, and may still go anywhere. */
 export function faultsOf(problem: PlanProblem, assignment: Int32Array): string[] {

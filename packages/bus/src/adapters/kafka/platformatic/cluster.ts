@@ -11,14 +11,14 @@ import {
 } from "@platformatic/kafka";
 import type { BaseOptions, Broker, Connection } from "@platformatic/kafka";
 
-import type { TopicPartition } from "../../../port.ts";
-import type { PartitionOffset } from "../client.ts";
-import type { BusError } from "../../../errors.ts";
-import { brokerError, kafkaError } from "../kafka-errors.ts";
-import { parseBroker, tlsOptions } from "../options.ts";
-import type { KafkaClientOptions } from "../options.ts";
-import { byTopic } from "../records.ts";
-import { TopicCache } from "../topic-cache.ts";
+import type { TopicPartition } from "../../../ports/port.ts";
+import type { PartitionOffset } from "../client/client.ts";
+import type { BusError } from "../../../ports/errors.ts";
+import { brokerError, kafkaError } from "../client/kafka-errors.ts";
+import { parseBroker, tlsOptions } from "../client/options.ts";
+import type { KafkaClientOptions } from "../client/options.ts";
+import { byTopic } from "../client/records.ts";
+import { TopicCache } from "../client/topic-cache.ts";
 import { brokerErrorName, mapError, responseIn } from "./errors.ts";
 
 /** A topic as the last metadata had it. */

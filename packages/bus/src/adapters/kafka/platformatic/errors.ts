@@ -1,8 +1,8 @@
 import { MultipleErrors, ResponseError } from "@platformatic/kafka";
 
-import { BusError } from "../../../errors.ts";
-import { brokerError, connectionError, kafkaError } from "../kafka-errors.ts";
-import type { LibraryErrors } from "../library.ts";
+import { BusError } from "../../../ports/errors.ts";
+import { brokerError, connectionError, kafkaError } from "../client/kafka-errors.ts";
+import type { LibraryErrors } from "../client/library.ts";
 
 /** Causes and parts are followed this deep. */
 const MAX_DEPTH = 8;

@@ -1,7 +1,7 @@
 import { createAPI, fetchV17 } from "@platformatic/kafka";
 import type { Reader } from "@platformatic/kafka";
 
-import type { Aborted } from "../record-batches.ts";
+import type { Aborted } from "../client/record-batches.ts";
 
 /** What a broker gave of one partition, its batches as they came. */
 export interface PartitionAnswer {

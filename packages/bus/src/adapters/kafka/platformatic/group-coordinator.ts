@@ -1,9 +1,9 @@
 import { consumerGroupHeartbeatV1, offsetCommitV9, offsetFetchV9 } from "@platformatic/kafka";
 import type { Broker, Connection, consumerGroupHeartbeatV1 as Heartbeat } from "@platformatic/kafka";
 
-import type { TopicPartition } from "../../../port.ts";
-import type { PartitionOffset } from "../client.ts";
-import { byTopic, partitionKey } from "../records.ts";
+import type { TopicPartition } from "../../../ports/port.ts";
+import type { PartitionOffset } from "../client/client.ts";
+import { byTopic, partitionKey } from "../client/records.ts";
 import type { Cluster } from "./cluster.ts";
 import { brokerErrorName } from "./errors.ts";
 

@@ -1,9 +1,9 @@
-import type { TopicPartition } from "../../../port.ts";
-import type { KafkaMember, MemberOptions, PartitionOffset, Position } from "../client.ts";
-import { Fetcher } from "../fetcher.ts";
-import { kafkaError } from "../kafka-errors.ts";
-import type { KafkaClientOptions } from "../options.ts";
-import { partitionKey } from "../records.ts";
+import type { TopicPartition } from "../../../ports/port.ts";
+import type { KafkaMember, MemberOptions, PartitionOffset, Position } from "../client/client.ts";
+import { Fetcher } from "../client/fetcher.ts";
+import { kafkaError } from "../client/kafka-errors.ts";
+import type { KafkaClientOptions } from "../client/options.ts";
+import { partitionKey } from "../client/records.ts";
 import { EARLIEST, LATEST } from "./cluster.ts";
 import type { Cluster } from "./cluster.ts";
 import { Membership } from "./membership.ts";

@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 
 import { pause } from "@isochrone/runtime";
 
-import type { BusError } from "../../../errors.ts";
-import type { TopicPartition } from "../../../port.ts";
-import type { MemberEvents, PartitionOffset } from "../client.ts";
-import { kafkaError } from "../kafka-errors.ts";
-import type { KafkaClientOptions } from "../options.ts";
-import { partitionKey } from "../records.ts";
-import { retryDelayMs } from "../retry-delay.ts";
+import type { BusError } from "../../../ports/errors.ts";
+import type { TopicPartition } from "../../../ports/port.ts";
+import type { MemberEvents, PartitionOffset } from "../client/client.ts";
+import { kafkaError } from "../client/kafka-errors.ts";
+import type { KafkaClientOptions } from "../client/options.ts";
+import { partitionKey } from "../client/records.ts";
+import { retryDelayMs } from "../client/retry-delay.ts";
 import type { Cluster } from "./cluster.ts";
 import { brokerErrorName, mapError } from "./errors.ts";
 import { GroupCoordinator, JOINING } from "./group-coordinator.ts";

@@ -1,13 +1,13 @@
 import { initProducerIdV4, protocolErrorsCodesById } from "@platformatic/kafka";
 
-import type { TopicPartition } from "../../../port.ts";
-import type { PartitionOffset } from "../client.ts";
-import type { FetchedPartition, FetchRequests } from "../fetcher.ts";
-import type { ProducerId, ProduceRequest, ProduceRequests } from "../idempotent-producer.ts";
-import { brokerError, kafkaError } from "../kafka-errors.ts";
-import type { KafkaClientOptions } from "../options.ts";
-import { packBatch } from "../pack-batch.ts";
-import { byTopic, partitionKey } from "../records.ts";
+import type { TopicPartition } from "../../../ports/port.ts";
+import type { PartitionOffset } from "../client/client.ts";
+import type { FetchedPartition, FetchRequests } from "../client/fetcher.ts";
+import type { ProducerId, ProduceRequest, ProduceRequests } from "../client/idempotent-producer.ts";
+import { brokerError, kafkaError } from "../client/kafka-errors.ts";
+import type { KafkaClientOptions } from "../client/options.ts";
+import { packBatch } from "../client/pack-batch.ts";
+import { byTopic, partitionKey } from "../client/records.ts";
 import { EARLIEST } from "./cluster.ts";
 import type { Cluster } from "./cluster.ts";
 import { PLATFORMATIC_ERRORS } from "./errors.ts";

@@ -1,0 +1,13 @@
+import type { ClusterGraphSnapshot } from "@isochrone/topology";
+import { testedBitsPerSecond } from "../../network-topology/domain/area-capacity.ts";
+
+/** Bits per second that each node sent or received in the best burst that the graph still tells of: its network carries at least that. */
+export function bestBursts(graph: ClusterGraphSnapshot): Map<string, number> {
+  const best = new Map<string, number>();
+  for (const link of graph.links) {
+    const tested = testedBitsPerSecond(link);
+    if (tested === null || !(tested > 0)) continue;
+    for (const node of [link.source, link.target]) best.set(node, Math.max(best.get(node) ?? 0, tested));
+  }
+  return best;
+}

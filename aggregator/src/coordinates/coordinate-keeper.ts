@@ -1,0 +1,163 @@
+import { delayMs, type BackoffDelays, type Clock, type Logger, type Random } from "@isochrone/runtime";
+import type { ClusterGraphSnapshot } from "@isochrone/topology";
+import { Coordinates } from "./domain/coordinates.ts";
+import { fitInputOf, sameInput, sampleLinks, type FitInput } from "./domain/coordinate-samples.ts";
+import { CoordinateError, type CoordinateErrorCode } from "../ports/errors.ts";
+import type { CoordinateFit, CoordinateFitter } from "../ports/ports.ts";
+
+export interface CoordinateKeeperOptions {
+  readonly fitter: CoordinateFitter;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** From one fit to the next. */
+  readonly intervalMs: number;
+  /** An older model isn't used any more. */
+  readonly maxAgeMs: number;
+}
+
+/** How rounds ended; a label of metrics. */
+export const FIT_RESULTS = ["ok", "unchanged", "failed", "timeout", "crashed"] as const;
+export type FitResult = (typeof FIT_RESULTS)[number];
+
+const RESULT_OF: Readonly<Record<CoordinateErrorCode, FitResult>> = {
+  coordinate_fit_failed: "failed",
+  coordinate_fit_timeout: "timeout",
+  coordinate_thread_died: "crashed",
+};
+
+/** What has happened so far, for metrics. */
+export interface FitCounts {
+  readonly results: Readonly<Record<FitResult, number>>;
+  readonly rejected: ReadonlyMap<string, number>;
+}
+
+/** Pauses after failures; the last model stays in use meanwhile. */
+const BACKOFF: BackoffDelays = { initialMs: 1000, maxMs: 300_000, factor: 2, jitterRatio: 0.5 };
+/** A cluster that gains or loses this share of its measured pairs is fitted anew before its time: new nodes want coordinates. */
+const GROWTH = 0.1;
+/** Part of the interval that passes between two fits at least. */
+const MIN_PAUSE_RATIO = 1 / 8;
+/** The thread rests this many times as long as it worked. */
+const REST_FACTOR = 4;
+
+interface Kept {
+  readonly coordinates: Coordinates;
+  /** When the samples were taken, by the monotonic clock: a step of the time of day makes no model old. */
+  readonly sampledMs: number;
+}
+
+/** Keeps the newest coordinates, and has them fitted anew, off the event loop, when the graphs' samples have changed. */
+export class CoordinateKeeper {
+  readonly #options: CoordinateKeeperOptions;
+  readonly #results: Record<FitResult, number> = { ok: 0, unchanged: 0, failed: 0, timeout: 0, crashed: 0 };
+  readonly #rejected = new Map<string, number>();
+  readonly #onFit: ((durationMs: number) => void)[] = [];
+  #kept: Kept | null = null;
+  #lastInput: FitInput | null = null;
+  /** Links that could have been samples of it. */
+  #lastLinks = 0;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #restMs = 0;
+  #retryMs = Number.NEGATIVE_INFINITY;
+  #failures = 0;
+  #running: Promise<void> | null = null;
+  #closed = false;
+
+  constructor(options: CoordinateKeeperOptions) {
+    this.#options = options;
+  }
+
+  get counts(): FitCounts {
+    return { results: this.#results, rejected: this.#rejected };
+  }
+
+  /** Null before the first fit, and when the last one is too old. */
+  current(): Coordinates | null {
+    const kept = this.#kept;
+    return kept === null || this.ageMs()! > this.#options.maxAgeMs ? null : kept.coordinates;
+  }
+
+  /** Age of the last fit's samples, used or not; null before the first. */
+  ageMs(): number | null {
+    return this.#kept === null ? null : this.#options.clock.monotonic() - this.#kept.sampledMs;
+  }
+
+  onFit(listener: (durationMs: number) => void): void {
+    this.#onFit.push(listener);
+  }
+
+  /** Told of each new graph. Begins a fit when one is due, and returns at once. */
+  offer(graph: ClusterGraphSnapshot): void {
+    const nowMs = this.#options.clock.monotonic();
+    if (this.#closed || this.#running !== null || nowMs < this.#retryMs || !this.#mayFit(nowMs)) return;
+    const links = sampleLinks(graph);
+    if (links === 0 || !this.#isDue(links, nowMs)) return;
+    const input = fitInputOf(graph);
+    this.#lastLinks = links;
+    if (this.#lastInput !== null && this.#failures === 0 && sameInput(this.#lastInput, input)) {
+      this.#results.unchanged++;
+      this.#lastMs = nowMs;
+      return;
+    }
+    this.#running = this.#fit(input, Date.parse(graph.observedAt), nowMs).finally(() => {
+      this.#running = null;
+    });
+  }
+
+  /** Resolves when no fit is under way. */
+  async settled(): Promise<void> {
+    await this.#running;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#options.fitter.close();
+    await this.#running;
+  }
+
+  #mayFit(nowMs: number): boolean {
+    const pauseMs = Math.max(this.#restMs, this.#options.intervalMs * MIN_PAUSE_RATIO);
+    return nowMs - this.#lastMs >= pauseMs;
+  }
+
+  #isDue(links: number, nowMs: number): boolean {
+    if (this.#failures > 0 || nowMs - this.#lastMs >= this.#options.intervalMs) return true;
+    return Math.abs(links - this.#lastLinks) > GROWTH * this.#lastLinks;
+  }
+
+  async #fit(input: FitInput, graphMs: number, nowMs: number): Promise<void> {
+    this.#lastInput = input;
+    this.#lastMs = nowMs;
+    try {
+      const fit = await this.#options.fitter.fit(input);
+      this.#take(fit, input, graphMs, nowMs);
+    } catch (error) {
+      if (!this.#closed) this.#failed(error);
+    }
+  }
+
+  #take(fit: CoordinateFit, { samples }: FitInput, graphMs: number, nowMs: number): void {
+    const { model, durationMs, rejected, ...errors } = fit;
+    const info = { sampledMs: graphMs, pairs: samples.source.length, ...errors };
+    this.#kept = { coordinates: new Coordinates(model, info), sampledMs: nowMs };
+    this.#failures = 0;
+    this.#restMs = durationMs * REST_FACTOR;
+    this.#results.ok++;
+    for (const [reason, count] of Object.entries(rejected))
+      this.#rejected.set(reason, (this.#rejected.get(reason) ?? 0) + count);
+    for (const listener of this.#onFit) listener(durationMs);
+  }
+
+  #failed(error: unknown): void {
+    const { clock, random, logger } = this.#options;
+    const pauseMs = delayMs(BACKOFF, ++this.#failures, random);
+    this.#retryMs = clock.monotonic() + pauseMs;
+    this.#results[error instanceof CoordinateError ? RESULT_OF[error.code] : "failed"]++;
+    logger.warn("fitting coordinates failed, the last ones stay in use while they are young enough", {
+      error,
+      failures: this.#failures,
+      retryInMs: Math.round(pauseMs),
+    });
+  }
+}

@@ -1,0 +1,87 @@
+import { AnsweringThread } from "@isochrone/runtime";
+import type { Clock, ThreadOutcome } from "@isochrone/runtime";
+import { CoordinateModel, type CoordinateState } from "@isochrone/topology/coordinates";
+import type { FitInput } from "./domain/coordinate-samples.ts";
+import { CoordinateError } from "../ports/errors.ts";
+import type { CoordinateFit, CoordinateFitter } from "../ports/ports.ts";
+import type { FitAnswer, FitRequest } from "./coordinate-messages.ts";
+
+/** The same on every replica: from the same samples all come to the same coordinates. */
+const SEED = 1;
+/** More than any cluster's fit needs; beyond it the thread ends instead of the process. */
+const MAX_HEAP_MB = 1024;
+
+export interface CoordinateWorkerOptions {
+  readonly clock: Clock;
+  /** How long a fit may take. */
+  readonly timeoutMs: number;
+  /** Entry file of the thread. @default coordinate-worker-thread.ts */
+  readonly threadUrl?: URL;
+}
+
+/** Fits in a thread, which is started with the first fit, and anew with the next one after it died or took too long. */
+export class CoordinateWorker implements CoordinateFitter {
+  readonly #timeoutMs: number;
+  readonly #thread: AnsweringThread<FitRequest, FitAnswer>;
+  #previous: CoordinateState | null = null;
+
+  constructor({ clock, timeoutMs, threadUrl }: CoordinateWorkerOptions) {
+    this.#timeoutMs = timeoutMs;
+    this.#thread = new AnsweringThread({
+      url: threadUrl ?? new URL("./coordinate-worker-thread.ts", import.meta.url),
+      name: "isochrone-coordinates",
+      maxHeapMb: MAX_HEAP_MB,
+      clock,
+    });
+  }
+
+  async fit(input: FitInput): Promise<CoordinateFit> {
+    const previous = this.#thread.isRunning ? null : this.#previous;
+    const outcome = await this.#thread.ask({ input, seed: SEED, previous }, this.#timeoutMs);
+    if (outcome.kind !== "answer") throw this.#failed(outcome);
+    const { answer } = outcome;
+    if ("failure" in answer) {
+      // The thread starts afresh next time, so must a new one.
+      this.#previous = null;
+      const message = `coordinates could not be fitted: ${answer.failure}`;
+      throw new CoordinateError("coordinate_fit_failed", message);
+    }
+    const { state, durationMs } = answer;
+    const { quality } = state;
+    this.#previous = state;
+    return {
+      model: byName(CoordinateModel.fromState(state)),
+      durationMs,
+      medianRelativeError: quality.heldOutMedianRelativeError,
+      p90RelativeError: quality.heldOutP90RelativeError,
+      rejected: { ...quality.rejected },
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#thread.close();
+  }
+
+  #failed(outcome: Exclude<ThreadOutcome<FitAnswer>, { kind: "answer" }>): CoordinateError {
+    if (outcome.kind === "died") return died("the thread that fits coordinates died", outcome.cause);
+    if (outcome.kind === "closed") return died("coordinates were being fitted when the service ended");
+    if (outcome.kind === "busy")
+      return new CoordinateError("coordinate_fit_failed", "only one fit can run at a time");
+    // A fit that starts where this one didn't end might not end either.
+    this.#previous = null;
+    const message = `fitting coordinates must take at most ${this.#timeoutMs} ms; the thread was ended`;
+    return new CoordinateError("coordinate_fit_timeout", message);
+  }
+}
+
+/** Unknown names have the index -1, of which the model knows nothing. */
+function byName(model: CoordinateModel): CoordinateFit["model"] {
+  return {
+    estimate: (source, target) => model.estimate(model.indexOf(source), model.indexOf(target)),
+    coordinateOf: (node) => model.coordinateOf(model.indexOf(node)),
+  };
+}
+
+function died(message: string, cause?: unknown): CoordinateError {
+  return new CoordinateError("coordinate_thread_died", message, cause);
+}

@@ -1,0 +1,176 @@
+import { MAX_RTT_SECONDS, type Percentiles } from "@isochrone/telemetry";
+import type { Link } from "@isochrone/topology";
+import type { LinkBandwidth } from "../bandwidth/bandwidth-view.ts";
+import type { CostRule } from "./cost-rule.ts";
+import type { Figures } from "./figures.ts";
+import { ageSeconds, rfc3339 } from "./graph-time.ts";
+import type { LinkChange } from "../links/link-change.ts";
+import type { LinkPane } from "../links/link-counts.ts";
+import type { LinkKey, LinkState } from "../links/links.ts";
+import { panesOf, windowStartMs, type WindowName, type WindowShape } from "../windows/window-shape.ts";
+
+/**
+ * Of a round trip and of differences between two. A bucket's middle may lie above the largest value by its
+ * width.
+ */
+const MAX_MS = MAX_RTT_SECONDS * 1000 * 1.02;
+
+/** What all links of a graph are built with. */
+export interface LinkContext {
+  readonly shape: WindowShape;
+  readonly rule: CostRule;
+  readonly nowMs: number;
+  readonly window: WindowName;
+  readonly figures: Figures;
+}
+
+interface Reading {
+  readonly pane: LinkPane | null;
+  readonly percentiles: Percentiles | null;
+  readonly change: LinkChange | null;
+}
+
+/** Builds the links of one graph, in the graph's order: a pair's methods follow each other. */
+export class LinkBuilder {
+  readonly #context: LinkContext;
+  readonly #panes: number;
+  readonly #textOf: (timeMs: number) => string = rememberingText();
+  /** By pane: links change in any of the window's panes. */
+  readonly #paneTexts = new Map<number, string>();
+  /** The newest cut that was met, for the methods of its pair that come behind. */
+  #cut: { readonly key: LinkKey; readonly firstPane: number } | null = null;
+
+  constructor(context: LinkContext) {
+    this.#context = context;
+    this.#panes = panesOf(context.shape, context.window);
+  }
+
+  build(link: LinkState, bandwidth: LinkBandwidth): Link {
+    const { shape, rule, nowMs, figures } = this.#context;
+    const { pane, percentiles, change } = this.#readingOf(link);
+    const rttMs = rttOf(pane, percentiles, figures);
+    const { newestMs, answeredMs, key } = link;
+    return {
+      ...key,
+      rttMs,
+      lossRatio: pane === null ? null : figures.of(lossRatioOf(pane), 1),
+      jitterMs: pane === null ? null : figures.of(jitterMsOf(pane), MAX_MS),
+      ...bandwidth,
+      costMs: rule.methods.includes(key.method) ? costOf(pane, rttMs, rule, change, figures) : null,
+      errorMs: null,
+      origin: "measured",
+      provisional: link.firstMs > windowStartMs(shape, nowMs, this.#panes),
+      ageSeconds: ageSeconds(newestMs, nowMs),
+      observedAt: this.#timeOf(newestMs),
+      answeredAt: this.#timeOf(answeredMs),
+      since: this.#sinceOf(change),
+    };
+  }
+
+  /** What is shown, and of which panes it is. */
+  #readingOf(link: LinkState): Reading {
+    const before = this.#context.window === "full" ? link.change : null;
+    const pane = this.#read(link, before);
+    const percentiles = percentilesOf(pane);
+    const change = this.#changeOf(link, percentiles?.p50 ?? null);
+    if (change === before) return { pane, percentiles, change };
+    const since = this.#read(link, change);
+    return { pane: since, percentiles: percentilesOf(since), change };
+  }
+
+  /** Null for what never was. */
+  #timeOf(timeMs: number): string | null {
+    return Number.isFinite(timeMs) ? this.#textOf(timeMs) : null;
+  }
+
+  #sinceOf(change: LinkChange | null): string | null {
+    const pane = change?.firstPane ?? null;
+    if (pane === null) return null;
+    let text = this.#paneTexts.get(pane);
+    if (text === undefined) this.#paneTexts.set(pane, (text = rfc3339(pane * this.#context.shape.paneMs)));
+    return text;
+  }
+
+  /** The fast window shows the changes that the full one was followed for. */
+  #changeOf(link: LinkState, medianSeconds: number | null): LinkChange | null {
+    const { nowMs, window, shape } = this.#context;
+    const own = window === "full" ? link.follow(nowMs, medianSeconds) : link.change;
+    if (own?.isCut === true) {
+      if (own.firstPane !== null) this.#cut = { key: link.key, firstPane: own.firstPane };
+      return own;
+    }
+    const cut = this.#cut;
+    // A method that asks seldom hasn't been answered since another one of the same pair was cut: its figures
+    // are older than the cut.
+    const isOlder =
+      cut !== null && isSamePair(cut.key, link.key) && link.answeredMs < cut.firstPane * shape.paneMs;
+    return isOlder ? { firstPane: cut.firstPane, lastPane: null, isCut: true, isSettled: false } : own;
+  }
+
+  #read(link: LinkState, change: LinkChange | null): LinkPane | null {
+    const { nowMs, shape, window } = this.#context;
+    if (change === null) return link.read(nowMs, this.#panes);
+    const { firstPane, lastPane, isCut } = change;
+    if (window === "full" && !isCut) return link.readSince(nowMs);
+    const windowFirst = Math.floor(nowMs / shape.paneMs) - this.#panes + 1;
+    const first = Math.max(firstPane ?? windowFirst, windowFirst);
+    return link.readSpan(nowMs, first, lastPane ?? Number.POSITIVE_INFINITY);
+  }
+}
+
+function isSamePair(a: LinkKey, b: LinkKey): boolean {
+  return a.target === b.target && a.source === b.source && a.ipFamily === b.ipFamily;
+}
+
+/**
+ * The window's figure; where a change leaves it too few samples for its 90th percentile, the nearest that
+ * they have.
+ */
+function costOf(
+  pane: LinkPane | null,
+  rttMs: Link["rttMs"],
+  { quantile }: CostRule,
+  change: LinkChange | null,
+  figures: Figures,
+): number | null {
+  const known = rttMs[quantile];
+  if (known !== null || change === null || quantile !== "p90") return known;
+  const seconds = pane?.rtt?.quantile(0.9) ?? null;
+  return seconds === null ? null : figures.of(seconds * 1000, MAX_MS);
+}
+
+function percentilesOf(pane: LinkPane | null): Percentiles | null {
+  return pane?.rtt?.percentiles() ?? null;
+}
+
+function jitterMsOf({ variationSeconds, variationCount }: LinkPane): number | null {
+  return variationCount === 0 ? null : (variationSeconds / variationCount) * 1000;
+}
+
+/** A packet that couldn't be sent did not arrive either: a node that can send nothing has loss 1. */
+function lossRatioOf({ received, lost, sendErrors }: LinkPane): number | null {
+  const failed = lost + sendErrors;
+  const decided = received + failed;
+  return decided === 0 ? null : failed / decided;
+}
+
+function rttOf(pane: LinkPane | null, percentiles: Percentiles | null, figures: Figures): Link["rttMs"] {
+  const rtt = pane?.rtt ?? null;
+  if (rtt === null || rtt.count === 0 || percentiles === null)
+    return { p50: null, p90: null, p99: null, mean: null, count: 0 };
+  const { p50, p90, p99 } = percentiles;
+  const toMs = (seconds: number | null): number | null =>
+    seconds === null ? null : figures.of(seconds * 1000, MAX_MS);
+  return { p50: toMs(p50), p90: toMs(p90), p99: toMs(p99), mean: toMs(rtt.mean), count: rtt.count };
+}
+
+/** Writes times; links of one probe share theirs, and writing one takes as long as the rest of a link. */
+function rememberingText(): (timeMs: number) => string {
+  let lastMs = Number.NaN;
+  let text = "";
+  return (timeMs) => {
+    if (timeMs !== lastMs) text = rfc3339(timeMs);
+    lastMs = timeMs;
+    return text;
+  };
+}

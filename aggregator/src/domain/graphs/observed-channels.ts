@@ -1,0 +1,41 @@
+import { UNKNOWN_WORKLOAD } from "../ingest/bind-traffic.ts";
+import type { ChannelRates, ChannelTable } from "../traffic/channels.ts";
+import type { ChannelKey } from "../channel-key.ts";
+import { endIn } from "../traffic/channel-ends.ts";
+import type { WindowName } from "../windows/window-shape.ts";
+
+/** What is known of a channel at each of its ends; null: nobody has seen it whom that end believes. */
+export interface EndRates {
+  readonly key: ChannelKey;
+  readonly source: ChannelRates | null;
+  readonly target: ChannelRates | null;
+}
+
+/** Channels between named workloads that carried anything in the window, or on which somebody saw connections. */
+export function* observedChannels(
+  channels: ChannelTable,
+  nowMs: number,
+  window: WindowName,
+): Generator<{ readonly key: ChannelKey; readonly rates: EndRates }> {
+  for (const channel of channels.values()) {
+    const { key } = channel;
+    if (key.source === UNKNOWN_WORKLOAD || key.target === UNKNOWN_WORKLOAD) continue;
+    const source = used(channel.rates(nowMs, window, "source"));
+    const isWithin = key.sourceNamespace === key.targetNamespace;
+    const target = isWithin ? source : used(channel.rates(nowMs, window, "target"));
+    if (source !== null || target !== null) yield { key, rates: { key, source, target } };
+  }
+}
+
+/** What graphs of a namespace show of it. */
+export function ratesIn(rates: EndRates | null, namespace: string): ChannelRates | null {
+  return rates === null ? null : rates[endIn(rates.key, namespace)];
+}
+
+function used(rates: ChannelRates | null): ChannelRates | null {
+  if (rates === null) return null;
+  const { requestsPerSecond, bytesPerSecond, eventsPerSecond } = rates;
+  return (requestsPerSecond ?? 0) > 0 || (bytesPerSecond ?? 0) > 0 || (eventsPerSecond ?? 0) > 0
+    ? rates
+    : null;
+}

@@ -1,0 +1,90 @@
+// Who the ends of a service graph's edge are: traces and flows name services and pods' owners in several ways, the graph names workloads.
+import type { Attributes } from "@isochrone/telemetry";
+import type { ChannelKey } from "../channel-key.ts";
+import { textOf } from "../text.ts";
+
+interface Workload {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A name as Kubernetes takes it. */
+const LABEL = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?";
+const SLASHED = new RegExp(`^(?<namespace>${LABEL})/(?<name>${LABEL}(?:\\.${LABEL})*)$`);
+/** As services are called in a cluster: name.namespace.svc, with or without the cluster's domain. */
+const SERVICE = new RegExp(`^(?<name>${LABEL})\\.(?<namespace>${LABEL})\\.svc(?:\\.[a-z0-9.-]+)?$`);
+const DOTTED = new RegExp(`^(?<name>${LABEL})\\.(?<namespace>${LABEL})$`);
+const PLAIN = new RegExp(`^${LABEL}$`);
+
+/**
+ * How far a name is believed: the name of a service that sent spans; the name that a client has for its peer, which may be any host, so
+ * that it must say that it means a service of a cluster; a name of something else, so that only dimensions count.
+ */
+export type NameKind = "service" | "peer" | "other";
+
+/** Resource attributes that name a pod's owner, best first. */
+const OWNER_ATTRIBUTES = [
+  "k8s.deployment.name",
+  "k8s.statefulset.name",
+  "k8s.daemonset.name",
+  "k8s.cronjob.name",
+  "k8s.job.name",
+];
+const NAMESPACE_ATTRIBUTES = ["k8s.namespace.name", "service.namespace"];
+
+/** The client of a service graph connector's edge; null when it is no workload that can be named. */
+export function clientOf(attributes: Attributes): Workload | null {
+  return endOf("client", attributes, "service");
+}
+
+/** The server of such an edge. */
+export function serverOf(attributes: Attributes, kind: NameKind): Workload | null {
+  return endOf("server", attributes, kind);
+}
+
+/** Dimensions are what the connector was told to copy from the spans' resources; they know more than the name does. */
+function endOf(end: "client" | "server", attributes: Attributes, kind: NameKind): Workload | null {
+  const namespace = dimension(end, NAMESPACE_ATTRIBUTES, attributes);
+  const owner = dimension(end, OWNER_ATTRIBUTES, attributes);
+  if (namespace !== null && owner !== null) return { namespace, name: owner };
+  const name = kind === "other" ? null : textOf(attributes[end]);
+  if (name === null) return null;
+  if (namespace !== null && PLAIN.test(name)) return { namespace, name };
+  return qualified(name, kind === "peer" ? [SLASHED, SERVICE] : [SLASHED, SERVICE, DOTTED]);
+}
+
+/** The first form that fits. */
+function qualified(text: string, forms: readonly RegExp[]): Workload | null {
+  for (const form of forms) {
+    const { namespace, name } = form.exec(text)?.groups ?? {};
+    if (namespace !== undefined && name !== undefined) return { namespace, name };
+  }
+  return null;
+}
+
+/** By its own name as OTLP carries it, or as Prometheus' labels spell it. */
+function dimension(
+  end: "client" | "server",
+  names: readonly string[],
+  attributes: Attributes,
+): string | null {
+  for (const name of names) {
+    const key = `${end}_${name}`;
+    const value = textOf(attributes[key]) ?? textOf(attributes[key.replaceAll(".", "_")]);
+    if (value !== null) return value;
+  }
+  return null;
+}
+
+/**
+ * The ends by labels of `labelsContext`. `source` and `destination` are not taken: what they hold (pods, identities, names) is a
+ * setting of Cilium's that the metric doesn't tell.
+ */
+export function hubbleEnds(attributes: Attributes): ChannelKey | null {
+  const sourceNamespace = textOf(attributes["source_namespace"]);
+  const source = textOf(attributes["source_workload"]) ?? textOf(attributes["source_app"]);
+  const targetNamespace = textOf(attributes["destination_namespace"]);
+  const target = textOf(attributes["destination_workload"]) ?? textOf(attributes["destination_app"]);
+  if (sourceNamespace === null || source === null || targetNamespace === null || target === null) return null;
+  return { sourceNamespace, source, targetNamespace, target };
+}

@@ -1,0 +1,142 @@
+// Channels without a service mesh: the OpenTelemetry Collector's service graph connector, which pairs the spans of traces, and Cilium's
+// Hubble, which watches flows. Neither counts bytes.
+import type { Attributes, CounterTracks, Increment, Series } from "@isochrone/telemetry";
+import type { ChannelKey, Flow, Reporter } from "../channel-key.ts";
+import { clientOf, hubbleEnds, serverOf, type NameKind } from "./bind-service-graph-names.ts";
+import { openChannel } from "./bind-traffic.ts";
+import { IncrementSink } from "./increments.ts";
+import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
+import { UNUSED_SINKS, type Sink } from "./sink.ts";
+import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
+import { mapOf } from "../text.ts";
+
+/** Parts of the same sources that nothing here is drawn from. */
+const IGNORED_NAMES =
+  /^(traces_service_graph_(request_(server|client)(_seconds)?(_(sum|count|bucket))?|unpaired_spans_total|dropped_spans_total)|hubble_http_request_duration_seconds(_(sum|count|bucket))?)$/;
+const IGNORED: Sink = { live: true, unused: null };
+
+/** What one series counts, and of which channel. */
+interface Reading {
+  readonly key: ChannelKey;
+  readonly reporter: Reporter;
+  readonly flows: readonly Flow[];
+}
+
+/** Null: the series counts something, but not between two workloads that it names. Ignored: it repeats what another one counts. */
+type Reader = (attributes: Attributes) => Reading | "ignored" | null;
+
+const READERS = mapOf<Reader>({
+  traces_service_graph_request_total: (attributes) => readGraph(attributes, ["requests"]),
+  traces_service_graph_request_failed_total: (attributes) => readGraph(attributes, ["errors"]),
+  hubble_http_requests_total: readHubbleRequests,
+  hubble_http_responses_total: readHubbleResponses,
+  hubble_flows_processed_total: readHubbleFlows,
+});
+
+class ServiceGraphSink extends IncrementSink {
+  readonly #channel: ChannelTarget;
+  readonly #side: ChannelSideTarget;
+  readonly #flows: readonly Flow[];
+
+  constructor(channel: ChannelTarget, { reporter, flows }: Reading, series: Series, tracks: CounterTracks) {
+    super(series, tracks);
+    this.#channel = channel;
+    this.#side = channel.side(reporter);
+    this.#flows = flows;
+  }
+
+  get live(): boolean {
+    return this.#channel.live;
+  }
+
+  protected take(increment: Increment): void {
+    for (const flow of this.#flows) this.#side.take(flow, increment);
+  }
+}
+
+/** What a metric of a service graph flows into; null when the series isn't one. */
+export function bindServiceGraph(
+  series: Series,
+  channels: SinkTables["channels"],
+  tracks: CounterTracks,
+  permit: Permit = OPEN_PERMIT,
+): Sink | null {
+  const reader = READERS.get(series.name);
+  if (reader === undefined) return IGNORED_NAMES.test(series.name) ? IGNORED : null;
+  if (series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
+  const reading = reader(series.attributes);
+  if (reading === "ignored") return IGNORED;
+  if (reading === null) return UNUSED_SINKS.unattributed;
+  const channel = openChannel(channels, reading.key, reading.reporter, permit);
+  if ("unused" in channel) return channel;
+  return new ServiceGraphSink(channel, reading, series, tracks);
+}
+
+/** A database is named by its schema; the server of an unpaired client span by what the client calls its peer. */
+const SERVER_NAMES = mapOf<NameKind>({ database: "other", virtual_node: "peer" });
+
+function readGraph(attributes: Attributes, flows: readonly Flow[]): Reading | null {
+  const connection = String(attributes["connection_type"] ?? "");
+  // The client of an unpaired server span is nobody's workload.
+  const virtualClient = attributes["virtual_node"] === "client" || attributes["client"] === "user";
+  if (virtualClient && connection === "virtual_node") return null;
+  const client = clientOf(attributes);
+  const server = serverOf(attributes, SERVER_NAMES.get(connection) ?? "service");
+  if (client === null || server === null) return null;
+  const key = {
+    sourceNamespace: client.namespace,
+    source: client.name,
+    targetNamespace: server.namespace,
+    target: server.name,
+  };
+  return { key, reporter: "service_graph", flows };
+}
+
+/** The plugin httpV2 counts a request when it is answered, with its status; the older one when it is sent, without. */
+function readHubbleRequests(attributes: Attributes): Reading | null {
+  const key = hubbleEnds(attributes);
+  if (key === null) return null;
+  const failed = isFailure(attributes["status"]);
+  return { key, reporter: hubbleReporter(attributes), flows: failed ? ["requests", "errors"] : ["requests"] };
+}
+
+/** Only the older plugin has these. A response's source is the server: the channel is the other way round. */
+function readHubbleResponses(attributes: Attributes): Reading | "ignored" | null {
+  if (!isFailure(attributes["status"])) return "ignored";
+  const ends = hubbleEnds(attributes);
+  return ends === null
+    ? null
+    : { key: reversed(ends), reporter: hubbleReporter(attributes), flows: ["errors"] };
+}
+
+/**
+ * A packet is seen at several points of its way; where it is delivered, once. Packets of answers are delivered too, to who opened
+ * the connection: there the direction, which is the connection's, is egress.
+ */
+function readHubbleFlows(attributes: Attributes): Reading | "ignored" | null {
+  if (attributes["type"] !== "Trace" || attributes["subtype"] !== "to-endpoint") return "ignored";
+  if (attributes["verdict"] !== "FORWARDED") return "ignored";
+  const direction = attributes["traffic_direction"];
+  if (direction === "egress") return "ignored";
+  const key = hubbleEnds(attributes);
+  if (key === null || direction !== "ingress") return null;
+  return { key, reporter: "hubble_server", flows: ["events"] };
+}
+
+function hubbleReporter({ reporter }: Attributes): Reporter {
+  if (reporter === "client") return "hubble_client";
+  return reporter === "server" ? "hubble_server" : "hubble_unknown";
+}
+
+function isFailure(status: unknown): boolean {
+  return typeof status === "string" && (status === "0" || /^5\d\d$/.test(status));
+}
+
+function reversed({ sourceNamespace, source, targetNamespace, target }: ChannelKey): ChannelKey {
+  return {
+    sourceNamespace: targetNamespace,
+    source: target,
+    targetNamespace: sourceNamespace,
+    target: source,
+  };
+}

@@ -1,0 +1,112 @@
+import {
+  isFailedResponse,
+  type AttributeValue,
+  type CounterTracks,
+  type Increment,
+  type Series,
+} from "@isochrone/telemetry";
+import { REPORTERS, type ChannelKey, type Flow, type Reporter } from "../channel-key.ts";
+import { IncrementSink } from "./increments.ts";
+import type { PointTime } from "../point-time.ts";
+import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
+import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
+import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
+import { mapOf, textOf } from "../text.ts";
+
+/** What Istio writes where it can't tell who it was. */
+export const UNKNOWN_WORKLOAD = "unknown";
+
+/** Istio's metrics, and what of a channel they count. Sizes come as histograms, or as the `_sum` of one. */
+const FLOW_OF = mapOf<Flow>({
+  istio_requests_total: "requests",
+  istio_request_bytes: "bytes",
+  istio_request_bytes_sum: "bytes",
+  istio_response_bytes: "bytes",
+  istio_response_bytes_sum: "bytes",
+  istio_tcp_sent_bytes_total: "tcpBytes",
+  istio_tcp_received_bytes_total: "tcpBytes",
+});
+
+/** Parts of the same metrics that nothing here is drawn from, and other metrics of Istio's standard set. */
+const IGNORED_NAMES =
+  /^istio_(re(quest|sponse)_bytes_(count|bucket)|re(quest|sponse)_messages_total|request_duration_milliseconds(_(sum|count|bucket))?|tcp_connections_(opened|closed)_total)$/;
+const IGNORED: Sink = { live: true, unused: null };
+
+class TrafficSink extends IncrementSink {
+  readonly #channel: ChannelTarget;
+  readonly #side: ChannelSideTarget;
+  readonly #flow: Flow;
+  readonly #failed: boolean;
+
+  constructor(
+    channel: ChannelTarget,
+    reporter: Reporter,
+    flow: Flow,
+    failed: boolean,
+    series: Series,
+    tracks: CounterTracks,
+  ) {
+    super(series, tracks);
+    this.#channel = channel;
+    this.#side = channel.side(reporter);
+    this.#flow = flow;
+    this.#failed = failed;
+  }
+
+  get live(): boolean {
+    return this.#channel.live;
+  }
+
+  protected take(increment: Increment): void {
+    this.#side.take(this.#flow, increment);
+    if (this.#failed) this.#side.take("errors", increment);
+  }
+
+  histogram(point: PointTime, _count: number, sum: number): void {
+    this.number(point, sum);
+  }
+}
+
+/** What a metric of the service mesh flows into; null when the series isn't one. */
+export function bindTraffic(
+  series: Series,
+  channels: SinkTables["channels"],
+  tracks: CounterTracks,
+  permit: Permit = OPEN_PERMIT,
+): Sink | null {
+  const flow = FLOW_OF.get(series.name);
+  if (flow === undefined) return IGNORED_NAMES.test(series.name) ? IGNORED : null;
+  const isHistogram = series.kind === "histogram" && flow === "bytes";
+  if (!isHistogram && series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
+  const { attributes } = series;
+  const reporter = REPORTERS.find((known) => known === attributes["reporter"]);
+  const source = textOf(attributes["source_workload"]);
+  const target = textOf(attributes["destination_workload"]);
+  if (reporter === undefined || source === null || target === null) return UNUSED_SINKS.unattributed;
+  const sourceNamespace = namespaceOf(attributes["source_workload_namespace"]);
+  const targetNamespace = namespaceOf(attributes["destination_workload_namespace"]);
+  const key = { sourceNamespace, source, targetNamespace, target };
+  const channel = openChannel(channels, key, reporter, permit);
+  if ("unused" in channel) return channel;
+  const failed = flow === "requests" && isFailedResponse(String(attributes["response_code"] ?? ""));
+  return new TrafficSink(channel, reporter, flow, failed, series, tracks);
+}
+
+function namespaceOf(label: AttributeValue | undefined): string {
+  return textOf(label) ?? UNKNOWN_WORKLOAD;
+}
+
+/** The channel, or what its series flows into when the speaker may not speak of it, or not yet. */
+export function openChannel(
+  channels: SinkTables["channels"],
+  key: ChannelKey,
+  reporter: Reporter,
+  permit: Permit,
+): ChannelTarget | Sink {
+  const isTheirs = permit.authority.speaksForChannel(key, reporter);
+  if (isTheirs === "no") return NOT_YOURS;
+  if (isTheirs === "unknown") return UNUSED_SINKS.unknown_node;
+  // The end that reports is the one whose pod it is.
+  const namespace = reporter === "source" ? key.sourceNamespace : key.targetNamespace;
+  return channels.open(key, permit.channelRoom(namespace)) ?? UNUSED_SINKS.too_many_channels;
+}

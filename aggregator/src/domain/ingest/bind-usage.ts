@@ -1,0 +1,270 @@
+import {
+  isIdleTime,
+  isNodeInterface,
+  RESOURCE_ATTRIBUTES,
+  type CounterTracks,
+  type Increment,
+  type Series,
+} from "@isochrone/telemetry";
+import type { NamespacedName } from "../cluster-state.ts";
+import { IncrementSink } from "./increments.ts";
+import type { PointTime } from "../point-time.ts";
+import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
+import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
+import { mapOf, textOf } from "../text.ts";
+import type {
+  CounterTarget,
+  LevelTarget,
+  MemorySource,
+  SinkTables,
+  UsageCounter,
+  UsageSource,
+  UsageTarget,
+} from "./sink-tables.ts";
+import type { Direction } from "../usage/usage.ts";
+
+/** Where usage goes. */
+export type UsageTables = Pick<SinkTables, "pods" | "nodes">;
+
+type Scope = "container" | "pod" | "node";
+type Quantity = "cpuCounter" | "cpuLevel" | "memory";
+
+interface Told {
+  readonly source: MemorySource;
+  readonly scope: Scope;
+  readonly quantity: Quantity;
+}
+
+/** Seconds that a node's CPUs spent in each mode. */
+const NODE_EXPORTER_CPU = "node_cpu_seconds_total";
+
+/** Metrics whose names tell all of it: the kubeletstats receiver's, those of nodes on kubelet's `/metrics/resource`, and node_exporter's. */
+const TOLD_BY_NAME = mapOf<Told>({
+  "k8s.node.cpu.usage": { source: "kubelet", scope: "node", quantity: "cpuLevel" },
+  "k8s.node.cpu.time": { source: "kubelet", scope: "node", quantity: "cpuCounter" },
+  "k8s.node.memory.working_set": { source: "kubelet", scope: "node", quantity: "memory" },
+  "k8s.pod.cpu.usage": { source: "kubelet", scope: "pod", quantity: "cpuLevel" },
+  "k8s.pod.cpu.time": { source: "kubelet", scope: "pod", quantity: "cpuCounter" },
+  "k8s.pod.memory.working_set": { source: "kubelet", scope: "pod", quantity: "memory" },
+  "container.cpu.time": { source: "kubelet", scope: "container", quantity: "cpuCounter" },
+  "container.memory.working_set": { source: "kubelet", scope: "container", quantity: "memory" },
+  node_cpu_usage_seconds_total: { source: "resource", scope: "node", quantity: "cpuCounter" },
+  node_memory_working_set_bytes: { source: "resource", scope: "node", quantity: "memory" },
+  [NODE_EXPORTER_CPU]: { source: "nodeExporter", scope: "node", quantity: "cpuCounter" },
+  node_memory_MemAvailable_bytes: { source: "nodeExporter", scope: "node", quantity: "memory" },
+});
+
+/** Metrics that cAdvisor's page and `/metrics/resource` both have; labels tell the scope and the source. */
+const TOLD_BY_LABELS = mapOf<Quantity>({
+  container_cpu_usage_seconds_total: "cpuCounter",
+  container_memory_working_set_bytes: "memory",
+});
+
+/** Bytes of an interface, each with its direction; null: an attribute tells it. */
+const NETWORK = mapOf<Direction | null>({
+  container_network_receive_bytes_total: "receive",
+  container_network_transmit_bytes_total: "transmit",
+  "k8s.node.network.io": null,
+});
+
+/**
+ * Known and not needed: allocatable, which is what placement counts with, comes from the node objects, and pods on `/metrics/resource` are the
+ * sums of their containers.
+ */
+const IGNORED_NAMES: ReadonlySet<string> = new Set([
+  "machine_cpu_cores",
+  "machine_memory_bytes",
+  "container.cpu.usage",
+  "pod_cpu_usage_seconds_total",
+  "pod_memory_working_set_bytes",
+]);
+const IGNORED: Sink = { live: true, unused: null };
+
+class CounterSink extends IncrementSink {
+  readonly #owner: UsageTarget;
+  readonly #counter: CounterTarget;
+
+  constructor(owner: UsageTarget, counter: CounterTarget, series: Series, tracks: CounterTracks) {
+    super(series, tracks);
+    this.#owner = owner;
+    this.#counter = counter;
+  }
+
+  get live(): boolean {
+    return this.#owner.live;
+  }
+
+  protected take(increment: Increment): void {
+    this.#counter.take(increment);
+  }
+}
+
+/**
+ * One interface and direction, or a node's idle time. Its start is never believed: it counts since the interface or the node came up, which no page
+ * tells, and a kubelet or exporter that started anew would turn all that it had counted into what happened in the last seconds.
+ */
+class SinceBootSink extends CounterSink {
+  override number(point: PointTime, value: number): void {
+    this.observe(point, 0, value);
+  }
+}
+
+/** Levels as they are, each at its own time. */
+export class LevelSink implements Sink {
+  readonly #owner: UsageTarget;
+  readonly #level: LevelTarget;
+
+  constructor(owner: UsageTarget, level: LevelTarget) {
+    this.#owner = owner;
+    this.#level = level;
+  }
+
+  get unused(): null {
+    return null;
+  }
+
+  get live(): boolean {
+    return this.#owner.live;
+  }
+
+  number(point: PointTime, value: number): void {
+    this.#level.take(point.eventMs, value);
+  }
+}
+
+/** What a usage metric flows into; null when the series isn't one. */
+export function bindUsage(
+  series: Series,
+  tables: UsageTables,
+  tracks: CounterTracks,
+  permit: Permit = OPEN_PERMIT,
+): Sink | null {
+  if (IGNORED_NAMES.has(series.name)) return IGNORED;
+  if (NETWORK.has(series.name)) return bindNetwork(series, tables, tracks, permit);
+  // The other modes are what is used, or what nobody can use.
+  if (series.name === NODE_EXPORTER_CPU && !isIdleTime(textOf(series.attributes["mode"]) ?? ""))
+    return IGNORED;
+  const told = TOLD_BY_NAME.get(series.name) ?? toldByLabels(series);
+  if (told === null) return TOLD_BY_LABELS.has(series.name) ? IGNORED : null;
+  const owner = openOwner(series, told.scope, tables, permit);
+  return isSink(owner) ? owner : sinkOf(series, told, owner, tracks);
+}
+
+/** Null for other metrics, and for rows that others contain. */
+function toldByLabels(series: Series): Told | null {
+  const quantity = TOLD_BY_LABELS.get(series.name);
+  const scope = quantity === undefined ? null : cadvisorScope(series);
+  if (quantity === undefined || scope === null) return null;
+  return { source: scope === "container" ? sourceOfContainer(series) : "cadvisor", scope, quantity };
+}
+
+/** Labels that cAdvisor gives to containers, and `/metrics/resource` doesn't. */
+const LABELS_OF_CADVISOR = ["id", "image", "name"];
+/** Names of jobs that scrape cAdvisor's page; in Prometheus mode the collector asks for nothing else. */
+const JOB_OF_CADVISOR = /cadvisor|^isochrone-prometheus$/i;
+
+/**
+ * Rows of whole pods and nodes under these names are cAdvisor's alone; those of containers are on both pages, and a collector may have dropped
+ * the labels that tell them apart. Then its job's name does.
+ */
+function sourceOfContainer({ attributes, resource }: Series): UsageSource {
+  if (LABELS_OF_CADVISOR.some((label) => (attributes[label] ?? "") !== "")) return "cadvisor";
+  const names = [resource[RESOURCE_ATTRIBUTES.serviceName], attributes["job"], attributes["metrics_path"]];
+  return names.some((name) => JOB_OF_CADVISOR.test(textOf(name) ?? "")) ? "cadvisor" : "resource";
+}
+
+/**
+ * A row of a real container names it; the row of the pod's cgroup has a pod and neither container nor name; the row of the
+ * node has the id "/". All other rows (pause containers, system slices) are parts of one of these and would count twice.
+ */
+function cadvisorScope({ attributes }: Series): Scope | null {
+  const container = attributes["container"] ?? "";
+  if (attributes["id"] === "/") return "node";
+  if (textOf(attributes["pod"]) === null) return null;
+  if (container !== "") return container === "POD" ? null : "container";
+  return (attributes["name"] ?? "") === "" ? "pod" : null;
+}
+
+function openOwner(series: Series, scope: Scope, tables: UsageTables, permit: Permit): UsageTarget | Sink {
+  return scope === "node" ? openNode(series, tables, permit) : openPod(series, tables, permit);
+}
+
+function openNode(
+  series: Series,
+  { nodes }: UsageTables,
+  { authority, facts, strangers }: Permit,
+): UsageTarget | Sink {
+  const name = nodeName(series);
+  if (name === null) return UNUSED_SINKS.unattributed;
+  if (!authority.speaksForNode(name)) return NOT_YOURS;
+  if (facts.isNode(name) === "no") return nodes.open(name, strangers) ?? UNUSED_SINKS.unknown_node;
+  return nodes.open(name) ?? UNUSED_SINKS.too_many_pods;
+}
+
+function openPod(series: Series, { pods }: UsageTables, { authority, rooms }: Permit): UsageTarget | Sink {
+  const pod = podName(series);
+  if (pod === null) return UNUSED_SINKS.unattributed;
+  const entry = authority.podEntry(pod.namespace, pod.name);
+  return entry === null ? NOT_YOURS : (pods.open(entry, rooms.pods) ?? UNUSED_SINKS.too_many_pods);
+}
+
+function isSink(value: UsageTarget | Sink): value is Sink {
+  return "unused" in value;
+}
+
+function nodeName({ attributes, resource }: Series): string | null {
+  return textOf(resource[RESOURCE_ATTRIBUTES.node]) ?? textOf(attributes["node"]);
+}
+
+function podName({ attributes, resource }: Series): NamespacedName | null {
+  const namespace = textOf(attributes["namespace"]) ?? textOf(resource["k8s.namespace.name"]);
+  const pod = textOf(attributes["pod"]) ?? textOf(resource["k8s.pod.name"]);
+  return namespace === null || pod === null ? null : { namespace, name: pod };
+}
+
+function sinkOf(
+  series: Series,
+  { source, scope, quantity }: Told,
+  owner: UsageTarget,
+  tracks: CounterTracks,
+): Sink {
+  if (quantity === "cpuLevel") return new LevelSink(owner, owner.cpuLevel());
+  if (quantity === "memory") {
+    const container = scope === "container" ? containerName(series) : null;
+    return new LevelSink(owner, owner.memoryLevel({ source, container }));
+  }
+  if (series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
+  if (source === "nodeExporter")
+    return new SinceBootSink(owner, owner.counter("nodeExporterIdleCpu"), series, tracks);
+  const counter = owner.counter(scope === "container" ? `${source}ContainersCpu` : `${source}Cpu`);
+  return new CounterSink(owner, counter, series, tracks);
+}
+
+function containerName({ attributes, resource }: Series): string {
+  return String(attributes["container"] ?? resource["k8s.container.name"] ?? "");
+}
+
+/** Rows of pods are left out: their traffic is told by their channels. */
+function bindNetwork(series: Series, tables: UsageTables, tracks: CounterTracks, permit: Permit): Sink {
+  const direction = NETWORK.get(series.name) ?? directionOf(series);
+  const name = textOf(series.attributes["interface"]);
+  const ofKubelet = NETWORK.get(series.name) === null;
+  if (!ofKubelet && cadvisorScope(series) !== "node") return IGNORED;
+  if (direction === null || name === null) return UNUSED_SINKS.unattributed;
+  if (series.kind !== "sum" || series.temporality !== "cumulative") return UNUSED_SINKS.unknown_metric;
+  if (!isNodeInterface(name)) return IGNORED;
+  const owner = openNode(series, tables, permit);
+  if (isSink(owner)) return owner;
+  const counter = owner.counter(networkCounter(ofKubelet, direction));
+  return new SinceBootSink(owner, counter, series, tracks);
+}
+
+function directionOf({ attributes }: Series): Direction | null {
+  const direction = attributes["direction"];
+  return direction === "receive" || direction === "transmit" ? direction : null;
+}
+
+function networkCounter(ofKubelet: boolean, direction: Direction): UsageCounter {
+  if (ofKubelet) return direction === "receive" ? "kubeletReceive" : "kubeletTransmit";
+  return direction === "receive" ? "cgroupReceive" : "cgroupTransmit";
+}

@@ -1,0 +1,89 @@
+import type { CounterTracks, Increment, Series } from "@isochrone/telemetry";
+import type { PointTime } from "../point-time.ts";
+import type { Sink } from "./sink.ts";
+
+/** Of a delta series: each point is an increment by itself. */
+const DELTA = -2;
+/** Without a sample. */
+const NO_TRACK = -1;
+const RELEASED = -3;
+
+/**
+ * Takes the increments of one series on the aggregator's time line. Cumulative series are tracked on their source's own clock, which
+ * keeps their start times comparable, and shifted afterwards; a step of that clock begins a new track.
+ */
+export abstract class IncrementSink implements Sink {
+  readonly #tracks: CounterTracks;
+  #track: number;
+  #clockGeneration = 0;
+
+  constructor(series: Series, tracks: CounterTracks) {
+    this.#tracks = tracks;
+    this.#track = series.temporality === "delta" ? DELTA : NO_TRACK;
+  }
+
+  abstract get live(): boolean;
+
+  protected abstract take(increment: Increment): void;
+
+  get unused(): null {
+    return null;
+  }
+
+  number(point: PointTime, value: number): void {
+    this.observe(point, point.startMs, value);
+  }
+
+  /** True once its series is gone, or bound anew. */
+  get isReleased(): boolean {
+    return this.#track === RELEASED;
+  }
+
+  /**
+   * Takes what a counter that is missing is likely to have counted after its last sample, see {@link CounterTracks.end}.
+   * @param newest up to when its source has spoken of others
+   */
+  endIfMissing({
+    timeMs,
+    offsetMs,
+    clockGeneration,
+  }: Pick<PointTime, "timeMs" | "offsetMs" | "clockGeneration">): void {
+    if (this.#track < 0 || this.#clockGeneration !== clockGeneration || !this.live) return;
+    const increment = this.#tracks.end(this.#track, timeMs);
+    if (increment !== null) this.take(shifted(increment, offsetMs));
+  }
+
+  release(): void {
+    if (this.#track >= 0) this.#tracks.release(this.#track);
+    this.#track = RELEASED;
+  }
+
+  /** @param startMs when the counter began, on the source's clock; 0 where unknown */
+  protected observe(point: PointTime, startMs: number, value: number): void {
+    const increment =
+      this.#track === DELTA ? deltaIncrement(point, value) : this.#next(point, startMs, value);
+    if (increment !== null) this.take(increment);
+  }
+
+  /** Null: a baseline, or nothing new. */
+  #next({ timeMs, offsetMs, clockGeneration }: PointTime, startMs: number, value: number): Increment | null {
+    const tracks = this.#tracks;
+    if (this.#track === NO_TRACK) this.#track = tracks.take();
+    else if (this.#clockGeneration !== clockGeneration) tracks.clear(this.#track);
+    this.#clockGeneration = clockGeneration;
+    const increment = tracks.observe(this.#track, startMs, timeMs, value);
+    return increment === null ? null : shifted(increment, offsetMs);
+  }
+}
+
+function shifted(increment: Increment, offsetMs: number): Increment {
+  if (offsetMs === 0) return increment;
+  const { fromMs, toMs, delta, reset } = increment;
+  return { fromMs: fromMs + offsetMs, toMs: toMs + offsetMs, delta, reset };
+}
+
+function deltaIncrement(point: PointTime, value: number): Increment {
+  const known = point.startMs > 0 && point.startMs <= point.timeMs;
+  const fromMs = known ? point.startMs + point.offsetMs : point.eventMs;
+  return { fromMs, toMs: point.eventMs, delta: value, reset: false };
+}

@@ -1,0 +1,58 @@
+import type { DroppedReports } from "./dropped-reports.ts";
+import type { IngestCounts } from "./ingest-counts.ts";
+import type { RecordSequences } from "./record-sources.ts";
+import type { SourceClocks } from "./source-clocks.ts";
+import type { AccountLimits } from "../speakers/accounts.ts";
+import type { ClusterFacts } from "../speakers/authority.ts";
+import type { SpeakerPolicy } from "../speakers/policy.ts";
+import type { Speakers } from "../speakers/speaker.ts";
+
+/** Limits of an ingest. */
+export interface IngestOptions {
+  /** How far ahead of now a point may lie; less than a pane. */
+  readonly maxFutureMs: number;
+  /** Series that are remembered; beyond them the least recently used are forgotten. */
+  readonly maxSeries: number;
+  /** Sources whose clock and sequences are remembered. */
+  readonly maxSources: number;
+  /** New series that one speaker (one source, where nobody proves who speaks) may bring per window; at most half of maxSeries. @default maxSeries */
+  readonly maxSeriesPerSource?: number;
+  /** 32 bits that senders can't guess, or they could make the series' hashes collide. @default 0 */
+  readonly hashSeed?: number;
+  /** Room of the tables, of which a proven speaker gets a part. @default without bounds */
+  readonly maxLinks?: number;
+  readonly maxChannels?: number;
+  readonly maxPods?: number;
+}
+
+/** What an ingest shares with others, or carries on from somebody else. Each has a default of its own. */
+export interface IngestParts extends SpeakingParts {
+  readonly counts?: IngestCounts;
+  readonly sequences?: RecordSequences;
+  readonly dropped?: DroppedReports;
+  readonly clocks?: SourceClocks;
+  readonly onRefused?: OnRefused;
+}
+
+/** Who is believed, and of what. Each has a default of its own. */
+export interface SpeakingParts {
+  /** Who sends the records. @default nothing is proven, and everybody is believed */
+  readonly speakers?: Speakers;
+  /** What services may speak of. @default there are none */
+  readonly policy?: SpeakerPolicy;
+  /** @default nothing is known */
+  readonly facts?: ClusterFacts;
+}
+
+/** Told of what was refused, so that it can be logged with names. */
+export type OnRefused = (source: string, reason: string, detail: string) => void;
+
+/** What one speaker may bring, by these options. */
+export function accountLimits(options: IngestOptions, windowMs: number): AccountLimits {
+  const { maxSeries, maxSeriesPerSource, maxSources } = options;
+  const { maxLinks = Infinity, maxChannels = Infinity, maxPods = Infinity } = options;
+  const maxNewSeries =
+    maxSeriesPerSource === undefined ? maxSeries : Math.min(maxSeriesPerSource, Math.ceil(maxSeries / 2));
+  const tables = { links: maxLinks, pairs: maxLinks, channels: maxChannels, pods: maxPods };
+  return { windowMs, maxNewSeries, maxSources, tables };
+}

@@ -1,0 +1,345 @@
+import {
+  CounterTracks,
+  MetricsDecoder,
+  OtlpError,
+  type ExponentialHistogramData,
+  type MetricsVisitor,
+  type Refusal,
+  type Series,
+} from "@isochrone/telemetry";
+import { bindProbe } from "./bind-probe.ts";
+import { bindServiceGraph } from "./bind-service-graph.ts";
+import { bindTraffic } from "./bind-traffic.ts";
+import { bindUsage } from "./bind-usage.ts";
+import { createIngestCounts, REFUSED, type IngestCounts, type Refused } from "./ingest-counts.ts";
+import { IncrementSink } from "./increments.ts";
+import { accountLimits, type IngestOptions, type IngestParts, type OnRefused } from "./ingest-options.ts";
+import type { IncomingRecord } from "./incoming-record.ts";
+import { MissingCounters } from "./missing-counters.ts";
+import { RepeatGuard } from "./repeats.ts";
+import { RecordSources, type OpenVerdict } from "./record-sources.ts";
+import type { SinkTables } from "./sink-tables.ts";
+import { PassingSinks, UNUSED_SINKS, type Sink } from "./sink.ts";
+import type { SourceClocks } from "./source-clocks.ts";
+import { Accounts, type Account } from "../speakers/accounts.ts";
+import { SpeakerPolicy } from "../speakers/policy.ts";
+import { OPEN_SPEAKERS } from "../speakers/speaker.ts";
+import { windowStartMs } from "../windows/window-shape.ts";
+
+export type { IngestOptions, IngestParts, OnRefused, SpeakingParts } from "./ingest-options.ts";
+export type { IncomingRecord } from "./incoming-record.ts";
+
+/** Hangs on a series that is new, or that foreign records bring; on all others hangs the sink itself. */
+class Binding {
+  sink: Sink;
+  /** Only for foreign records, which carry no sequence. */
+  repeats: RepeatGuard | null = null;
+  isNew: boolean;
+
+  constructor(sink: Sink, isNew: boolean) {
+    this.sink = sink;
+    this.isNew = isNew;
+  }
+}
+
+/** A series that had no point for so many whole windows is forgotten, as what it fed is by then. */
+const SERIES_WINDOWS = 2;
+
+/** Takes records off the bus and spreads their points over the tables. Nothing a record holds makes it throw. */
+export class Ingest implements MetricsVisitor {
+  readonly counts: IngestCounts;
+  readonly #tables: SinkTables;
+  readonly #options: IngestOptions;
+  readonly #decoder: MetricsDecoder;
+  readonly #tracks: CounterTracks;
+  readonly #missing: MissingCounters;
+  readonly #sources: RecordSources;
+  readonly #passing = new PassingSinks();
+  readonly #onRefused: OnRefused;
+  /** The point in hand; its object is reused. */
+  readonly #point = { startMs: 0, timeMs: 0, eventMs: 0, offsetMs: 0, clockGeneration: 0, nowMs: 0 };
+  #foreign = false;
+  #source = "";
+  #oldestMs = 0;
+  #latestMs = 0;
+  #account: Account;
+  /** Counts of the record in hand: those that are shown, or others while records are only replayed. */
+  #tally: IngestCounts;
+  readonly #replayTally = createIngestCounts();
+  #refusedReason: Refused | null = null;
+  /** Cumulative series that began before may have been counted by somebody else, up to a sample that isn't known here. */
+  #countersSinceMs = Number.NEGATIVE_INFINITY;
+  #newestEventMs = Number.NEGATIVE_INFINITY;
+  /** Of the record in hand, on its source's clock. */
+  #newestTimeMs = Number.NEGATIVE_INFINITY;
+  /** When series were last looked for that had no point. */
+  #sweptMs = Number.NaN;
+  /** When those were last let try again that were left out for a reason that may pass. */
+  #retriedMs = Number.NaN;
+
+  constructor(tables: SinkTables, options: IngestOptions, parts: IngestParts = {}) {
+    this.#tables = tables;
+    this.#options = options;
+    this.#onRefused = parts.onRefused ?? ((): void => undefined);
+    this.#decoder = this.#createDecoder(options.maxSeries);
+    this.#tracks = new CounterTracks({ maxFirstSpanMs: tables.shape.windowMs });
+    this.#missing = new MissingCounters(options.maxSources);
+    const limits = accountLimits(options, tables.shape.windowMs);
+    const accounts = new Accounts(limits, parts.policy ?? new SpeakerPolicy(), parts.facts);
+    this.#account = accounts.of({ kind: "open" }, "", Number.NEGATIVE_INFINITY);
+    this.#sources = new RecordSources(parts.speakers ?? OPEN_SPEAKERS, accounts, options.maxSources, parts);
+    this.counts = parts.counts ?? createIngestCounts();
+    this.#tally = this.counts;
+  }
+
+  get clocks(): SourceClocks {
+    return this.#sources.clocks;
+  }
+
+  /** See RecordSources. */
+  get missingRecords(): number {
+    return this.#sources.missingRecords;
+  }
+
+  /** Records that publishers say they dropped while the bus was away. */
+  get droppedRecords(): number {
+    return this.#sources.droppedRecords;
+  }
+
+  /** Series in memory. */
+  get series(): number {
+    return this.#decoder.seriesCount;
+  }
+
+  /** Counters of these that have a last value. */
+  get counters(): number {
+    return this.#tracks.used;
+  }
+
+  /** Event time of the newest point that was used of the last record; -Infinity when there was none. */
+  get newestEventMs(): number {
+    return this.#newestEventMs;
+  }
+
+  /** Why the record, or the first of its points that was, was refused; null when nothing was. */
+  take(record: IncomingRecord, nowMs: number): Refused | null {
+    this.#tally = this.counts;
+    return this.#take(record, nowMs, false);
+  }
+
+  /**
+   * Takes a record that was counted before, for what later ones are compared with: last values of counters, times, clocks. What it adds to
+   * the tables is to be thrown away. Nothing is counted, and no sequence noted.
+   */
+  replay(record: IncomingRecord, nowMs: number): void {
+    this.#tally = this.#replayTally;
+    this.#take(record, nowMs, true);
+    this.#tally = this.counts;
+  }
+
+  /** From here on a cumulative series that is new and began before `sinceMs` gives a baseline first, and no increment since its start. */
+  believeCountersSince(sinceMs: number): void {
+    this.#countersSinceMs = sinceMs;
+  }
+
+  #take(record: IncomingRecord, nowMs: number, isReplay: boolean): Refused | null {
+    this.#tally.records++;
+    this.#refusedReason = null;
+    this.#newestEventMs = Number.NEGATIVE_INFINITY;
+    this.#newestTimeMs = Number.NEGATIVE_INFINITY;
+    if (!this.#openRecord(record, nowMs, isReplay)) return this.#refusedReason;
+    try {
+      this.#decoder.decode(record.value, this, this.#account);
+    } catch (error) {
+      if (!(error instanceof OtlpError)) throw error;
+      this.#refuseRecord(error.code, error.message);
+    }
+    if (this.#newestTimeMs > 0) {
+      const { offsetMs, clockGeneration } = this.#point;
+      this.#missing.look(this.#source, { timeMs: this.#newestTimeMs, offsetMs, clockGeneration });
+    }
+    return this.#refusedReason;
+  }
+
+  #createDecoder(maxSeries: number): MetricsDecoder {
+    const { hashSeed = 0 } = this.#options;
+    return new MetricsDecoder({ maxSeries, hashSeed }, ({ state }) => {
+      const sink = state instanceof Binding ? state.sink : (state as Sink | undefined);
+      sink?.release?.();
+    });
+  }
+
+  number(series: Series, startMs: number, timeMs: number, value: number): void {
+    const sink = this.#open(series, startMs, timeMs);
+    if (sink === null) return;
+    if (sink.number === undefined) this.#tally.ignored++;
+    else sink.number(this.#point, value);
+  }
+
+  histogram(series: Series, startMs: number, timeMs: number, count: number, sum: number): void {
+    const sink = this.#open(series, startMs, timeMs);
+    if (sink === null) return;
+    if (sink.histogram === undefined) this.#tally.ignored++;
+    else sink.histogram(this.#point, count, sum);
+  }
+
+  exponentialHistogram(
+    series: Series,
+    startMs: number,
+    timeMs: number,
+    data: ExponentialHistogramData,
+  ): void {
+    const sink = this.#open(series, startMs, timeMs);
+    if (sink === null) return;
+    if (sink.exponentialHistogram === undefined) this.#tally.ignored++;
+    else if (!sink.exponentialHistogram(this.#point, data)) this.#refusePoint("out_of_range", series.name);
+  }
+
+  refused(reason: Refusal, metricName: string): void {
+    this.#refusePoint(reason, metricName);
+  }
+
+  /** False: a repeat, or headers that make no sense. */
+  #openRecord(record: IncomingRecord, nowMs: number, isReplay: boolean): boolean {
+    this.#point.nowMs = nowMs;
+    this.#oldestMs = windowStartMs(this.#tables.shape, nowMs);
+    this.#latestMs = nowMs + this.#options.maxFutureMs;
+    this.#sweep(nowMs);
+    return this.#noteSource(this.#sources.open(record, nowMs, isReplay));
+  }
+
+  #noteSource(opened: OpenVerdict): boolean {
+    if (opened.verdict === "opened") {
+      const { source, account, isForeign, offsetMs, clockGeneration } = opened;
+      this.#source = source;
+      this.#account = account;
+      this.#foreign = isForeign;
+      this.#point.offsetMs = offsetMs;
+      this.#point.clockGeneration = clockGeneration;
+      return true;
+    }
+    if (opened.verdict === "duplicate") this.#tally.duplicateRecords++;
+    else {
+      this.#source = opened.source;
+      this.#refuseRecord(opened.reason, opened.detail);
+    }
+    return false;
+  }
+
+  /**
+   * Once per pane those are let try again that were left out for a reason that may pass. Once per window: pods come and go, and nothing else
+   * ends their series.
+   */
+  #sweep(nowMs: number): void {
+    const { paneMs, windowMs } = this.#tables.shape;
+    if (!(nowMs - this.#retriedMs < paneMs)) {
+      this.#retriedMs = nowMs;
+      this.#passing.end();
+    }
+    if (nowMs - this.#sweptMs < windowMs) return;
+    this.#sweptMs = nowMs;
+    this.#decoder.forgetUnused(SERIES_WINDOWS);
+  }
+
+  /** The sink of a point that is in time, new and of use; else null, and counted. */
+  #open(series: Series, startMs: number, timeMs: number): Sink | null {
+    const point = this.#point;
+    const eventMs = timeMs + point.offsetMs;
+    if (eventMs > this.#latestMs) {
+      this.#refusePoint("future", series.name);
+      return null;
+    }
+    if (eventMs < this.#oldestMs) {
+      this.#tally.tooLate++;
+      return null;
+    }
+    const binding = this.#bindingOf(series);
+    if (this.#foreign && this.#isRepeated(series, binding, timeMs)) {
+      this.#tally.duplicatePoints++;
+      return null;
+    }
+    const sink = binding instanceof Binding ? binding.sink : binding;
+    if (sink.unused !== null) {
+      this.#leaveOut(sink.unused, series);
+      return null;
+    }
+    this.#tally.points++;
+    if (eventMs > this.#newestEventMs) this.#newestEventMs = eventMs;
+    if (timeMs > this.#newestTimeMs) this.#newestTimeMs = timeMs;
+    point.startMs = binding instanceof Binding ? this.#startOf(binding, series, startMs) : startMs;
+    point.timeMs = timeMs;
+    point.eventMs = eventMs;
+    return sink;
+  }
+
+  #leaveOut(reason: NonNullable<Sink["unused"]>, series: Series): void {
+    if (reason === "not_yours") {
+      this.#refusePoint(reason, series.name);
+      return;
+    }
+    this.#tally.points++;
+    this.#tally.unused[reason]++;
+  }
+
+  #isRepeated(series: Series, state: Binding | Sink, timeMs: number): boolean {
+    let binding = state;
+    if (!(binding instanceof Binding)) series.state = binding = new Binding(binding, false);
+    binding.repeats ??= new RepeatGuard(series.temporality === "delta");
+    return binding.repeats.seen(timeMs);
+  }
+
+  /** The start of a new series; 0, unknown, where its past may have been counted by somebody else. */
+  #startOf(binding: Binding, series: Series, startMs: number): number {
+    if (binding.repeats === null) series.state = binding.sink;
+    if (!binding.isNew) return startMs;
+    binding.isNew = false;
+    const beganMs = startMs + this.#point.offsetMs;
+    return series.temporality === "cumulative" && beganMs < this.#countersSinceMs ? 0 : startMs;
+  }
+
+  #bindingOf(series: Series): Binding | Sink {
+    const known = series.state as Binding | Sink | undefined;
+    if (known === undefined) return (series.state = new Binding(this.#bind(series), true));
+    const sink = known instanceof Binding ? known.sink : known;
+    if (sink.live) return known;
+    sink.release?.();
+    const bound = this.#bind(series);
+    if (known instanceof Binding) known.sink = bound;
+    else series.state = bound;
+    return known instanceof Binding ? known : bound;
+  }
+
+  #bind(series: Series): Sink {
+    return this.#passing.of(this.#bindFor(series, this.#account));
+  }
+
+  #bindFor(series: Series, permit: Account): Sink {
+    const { channels } = this.#tables;
+    const traffic = bindTraffic(series, channels, this.#tracks, permit);
+    // A pod's own proxy counts: it ends with the pod. Of others that count for many, nothing is known by their silence.
+    if (traffic instanceof IncrementSink) this.#missing.add(this.#source, traffic);
+    return (
+      bindProbe(series, this.#tables, permit) ??
+      traffic ??
+      bindServiceGraph(series, channels, this.#tracks, permit) ??
+      bindUsage(series, this.#tables, this.#tracks, permit) ??
+      UNUSED_SINKS.unknown_metric
+    );
+  }
+
+  #refuseRecord(reason: string, detail: string): void {
+    this.#tally.refusedRecords++;
+    this.#refuse(reason, detail);
+  }
+
+  #refusePoint(reason: string, detail: string): void {
+    this.#refuse(reason, detail);
+  }
+
+  #refuse(reason: string, detail: string): void {
+    const known = REFUSED.find((candidate) => candidate === reason) ?? "malformed";
+    this.#tally.refused[known]++;
+    this.#refusedReason ??= known;
+    this.#onRefused(this.#source, known, detail);
+  }
+}

@@ -1,0 +1,70 @@
+import type { ExponentialHistogramData } from "@isochrone/telemetry";
+import type { PointTime } from "../point-time.ts";
+
+/** What the points of one series flow into. It hangs on the series, so that nothing is looked up per point. */
+export interface Sink {
+  /** False: what it fed was dropped for being silent; bind the series anew. */
+  readonly live: boolean;
+  /** Why the series' points are not used; null when they are. */
+  readonly unused: Unused | NotYours | null;
+  number?(point: PointTime, value: number): void;
+  histogram?(point: PointTime, count: number, sum: number): void;
+  /** False for numbers that contradict each other: nothing was taken. */
+  exponentialHistogram?(point: PointTime, data: ExponentialHistogramData): boolean;
+  /** Its series is gone, or bound anew: gives back what it took. */
+  release?(): void;
+}
+
+/** Why the points of a series are not used; a label of metrics. */
+export const UNUSED = [
+  "unknown_metric",
+  "unattributed",
+  "too_many_links",
+  "too_many_channels",
+  "too_many_pods",
+  /** A node that the cluster doesn't have, or not yet. */
+  "unknown_node",
+] as const;
+export type Unused = (typeof UNUSED)[number];
+/** The speaker may not speak of that: its points are refused. */
+export type NotYours = "not_yours";
+
+/** A sink that takes nothing, for each reason. */
+export const UNUSED_SINKS: Readonly<Record<Unused, Sink>> = Object.fromEntries(
+  UNUSED.map((unused) => [unused, { live: true, unused }]),
+) as Record<Unused, Sink>;
+
+/** Takes nothing, because the speaker may not speak of what the series is about. */
+export const NOT_YOURS: Sink = { live: true, unused: "not_yours" };
+
+/** Reasons that may pass: room is made, a node joins, a pod starts. */
+const PASSING: ReadonlyMap<Sink, Unused | NotYours> = new Map<Sink, Unused | NotYours>([
+  ...(["too_many_links", "too_many_channels", "too_many_pods", "unknown_node"] as const).map(
+    (unused) => [UNUSED_SINKS[unused], unused] as const,
+  ),
+  [NOT_YOURS, "not_yours"],
+]);
+
+interface PassingSink {
+  live: boolean;
+  readonly unused: Unused | NotYours;
+}
+
+/** Sinks that take nothing for reasons that may pass. They end together: their series are bound anew then. */
+export class PassingSinks {
+  #sinks = new Map<Sink, PassingSink>();
+
+  /** What stands for the sink until the next `end`; the sink itself, when its reason is for good. */
+  of(sink: Sink): Sink {
+    const unused = PASSING.get(sink);
+    if (unused === undefined) return sink;
+    let passing = this.#sinks.get(sink);
+    if (passing === undefined) this.#sinks.set(sink, (passing = { live: true, unused }));
+    return passing;
+  }
+
+  end(): void {
+    for (const sink of this.#sinks.values()) sink.live = false;
+    this.#sinks = new Map();
+  }
+}

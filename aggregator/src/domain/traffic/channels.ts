@@ -1,0 +1,245 @@
+import { spreadOverPanes, type Increment } from "@isochrone/telemetry";
+import { bindsOf, type ChannelEnd } from "./channel-ends.ts";
+import { legsThroughWaypoints } from "./channels-legs.ts";
+import { Coverage } from "../windows/coverage.ts";
+import { PaneRows } from "../windows/pane-rows.ts";
+import { BOUNDLESS, type Room } from "../speakers/permit.ts";
+import { SumPanes } from "../windows/sum-panes.ts";
+import { panesOf, windowStartMs, type WindowName, type WindowShape } from "../windows/window-shape.ts";
+import { CHANNEL_REPORTERS, FLOWS, type ChannelKey, type Flow, type Reporter } from "../channel-key.ts";
+
+/** Rates of a channel in a window. */
+export interface ChannelRates {
+  readonly reporter: Reporter;
+  /** Null without any request metric. */
+  readonly requestsPerSecond: number | null;
+  /** Null without any byte metric. */
+  readonly bytesPerSecond: number | null;
+  /** Null without requests. */
+  readonly errorRatio: number | null;
+  /** Null where nobody reports sightings. */
+  readonly eventsPerSecond: number | null;
+  readonly newestMs: number;
+}
+
+/** What one end's reporters counted. */
+export class ChannelSide {
+  readonly #shape: WindowShape;
+  readonly #rows: PaneRows;
+  readonly coverage = new Coverage();
+  readonly #sums: Partial<Record<Flow, SumPanes>> = {};
+
+  constructor(shape: WindowShape, rows: PaneRows) {
+    this.#shape = shape;
+    this.#rows = rows;
+  }
+
+  take(flow: Flow, increment: Increment): void {
+    this.coverage.extend(increment.fromMs, increment.toMs, this.#shape.windowMs);
+    const sums = this.#sumsOf(flow);
+    if (increment.delta > 0) spreadOverPanes(increment, this.#shape.paneMs, sums);
+  }
+
+  /** A part of an increment whose time `coverage` was told of. */
+  addPart(flow: Flow, paneStartMs: number, part: number): void {
+    this.#sumsOf(flow).add(paneStartMs, part);
+  }
+
+  /** Null when the flow was never reported. */
+  total(flow: Flow, nowMs: number, panes: number, beforeMs?: number): number | null {
+    return this.#sums[flow]?.total(nowMs, panes, beforeMs) ?? null;
+  }
+
+  /** Gives its memory back. */
+  release(): void {
+    for (const flow of FLOWS) this.#sums[flow]?.release();
+  }
+
+  #sumsOf(flow: Flow): SumPanes {
+    return (this.#sums[flow] ??= new SumPanes(this.#rows));
+  }
+}
+
+/** What a channel asks and tells the table that it is in. */
+interface Neighbourhood {
+  /** Namespaces whose proxies both ends of a channel believe. */
+  readonly meshNamespaces: ReadonlySet<string>;
+  /** Whether the channel is a part of others that a waypoint reports whole. */
+  isLeg(channel: ChannelState, nowMs: number, window: WindowName): boolean;
+  /** A waypoint reports the channel. */
+  sawWaypoint(channel: ChannelState): void;
+}
+
+const ALONE: Neighbourhood = { meshNamespaces: new Set(), isLeg: () => false, sawWaypoint: () => undefined };
+
+/** One ordered pair of workloads. */
+export class ChannelState {
+  readonly key: ChannelKey;
+  readonly #shape: WindowShape;
+  readonly #rows: PaneRows;
+  readonly #sides = new Map<Reporter, ChannelSide>();
+  readonly #others: Neighbourhood;
+  live = true;
+
+  constructor(
+    key: ChannelKey,
+    shape: WindowShape,
+    rows: PaneRows = new PaneRows(shape),
+    others: Neighbourhood = ALONE,
+  ) {
+    this.key = key;
+    this.#shape = shape;
+    this.#rows = rows;
+    this.#others = others;
+  }
+
+  side(reporter: Reporter): ChannelSide {
+    let side = this.#sides.get(reporter);
+    if (side !== undefined) return side;
+    this.#sides.set(reporter, (side = new ChannelSide(this.#shape, this.#rows)));
+    if (reporter === "waypoint") this.#others.sawWaypoint(this);
+    return side;
+  }
+
+  /** True when the reporter has spoken of the window. */
+  covers(reporter: Reporter, nowMs: number, window: WindowName): boolean {
+    return this.#seconds(this.#sides.get(reporter), nowMs, panesOf(this.#shape, window)) > 0;
+  }
+
+  /**
+   * Null when no reporter covers any of the window, and for the way to and from a waypoint, which the whole channel stands for.
+   * @param end whose reporters are asked: those that this end believes; without one all of them
+   */
+  rates(nowMs: number, window: WindowName, end?: ChannelEnd): ChannelRates | null {
+    const panes = panesOf(this.#shape, window);
+    for (const reporter of CHANNEL_REPORTERS) {
+      if (end !== undefined && !this.binds(reporter, end)) continue;
+      const side = this.#sides.get(reporter);
+      if (side === undefined || this.#seconds(side, nowMs, panes) <= 0) continue;
+      if (this.#others.isLeg(this, nowMs, window)) return null;
+      return ratesOf(reporter, side, side.coverage.settled(this.#shape, nowMs, panes), nowMs, panes);
+    }
+    return null;
+  }
+
+  /** Whether the figures of a reporter count for the pods at that end. */
+  binds(reporter: Reporter, end: ChannelEnd): boolean {
+    const binds = bindsOf(reporter, this.key, this.#others.meshNamespaces);
+    return binds === "both" || binds === end;
+  }
+
+  #seconds(side: ChannelSide | undefined, nowMs: number, panes: number): number {
+    return side?.coverage.seconds(this.#shape, nowMs, panes) ?? 0;
+  }
+
+  get newestMs(): number {
+    return Math.max(...[...this.#sides.values()].map((side) => side.coverage.newestMs));
+  }
+
+  /** It is forgotten: its memory is given back. */
+  release(): void {
+    this.live = false;
+    for (const side of this.#sides.values()) side.release();
+  }
+}
+
+function ratesOf(
+  reporter: Reporter,
+  side: ChannelSide,
+  { seconds, beforeMs }: ReturnType<Coverage["settled"]>,
+  nowMs: number,
+  panes: number,
+): ChannelRates {
+  const total = (flow: Flow): number | null => side.total(flow, nowMs, panes, beforeMs);
+  const requests = total("requests");
+  const bytes = total("bytes");
+  const tcpBytes = total("tcpBytes");
+  const errors = total("errors") ?? 0;
+  const events = total("events");
+  return {
+    reporter,
+    requestsPerSecond: requests === null ? null : requests / seconds,
+    bytesPerSecond: bytes === null && tcpBytes === null ? null : ((bytes ?? 0) + (tcpBytes ?? 0)) / seconds,
+    errorRatio: requests === null || requests === 0 ? null : Math.min(1, errors / requests),
+    eventsPerSecond: events === null ? null : events / seconds,
+    newestMs: side.coverage.newestMs,
+  };
+}
+
+/** All channels that were seen within the window. */
+export class ChannelTable {
+  readonly #shape: WindowShape;
+  readonly #rows: PaneRows;
+  readonly #maxChannels: number;
+  readonly #channels = new Map<string, ChannelState>();
+  readonly #throughWaypoints = new Set<ChannelState>();
+  readonly #neighbourhood: Neighbourhood;
+  /** A graph asks for all channels at one time: the legs are worked out once. */
+  #legs: ReadonlySet<ChannelState> = new Set();
+  #legsAtMs = Number.NaN;
+  #legsWindow: WindowName = "full";
+  #legsAmong = 0;
+
+  /** @param meshNamespaces namespaces whose proxies both ends of a channel believe */
+  constructor(
+    shape: WindowShape,
+    maxChannels: number,
+    rows: PaneRows = new PaneRows(shape),
+    meshNamespaces: readonly string[] = [],
+  ) {
+    this.#shape = shape;
+    this.#rows = rows;
+    this.#maxChannels = maxChannels;
+    this.#neighbourhood = {
+      meshNamespaces: new Set(meshNamespaces),
+      isLeg: (channel, nowMs, window) =>
+        this.#throughWaypoints.size > 0 && this.#legsAt(nowMs, window).has(channel),
+      sawWaypoint: (channel) => this.#throughWaypoints.add(channel),
+    };
+  }
+
+  get size(): number {
+    return this.#channels.size;
+  }
+
+  /** Null when there are too many. */
+  open(key: ChannelKey, room: Room = BOUNDLESS): ChannelState | null {
+    const id = `${key.sourceNamespace}/${key.source}\n${key.targetNamespace}/${key.target}`;
+    const known = this.#channels.get(id);
+    if (known !== undefined) return known;
+    if (this.#channels.size >= this.#maxChannels || room.left <= 0) return null;
+    room.left--;
+    const channel = new ChannelState(key, this.#shape, this.#rows, this.#neighbourhood);
+    this.#channels.set(id, channel);
+    return channel;
+  }
+
+  values(): IterableIterator<ChannelState> {
+    return this.#channels.values();
+  }
+
+  /** Forgets channels that a whole window said nothing of. */
+  expire(nowMs: number): void {
+    const startMs = windowStartMs(this.#shape, nowMs);
+    for (const [id, channel] of this.#channels) {
+      const { newestMs } = channel;
+      if (newestMs >= startMs || newestMs === Number.NEGATIVE_INFINITY) continue;
+      channel.release();
+      this.#channels.delete(id);
+      this.#throughWaypoints.delete(channel);
+    }
+  }
+
+  #legsAt(nowMs: number, window: WindowName): ReadonlySet<ChannelState> {
+    const { size } = this.#channels;
+    if (this.#legsAtMs === nowMs && this.#legsWindow === window && this.#legsAmong === size)
+      return this.#legs;
+    this.#legsAtMs = nowMs;
+    this.#legsWindow = window;
+    this.#legsAmong = size;
+    const { meshNamespaces } = this.#neighbourhood;
+    const channels = [...this.#channels.values()];
+    this.#legs = legsThroughWaypoints(this.#throughWaypoints, channels, nowMs, window, meshNamespaces);
+    return this.#legs;
+  }
+}

@@ -1,0 +1,309 @@
+import { spreadOverPanes, type Increment } from "@isochrone/telemetry";
+import { Coverage } from "../windows/coverage.ts";
+import {
+  CPU_COUNTERS,
+  USAGE_COUNTERS,
+  MEMORY_SOURCES,
+  USAGE_SOURCES,
+  type MemoryOwner,
+  type MemorySource,
+  type UsageCounter,
+} from "../ingest/sink-tables.ts";
+import { PaneRows } from "../windows/pane-rows.ts";
+import { BOUNDLESS, type Room } from "../speakers/permit.ts";
+import { SumPanes } from "../windows/sum-panes.ts";
+import { panesOf, windowStartMs, type WindowName, type WindowShape } from "../windows/window-shape.ts";
+
+/** What one or more counters of one thing counted: core-seconds, bytes. */
+export class CounterRate {
+  readonly #shape: WindowShape;
+  readonly #sums: SumPanes;
+  readonly coverage = new Coverage();
+
+  constructor(shape: WindowShape, rows: PaneRows) {
+    this.#shape = shape;
+    this.#sums = new SumPanes(rows);
+  }
+
+  take(increment: Increment): void {
+    this.coverage.extend(increment.fromMs, increment.toMs, this.#shape.windowMs);
+    spreadOverPanes(increment, this.#shape.paneMs, this.#sums);
+  }
+
+  /** A part of an increment whose time `coverage` was told of. */
+  addPart(paneStartMs: number, part: number): void {
+    this.#sums.add(paneStartMs, part);
+  }
+
+  /** Per second (cores, bytes/s); null without a covered moment in the window. */
+  rate(nowMs: number, window: WindowName): number | null {
+    const panes = panesOf(this.#shape, window);
+    const seconds = this.coverage.seconds(this.#shape, nowMs, panes);
+    return seconds > 0 ? this.#sums.total(nowMs, panes) / seconds : null;
+  }
+
+  /** Gives its memory back. */
+  release(): void {
+    this.#sums.release();
+  }
+}
+
+/** Mean over the window of samples that are levels, not counts. */
+export class LevelMean {
+  readonly #shape: WindowShape;
+  readonly #sums: SumPanes;
+  readonly #counts: SumPanes;
+  newestMs = Number.NEGATIVE_INFINITY;
+
+  constructor(shape: WindowShape, rows: PaneRows) {
+    this.#shape = shape;
+    this.#sums = new SumPanes(rows);
+    this.#counts = new SumPanes(rows);
+  }
+
+  take(eventMs: number, value: number): void {
+    this.takeMany(eventMs, value, 1);
+  }
+
+  /** Several samples of one pane by their sum. */
+  takeMany(newestMs: number, sum: number, count: number): void {
+    const paneStartMs = Math.floor(newestMs / this.#shape.paneMs) * this.#shape.paneMs;
+    this.#sums.add(paneStartMs, sum);
+    this.#counts.add(paneStartMs, count);
+    if (newestMs > this.newestMs) this.newestMs = newestMs;
+  }
+
+  mean(nowMs: number, window: WindowName): number | null {
+    const panes = panesOf(this.#shape, window);
+    const count = this.#counts.total(nowMs, panes);
+    return count > 0 ? this.#sums.total(nowMs, panes) / count : null;
+  }
+
+  /** Gives its memory back. */
+  release(): void {
+    this.#sums.release();
+    this.#counts.release();
+  }
+}
+
+/** The last value of a gauge. */
+export class LastLevel {
+  #value = 0;
+  newestMs = Number.NEGATIVE_INFINITY;
+
+  take(eventMs: number, value: number): void {
+    if (eventMs < this.newestMs) return;
+    this.#value = value;
+    this.newestMs = eventMs;
+  }
+
+  /** Null when it isn't of this window. */
+  since(startMs: number): number | null {
+    return this.newestMs >= startMs ? this.#value : null;
+  }
+}
+
+/** As a node sees it. */
+export type Direction = "receive" | "transmit";
+
+/** Bytes of a node's own interfaces, best first. */
+const NETWORK_COUNTERS: Readonly<Record<Direction, readonly UsageCounter[]>> = {
+  receive: ["cgroupReceive", "kubeletReceive"],
+  transmit: ["cgroupTransmit", "kubeletTransmit"],
+};
+
+const IDLE_COUNTERS: readonly UsageCounter[] = ["nodeExporterIdleCpu"];
+
+/** Of one container: a restarted one follows its predecessor, they don't add up. */
+class ContainerLevel extends LastLevel {
+  readonly container: string;
+
+  constructor(container: string) {
+    super();
+    this.container = container;
+  }
+}
+
+/** Up to so many containers are looked for one by one: pods have a few, and a map costs each of them 200 bytes. */
+const FEW_CONTAINERS = 8;
+const NO_CONTAINERS: ContainerLevel[] = [];
+
+/** Working sets as one source tells them. */
+class MemoryLevels {
+  #containers: ContainerLevel[] = NO_CONTAINERS;
+  /** Null while there are few. */
+  #byName: Map<string, ContainerLevel> | null = null;
+  #whole: LastLevel | null = null;
+
+  level(container: string | null): LastLevel {
+    if (container === null) return (this.#whole ??= new LastLevel());
+    const known =
+      this.#byName === null
+        ? this.#containers.find((level) => level.container === container)
+        : this.#byName.get(container);
+    return known ?? this.#open(container);
+  }
+
+  #open(container: string): ContainerLevel {
+    const level = new ContainerLevel(container);
+    // An array of one is made as such: one that grows by a push has room for 17.
+    if (this.#containers.length === 0) this.#containers = [level];
+    else this.#containers.push(level);
+    if (this.#byName !== null) this.#byName.set(container, level);
+    else if (this.#containers.length > FEW_CONTAINERS)
+      this.#byName = new Map(this.#containers.map((each) => [each.container, each]));
+    return level;
+  }
+
+  /** Bytes; what is told of the containers goes before what is told of the whole. */
+  since(startMs: number): number | null {
+    let sum: number | null = null;
+    for (const level of this.#containers) {
+      const bytes = level.since(startMs);
+      if (bytes !== null) sum = (sum ?? 0) + bytes;
+    }
+    return sum ?? this.#whole?.since(startMs) ?? null;
+  }
+
+  get newestMs(): number {
+    let newestMs = this.#whole?.newestMs ?? Number.NEGATIVE_INFINITY;
+    for (const level of this.#containers) newestMs = Math.max(newestMs, level.newestMs);
+    return newestMs;
+  }
+}
+
+/**
+ * What one pod or node uses. Several sources may tell it: of each quantity the best one is used that said anything in the window, in the order
+ * of CPU_COUNTERS and USAGE_SOURCES; one that falls silent gives way to the next a window later. Ready-made figures of cores come last.
+ */
+export class UsageState {
+  readonly #shape: WindowShape;
+  readonly #rows: PaneRows;
+  readonly #counters: Partial<Record<UsageCounter, CounterRate>> = {};
+  readonly #memory: Partial<Record<MemorySource, MemoryLevels>> = {};
+  #cpuLevel: LevelMean | null = null;
+  live = true;
+
+  constructor(shape: WindowShape, rows: PaneRows = new PaneRows(shape)) {
+    this.#shape = shape;
+    this.#rows = rows;
+  }
+
+  counter(counter: UsageCounter): CounterRate {
+    return (this.#counters[counter] ??= new CounterRate(this.#shape, this.#rows));
+  }
+
+  /** Null when nobody has fed it. */
+  counterIfFed(counter: UsageCounter): CounterRate | null {
+    return this.#counters[counter] ?? null;
+  }
+
+  cpuLevel(): LevelMean {
+    return (this.#cpuLevel ??= new LevelMean(this.#shape, this.#rows));
+  }
+
+  memoryLevel({ source, container }: MemoryOwner): LastLevel {
+    return (this.#memory[source] ??= new MemoryLevels()).level(container);
+  }
+
+  /** Cores. */
+  cpu(nowMs: number, window: WindowName): number | null {
+    return this.#rate(CPU_COUNTERS, nowMs, window) ?? this.#cpuLevel?.mean(nowMs, window) ?? null;
+  }
+
+  /** Working set, bytes. */
+  memory(nowMs: number, window: WindowName): number | null {
+    const startMs = windowStartMs(this.#shape, nowMs, panesOf(this.#shape, window));
+    for (const source of USAGE_SOURCES) {
+      const bytes = this.#memory[source]?.since(startMs) ?? null;
+      if (bytes !== null) return bytes;
+    }
+    return null;
+  }
+
+  /** Cores of a node that were idle, as node_exporter tells. */
+  idleCpu(nowMs: number, window: WindowName): number | null {
+    return this.#rate(IDLE_COUNTERS, nowMs, window);
+  }
+
+  /** Bytes that a node has available, as node_exporter tells: what the kernel can give without swapping. */
+  availableMemory(nowMs: number, window: WindowName): number | null {
+    const startMs = windowStartMs(this.#shape, nowMs, panesOf(this.#shape, window));
+    return this.#memory.nodeExporter?.since(startMs) ?? null;
+  }
+
+  /** Bits per second over the node's own interfaces, by its root cgroup or else by kubelet's figures. */
+  network(direction: Direction, nowMs: number, window: WindowName): number | null {
+    const bytesPerSecond = this.#rate(NETWORK_COUNTERS[direction], nowMs, window);
+    return bytesPerSecond === null ? null : bytesPerSecond * 8;
+  }
+
+  /** Time of the newest sample of any kind, or -Infinity. */
+  get newestMs(): number {
+    let newestMs = this.#cpuLevel?.newestMs ?? Number.NEGATIVE_INFINITY;
+    for (const counter of USAGE_COUNTERS)
+      newestMs = Math.max(newestMs, this.#counters[counter]?.coverage.newestMs ?? Number.NEGATIVE_INFINITY);
+    for (const source of MEMORY_SOURCES)
+      newestMs = Math.max(newestMs, this.#memory[source]?.newestMs ?? Number.NEGATIVE_INFINITY);
+    return newestMs;
+  }
+
+  /** It is forgotten: its memory is given back. */
+  release(): void {
+    this.live = false;
+    for (const counter of USAGE_COUNTERS) this.#counters[counter]?.release();
+    this.#cpuLevel?.release();
+  }
+
+  /** Of the first of these counters that speaks of the window. */
+  #rate(counters: readonly UsageCounter[], nowMs: number, window: WindowName): number | null {
+    for (const counter of counters) {
+      const rate = this.#counters[counter]?.rate(nowMs, window) ?? null;
+      if (rate !== null) return rate;
+    }
+    return null;
+  }
+}
+
+/** Usage by pod (namespace/name) or by node. */
+export class UsageTable {
+  readonly #shape: WindowShape;
+  readonly #rows: PaneRows;
+  readonly #maxEntries: number;
+  readonly #entries = new Map<string, UsageState>();
+
+  constructor(shape: WindowShape, maxEntries: number, rows: PaneRows = new PaneRows(shape)) {
+    this.#shape = shape;
+    this.#rows = rows;
+    this.#maxEntries = maxEntries;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(name: string): UsageState | undefined {
+    return this.#entries.get(name);
+  }
+
+  /** Null when there are too many, in all or for whom the room is. */
+  open(name: string, room: Room = BOUNDLESS): UsageState | null {
+    const known = this.#entries.get(name);
+    if (known !== undefined) return known;
+    if (this.#entries.size >= this.#maxEntries || room.left <= 0) return null;
+    room.left--;
+    const usage = new UsageState(this.#shape, this.#rows);
+    this.#entries.set(name, usage);
+    return usage;
+  }
+
+  /** Forgets what a whole window said nothing of; new ones get the time to speak. */
+  expire(nowMs: number): void {
+    const startMs = windowStartMs(this.#shape, nowMs);
+    for (const [name, usage] of this.#entries) {
+      if (usage.newestMs >= startMs || usage.newestMs === Number.NEGATIVE_INFINITY) continue;
+      usage.release();
+      this.#entries.delete(name);
+    }
+  }
+}

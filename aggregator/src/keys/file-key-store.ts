@@ -1,0 +1,160 @@
+import { link, open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { KeyStoreError } from "../ports/errors.ts";
+import type { HmacKeySet, KeyStore, StoredKeys } from "../ports/ports.ts";
+import { readKeys, writeKeyLines, writeKeyState } from "./key-text.ts";
+
+const MAX_BYTES = 65_536;
+/** The first revision is 1: a file of keys that somebody else wrote counts as 0. */
+const FOREIGN = 0;
+
+/**
+ * Keys in the file that probes read, for clusters on one machine. What the file can't say stands beside it, in
+ * `<file>.state.<revision>`: to make the next revision is to make a file that must not exist yet, which only one of several
+ * writers can. The state comes first and the probes' file follows from it, so that a crash in between loses nothing. All files
+ * are made aside and moved into place; only their owner may read them.
+ */
+export class FileKeyStore implements KeyStore {
+  readonly #path: string;
+  readonly #statePrefix: string;
+  #isProjected = false;
+  #temporaries = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#statePrefix = `${basename(path)}.state.`;
+  }
+
+  async read(): Promise<StoredKeys> {
+    for (;;) {
+      const revision = await this.#newest();
+      if (revision === FOREIGN) return this.#readForeign();
+      const text = await readBounded(this.#statePath(revision));
+      // Gone between the two: a later one has come.
+      if (text === null) continue;
+      const set = readState(text, this.#statePath(revision));
+      // A crash may have kept the probes' file from following.
+      if (!this.#isProjected) await this.#project();
+      return { set, revision: String(revision) };
+    }
+  }
+
+  async write(set: HmacKeySet, revision: string | null): Promise<string> {
+    const next = Number(revision ?? FOREIGN) + 1;
+    const temporary = await this.#writeAside(
+      JSON.stringify({ state: writeKeyState(set), lines: writeKeyLines(set) }),
+    );
+    try {
+      await link(temporary, this.#statePath(next));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "EEXIST") throw this.#conflict(next, error);
+      throw error;
+    } finally {
+      await unlink(temporary);
+    }
+    // The revision's file may have come, and been cleared away as an old one, before ours was made.
+    if ((await this.#newest()) > next) {
+      await removeIfThere(this.#statePath(next));
+      throw this.#conflict(next);
+    }
+    await this.#project();
+    for (const old of await this.#revisions()) if (old < next) await removeIfThere(this.#statePath(old));
+    return String(next);
+  }
+
+  /** Brings the probes' file to the newest state, also when that changes meanwhile. */
+  async #project(): Promise<void> {
+    for (let done = -1, newest = await this.#newest(); done !== newest; newest = await this.#newest()) {
+      done = newest;
+      const text = await readBounded(this.#statePath(newest));
+      if (text === null) continue;
+      const lines = writeKeyLines(readState(text, this.#statePath(newest)));
+      if (lines === (await readBounded(this.#path))) continue;
+      await rename(await this.#writeAside(lines), this.#path);
+    }
+    this.#isProjected = true;
+  }
+
+  async #readForeign(): Promise<StoredKeys> {
+    const lines = await readBounded(this.#path);
+    if (lines === null) return { set: null, revision: null };
+    return { set: readKeys(lines, null, `file ${this.#path}`), revision: String(FOREIGN) };
+  }
+
+  async #newest(): Promise<number> {
+    return Math.max(FOREIGN, ...(await this.#revisions()));
+  }
+
+  async #revisions(): Promise<number[]> {
+    const names = await readdir(dirname(this.#path));
+    return names
+      .filter((name) => name.startsWith(this.#statePrefix))
+      .map((name) => Number(name.slice(this.#statePrefix.length)))
+      .filter((revision) => Number.isSafeInteger(revision) && revision > FOREIGN);
+  }
+
+  #statePath(revision: number): string {
+    return join(dirname(this.#path), `${this.#statePrefix}${revision}`);
+  }
+
+  async #writeAside(text: string): Promise<string> {
+    this.#temporaries += 1;
+    const path = `${this.#path}.tmp-${process.pid}-${this.#temporaries}`;
+    // A former process of the same number may have left one behind.
+    await removeIfThere(path);
+    const file = await open(path, "wx", 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    return path;
+  }
+
+  #conflict(revision: number, cause?: unknown): KeyStoreError {
+    return new KeyStoreError(
+      "key_store_conflict",
+      `keys of file ${this.#path} have been changed: there is a revision ${revision} already`,
+      cause,
+    );
+  }
+}
+
+function readState(text: string, path: string): HmacKeySet {
+  const subject = `file ${path}`;
+  let parts: unknown;
+  try {
+    parts = JSON.parse(text);
+  } catch {
+    // The parser's message would show a part of the text.
+  }
+  const { state, lines } = (parts ?? {}) as { state?: unknown; lines?: unknown };
+  if (typeof state !== "string" || typeof lines !== "string")
+    throw new KeyStoreError("key_store_invalid", `${subject} must be JSON with state and lines`);
+  const set = readKeys(lines, state, subject);
+  if (set === null) throw new KeyStoreError("key_store_invalid", `${subject} must have at least one key`);
+  return set;
+}
+
+async function readBounded(path: string): Promise<string | null> {
+  try {
+    const { size } = await stat(path);
+    if (size > MAX_BYTES) {
+      throw new KeyStoreError(
+        "key_store_invalid",
+        `file ${path} must have at most ${MAX_BYTES} bytes, got ${size}`,
+      );
+    }
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+async function removeIfThere(path: string): Promise<void> {
+  await unlink(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+  });
+}

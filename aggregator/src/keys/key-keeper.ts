@@ -1,0 +1,186 @@
+import type { Leadership } from "@isochrone/kubernetes";
+import { periodic, Secret, type Clock, type Logger, type Periodic, type Service } from "@isochrone/runtime";
+import { KeyRotation, type AwaitedProbe, type RotationRule, type RotationStep } from "./domain/rotation.ts";
+import { AggregatorError, KeyStoreError } from "../ports/errors.ts";
+import type { HmacKeySet, KeyStore, StoredKeys } from "../ports/ports.ts";
+
+/** Bytes of a new key: the length of what HMAC-SHA-256 makes of longer ones. */
+const SECRET_BYTES = 32;
+/** Nodes that a log line names; the count is told in any case. */
+const MAX_NAMED = 20;
+
+/** What keeps keys. */
+export interface KeyKeeperOptions {
+  /** For log lines. @default "probe keys" */
+  readonly subject?: string;
+  readonly store: KeyStore;
+  readonly leadership: Leadership;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly rule: RotationRule;
+  /** How often the store is read, and the rotation looked after. */
+  readonly checkMs: number;
+  /** A good source of randomness: so many bytes. */
+  readonly randomBytes: (count: number) => Uint8Array;
+  /** The probes that steps wait for; null while the cluster isn't known. */
+  readonly probes: () => readonly AwaitedProbe[] | null;
+}
+
+/** What happened, for metrics. */
+export interface KeyCounts {
+  rotations: number;
+  /** Probes that a step went on without. */
+  unconfirmed: number;
+  readFailures: number;
+  writeFailures: number;
+  conflicts: number;
+}
+
+/** Makes and replaces keys, such as those that probe packets are signed with. On every replica it reads them, on the elected one it writes them. */
+export class KeyKeeper implements Service {
+  readonly counts: KeyCounts = {
+    rotations: 0,
+    unconfirmed: 0,
+    readFailures: 0,
+    writeFailures: 0,
+    conflicts: 0,
+  };
+  readonly #options: KeyKeeperOptions;
+  readonly #rotation: KeyRotation;
+  readonly #loop: Periodic;
+  readonly #subject: string;
+  #stored: StoredKeys | null = null;
+  #awaited: readonly string[] = [];
+
+  constructor(options: KeyKeeperOptions) {
+    const { clock, checkMs, logger, rule } = options;
+    this.#options = options;
+    this.#subject = options.subject ?? "probe keys";
+    this.#rotation = new KeyRotation(rule);
+    this.#loop = periodic({
+      clock,
+      intervalMs: checkMs,
+      run: () => this.check(),
+      onError: (error) => logger.error(`looking after ${this.#subject} failed`, { error }),
+    });
+  }
+
+  /**
+   * Id of the key that signs.
+   * @throws AggregatorError `keys_not_read` before the store could be read: a guess could silence the cluster
+   */
+  get signingKeyId(): number {
+    const set = this.#stored?.set ?? null;
+    if (set === null)
+      throw new AggregatorError("keys_not_read", "the keys of probe packets haven't been read yet");
+    return set.signingKeyId;
+  }
+
+  /** Whether the keys are known. */
+  get isReady(): boolean {
+    return (this.#stored?.set ?? null) !== null;
+  }
+
+  /** What was read last; null: nothing yet, or there are none. The same object until something changed. */
+  get set(): HmacKeySet | null {
+    return this.#stored?.set ?? null;
+  }
+
+  /** Keys that probes verify with. */
+  get keys(): number {
+    return this.#stored?.set?.keys.length ?? 0;
+  }
+
+  /** Nodes whose probes the rotation waits for. */
+  get awaited(): readonly string[] {
+    return this.#awaited;
+  }
+
+  async start(): Promise<void> {
+    await this.check();
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  /** Reads the store, and takes one step of the rotation if one is due. Never rejects. */
+  async check(): Promise<void> {
+    // Asked for in any case: who is asked also forgets those that are gone.
+    const probes = this.#options.probes();
+    this.#awaited = [];
+    if (!(await this.#read()) || !this.#options.leadership.isLeader()) return;
+    const { clock } = this.#options;
+    const set = this.#stored?.set ?? null;
+    // The first key waits for nobody, every other step for a cluster that is known.
+    if (probes === null && set !== null) return;
+    const time = { wallMs: clock.now(), monotonicMs: clock.monotonic() };
+    const step = this.#rotation.next(set, probes ?? [], time);
+    if (step.kind === "wait") this.#awaited = step.awaited;
+    else await this.#take(step, set);
+  }
+
+  async #read(): Promise<boolean> {
+    try {
+      const read = await this.#options.store.read();
+      if (read.revision === null || read.revision !== this.#stored?.revision) this.#stored = read;
+      return true;
+    } catch (error) {
+      this.counts.readFailures += 1;
+      this.#options.logger.warnOnce(
+        `keys-read:${this.#subject}`,
+        `${this.#subject} can't be read; its last content stays in use`,
+        { error },
+      );
+      return false;
+    }
+  }
+
+  async #take(step: Exclude<RotationStep, { kind: "wait" }>, before: HmacKeySet | null): Promise<void> {
+    const { store, logger } = this.#options;
+    const set = this.#apply(step, before);
+    try {
+      const revision = await store.write(set, this.#stored?.revision ?? null);
+      this.#stored = { set, revision };
+    } catch (error) {
+      if (error instanceof KeyStoreError && error.code === "key_store_conflict") this.counts.conflicts += 1;
+      else this.counts.writeFailures += 1;
+      logger.warnOnce(`keys-write:${this.#subject}`, `${this.#subject} not written; trying again`, { error });
+      return;
+    }
+    if (step.kind === "retire") this.counts.rotations += 1;
+    logger.info(`${this.#subject}: ${step.kind}`, {
+      signingKeyId: set.signingKeyId,
+      keyIds: set.keys.map(({ id }) => id),
+    });
+    if (step.kind !== "publish") this.#tellUnconfirmed(step.kind, step.unconfirmed);
+  }
+
+  #apply(step: Exclude<RotationStep, { kind: "wait" }>, before: HmacKeySet | null): HmacKeySet {
+    const keys = before?.keys ?? [];
+    switch (step.kind) {
+      case "publish": {
+        const secret = new Secret(Buffer.from(this.#options.randomBytes(SECRET_BYTES)).toString("base64"));
+        const key = { id: step.keyId, createdAtMs: this.#options.clock.now(), secret };
+        return { keys: [...keys, key], signingKeyId: before?.signingKeyId ?? step.keyId };
+      }
+      case "sign":
+        return { keys, signingKeyId: step.keyId };
+      case "retire":
+        return { keys: keys.filter(({ id }) => id === step.keptKeyId), signingKeyId: step.keptKeyId };
+      default:
+        return step satisfies never;
+    }
+  }
+
+  #tellUnconfirmed(step: "sign" | "retire", nodes: readonly string[]): void {
+    if (nodes.length === 0) return;
+    this.counts.unconfirmed += nodes.length;
+    this.#options.logger.warn("probes did not confirm a key in time; continuing without them", {
+      step,
+      count: nodes.length,
+      nodes: nodes.slice(0, MAX_NAMED),
+    });
+  }
+}

@@ -1,0 +1,100 @@
+// How keys of packet authentication are written down. Messages name entry and rule, never what stands there.
+import { Secret } from "@isochrone/runtime";
+import { KeyStoreError } from "../ports/errors.ts";
+import type { HmacKey, HmacKeySet } from "../ports/ports.ts";
+
+const MAX_KEYS = 16;
+const MAX_KEY_ID = 65_535;
+/** At least the strength of a packet's truncated tag; what probes ask for. */
+const MIN_SECRET_BYTES = 16;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/** The lines that probes read: `id:base64`, oldest first. */
+export function writeKeyLines({ keys }: HmacKeySet): string {
+  return keys.map(({ id, secret }) => `${id}:${secret.reveal()}\n`).join("");
+}
+
+/** What the lines leave out, as JSON: times, and which key signs. No secrets. */
+export function writeKeyState({ keys, signingKeyId }: HmacKeySet): string {
+  return JSON.stringify({ signingKeyId, keys: keys.map(({ id, createdAtMs }) => ({ id, createdAtMs })) });
+}
+
+/**
+ * Puts both together. Without a state the keys are somebody else's work: the first one signs, and their age isn't known.
+ *
+ * @param subject where they stand, for messages
+ * @returns null when there are no lines
+ * @throws KeyStoreError `key_store_invalid`
+ */
+export function readKeys(lines: string, state: string | null, subject: string): HmacKeySet | null {
+  const secrets = readKeyLines(lines, subject);
+  const [first] = secrets.keys();
+  if (first === undefined) return null;
+  const { signingKeyId, times } =
+    state === null ? { signingKeyId: first, times: new Map() } : readState(state, subject);
+  const keys = Array.from(secrets, ([id, secret]): HmacKey => ({
+    id,
+    createdAtMs: times.get(id) ?? null,
+    secret,
+  }));
+  if (!secrets.has(signingKeyId)) {
+    throw invalid(subject, `must have a key that signs, got no entry with id ${signingKeyId}`);
+  }
+  return { keys, signingKeyId };
+}
+
+function readKeyLines(lines: string, subject: string): Map<number, Secret> {
+  const entries = lines
+    .split(/[,\n]/)
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+  if (entries.length > MAX_KEYS)
+    throw invalid(subject, `must have at most ${MAX_KEYS} entries, got ${entries.length}`);
+  const secrets = new Map<number, Secret>();
+  for (const [index, entry] of entries.entries()) {
+    const colon = entry.indexOf(":");
+    const id = Number(entry.slice(0, Math.max(0, colon)));
+    const secret = entry.slice(colon + 1);
+    const name = `entry ${index + 1}`;
+    if (!isKeyId(id)) throw invalid(subject, `${name} must begin with a key id from 1 to ${MAX_KEY_ID}`);
+    if (secrets.has(id)) throw invalid(subject, `must have each id once, got ${id} twice`);
+    if (!BASE64.test(secret) || Buffer.from(secret, "base64").length < MIN_SECRET_BYTES) {
+      throw invalid(subject, `${name} must have a base64 secret of at least ${MIN_SECRET_BYTES} bytes`);
+    }
+    secrets.set(id, new Secret(secret));
+  }
+  return secrets;
+}
+
+interface KeyState {
+  readonly signingKeyId: number;
+  readonly times: ReadonlyMap<number, number | null>;
+}
+
+function readState(text: string, subject: string): KeyState {
+  let state: unknown;
+  try {
+    state = JSON.parse(text);
+  } catch {
+    // The parser's message would show a part of the text.
+  }
+  const { signingKeyId, keys } = (state ?? {}) as { signingKeyId?: unknown; keys?: unknown };
+  if (!isKeyId(signingKeyId) || !Array.isArray(keys) || keys.length > MAX_KEYS)
+    throw invalid(subject, "must have a state with signingKeyId and keys");
+  const times = new Map<number, number | null>();
+  for (const key of keys as unknown[]) {
+    const { id, createdAtMs } = (key ?? {}) as { id?: unknown; createdAtMs?: unknown };
+    if (!isKeyId(id) || !(createdAtMs === null || Number.isFinite(createdAtMs)))
+      throw invalid(subject, "must have a state whose keys have id and createdAtMs");
+    times.set(id, createdAtMs as number | null);
+  }
+  return { signingKeyId, times };
+}
+
+function isKeyId(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MAX_KEY_ID;
+}
+
+function invalid(subject: string, rule: string): KeyStoreError {
+  return new KeyStoreError("key_store_invalid", `${subject} ${rule}`);
+}

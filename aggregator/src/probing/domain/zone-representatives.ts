@@ -1,0 +1,152 @@
+import { hash53 } from "../../domain/hash.ts";
+import { orderOf, remix } from "./circle.ts";
+import { OpenCircle } from "./open-circle.ts";
+import type { PeerDraft } from "./peer-draft.ts";
+import type { PlanNode } from "./rule.ts";
+
+/** Pairs of a node and another zone in which it probes nobody, by why not; their links can only be estimated. */
+export interface Uncovered {
+  /** All nodes of the zone are probed by as many as may be. */
+  readonly inDegree: number;
+  /** The node has peers in as many zones as it may have. */
+  readonly maxZones: number;
+}
+
+/** Points of one owner on a circle: shares of the circle differ less, and with them how often each is chosen. */
+const POINTS = 4;
+
+/** Draws of a zone per representative that is wanted; a draw of a zone that has a peer already is void. */
+const MAX_DRAWS = 4;
+
+/** Far from the salts of circles and of rotation. */
+const SALTS = { member: 0x5a000001, requester: 0x5a000002, choice: 0x5a000003, zone: 0x5a000004 } as const;
+
+/**
+ * Gives each node that is ready a peer in other zones where it has none. Who comes first where not all can be served is decided
+ * by hash, not by name; the same node comes first for every zone, and keeps what it has when nodes come or go.
+ *
+ * @param hashes one per node
+ */
+export function addRepresentatives(draft: PeerDraft, hashes: Float64Array, maxZones: number): Uncovered {
+  const zones = new Zones(draft, hashes);
+  const uncovered = { inDegree: 0, maxZones: 0 };
+  if (zones.count === 0) return uncovered;
+  for (const place of orderOf(hashes)) {
+    if (!draft.nodes[place]!.eligible) continue;
+    const covered = zones.coveredBy(place);
+    const own = zones.of(place) < 0 ? 0 : 1;
+    const missing = zones.count - covered.size;
+    const wanted = Math.min(missing, Math.max(0, maxZones - (covered.size - own)));
+    const given =
+      wanted === missing ? zones.representAll(place, covered) : zones.representSome(place, covered, wanted);
+    uncovered.inDegree += wanted - given;
+    uncovered.maxZones += missing - wanted;
+  }
+  return uncovered;
+}
+
+/** Name of a zone; zones are told apart within their region. Null: the node is in none. */
+export function zoneKey({ region, zone }: Pick<PlanNode, "region" | "zone">): string | null {
+  return zone === null ? null : `${region ?? ""}\n${zone}`;
+}
+
+class Zones {
+  readonly #draft: PeerDraft;
+  readonly #hashes: Float64Array;
+  /** Zone of each node that is eligible; -1: it is in none. */
+  readonly #zoneOf: Int32Array;
+  readonly #zoneHashes: number[] = [];
+  readonly #members: OpenCircle[];
+  readonly #circle: OpenCircle;
+  /** Zones whose members are all full. */
+  readonly #closed = new Set<number>();
+
+  constructor(draft: PeerDraft, hashes: Float64Array) {
+    this.#draft = draft;
+    this.#hashes = hashes;
+    this.#zoneOf = new Int32Array(hashes.length).fill(-1);
+    this.#members = this.#collect().map((members) =>
+      circleOf(members, (place) => hashes[place]!, SALTS.member),
+    );
+    this.#circle = circleOf([...this.#zoneHashes.keys()], (zone) => this.#zoneHashes[zone]!, SALTS.zone);
+  }
+
+  get count(): number {
+    return this.#members.length;
+  }
+
+  of(place: number): number {
+    return this.#zoneOf[place]!;
+  }
+
+  /** The node's own zone and those of its peers. */
+  coveredBy(place: number): Set<number> {
+    const covered = new Set([this.of(place), ...this.#draft.chosen[place]!.map((peer) => this.of(peer))]);
+    covered.delete(-1);
+    return covered;
+  }
+
+  /** How many of the zones that aren't covered have got one. */
+  representAll(place: number, covered: ReadonlySet<number>): number {
+    let given = 0;
+    for (let zone = 0; zone < this.count; zone++) {
+      if (!covered.has(zone) && this.#represent(place, zone)) given += 1;
+    }
+    return given;
+  }
+
+  /** As `representAll`, of so many zones that are drawn by the node's hash. */
+  representSome(place: number, covered: Set<number>, wanted: number): number {
+    const seed = remix(this.#hashes[place]!, SALTS.choice);
+    let given = 0;
+    for (let draw = 0; draw < MAX_DRAWS * wanted && given < wanted; draw++) {
+      const zone = this.#circle.first(remix(seed, draw), (candidate) => this.#closed.has(candidate));
+      if (zone < 0) break;
+      if (covered.has(zone) || !this.#represent(place, zone)) continue;
+      covered.add(zone);
+      given += 1;
+    }
+    return given;
+  }
+
+  #represent(place: number, zone: number): boolean {
+    const position = remix(remix(this.#hashes[place]!, SALTS.requester), this.#zoneHashes[zone]!);
+    const member = this.#members[zone]!.first(position, (candidate) => this.#draft.isFull(candidate));
+    if (member < 0) this.#closed.add(zone);
+    else this.#draft.addExtra(place, member);
+    return member >= 0;
+  }
+
+  /** Eligible nodes by zone. */
+  #collect(): number[][] {
+    const { nodes } = this.#draft;
+    const zones = new Map<string, number>();
+    const members: number[][] = [];
+    for (const [place, node] of nodes.entries()) {
+      const key = zoneKey(node);
+      if (key === null || !node.eligible) continue;
+      const zone = zones.get(key) ?? zones.size;
+      if (zone === zones.size) {
+        zones.set(key, zone);
+        this.#zoneHashes.push(hash53(key));
+        members.push([]);
+      }
+      members[zone]!.push(place);
+      this.#zoneOf[place] = zone;
+    }
+    return members;
+  }
+}
+
+function circleOf(owners: readonly number[], hashOf: (owner: number) => number, salt: number): OpenCircle {
+  const positions = new Float64Array(POINTS * owners.length);
+  const ownerOf = new Int32Array(positions.length);
+  for (const [index, owner] of owners.entries()) {
+    const seed = remix(hashOf(owner), salt);
+    for (let point = 0; point < POINTS; point++) {
+      positions[POINTS * index + point] = remix(seed, point);
+      ownerOf[POINTS * index + point] = owner;
+    }
+  }
+  return new OpenCircle(positions, ownerOf);
+}

@@ -1,0 +1,86 @@
+import { candidacy, electionTiming, type ClusterStore, type LeaderElection } from "@isochrone/kubernetes";
+import { authorizedFetch, type Clock, type Logger, type Part, type Random } from "@isochrone/runtime";
+import type { Registry } from "prom-client";
+import type { KeptCertificates } from "../adapters/own-certificates.ts";
+import { ReportRelay } from "../http/forward-reports.ts";
+import { LeaderForward } from "../http/forward.ts";
+import { ReplicaHealths } from "../http/replica-healths.ts";
+import { AGGREGATOR_LEASE } from "./leadership.ts";
+import { registerReplicaMetrics } from "./replicas-metrics.ts";
+import { Replicas } from "./replicas.ts";
+import type { AggregatorConfig } from "../settings.ts";
+
+/** What a replica needs to be one of several. */
+export interface ReplicationDependencies {
+  readonly store: ClusterStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  /** Base address of this replica; null before it listens. */
+  readonly url: () => string | null;
+  /** What all replicas serve by. @default the other replicas' are judged as the settings say */
+  readonly certificates?: KeptCertificates | null;
+}
+
+/** One replica among several: who leads, who is alive, and how requests reach the leader. */
+export class Replication {
+  readonly leadership: LeaderElection;
+  readonly replicas: Replicas;
+  readonly forward: LeaderForward;
+  readonly relay: ReportRelay;
+  readonly healths: ReplicaHealths;
+
+  /** Null where this is the only replica. */
+  static of(config: AggregatorConfig, deps: ReplicationDependencies): Replication | null {
+    return config.replicaName === null ? null : new Replication(config.replicaName, config, deps);
+  }
+
+  private constructor(replica: string, config: AggregatorConfig, deps: ReplicationDependencies) {
+    const { registry, certificates = null, ...surroundings } = deps;
+    const options = {
+      ...surroundings,
+      namespace: config.replicaNamespace,
+      replica,
+      url: () => config.replicaUrl ?? deps.url(),
+      timing: electionTiming(config),
+    };
+    this.leadership = candidacy(options, AGGREGATOR_LEASE);
+    this.replicas = new Replicas({ ...options, leadership: this.leadership });
+    const metrics = registerReplicaMetrics(registry, () => this);
+    const { clock, logger } = deps;
+    const fetch = authorizedFetch({
+      tokenFile: config.replicaTokenFile,
+      caFile: config.replicaCaFile,
+      ca: certificates === null ? null : () => certificates.trusted(),
+      serverName: certificates?.serverName ?? config.replicaServerName,
+      clock: deps.clock,
+    });
+    this.forward = new LeaderForward({
+      leadership: this.leadership,
+      replica,
+      clock,
+      fetch,
+      onFailed: metrics.onForwardFailed,
+    });
+    this.healths = new ReplicaHealths({ replicas: this.replicas, replica, clock, fetch });
+    this.relay = new ReportRelay({ forward: this.forward, clock, logger });
+  }
+
+  /** To be started before all that only the leader, or the owner of an object, may do: so they are given up after it has stopped. */
+  get leases(): readonly Part[] {
+    return [
+      { name: "leader Lease", service: { stop: () => this.leadership.stop() } },
+      { name: "replica Lease", service: { stop: () => this.replicas.stop() } },
+    ];
+  }
+
+  /** To be started after the server listens: the Leases say where. */
+  get elections(): readonly Part[] {
+    return [
+      { name: "leader election", service: { start: () => this.leadership.start() } },
+      { name: "replica election", service: { start: () => this.replicas.start() } },
+      { name: "report relay", service: this.relay },
+    ];
+  }
+}

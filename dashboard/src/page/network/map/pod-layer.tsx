@@ -1,0 +1,197 @@
+import type { WorkflowGraphSnapshot } from "@isochrone/topology";
+import type { VNode } from "preact";
+import { useRef, useState } from "preact/hooks";
+import { bytesPerSecond, milliseconds } from "../../model/format.ts";
+import { withMoves, type CostBetween, type PodMove } from "../../model/request-time.ts";
+import { colourOf } from "../../model/scale.ts";
+import { theme } from "../../state/store.ts";
+
+/** Where a node is drawn, pixels. */
+export interface Spot {
+  readonly name: string;
+  readonly x: number;
+  readonly y: number;
+}
+
+interface LayerProps {
+  readonly spots: readonly Spot[];
+  readonly workflow: WorkflowGraphSnapshot;
+  readonly moves: readonly PodMove[];
+  /** Of a pod that is dragged over a node; null: it is let go elsewhere. */
+  readonly onHover: (move: PodMove | null) => void;
+  readonly onDrop: (move: PodMove) => void;
+}
+
+const POD = 9;
+const STEP = 11;
+const PER_ROW = 6;
+/** Below a node's dot. */
+const BELOW = 10;
+/** A pod that is let go this near to a node is put there. */
+const REACH = 44;
+
+interface Drag {
+  readonly pod: string;
+  readonly x: number;
+  readonly y: number;
+  readonly over: string | null;
+}
+
+/** The pods on the nodes, which can be dragged to other nodes to see what that would change. */
+export function PodLayer(props: LayerProps): VNode {
+  const { spots, workflow, moves, onHover, onDrop } = props;
+  const layer = useRef<SVGGElement>(null);
+  const [drag, setDrag] = useState<Drag | null>(null);
+  const shown = withMoves(workflow, moves);
+  const byNode = new Map(spots.map((spot) => [spot.name, spot]));
+  const moved = new Set(moves.map(({ pod }) => pod));
+  const follow = (pod: string, event: PointerEvent): void => {
+    const point = inDrawing(layer.current!, event);
+    const over = nearest(spots, point)?.name ?? null;
+    if (over !== drag?.over) onHover(over === null ? null : { pod, node: over });
+    setDrag({ pod, ...point, over });
+  };
+  const letGo = (): void => {
+    if (drag !== null && drag.over !== null) onDrop({ pod: drag.pod, node: drag.over });
+    onHover(null);
+    setDrag(null);
+  };
+  const cancel = (): void => {
+    onHover(null);
+    setDrag(null);
+  };
+  const target = byNode.get(drag?.over ?? "");
+  return (
+    <g ref={layer} class="pods">
+      {placedPods(shown, byNode).map(({ pod, workload, node, x, y }) => {
+        const isDragged = drag?.pod === pod;
+        const at = isDragged ? { x: drag.x - POD / 2, y: drag.y - POD / 2 } : { x, y };
+        return (
+          <rect
+            key={pod}
+            class={`pod ${moved.has(pod) ? "moved" : ""} ${isDragged ? "dragged" : ""}`}
+            data-pod={pod}
+            x={at.x.toFixed(1)}
+            y={at.y.toFixed(1)}
+            width={POD}
+            height={POD}
+            rx={2}
+            onPointerDown={(event) => {
+              event.preventDefault();
+              event.currentTarget.setPointerCapture(event.pointerId);
+              follow(pod, event);
+            }}
+            onPointerMove={(event) => (isDragged ? follow(pod, event) : undefined)}
+            onPointerUp={letGo}
+            onPointerCancel={cancel}
+          >
+            <title>{`${workload}: ${pod}, on ${node}${moved.has(pod) ? " in thought" : ""}`}</title>
+          </rect>
+        );
+      })}
+      {target === undefined ? null : <Target spot={target} />}
+    </g>
+  );
+}
+
+function Target({ spot: { x, y } }: { readonly spot: Spot }): VNode {
+  return <circle class="target" cx={x} cy={y} r={16} />;
+}
+
+/** A point of the pointer in the drawing's own pixels. */
+function inDrawing(layer: SVGGElement, { clientX, clientY }: PointerEvent): { x: number; y: number } {
+  const box = layer.ownerSVGElement!.getBoundingClientRect();
+  const { width, height } = layer.ownerSVGElement!.viewBox.baseVal;
+  return {
+    x: ((clientX - box.left) * width) / box.width,
+    y: ((clientY - box.top) * height) / box.height,
+  };
+}
+
+function nearest(spots: readonly Spot[], { x, y }: { readonly x: number; readonly y: number }): Spot | null {
+  let best: Spot | null = null;
+  let least = REACH;
+  for (const spot of spots) {
+    const distance = Math.hypot(spot.x - x, spot.y - y);
+    if (distance < least) [best, least] = [spot, distance];
+  }
+  return best;
+}
+
+/** In rows below their node, in the middle. */
+function placedPods({ workloads }: WorkflowGraphSnapshot, byNode: ReadonlyMap<string, Spot>) {
+  const pods = workloads.flatMap(({ name: workload, pods: all }) =>
+    all.flatMap(({ name: pod, node }) => (node === null ? [] : [{ pod, workload, node }])),
+  );
+  return [...Map.groupBy(pods, ({ node }) => node)].flatMap(([node, here]) => {
+    const spot = byNode.get(node);
+    if (spot === undefined) return [];
+    const columns = Math.min(PER_ROW, here.length);
+    return here.map((each, index) => ({
+      ...each,
+      x: spot.x - POD / 2 + ((index % PER_ROW) - (columns - 1) / 2) * STEP,
+      y: spot.y + BELOW + Math.floor(index / PER_ROW) * STEP,
+    }));
+  });
+}
+
+const MOST_LINES = 400;
+
+/**
+ * A line for each pair of nodes between which pods talk: as thick as the traffic, in the colour of the round
+ * trip.
+ */
+export function Traffic(props: {
+  readonly spots: readonly Spot[];
+  readonly workflow: WorkflowGraphSnapshot;
+  readonly moves: readonly PodMove[];
+  readonly costs: CostBetween;
+}): VNode {
+  const { spots, workflow, moves, costs } = props;
+  const byNode = new Map(spots.map((spot) => [spot.name, spot]));
+  const lines = trafficOf(withMoves(workflow, moves)).slice(0, MOST_LINES);
+  const most = Math.max(1, ...lines.map(({ bytes }) => bytes));
+  return (
+    <g class="traffic">
+      {lines.map(({ source, target, bytes }) => {
+        const [from, to] = [byNode.get(source), byNode.get(target)];
+        if (from === undefined || to === undefined) return null;
+        const ms = costs(source, target);
+        const isDead = ms === Number.POSITIVE_INFINITY;
+        return (
+          <line
+            key={`${source}\n${target}`}
+            class={isDead ? "dead" : ""}
+            x1={from.x}
+            y1={from.y}
+            x2={to.x}
+            y2={to.y}
+            stroke={isDead || Number.isNaN(ms) ? undefined : colourOf(ms, "ms", theme.value)}
+            stroke-width={(2 + 5 * Math.sqrt(bytes / most)).toFixed(1)}
+          >
+            <title>{`${source} → ${target}: ${bytesPerSecond(bytes)}, ${isDead ? "no answer" : milliseconds(ms)}`}</title>
+          </line>
+        );
+      })}
+    </g>
+  );
+}
+
+function trafficOf({ workloads, channels }: WorkflowGraphSnapshot) {
+  const nodesOf = new Map(
+    workloads.map(({ name, pods }) => [name, pods.map(({ node }) => node).filter((node) => node !== null)]),
+  );
+  const lines = new Map<string, { source: string; target: string; bytes: number }>();
+  for (const { source: caller, target: callee, bytesPerSecond: rate } of channels) {
+    const [sources, targets] = [nodesOf.get(caller) ?? [], nodesOf.get(callee) ?? []];
+    for (const source of sources)
+      for (const target of targets) {
+        if (source === target) continue;
+        const key = `${source}\n${target}`;
+        const line = lines.get(key) ?? { source, target, bytes: 0 };
+        line.bytes += (rate ?? 0) / (sources.length * targets.length);
+        lines.set(key, line);
+      }
+  }
+  return [...lines.values()].sort((a, b) => b.bytes - a.bytes);
+}

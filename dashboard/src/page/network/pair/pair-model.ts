@@ -1,0 +1,104 @@
+import type { Link, LinkHistory } from "@isochrone/topology";
+import type { EmulatedLink, LinkChange } from "../../state/emulator.ts";
+import { milliseconds, percent } from "../../model/format.ts";
+
+export const METHOD_NAMES: Readonly<Record<string, string>> = {
+  udp_rr: "UDP request/response",
+  tcp_rr: "TCP request/response",
+  icmp: "ICMP echo",
+  tcp_connect: "TCP handshake",
+};
+
+const DEFAULT_ORDER = ["udp_rr", "tcp_rr", "icmp", "tcp_connect"];
+
+/** The link that costs come from: measured before declared before estimated, then by the order of methods. */
+export function believed(links: readonly Link[], order: readonly string[]): Link | null {
+  const methods = [...order, ...DEFAULT_ORDER];
+  const rank = (link: Link): number =>
+    (link.origin === "measured" ? 0 : link.origin === "declared" ? 200 : 400) +
+    (link.rttMs.p50 === null && link.costMs === null ? 100 : 0) +
+    methods.indexOf(link.method);
+  return links.reduce<Link | null>(
+    (best, link) => (best === null || rank(link) < rank(best) ? link : best),
+    null,
+  );
+}
+
+/** A link as aggregators tell it that know more than its window; the API's document describes the fields. */
+export type KnownLink = Link & {
+  /** Time of the newest answer; it stays while nothing answers. */
+  readonly answeredAt?: string | null;
+  /** Since when the figures hold, where the link changed within the window. */
+  readonly since?: string | null;
+};
+
+/** When the other side answered last. */
+export interface LastAnswer {
+  readonly at: string;
+  /** False: not after that moment, and at most a window before it. */
+  readonly isExact: boolean;
+}
+
+/**
+ * null: not known. Of a pair that answers it is the newest sample; of one that doesn't, that is only the
+ * newest lost packet.
+ */
+export function lastAnswer(link: KnownLink, past: LinkHistory | null): LastAnswer | null {
+  if (link.answeredAt !== undefined && link.answeredAt !== null)
+    return { at: link.answeredAt, isExact: true };
+  if (link.rttMs.count > 0) return link.observedAt === null ? null : { at: link.observedAt, isExact: true };
+  const kept = past?.points.findLast(({ p50Ms }) => p50Ms !== null);
+  return kept === undefined ? null : { at: kept.at, isExact: false };
+}
+
+/** Whether anybody probes the pair and nothing comes back. */
+export const isCut = ({ origin, lossRatio }: Link): boolean => origin === "measured" && lossRatio === 1;
+
+/** Where a value stands on a logarithmic axis, 0 to 1. */
+export function onAxis(value: number, low: number, high: number): number {
+  const share = Math.log(Math.max(value, low) / low) / Math.log(high / low);
+  return Math.min(Math.max(share, 0), 1);
+}
+
+/** An axis of whole decades, halves and fifths around the values, and its ticks. */
+export function axisOf(values: readonly number[]): {
+  readonly low: number;
+  readonly high: number;
+  readonly ticks: readonly number[];
+} {
+  const known = values.filter((value) => value > 0 && Number.isFinite(value));
+  if (known.length === 0) return { low: 0.1, high: 1000, ticks: [0.1, 1, 10, 100, 1000] };
+  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const steps = Array.from(
+    { length: 27 },
+    (_, index) => [1, 2, 5][index % 3]! * 10 ** (Math.floor(index / 3) - 4),
+  );
+  const low = steps.findLast((step) => step <= least * 0.9) ?? steps[0]!;
+  const high = steps.find((step) => step >= most * 1.1) ?? steps.at(-1)!;
+  const between = steps.filter((step) => step >= low && step <= high);
+  const every = Math.ceil(between.length / 7);
+  return { low, high, ticks: between.filter((_, index) => index % every === 0) };
+}
+
+/** A link of the emulator in words: `12 ms, loses 30 %`. */
+export function linkInWords({ rttMs, jitterMs, lossRatio, cut }: EmulatedLink): string {
+  if (cut) return "cut";
+  const parts = [milliseconds(rttMs)];
+  if (jitterMs > 0) parts.push(`jitter ${milliseconds(jitterMs)}`);
+  if (lossRatio > 0) parts.push(`loses ${percent(lossRatio)}`);
+  return parts.join(", ");
+}
+
+const changeable = ({ rttMs, jitterMs, lossRatio, bandwidthBitsPerSecond, cut }: EmulatedLink) =>
+  [rttMs, jitterMs, lossRatio, bandwidthBitsPerSecond, cut] as const;
+
+export function isAsBefore(link: EmulatedLink, initial: EmulatedLink): boolean {
+  const before = changeable(initial);
+  return changeable(link).every((value, index) => value === before[index]);
+}
+
+/** The change after which a link is as it was. */
+export function healing({ rttMs: delayMs, ...rest }: EmulatedLink): LinkChange {
+  const { jitterMs, lossRatio, bandwidthBitsPerSecond, cut } = rest;
+  return { delayMs, jitterMs, lossRatio, bandwidthBitsPerSecond, cut };
+}

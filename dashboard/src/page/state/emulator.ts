@@ -1,0 +1,67 @@
+// The emulator of the embedded cluster, where whoever serves this page says that there is one. Changes need
+// its token: the page has it from its address, or from somebody who enters it. It is kept for this tab, and
+// sent in a header to this page's own server alone.
+import { signal } from "@preact/signals";
+import { withoutToken } from "../model/emulator-token.ts";
+import { allowed } from "./session.ts";
+
+/** How the emulated link from one node to another is. */
+export interface EmulatedLink {
+  readonly rttMs: number;
+  readonly jitterMs: number;
+  readonly lossRatio: number;
+  readonly bandwidthBitsPerSecond: number | null;
+  readonly cut: boolean;
+}
+
+export interface EmulatedLinkState {
+  readonly link: EmulatedLink;
+  /** Before somebody changed it. */
+  readonly initial: EmulatedLink;
+}
+
+/** A change; what is left out stays. */
+export interface LinkChange {
+  readonly delayMs?: number;
+  readonly jitterMs?: number;
+  readonly lossRatio?: number;
+  readonly bandwidthBitsPerSecond?: number | null;
+  readonly cut?: boolean;
+  readonly oneWay?: boolean;
+}
+
+const TOKEN_KEY = "isochrone-emulator-token";
+
+export const hasEmulator = document.querySelector('meta[name="isochrone-emulator"]') !== null;
+export const emulatorToken = signal(hasEmulator ? (sessionStorage.getItem(TOKEN_KEY) ?? "") : "");
+
+export function enterEmulatorToken(token: string): void {
+  emulatorToken.value = token.trim();
+  sessionStorage.setItem(TOKEN_KEY, emulatorToken.value);
+}
+
+function takeFromAddress(): void {
+  const { fragment, token } = withoutToken(location.hash);
+  if (fragment === location.hash) return;
+  history.replaceState(null, "", fragment === "" ? "#/" : fragment);
+  if (token !== null && hasEmulator) enterEmulatorToken(token);
+}
+
+takeFromAddress();
+addEventListener("hashchange", takeFromAddress);
+
+export function linkPath(source: string, target: string): string {
+  return `lab/v1/links/${encodeURIComponent(source)}/${encodeURIComponent(target)}`;
+}
+
+/** Rejects with Refused where the emulator says no. */
+export async function changeLink(source: string, target: string, change: LinkChange): Promise<void> {
+  await allowed(
+    await fetch(linkPath(source, target), {
+      method: "PUT",
+      headers: { "content-type": "application/json", authorization: `Bearer ${emulatorToken.peek()}` },
+      body: JSON.stringify(change),
+      redirect: "error",
+    }),
+  );
+}

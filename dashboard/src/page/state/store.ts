@@ -1,0 +1,216 @@
+// What the page knows, as signals, and how it comes by it: the event stream says when to ask, the API says what is.
+import { batch, computed, effect, signal } from "@preact/signals";
+import type { GraphHistory, WorkflowList } from "@isochrone/topology";
+import type { ClusterView } from "../model/cluster-view.ts";
+import { afterReset, afterStream, CONNECTING, type Connection } from "../model/connection.ts";
+import { followEvents } from "../model/events.ts";
+import { ASK_EVERY_MS, PATIENCE_MS, readAgainMs } from "../model/pace.ts";
+import { formatRoute, isAlwaysNow, parseRoute, type Place, type Route, type View } from "../model/route.ts";
+import type { Theme } from "../model/scale.ts";
+import type { Digest } from "../model/summary.ts";
+import { Reader, type Reading } from "./reader.ts";
+import { allowed, ask, askForToken, getJson, Refused, TokenNeeded, tokenWorks } from "./session.ts";
+
+/** Why the newest graphs are not here. */
+export interface Failure {
+  readonly text: string;
+  /** Whoever signs in can do something about it. */
+  readonly isSignedOut: boolean;
+}
+
+export const cluster = signal<ClusterView | null>(null);
+/** What is said of the cluster; null as long as that is. */
+export const digest = signal<Digest | null>(null);
+export const workflows = signal<WorkflowList | null>(null);
+export const history = signal<GraphHistory | null>(null);
+export const failure = signal<Failure | null>(null);
+export const connection = signal<Connection>(CONNECTING);
+/** Counts answers: what pages ask for beside the graphs they ask for again with each. */
+export const round = signal(0);
+export const nowMs = signal(Date.now());
+export const route = signal<Route>(parseRoute(location.hash));
+export const reader: Reader = new Reader();
+
+/** The moment that is shown, for the API; empty: now. */
+export const moment = computed(() => (isAlwaysNow(route.value.place) ? "" : (route.value.view.at ?? "")));
+/** Since when the server is asked for graphs, ms since the epoch; null: it isn't. */
+export const askedMs = signal<number | null>(null);
+
+/** Between two tries to open the event stream. */
+const RETRY_MS = 2_000;
+const HISTORY_MS = 10_000;
+
+// Themes.
+
+const CHOICE_KEY = "isochrone-theme";
+const darkQuery = matchMedia("(prefers-color-scheme: dark)");
+const systemDark = signal(darkQuery.matches);
+darkQuery.addEventListener("change", ({ matches }) => (systemDark.value = matches));
+export type ThemeChoice = Theme | "system";
+const stored = localStorage.getItem(CHOICE_KEY);
+export const themeChoice = signal<ThemeChoice>(stored === "light" || stored === "dark" ? stored : "system");
+export const theme = computed<Theme>(() =>
+  themeChoice.value === "system" ? (systemDark.value ? "dark" : "light") : themeChoice.value,
+);
+effect(() => {
+  document.documentElement.dataset["theme"] = theme.value;
+  if (themeChoice.value === "system") localStorage.removeItem(CHOICE_KEY);
+  else localStorage.setItem(CHOICE_KEY, themeChoice.value);
+});
+
+// Routes.
+
+addEventListener("hashchange", () => (route.value = parseRoute(location.hash)));
+
+/** The address of a place; the moment stays, unless told otherwise. */
+export function linkTo(place: Place, view: Partial<View> = {}): string {
+  return formatRoute({ place, view: { ...route.value.view, ...view } });
+}
+
+export function goTo(place: Place, view: Partial<View> = {}): void {
+  location.hash = linkTo(place, view);
+}
+
+/** Looks at the same place otherwise, without a step in the browser's history for each. */
+export function look(view: Partial<View>): void {
+  const next = { place: route.peek().place, view: { ...route.peek().view, ...view } };
+  globalThis.history.replaceState(null, "", formatRoute(next));
+  route.value = next;
+}
+
+/** A path with what says which moment is meant. */
+export function ofMoment(path: string, at: string): string {
+  return at === "" ? path : `${path}${path.includes("?") ? "&" : "?"}at=${encodeURIComponent(at)}`;
+}
+
+// Reading.
+
+let running: Promise<void> | null = null;
+let isWanted = false;
+let notBeforeMs = 0;
+let wake: () => void = () => undefined;
+
+/** Reads the graphs, now or after what is under way; many wishes are one. */
+export function refresh(isUrgent = false): void {
+  isWanted = true;
+  if (isUrgent) {
+    notBeforeMs = 0;
+    wake();
+  }
+  running ??= drain().finally(() => (running = null));
+}
+
+async function drain(): Promise<void> {
+  while (isWanted) {
+    const waitMs = notBeforeMs - performance.now();
+    if (waitMs > 0) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        setTimeout(resolve, waitMs);
+      });
+      continue;
+    }
+    isWanted = false;
+    const began = performance.now();
+    askedMs.value = Date.now();
+    await load();
+    askedMs.value = null;
+    notBeforeMs = readAgainMs(began, performance.now(), connection.peek().state === "live");
+  }
+}
+
+/** By the worker, with this session's token. */
+async function readCluster(path: string): Promise<Reading> {
+  let reading: Reading | null = null;
+  const response = await ask(path, {}, async (asked, { headers }) => {
+    const url = new URL(asked, document.baseURI).href;
+    const answer = await reader.read(url, Object.fromEntries(headers), PATIENCE_MS);
+    if ("view" in answer) reading = answer;
+    return "view" in answer ? new Response() : new Response(answer.text, { status: answer.status });
+  });
+  await allowed(response);
+  return reading!;
+}
+
+async function load(): Promise<void> {
+  const at = moment.peek();
+  try {
+    const { view, digest: said } = await readCluster(ofMoment("api/v1/graph/cluster/columns", at));
+    const list = await getJson<WorkflowList>(
+      ofMoment("api/v1/graph/workflows", at),
+      AbortSignal.timeout(PATIENCE_MS),
+    );
+    // Another moment was chosen meanwhile.
+    if (at !== moment.peek()) return refresh(true);
+    batch(() => {
+      if (view.version !== cluster.peek()?.version || view.observedAt !== cluster.peek()?.observedAt) {
+        cluster.value = view;
+        digest.value = said;
+      }
+      workflows.value = list;
+      failure.value = null;
+      round.value++;
+    });
+    tokenWorks();
+  } catch (error) {
+    const next = failureOf(error);
+    if (next.text !== failure.peek()?.text) failure.value = next;
+    if (error instanceof Refused && error.status === 403) askForToken(`Not allowed: ${error.message}.`);
+  }
+}
+
+export function failureOf(error: unknown): Failure {
+  if (error instanceof TokenNeeded) return { text: "signed out", isSignedOut: true };
+  if (error instanceof Refused && error.status === 403)
+    return { text: "this account may not read the graphs", isSignedOut: true };
+  if (error instanceof Refused) return { text: `no graphs: ${error.message}`, isSignedOut: false };
+  if (error instanceof DOMException && error.name === "TimeoutError")
+    return { text: `not connected: no answer within ${PATIENCE_MS / 1000} s`, isSignedOut: false };
+  // What fetch throws says something else in each browser.
+  if (error instanceof TypeError)
+    return { text: "not connected: the server can't be reached", isSignedOut: false };
+  const text = error instanceof Error ? error.message : String(error);
+  return { text: `not connected: ${text}`, isSignedOut: false };
+}
+
+async function loadHistory(): Promise<void> {
+  // Servers without a history are shown without one.
+  history.value = await getJson<GraphHistory>("api/v1/graph/history").catch(() => history.peek());
+}
+
+/** Begins to follow the server. */
+export function start(): void {
+  let shown = moment.peek();
+  effect(() => {
+    if (moment.value === shown) return;
+    shown = moment.value;
+    refresh(true);
+  });
+  refresh();
+  void loadHistory();
+  setInterval(() => {
+    nowMs.value = Date.now();
+    if (connection.peek().state !== "live" && moment.peek() === "") refresh();
+  }, ASK_EVERY_MS);
+  setInterval(() => void loadHistory(), HISTORY_MS);
+  void followEvents({
+    open: (lastId, aborted) =>
+      ask("api/v1/events?changes=none", {
+        signal: aborted,
+        headers: lastId === "" ? {} : { "last-event-id": lastId },
+      }),
+    onEvent: ({ type }) => {
+      if (type === "reset") connection.value = afterReset(connection.peek());
+      if (moment.peek() === "") refresh();
+    },
+    onState: (isOpen) => {
+      connection.value = afterStream(connection.peek(), isOpen, Date.now());
+      // From now on the page asks by itself, and not after the pause that it has made while there was a stream.
+      if (!isOpen && moment.peek() === "") refresh(true);
+      if (!isOpen) return;
+      setTimeout(() => (connection.value = { ...connection.peek(), news: null }), 20_000);
+    },
+    signal: new AbortController().signal,
+    retryMs: RETRY_MS,
+  });
+}

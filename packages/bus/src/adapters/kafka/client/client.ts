@@ -1,0 +1,136 @@
+// What the Kafka bus needs of a client library: one file per library implements it, everything else is shared.
+
+import type { BusError } from "../../../ports/errors.ts";
+import type { TopicPartition } from "../../../ports/port.ts";
+
+/** Kafka's own limit of a record batch on our topics. */
+export const MAX_RECORD_BYTES = 1024 * 1024;
+
+/** A record on its way to a broker. `null` as a value is a tombstone. */
+export interface KafkaRecord {
+  readonly key: Buffer;
+  readonly value: Buffer | null;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A record as a broker gave it. Nothing is known about who wrote it: key, value and headers may be missing or odd. */
+export interface FetchedRecord {
+  readonly offset: number;
+  /** The broker's append time (our topics say LogAppendTime), ms since the epoch. */
+  readonly timestampMs: number;
+  readonly key: Uint8Array | null;
+  readonly value: Uint8Array | null;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A batch as it came: it is unpacked when its records are wanted, because they may take many times its room. */
+export interface PackedBatch {
+  /** The first offset that is wanted of it. */
+  readonly from: number;
+  /** Its last offset. */
+  readonly to: number;
+  readonly bytes: Buffer;
+}
+
+/** What one fetch gave of one partition. */
+export interface Fetched extends TopicPartition {
+  /** In order of their offsets; may be none. */
+  readonly batches: readonly PackedBatch[];
+  /** The high watermark that came with them; null where the library does not tell. */
+  readonly endOffset: number | null;
+}
+
+/** Where a group and a partition stand. */
+export interface Position extends TopicPartition {
+  /** Next offset of the group; null when it never committed. */
+  readonly committed: number | null;
+  /** Offset of the oldest record that the broker still has. */
+  readonly startOffset: number;
+  /** Offset that the next published record will get. */
+  readonly endOffset: number;
+}
+
+export interface PartitionOffset extends TopicPartition {
+  readonly offset: number;
+}
+
+/**
+ * What a member hears from its client. The promises of the handlers never reject: failures of our users' code are dealt
+ * with by whoever implements this.
+ */
+export interface MemberEvents {
+  /** The group has taken the member (again); its first partitions, if any, follow or were told just before. */
+  onJoined(): void;
+  /** The member got these; nothing is fetched of them before `read`. The client does not wait for the end of it. */
+  onAssigned(partitions: readonly TopicPartition[]): Promise<void>;
+  /** The group wants these back: another member gets them only after the promise settles, commits stay possible until then. */
+  onRevoked(partitions: readonly TopicPartition[]): Promise<void>;
+  /** These are gone already (session expired, fenced): commits are refused from here on. A rejoin waits for the promise. */
+  onLost(partitions: readonly TopicPartition[]): Promise<void>;
+  /**
+   * Batches of an assigned partition, in order, no gaps, each once per `read`. Called synchronously, also with none when
+   * only the end offset is new. After `pause` only what had been asked of the broker before may still come.
+   */
+  onFetched(fetched: Fetched): void;
+  /** Something failed; the client goes on by itself, with back-off. For the log. */
+  onProblem(doing: string, error: BusError): void;
+}
+
+export interface MemberOptions {
+  readonly group: string;
+  readonly topics: readonly string[];
+  readonly events: MemberEvents;
+}
+
+/**
+ * A member of a consumer group. From its making on it joins, fetches, heartbeats and rejoins by itself, whatever fails, until
+ * `close`. How long handlers take never costs it its membership.
+ */
+export interface KafkaMember {
+  /** Positions of assigned partitions, asked of the brokers. */
+  positions(partitions: readonly TopicPartition[]): Promise<readonly Position[]>;
+  /**
+   * Begins to fetch an assigned partition at `offset`, once after each onAssigned. Where the broker has no such offset, at the oldest
+   * it has. Ignored for a partition that the member does not have.
+   */
+  read(position: PartitionOffset): void;
+  /** Back-pressure: fetch no more of this partition until `resume`, never at the cost of other partitions. */
+  pause(partition: TopicPartition): void;
+  resume(partition: TopicPartition): void;
+  /** One attempt with the library's own bounded retries. Rejects with BusError `not_assigned` when the group refuses it. */
+  commit(offsets: readonly PartitionOffset[]): Promise<void>;
+  /** Gives the partitions back (onRevoked, awaited) and leaves the group; never rejects, bounded in time where brokers are away. */
+  close(): Promise<void>;
+}
+
+/** What a topic is to be, or is. */
+export interface TopicDescription {
+  readonly topic: string;
+  readonly partitions: number;
+  /** Of the partition that has the fewest replicas. */
+  readonly replicationFactor: number;
+  /** Kafka's own names, such as `cleanup.policy`, to their values in force. */
+  readonly config: Readonly<Record<string, string>>;
+}
+
+/** Every method rejects with a BusError and nothing else (see kafka-errors.ts), within a bounded time. Connections are made when first needed. */
+export interface KafkaClient {
+  /** From metadata at most `metadataMaxAgeMs` old. Rejects with `unknown_topic`. */
+  partitionCount(topic: string): Promise<number>;
+  /**
+   * Resolves when all in-sync replicas have all records, in this order. Callers wait for the one before the next on the same
+   * partition. Rejects (after bounded retries) within `deliveryTimeoutMs`.
+   */
+  produce(partition: TopicPartition, records: readonly KafkaRecord[]): Promise<void>;
+  /** End offset of every partition of a topic, by its number. */
+  endOffsets(topic: string): Promise<readonly number[]>;
+  join(options: MemberOptions): KafkaMember;
+  /** How many brokers the cluster has at present. */
+  brokerCount(): Promise<number>;
+  /** The topic as the cluster has it; null when it has none of that name. */
+  describeTopic(topic: string): Promise<TopicDescription | null>;
+  /** Creates the topic with this configuration; resolves with false when one of that name exists already. */
+  createTopic(description: TopicDescription): Promise<boolean>;
+  /** Ends what is under way and all connections. Members are closed before, by their owner. Never rejects. */
+  close(): Promise<void>;
+}

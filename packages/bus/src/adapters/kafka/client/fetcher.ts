@@ -1,0 +1,222 @@
+import { pause } from "@isochrone/runtime";
+
+import type { BusError } from "../../../ports/errors.ts";
+import type { TopicPartition } from "../../../ports/port.ts";
+import type { MemberEvents, PartitionOffset } from "./client.ts";
+import { brokerError, isSerious, kafkaError } from "./kafka-errors.ts";
+import type { LibraryErrors } from "./library.ts";
+import type { KafkaClientOptions } from "./options.ts";
+import { splitBatches } from "./record-batches.ts";
+import type { Aborted } from "./record-batches.ts";
+import { partitionKey } from "./records.ts";
+import { retryDelayMs } from "./retry-delay.ts";
+
+/** What a broker gave of one partition, its batches as they came. */
+export interface FetchedPartition extends TopicPartition {
+  /** Kafka's name of what failed; null when nothing did. */
+  readonly errorName: string | null;
+  readonly highWatermark: number;
+  readonly batches: Buffer;
+  readonly aborted: readonly Aborted[];
+}
+
+/** What a library does for fetching. All reject with what it throws. */
+export interface FetchRequests {
+  readonly errors: LibraryErrors;
+  /** The node that leads the partition. */
+  leaderOf(partition: TopicPartition): Promise<number>;
+  fetch(leader: number, wanted: readonly PartitionOffset[]): Promise<readonly FetchedPartition[]>;
+  /** The oldest offset that the broker has. */
+  startOf(partition: TopicPartition): Promise<number>;
+  /** Who leads the topic's partitions is to be asked anew. */
+  forget(topic: string): void;
+}
+
+/** One partition that is read. */
+interface Reading extends TopicPartition {
+  offset: number;
+  paused: boolean;
+  /** A fetch that contains it is under way. */
+  fetching: boolean;
+  failures: number;
+  /** Not before this (monotonic) time, after a failure. */
+  notBeforeMs: number;
+  /** When it was last asked for: who waited longest comes first, or one full of large records could starve others. */
+  askedAtMs: number;
+}
+
+/**
+ * Fetches from the leaders of the partitions that are read: one request at a time per broker, with just those partitions that
+ * are not paused. Requests are without fetch sessions, so that pausing costs nothing.
+ */
+export class Fetcher {
+  readonly #options: KafkaClientOptions;
+  readonly #requests: FetchRequests;
+  readonly #events: MemberEvents;
+  readonly #readings = new Map<string, Reading>();
+  readonly #busy = new Set<number>();
+  readonly #closed = new AbortController();
+  #wake = new AbortController();
+  readonly #loop: Promise<void>;
+
+  constructor(options: KafkaClientOptions, requests: FetchRequests, events: MemberEvents) {
+    this.#options = options;
+    this.#requests = requests;
+    this.#events = events;
+    this.#loop = this.#run();
+  }
+
+  read({ topic, partition, offset }: PartitionOffset): void {
+    this.#readings.set(partitionKey({ topic, partition }), {
+      topic,
+      partition,
+      offset,
+      paused: false,
+      fetching: false,
+      failures: 0,
+      notBeforeMs: 0,
+      askedAtMs: 0,
+    });
+    this.#wake.abort();
+  }
+
+  /** Nothing of these is delivered from here on. */
+  drop(partitions: readonly TopicPartition[]): void {
+    for (const partition of partitions) this.#readings.delete(partitionKey(partition));
+  }
+
+  pause(partition: TopicPartition): void {
+    const reading = this.#readings.get(partitionKey(partition));
+    if (reading) reading.paused = true;
+  }
+
+  resume(partition: TopicPartition): void {
+    const reading = this.#readings.get(partitionKey(partition));
+    if (!reading) return;
+    reading.paused = false;
+    this.#wake.abort();
+  }
+
+  async close(): Promise<void> {
+    this.#readings.clear();
+    this.#closed.abort();
+    this.#wake.abort();
+    await this.#loop;
+  }
+
+  /** Never rejects. */
+  async #run(): Promise<void> {
+    while (!this.#closed.signal.aborted) {
+      if (this.#wake.signal.aborted) this.#wake = new AbortController();
+      const dueMs = await this.#fetchWhatIsDue();
+      await pause(this.#options.clock, dueMs, this.#wake.signal);
+    }
+  }
+
+  /** Starts a fetch at each broker that is idle; returns in how many ms to look again, unless woken. */
+  async #fetchWhatIsDue(): Promise<number> {
+    const nowMs = this.#options.clock.monotonic();
+    const waiting = [...this.#readings.values()].filter(({ paused, fetching }) => !paused && !fetching);
+    const due = waiting.filter(({ notBeforeMs }) => notBeforeMs <= nowMs);
+    const byLeader = await this.#byIdleLeader(due.toSorted((a, b) => a.askedAtMs - b.askedAtMs));
+    for (const [leader, readings] of byLeader) void this.#fetchFrom(leader, readings);
+    const later = waiting.map(({ notBeforeMs }) => notBeforeMs - nowMs).filter((ms) => ms > 0);
+    return Math.max(1, Math.min(this.#options.metadataMaxAgeMs, ...later));
+  }
+
+  async #byIdleLeader(readings: readonly Reading[]): Promise<Map<number, Reading[]>> {
+    const leaders = await Promise.all(readings.map((reading) => this.#leaderOf(reading)));
+    const byLeader = new Map<number, Reading[]>();
+    for (const [i, reading] of readings.entries()) {
+      const leader = leaders[i] ?? null;
+      if (leader === null || this.#busy.has(leader) || reading.paused || !this.#isCurrent(reading)) continue;
+      const others = byLeader.get(leader);
+      if (others) others.push(reading);
+      else byLeader.set(leader, [reading]);
+    }
+    return byLeader;
+  }
+
+  async #leaderOf(reading: Reading): Promise<number | null> {
+    try {
+      return await this.#requests.leaderOf(reading);
+    } catch (error) {
+      this.#backOff(reading, error);
+      return null;
+    }
+  }
+
+  /** Never rejects. */
+  async #fetchFrom(leader: number, readings: readonly Reading[]): Promise<void> {
+    this.#busy.add(leader);
+    const asked = new Map(readings.map((reading) => [partitionKey(reading), reading]));
+    for (const reading of readings) {
+      reading.fetching = true;
+      reading.askedAtMs = this.#options.clock.monotonic();
+    }
+    try {
+      const wanted = readings.map(({ topic, partition, offset }) => ({ topic, partition, offset }));
+      for (const fetched of await this.#requests.fetch(leader, wanted)) {
+        const reading = asked.get(partitionKey(fetched));
+        // Dropped, or dropped and read anew, while the fetch was under way.
+        if (reading && this.#isCurrent(reading)) this.#take(reading, fetched);
+      }
+    } catch (error) {
+      for (const reading of readings) this.#backOff(reading, error);
+    } finally {
+      this.#busy.delete(leader);
+      for (const reading of readings) reading.fetching = false;
+      this.#wake.abort();
+    }
+  }
+
+  #take(reading: Reading, { errorName, batches, aborted, highWatermark }: FetchedPartition): void {
+    const { topic, partition, offset } = reading;
+    if (errorName === "OFFSET_OUT_OF_RANGE") {
+      void this.#restart(reading);
+      return;
+    }
+    if (errorName !== null) {
+      this.#backOff(reading, brokerError(errorName, `fetching ${partitionKey(reading)}`, undefined));
+      return;
+    }
+    const split = splitBatches(batches, offset, aborted);
+    reading.failures = 0;
+    reading.offset = split.nextOffset ?? offset;
+    this.#events.onFetched({ topic, partition, batches: split.batches, endOffset: highWatermark });
+  }
+
+  /** The broker no longer has the offset (retention), or never had it (a topic made anew). Never rejects. */
+  async #restart(reading: Reading): Promise<void> {
+    const doing = `fetching ${partitionKey(reading)}`;
+    const { offset } = reading;
+    reading.notBeforeMs = Infinity;
+    try {
+      const start = await this.#requests.startOf(reading);
+      const message = `${doing} goes on at ${start}: the broker does not have ${offset}`;
+      this.#events.onProblem(doing, kafkaError("invalid_offset", message));
+      reading.offset = start;
+      reading.notBeforeMs = 0;
+    } catch (error) {
+      this.#backOff(reading, error);
+    }
+    this.#wake.abort();
+  }
+
+  #isCurrent(reading: Reading): boolean {
+    return this.#readings.get(partitionKey(reading)) === reading;
+  }
+
+  /** The partition waits; others go on. */
+  #backOff(reading: Reading, cause: unknown): void {
+    if (!this.#isCurrent(reading)) return;
+    const error: BusError = this.#requests.errors.toBusError(cause, `fetching ${partitionKey(reading)}`);
+    this.#requests.forget(reading.topic);
+    reading.failures += 1;
+    const serious = isSerious(error, reading.failures);
+    const askedMs = serious ? (error.retryAfterMs ?? 0) : 0;
+    const pauseMs = Math.max(askedMs, retryDelayMs(this.#options, reading.failures));
+    reading.notBeforeMs = this.#options.clock.monotonic() + pauseMs;
+    if (serious) this.#events.onProblem(`fetching ${reading.topic}`, error);
+  }
+}

@@ -1,0 +1,188 @@
+import type { TopicPartition } from "../../../ports/port.ts";
+import { kafkaError, isRefusal } from "../client/kafka-errors.ts";
+import { brokerErrorName, kafkajsError } from "./kafkajs-errors.ts";
+import { createErrorFromCode } from "./kafkajs-library.ts";
+import { Link } from "./kafkajs-wire.ts";
+import type { Call } from "./kafkajs-wire.ts";
+import type { KafkaClientOptions } from "../client/options.ts";
+import { TopicCache } from "../client/topic-cache.ts";
+
+export interface PartitionMetadata {
+  readonly partitionId: number;
+  /** Node id; -1 while there is none. */
+  readonly leader: number;
+  readonly replicas: readonly number[];
+}
+
+interface MetadataAnswer {
+  readonly brokers: readonly { readonly nodeId: number; readonly host: string; readonly port: number }[];
+  readonly topicMetadata: readonly {
+    readonly topic: string;
+    readonly topicErrorCode: number;
+    readonly partitionMetadata: readonly PartitionMetadata[];
+  }[];
+}
+
+/** Partitions by their numbers. */
+type TopicMetadata = ReadonlyMap<number, PartitionMetadata>;
+
+/** What Kafka takes for "the oldest" and "the end" when asked for an offset. */
+export const EARLIEST = "-2";
+export const LATEST = "-1";
+
+/** Joins have connections of their own: a broker answers one request of a connection after the other, and a join when all have joined. */
+const JOIN = " join";
+
+/** The brokers of a cluster, and who leads which partition. Rejects with what kafkajs throws, except where said. */
+export class KafkajsCluster {
+  readonly #options: KafkaClientOptions;
+  readonly #links = new Map<string, Link>();
+  readonly #topics: TopicCache<TopicMetadata>;
+  #nodes = new Map<number, string>();
+  #joinsEnded = false;
+
+  constructor(options: KafkaClientOptions) {
+    this.#options = options;
+    this.#topics = new TopicCache(options, (topic) => this.#ask(topic));
+  }
+
+  /** Calls a broker by its node id. */
+  async call(nodeId: number, call: Call): Promise<unknown> {
+    if (!this.#nodes.has(nodeId)) await this.#metadata([]);
+    const address = this.#nodes.get(nodeId);
+    if (address === undefined) throw kafkaError("unavailable", `broker ${nodeId} is not in the cluster`);
+    const joins = call.api === "JoinGroup";
+    if (joins && this.#joinsEnded) throw kafkaError("closed", "the member of the group is closed");
+    return await this.#link(address, joins ? JOIN : "").call(call);
+  }
+
+  /** Ends the join that is under way, if there is one, and makes later ones fail. */
+  endJoins(): void {
+    this.#joinsEnded = true;
+    this.abandonJoin();
+  }
+
+  /** Ends the join that is under way, by its connection. */
+  abandonJoin(): void {
+    for (const [key, link] of this.#links) {
+      if (!key.endsWith(JOIN)) continue;
+      link.close();
+      this.#links.delete(key);
+    }
+  }
+
+  /** Calls whichever broker answers, first those with a connection. */
+  async callAny(call: Call): Promise<unknown> {
+    let failure: unknown = null;
+    for (const link of this.#candidates()) {
+      try {
+        return await link.call(call);
+      } catch (error) {
+        if (isAnswer(error)) throw error;
+        // What somebody must change is better told than that another broker is away.
+        if (failure === null || isRefusal(kafkajsError(error, ""))) failure = error;
+      }
+    }
+    throw failure;
+  }
+
+  /** Partitions by number, as known or as asked anew when that is too old. */
+  async partitionsOf(topic: string): Promise<TopicMetadata> {
+    return await this.#topics.get(topic);
+  }
+
+  /** The offset of a partition's first record at a time: EARLIEST or LATEST. */
+  async offsetAt({ topic, partition }: TopicPartition, timestamp: string): Promise<number> {
+    const leader = await this.leaderOf({ topic, partition });
+    const args = {
+      replicaId: -1,
+      isolationLevel: 0,
+      topics: [{ topic, partitions: [{ partition, timestamp }] }],
+    };
+    const { responses } = (await this.call(leader, { api: "ListOffsets", args })) as {
+      readonly responses: readonly { readonly partitions: readonly { readonly offset: string }[] }[];
+    };
+    return Number(responses[0]?.partitions[0]?.offset ?? 0);
+  }
+
+  /** The node id of a partition's leader. */
+  async leaderOf({ topic, partition }: TopicPartition): Promise<number> {
+    const metadata = (await this.partitionsOf(topic)).get(partition);
+    if (metadata === undefined) throw kafkaError("unknown_topic", `${topic} has no partition ${partition}`);
+    if (metadata.leader >= 0) return metadata.leader;
+    this.forget(topic);
+    throw kafkaError("unavailable", `${topic}/${partition} has no leader`);
+  }
+
+  /** What is known of the topic turned out to be wrong. */
+  forget(topic: string): void {
+    this.#topics.forget(topic);
+  }
+
+  /** The node id of the group's coordinator. */
+  async coordinatorOf(groupId: string): Promise<number> {
+    const args = { groupId, coordinatorType: 0 };
+    const { coordinator } = (await this.callAny({ api: "GroupCoordinator", args })) as {
+      readonly coordinator: { readonly nodeId: number; readonly host: string; readonly port: number };
+    };
+    this.#nodes.set(coordinator.nodeId, addressOf(coordinator));
+    return coordinator.nodeId;
+  }
+
+  async brokerCount(): Promise<number> {
+    await this.#metadata([]);
+    return this.#nodes.size;
+  }
+
+  close(): void {
+    for (const link of this.#links.values()) link.close();
+  }
+
+  async #ask(topic: string): Promise<TopicMetadata> {
+    const { topicMetadata } = await this.#metadata([topic]);
+    const found = topicMetadata.find((each) => each.topic === topic);
+    if (found === undefined) throw kafkaError("unavailable", `no broker knows anything of ${topic}`);
+    if (found.topicErrorCode !== 0) throw createErrorFromCode(found.topicErrorCode);
+    return new Map(found.partitionMetadata.map((each) => [each.partitionId, each]));
+  }
+
+  async #metadata(topics: readonly string[]): Promise<MetadataAnswer> {
+    // No topic at all would mean every topic of the cluster: one that can't exist gives the brokers alone.
+    const args = { topics: topics.length > 0 ? topics : [" "], allowAutoTopicCreation: false };
+    const answer = (await this.callAny({ api: "Metadata", args, raw: true })) as MetadataAnswer;
+    this.#nodes = new Map(answer.brokers.map((broker) => [broker.nodeId, addressOf(broker)]));
+    const used = new Set([...this.#nodes.values(), ...this.#options.brokers]);
+    for (const [key, link] of this.#links) {
+      if (used.has(link.address)) continue;
+      link.close();
+      this.#links.delete(key);
+    }
+    return answer;
+  }
+
+  #candidates(): Link[] {
+    const addresses = new Set([...this.#nodes.values(), ...this.#options.brokers]);
+    const rank = (link: Link): number => (link.isConnected ? 0 : 1 + link.pauseMs);
+    return [...addresses].map((address) => this.#link(address)).toSorted((a, b) => rank(a) - rank(b));
+  }
+
+  #link(address: string, purpose = ""): Link {
+    const key = `${address}${purpose}`;
+    const known = this.#links.get(key);
+    if (known) return known;
+    const link = new Link(address, this.#options);
+    this.#links.set(key, link);
+    return link;
+  }
+}
+
+/** A broker's word, which would be the same elsewhere. */
+function isAnswer(error: unknown): boolean {
+  return (
+    brokerErrorName(error) !== null || (error instanceof Error && error.name === "KafkaJSAggregateError")
+  );
+}
+
+function addressOf({ host, port }: { readonly host: string; readonly port: number }): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,213 @@
+import type { Clock, Logger } from "@isochrone/runtime";
+
+import { BusError } from "../../ports/errors.ts";
+import { partitionOf } from "../../ports/partitioner.ts";
+import type { Bus, OutgoingRecord, SubscribeOptions, Subscription } from "../../ports/port.ts";
+import { Admission } from "./admission.ts";
+import { Group } from "./group.ts";
+import type { Member } from "./member.ts";
+import { PartitionLog } from "./partition-log.ts";
+
+/** How a memory bus is built; all bounds are per partition. */
+export interface MemoryBusOptions {
+  readonly clock: Clock;
+  /** Partitions of every topic. @default 4 */
+  readonly partitions?: number;
+  /** Records that the slowest group may have uncommitted; beyond it publishers wait. @default 16384 */
+  readonly capacityRecords?: number;
+  /** Bytes (values, keys, headers and 128 per record) likewise. @default 32 MiB */
+  readonly capacityBytes?: number;
+  /** Records kept after every group has committed them, or when nobody subscribes. @default 4096 */
+  readonly retentionRecords?: number;
+  /** Bytes likewise. @default 8 MiB */
+  readonly retentionBytes?: number;
+  /** How long a publisher waits for room before BusError `overloaded`. @default 10000 */
+  readonly publishTimeoutMs?: number;
+  /** Pause before a batch whose handler threw comes again. @default 1000 */
+  readonly redeliveryDelayMs?: number;
+  /** Hears of failing handlers and of records that expired unread. */
+  readonly logger?: Logger;
+}
+
+/** State of one partition, for metrics and tests. */
+export interface MemoryPartitionState {
+  readonly topic: string;
+  readonly partition: number;
+  readonly startOffset: number;
+  readonly endOffset: number;
+  readonly bytes: number;
+  /** Records not yet committed by the slowest group that has members; 0 without any. */
+  readonly backlogRecords: number;
+}
+
+/** A bus inside this process. It carries encoded bytes, as every other bus does. */
+export interface MemoryBus extends Bus {
+  inspect(): MemoryPartitionState[];
+}
+
+const DEFAULTS = {
+  partitions: 4,
+  capacityRecords: 16_384,
+  capacityBytes: 32 * 1024 * 1024,
+  retentionRecords: 4_096,
+  retentionBytes: 8 * 1024 * 1024,
+  publishTimeoutMs: 10_000,
+  redeliveryDelayMs: 1_000,
+};
+
+type Resolved = typeof DEFAULTS & Pick<MemoryBusOptions, "clock" | "logger">;
+
+/** Makes a bus that lives and dies with this process. */
+export function createMemoryBus(options: MemoryBusOptions): MemoryBus {
+  const resolved = { ...DEFAULTS, ...options };
+  for (const name of Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[]) {
+    const value = resolved[name];
+    const min = name.endsWith("Ms") || name.startsWith("retention") ? 0 : 1;
+    if (!Number.isSafeInteger(value) || value < min) {
+      throw new BusError(
+        "invalid_option",
+        `${name} of the memory bus must be a whole number of at least ${min}, got ${value}`,
+      );
+    }
+  }
+  return new InProcessBus(resolved);
+}
+
+class InProcessBus implements MemoryBus {
+  readonly #options: Resolved;
+  readonly #topics = new Map<string, readonly PartitionLog[]>();
+  readonly #groups = new Map<string, Group>();
+  readonly #subscriptions = new Set<Subscription>();
+  readonly #admission: Admission;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: Resolved) {
+    this.#options = options;
+    this.#admission = new Admission({
+      clock: options.clock,
+      timeoutMs: options.publishTimeoutMs,
+      capacity: { records: options.capacityRecords, bytes: options.capacityBytes },
+      floor: (log) => this.#floor(log),
+    });
+  }
+
+  async publish(
+    topic: string,
+    records: readonly OutgoingRecord[],
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<void> {
+    if (this.#closing) throw closedError();
+    if (records.length === 0) return;
+    const logs = this.#logsOf(topic);
+    const parts = new Map<PartitionLog, OutgoingRecord[]>();
+    for (const record of records) {
+      const log = logs[partitionOf(record.key, logs.length)];
+      if (!log) continue;
+      const part = parts.get(log);
+      if (part) part.push(record);
+      else parts.set(log, [record]);
+    }
+    await this.#admission.admit(parts, options?.signal);
+    for (const log of parts.keys()) log.trim(this.#floor(log) ?? log.end);
+  }
+
+  async partitionCount(topic: string): Promise<number> {
+    if (this.#closing) throw closedError();
+    return this.#logsOf(topic).length;
+  }
+
+  async subscribe(options: SubscribeOptions): Promise<Subscription> {
+    if (this.#closing) throw closedError();
+    if (options.topics.length === 0)
+      throw new BusError("invalid_option", `topics of group ${options.group} must not be empty`);
+    const group = this.#groupNamed(options.group);
+    const member = group.join(options);
+    const subscription = new MemberSubscription(group, member, () =>
+      this.#subscriptions.delete(subscription),
+    );
+    this.#subscriptions.add(subscription);
+    return subscription;
+  }
+
+  async close(): Promise<void> {
+    this.#closing ??= this.#shutDown();
+    await this.#closing;
+  }
+
+  inspect(): MemoryPartitionState[] {
+    return [...this.#topics.values()].flat().map((log) => ({
+      topic: log.topic,
+      partition: log.partition,
+      startOffset: log.start,
+      endOffset: log.end,
+      bytes: log.bytes,
+      backlogRecords: log.end - Math.max(this.#floor(log) ?? log.end, log.start),
+    }));
+  }
+
+  async #shutDown(): Promise<void> {
+    this.#admission.close(closedError());
+    await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
+  }
+
+  #groupNamed(name: string): Group {
+    const known = this.#groups.get(name);
+    if (known) return known;
+    const { clock, logger, redeliveryDelayMs } = this.#options;
+    const group = new Group(
+      name,
+      { clock, logger, redeliveryDelayMs },
+      (topic) => this.#logsOf(topic),
+      (log) => {
+        log.trim(this.#floor(log) ?? log.end);
+        this.#admission.pump();
+      },
+    );
+    this.#groups.set(name, group);
+    return group;
+  }
+
+  #logsOf(topic: string): readonly PartitionLog[] {
+    const known = this.#topics.get(topic);
+    if (known) return known;
+    const retention = { records: this.#options.retentionRecords, bytes: this.#options.retentionBytes };
+    const logs = Array.from(
+      { length: this.#options.partitions },
+      (_, i) => new PartitionLog(topic, i, retention),
+    );
+    this.#topics.set(topic, logs);
+    return logs;
+  }
+
+  /** Smallest committed offset among the groups that have members on the topic; null without any. */
+  #floor(log: PartitionLog): number | null {
+    let floor: number | null = null;
+    for (const group of this.#groups.values()) {
+      const committed = group.floor(log);
+      if (committed !== null && (floor === null || committed < floor)) floor = committed;
+    }
+    return floor;
+  }
+}
+
+class MemberSubscription implements Subscription {
+  readonly #group: Group;
+  readonly #member: Member;
+  readonly #onClosed: () => void;
+  #closing: Promise<void> | null = null;
+
+  constructor(group: Group, member: Member, onClosed: () => void) {
+    this.#group = group;
+    this.#member = member;
+    this.#onClosed = onClosed;
+  }
+
+  async close(): Promise<void> {
+    this.#closing ??= this.#group.leave(this.#member).finally(this.#onClosed);
+    await this.#closing;
+  }
+}
+
+function closedError(): BusError {
+  return new BusError("closed", "the memory bus is closed");
+}

@@ -1,0 +1,104 @@
+import type { KubernetesObject, LeaseSpec } from "../kinds.ts";
+import { looseFields } from "../store/loose.ts";
+
+/** Annotation of a Lease in which its holder says where it can be reached. */
+export const LEASE_URL_ANNOTATION = "isochrone.dev/url";
+
+/** Who holds a lease. */
+export interface LeaseHolder {
+  readonly identity: string;
+  /** Base address; null: it named none. */
+  readonly url: string | null;
+}
+
+/** What others may rely on of a Lease object's spec; whatever is malformed reads as absent. */
+export interface LeaseRecord {
+  /** Null: nobody holds it. */
+  readonly holder: LeaseHolder | null;
+  /** How long the holder keeps it without renewing; null: it doesn't say. */
+  readonly durationMs: number | null;
+  readonly acquireTime: string | null;
+  readonly transitions: number;
+  /** Another text after every renewal. */
+  readonly fingerprint: string;
+}
+
+/** What a candidate writes. */
+export interface LeaseTerm {
+  readonly identity: string;
+  readonly url: string | null;
+  readonly durationMs: number;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export function readLease({ metadata, spec }: KubernetesObject): LeaseRecord {
+  const {
+    holderIdentity,
+    leaseDurationSeconds: seconds,
+    leaseTransitions: transitions,
+    acquireTime,
+    renewTime,
+  } = looseFields<LeaseSpec>(spec);
+  const identity = textOf(holderIdentity);
+  return {
+    holder:
+      identity === null ? null : { identity, url: metadata.annotations?.[LEASE_URL_ANNOTATION] ?? null },
+    durationMs: isCount(seconds) && seconds > 0 ? seconds * 1000 : null,
+    acquireTime: textOf(acquireTime),
+    transitions: isCount(transitions) ? transitions : 0,
+    fingerprint: JSON.stringify([identity, seconds, acquireTime, renewTime, transitions]),
+  };
+}
+
+/** The object with its next renewal by `term`; `stamp` is the time as `microTime` writes it. */
+export function heldLease(lease: KubernetesObject, term: LeaseTerm, stamp: string): KubernetesObject {
+  const { holder, acquireTime, transitions } = readLease(lease);
+  const isOwn = holder?.identity === term.identity;
+  const isFirst = lease.metadata.resourceVersion === undefined;
+  const annotations = { ...lease.metadata.annotations };
+  delete annotations[LEASE_URL_ANNOTATION];
+  if (term.url !== null) annotations[LEASE_URL_ANNOTATION] = term.url;
+  return {
+    ...lease,
+    metadata: { ...lease.metadata, labels: { ...lease.metadata.labels, ...term.labels }, annotations },
+    spec: {
+      ...lease.spec,
+      holderIdentity: term.identity,
+      // Rounded up: a holder may never be taken for gone too early.
+      leaseDurationSeconds: Math.ceil(term.durationMs / 1000),
+      acquireTime: isOwn ? (acquireTime ?? stamp) : stamp,
+      renewTime: stamp,
+      leaseTransitions: isOwn || isFirst ? transitions : transitions + 1,
+    },
+  };
+}
+
+/** The object given up, as client-go leaves it: nobody need wait. */
+export function releasedLease(lease: KubernetesObject, stamp: string): KubernetesObject {
+  const { [LEASE_URL_ANNOTATION]: _, ...annotations } = lease.metadata.annotations ?? {};
+  return {
+    ...lease,
+    metadata: { ...lease.metadata, annotations },
+    spec: {
+      ...lease.spec,
+      holderIdentity: "",
+      leaseDurationSeconds: 1,
+      acquireTime: stamp,
+      renewTime: stamp,
+    },
+  };
+}
+
+/** MicroTime of the Kubernetes API. The last three digits count, so that no two renewals write the same text, whatever the wall clock does. */
+export function microTime(wallMs: number, count: number): string {
+  const micros = String(count % 1000).padStart(3, "0");
+  return `${new Date(wallMs).toISOString().slice(0, 23)}${micros}Z`;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}

@@ -1,0 +1,85 @@
+import { parseBitsPerSecond } from "@isochrone/primitives";
+import { looseFields, looseList } from "./loose.ts";
+import type {
+  AppGroupDependency,
+  AppGroupSpec,
+  AppGroupWorkload,
+  AppGroupWorkloadRef,
+  KubernetesObject,
+} from "../kinds.ts";
+
+// Annotations of pods by which the bandwidth plugin of the CNI shapes their traffic: quantities of bits per second, such as 10M.
+export const INGRESS_BANDWIDTH = "kubernetes.io/ingress-bandwidth";
+export const EGRESS_BANDWIDTH = "kubernetes.io/egress-bandwidth";
+
+/** What the plugin takes; it refuses the pod's network for less or more. */
+const MIN_BITS_PER_SECOND = 1e3;
+const MAX_BITS_PER_SECOND = 1e15;
+
+/** Limits of a pod's traffic, bits per second; null: none, or none that the plugin would take. */
+export interface BandwidthLimits {
+  readonly ingressLimitBitsPerSecond: number | null;
+  readonly egressLimitBitsPerSecond: number | null;
+}
+
+export function bandwidthLimits(annotations: Readonly<Record<string, string>>): BandwidthLimits {
+  return {
+    ingressLimitBitsPerSecond: limit(annotations[INGRESS_BANDWIDTH]),
+    egressLimitBitsPerSecond: limit(annotations[EGRESS_BANDWIDTH]),
+  };
+}
+
+function limit(quantity: string | undefined): number | null {
+  const amount = parseBitsPerSecond(quantity);
+  return amount !== null && amount >= MIN_BITS_PER_SECOND && amount <= MAX_BITS_PER_SECOND ? amount : null;
+}
+
+/** How many pods a workload of the AppGroup has, by its selector. */
+export type ReplicasOf = (selector: string) => number;
+
+/**
+ * Annotations for a pod of an AppGroup's workload (by its selector): it may send what its dependencies need, and receive what those that
+ * depend on it need. minBandwidth is meant for each pair of pods, so it counts once per pod at the other end; unless `replicasOf` says
+ * otherwise, that is one. A direction that needs nothing gets no annotation: it isn't limited.
+ */
+export function bandwidthAnnotations(
+  appGroup: KubernetesObject,
+  workload: string,
+  replicasOf: ReplicasOf = () => 1,
+): Record<string, string> {
+  let egress = 0;
+  let ingress = 0;
+  for (const { selector, dependency, minBitsPerSecond } of needsOf(appGroup)) {
+    if (selector === workload) egress += minBitsPerSecond * Math.max(1, replicasOf(dependency));
+    if (dependency === workload) ingress += minBitsPerSecond * Math.max(1, replicasOf(selector));
+  }
+  return {
+    ...(ingress > 0 ? { [INGRESS_BANDWIDTH]: bounded(ingress) } : {}),
+    ...(egress > 0 ? { [EGRESS_BANDWIDTH]: bounded(egress) } : {}),
+  };
+}
+
+function bounded(bitsPerSecond: number): string {
+  return String(Math.min(Math.max(Math.ceil(bitsPerSecond), MIN_BITS_PER_SECOND), MAX_BITS_PER_SECOND));
+}
+
+interface Need {
+  readonly selector: string;
+  readonly dependency: string;
+  readonly minBitsPerSecond: number;
+}
+
+function needsOf({ spec }: KubernetesObject): Need[] {
+  return looseList<AppGroupWorkload>(looseFields<AppGroupSpec>(spec).workloads).flatMap(
+    ({ workload, dependencies }) => {
+      const { selector } = looseFields<AppGroupWorkloadRef>(workload);
+      if (typeof selector !== "string") return [];
+      return looseList<AppGroupDependency>(dependencies).flatMap((entry) => {
+        const { selector: dependency } = looseFields<AppGroupWorkloadRef>(entry.workload);
+        const minBitsPerSecond = parseBitsPerSecond(entry.minBandwidth);
+        if (typeof dependency !== "string" || minBitsPerSecond === null) return [];
+        return [{ selector, dependency, minBitsPerSecond }];
+      });
+    },
+  );
+}

@@ -1,0 +1,101 @@
+// What caches of large clusters keep of each object: a pod of 8 KB becomes one of a few hundred bytes.
+import { conditionsOf, type Condition, type Conditioned } from "./conditions.ts";
+import { isPlainObject } from "./json.ts";
+import { looseFields, pickedFields, type LooseFields, type Unchecked } from "./loose.ts";
+import type {
+  Container,
+  DeploymentSpec,
+  KubernetesObject,
+  ObjectMeta,
+  PodSpec,
+  PodStatus,
+} from "../kinds.ts";
+
+/** kubectl's copy of the whole object. */
+const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+
+/** What `podView` and `workloadOf` read, and gates, nominated node and scheduler of it. */
+export function trimmedPod(pod: KubernetesObject): KubernetesObject {
+  const { apiVersion, kind, metadata } = pod;
+  const spec = looseFields<PodSpec>(pod.spec);
+  const status = looseFields<PodStatus>(pod.status);
+  const containers = listOf(spec.containers).map(trimmedContainer);
+  const initContainers = listOf(spec.initContainers).map(trimmedContainer);
+  return {
+    apiVersion,
+    kind,
+    metadata: withoutLastApplied(metadata),
+    spec: {
+      ...pickedFields(spec, ["nodeName", "schedulerName", "schedulingGates", "overhead"]),
+      containers,
+      ...(initContainers.length > 0 ? { initContainers } : {}),
+    },
+    status: {
+      ...pickedFields(status, ["phase", "podIP", "nominatedNodeName"]),
+      conditions: bareConditions(pod, ["Ready", "PodScheduled"]),
+    },
+  };
+}
+
+/** What `nodeView` reads, addresses, taints and all amounts; without images, volumes and the kubelet's facts. */
+export function trimmedNode(node: KubernetesObject): KubernetesObject {
+  const { apiVersion, kind, metadata, spec = {}, status = {} } = node;
+  return {
+    apiVersion,
+    kind,
+    metadata: withoutLastApplied(metadata),
+    spec: pickedFields(spec, ["unschedulable", "taints"]),
+    status: {
+      ...pickedFields(status, ["capacity", "allocatable", "addresses"]),
+      conditions: bareConditions(node, ["Ready"]),
+    },
+  };
+}
+
+/** A Deployment, StatefulSet or DaemonSet with its template's metadata, without the containers. */
+export function trimmedWorkload(workload: KubernetesObject): KubernetesObject {
+  const { apiVersion, kind, metadata } = workload;
+  const spec = looseFields<DeploymentSpec>(workload.spec);
+  const template = pickedFields(looseFields(spec.template), ["metadata"]);
+  return {
+    apiVersion,
+    kind,
+    metadata: withoutLastApplied(metadata),
+    spec: { ...pickedFields(spec, ["replicas", "selector"]), template },
+  };
+}
+
+/** What `workloadOf` reads of a ReplicaSet, of which clusters keep ten times as many as Deployments. */
+export function trimmedReplicaSet({ apiVersion, kind, metadata }: KubernetesObject): KubernetesObject {
+  const { labels: _labels, annotations: _annotations, ...kept } = metadata;
+  return { apiVersion, kind, metadata: kept };
+}
+
+/** Shares the metadata when there is nothing to leave out. */
+export function withoutLastApplied(metadata: ObjectMeta): ObjectMeta {
+  if (metadata.annotations?.[LAST_APPLIED] === undefined) return metadata;
+  const { [LAST_APPLIED]: _, ...annotations } = metadata.annotations;
+  return { ...metadata, annotations };
+}
+
+function trimmedContainer(container: Unchecked<Container>): LooseFields {
+  const { resources } = container;
+  const requests = pickedFields(looseFields(resources), ["requests"]);
+  return { ...pickedFields(container, ["name", "restartPolicy"]), resources: requests };
+}
+
+function bareConditions(object: Conditioned, types: readonly string[]): Condition[] {
+  return conditionsOf(object)
+    .filter(({ type }) => types.includes(type))
+    .map(({ type, status, reason, message }) => ({
+      type,
+      status,
+      ...(reason === undefined ? {} : { reason }),
+      // Why a pod isn't scheduled is told to people; that it is ready needs no words.
+      ...(message === undefined || status === "True" ? {} : { message }),
+    }));
+}
+
+function listOf(containers: unknown): Unchecked<Container>[] {
+  return Array.isArray(containers) ? containers.filter(isPlainObject) : [];
+}

@@ -1,0 +1,133 @@
+import { parseBytes, parseMillicores } from "@isochrone/primitives";
+import { bandwidthLimits, type BandwidthLimits } from "./bandwidth.ts";
+import { hasCondition } from "./conditions.ts";
+import { isPlainObject } from "./json.ts";
+import type {
+  Container,
+  KubernetesObject,
+  NodeSpec,
+  NodeStatus,
+  OwnerReference,
+  PodSpec,
+  PodStatus,
+  PodTemplate,
+  DeploymentSpec,
+} from "../kinds.ts";
+import { LABELS } from "./labels.ts";
+import { looseFields, type Unchecked } from "./loose.ts";
+
+/** What placement and the graphs read of a Node. */
+export interface NodeView {
+  readonly name: string;
+  /** null where the node has no such label. */
+  readonly zone: string | null;
+  readonly region: string | null;
+  readonly segment: string | null;
+  readonly ready: boolean;
+  readonly cordoned: boolean;
+  /** null when absent or unreadable. */
+  readonly allocatableCpuMillicores: number | null;
+  readonly allocatableMemoryBytes: number | null;
+}
+
+/** What placement and the graphs read of a Pod. */
+export interface PodView extends BandwidthLimits {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string | null;
+  readonly node: string | null;
+  /** "Unknown" when the status has none. */
+  readonly phase: string;
+  readonly ip: string | null;
+  readonly ready: boolean;
+  readonly terminating: boolean;
+  /** Succeeded or Failed: it runs no more and holds no resources. */
+  readonly finished: boolean;
+  /** What the scheduler reserves: containers summed, or the largest init container if that is more, plus overhead. */
+  readonly requestsCpuMillicores: number;
+  readonly requestsMemoryBytes: number;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** The controller, else the first owner. */
+  readonly owner: OwnerReference | null;
+}
+
+/** Reads a Node. Fields of a wrong type count as absent: one odd object must not stop who reads all. */
+export function nodeView(node: KubernetesObject): NodeView {
+  const labels = node.metadata.labels ?? {};
+  const allocatable = looseFields(looseFields<NodeStatus>(node.status).allocatable);
+  return {
+    name: node.metadata.name,
+    zone: labels[LABELS.zone] || null,
+    region: labels[LABELS.region] || null,
+    segment: labels[LABELS.segment] || null,
+    ready: hasCondition(node, "Ready"),
+    cordoned: looseFields<NodeSpec>(node.spec).unschedulable === true,
+    allocatableCpuMillicores: parseMillicores(allocatable.cpu),
+    allocatableMemoryBytes: parseBytes(allocatable.memory),
+  };
+}
+
+/** Reads a Pod; as for nodes, fields of a wrong type count as absent. */
+export function podView(pod: KubernetesObject): PodView {
+  const { metadata } = pod;
+  const spec = looseFields<PodSpec>(pod.spec);
+  const status = looseFields<PodStatus>(pod.status);
+  const phase = text(status.phase) ?? "Unknown";
+  const owners = metadata.ownerReferences ?? [];
+  return {
+    namespace: metadata.namespace ?? "default",
+    name: metadata.name,
+    uid: metadata.uid ?? null,
+    node: text(spec.nodeName),
+    phase,
+    ip: text(status.podIP),
+    ready: hasCondition(pod, "Ready"),
+    terminating: metadata.deletionTimestamp !== undefined,
+    finished: phase === "Succeeded" || phase === "Failed",
+    requestsCpuMillicores: requests(spec, "cpu", parseMillicores),
+    requestsMemoryBytes: requests(spec, "memory", parseBytes),
+    labels: metadata.labels ?? {},
+    annotations: metadata.annotations ?? {},
+    ...bandwidthLimits(metadata.annotations ?? {}),
+    owner: owners.find((owner) => owner.controller === true) ?? owners[0] ?? null,
+  };
+}
+
+/** Labels of a workload's pod template. */
+export function templateLabels(spec: unknown): Readonly<Record<string, string>> {
+  const { metadata } = looseFields<PodTemplate>(looseFields<DeploymentSpec>(spec).template);
+  return looseFields(looseFields<PodTemplateMetadata>(metadata).labels) as Readonly<Record<string, string>>;
+}
+
+type PodTemplateMetadata = NonNullable<PodTemplate["metadata"]>;
+type ContainerResources = NonNullable<Container["resources"]>;
+type Parse = (quantity: unknown) => number | null;
+
+/**
+ * The scheduler's rule: containers and sidecars (init containers that restart always) run together; each ordinary init
+ * container runs beside the sidecars started before it.
+ */
+function requests(spec: Unchecked<PodSpec>, resource: string, parse: Parse): number {
+  const of = ({ resources }: Unchecked<Container>): number =>
+    parse(looseFields(looseFields<ContainerResources>(resources).requests)[resource]) ?? 0;
+  let running = list(spec.containers).reduce((sum, container) => sum + of(container), 0);
+  let sidecars = 0;
+  let startingPeak = 0;
+  for (const container of list(spec.initContainers)) {
+    if (container.restartPolicy === "Always") {
+      sidecars += of(container);
+      startingPeak = Math.max(startingPeak, sidecars);
+    } else startingPeak = Math.max(startingPeak, sidecars + of(container));
+  }
+  running += sidecars;
+  return Math.max(running, startingPeak) + (parse(looseFields(spec.overhead)[resource]) ?? 0);
+}
+
+function list(containers: unknown): Unchecked<Container>[] {
+  return Array.isArray(containers) ? containers.filter(isPlainObject) : [];
+}
+
+function text(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}

@@ -1,0 +1,146 @@
+import type { NodeState } from "../objects/node-state.ts";
+import { AffinityState, type PlacedAntiAffinity } from "./pod-affinity.ts";
+import type { Population } from "./population.ts";
+import type { SchedulingPod } from "../objects/scheduling-pod.ts";
+import type { StaticVerdicts } from "./static-verdicts.ts";
+import type { Topologies } from "./topologies.ts";
+import { SpreadState } from "./topology-spread.ts";
+import type { Rejection } from "../objects/verdict.ts";
+import { ONE_POD_ONLY, TOO_MANY_VOLUMES, type BoundVolumes, type Storage } from "./volumes.ts";
+
+const NOBODY: readonly SchedulingPod[] = Object.freeze([]);
+const NO_VOLUMES: BoundVolumes = { volumes: [], exclusive: [] };
+
+/** All that pods are judged by. */
+export interface JudgedCluster {
+  readonly nodes: readonly NodeState[];
+  readonly topologies: Topologies;
+  readonly storage: Storage;
+  readonly population: Population;
+  readonly placedAntiAffinity: PlacedAntiAffinity;
+  /** How many placed pods use the claim. */
+  claimUsers(key: string): number;
+  /** What filters say that look at nothing but the node. */
+  staticVerdicts(pod: SchedulingPod, volumes: BoundVolumes): StaticVerdicts;
+}
+
+/** A kind of pod, with what was found out about the nodes for it. */
+export class JudgedTemplate {
+  readonly unsupported: readonly string[];
+  readonly spread: SpreadState;
+  readonly affinity: AffinityState;
+  readonly volumes: BoundVolumes;
+  readonly #cluster: JudgedCluster;
+  readonly #pod: SchedulingPod;
+  readonly #static: StaticVerdicts;
+
+  constructor(pod: SchedulingPod, unsupported: readonly string[], cluster: JudgedCluster) {
+    this.unsupported = unsupported;
+    this.#pod = pod;
+    this.#cluster = cluster;
+    this.spread = new SpreadState(pod, cluster.nodes, cluster.topologies, cluster.population);
+    this.affinity = new AffinityState(pod, cluster.topologies, cluster.population);
+    this.volumes = unsupported.length > 0 ? NO_VOLUMES : cluster.storage.boundVolumes(pod);
+    this.#static = cluster.staticVerdicts(pod, this.volumes);
+  }
+
+  /** Whether it has rules about other pods. */
+  get isCounting(): boolean {
+    const { affinity, antiAffinity, spread } = this.#pod;
+    return affinity.length + antiAffinity.length + spread.length > 0;
+  }
+
+  /** A pod was placed or taken away. */
+  change(pod: SchedulingPod, node: number, pods: 1 | -1): void {
+    this.spread.change(pod, node, pods);
+    this.affinity.change(pod, node, pods);
+  }
+
+  /**
+   * As RunFilterPluginsWithNominatedPods: first with the pods of equal or higher priority that are nominated to the node, then, since these
+   * may end up elsewhere, without.
+   * @param pod one of this kind
+   */
+  verdict(pod: SchedulingPod, node: NodeState): Rejection | null {
+    if (this.unsupported.length > 0) return { plugin: "Unsupported", message: this.unsupported.join("; ") };
+    const nominated = nominatedBefore(pod, node);
+    if (nominated.length > 0) {
+      const rejection = this.#check(node, nominated);
+      if (rejection !== null) return rejection;
+    }
+    return this.#check(node, NOBODY);
+  }
+
+  /**
+   * By node, 1 where such a pod may be planned to but for resources and for what pods planned with it have a say in. Shared: not to be changed.
+   * @param joinable whether one of those is who its affinity asks for
+   */
+  openNodes(pod: SchedulingPod, joinable: boolean): Uint8Array {
+    const { nodes } = this.#cluster;
+    if (this.unsupported.length > 0) return new Uint8Array(nodes.length);
+    const targets = this.#static.targets();
+    if (!this.#looksAtPods()) return targets;
+    const open = targets.slice();
+    for (const node of nodes)
+      if (open[node.index] === 1 && !this.#isOpen(pod, node, joinable)) open[node.index] = 0;
+    return open;
+  }
+
+  /** Whether pods that are placed or nominated can close a node to it, other than by using it up. */
+  #looksAtPods(): boolean {
+    const { ports, affinity, set } = this.#pod;
+    if (this.isCounting || ports.length + affinity.length + this.volumes.volumes.length > 0) return true;
+    return this.#cluster.placedAntiAffinity.termsAgainst(set).some(({ counts }) => counts.total > 0);
+  }
+
+  #isOpen(pod: SchedulingPod, node: NodeState, joinable: boolean): boolean {
+    const nominated = nominatedBefore(pod, node);
+    if (this.#pod.ports.length > 0 && node.hasTaken(this.#pod.ports, nominated)) return false;
+    if (this.#restriction(node, nominated) !== null || this.spread.lacksLabel(node)) return false;
+    const { placedAntiAffinity } = this.#cluster;
+    return (
+      (nominated.length === 0 || this.affinity.isApart(node, placedAntiAffinity, nominated)) &&
+      this.affinity.isApart(node, placedAntiAffinity, NOBODY) &&
+      (joinable || this.affinity.isTogether(node, NOBODY))
+    );
+  }
+
+  #check(node: NodeState, nominated: readonly SchedulingPod[]): Rejection | null {
+    const { first, last } = this.#static.of(node);
+    return (
+      first ??
+      this.#occupied(node, nominated) ??
+      last ??
+      this.spread.check(node, nominated) ??
+      this.affinity.check(node, this.#cluster.placedAntiAffinity, nominated)
+    );
+  }
+
+  /** NodePorts, NodeResourcesFit, VolumeRestrictions and NodeVolumeLimits. */
+  #occupied(node: NodeState, nominated: readonly SchedulingPod[]): Rejection | null {
+    const { ports, requests } = this.#pod;
+    if (ports.length > 0 && node.hasTaken(ports, nominated)) return PORTS_TAKEN;
+    const missing = node.missing(requests, nominated);
+    if (missing.length > 0) return { plugin: "NodeResourcesFit", message: missing.join(", ") };
+    return this.#restriction(node, nominated);
+  }
+
+  #restriction(node: NodeState, nominated: readonly SchedulingPod[]): Rejection | null {
+    if (this.volumes.exclusive.some((claim) => this.#cluster.claimUsers(claim) > 0)) return ONE_POD_ONLY;
+    return this.#cluster.storage.exceedsLimits(this.volumes, node, nominated) ? TOO_MANY_VOLUMES : null;
+  }
+}
+
+const PORTS_TAKEN: Rejection = {
+  plugin: "NodePorts",
+  message: "node(s) didn't have free ports for the requested pod ports",
+};
+
+/** Whom the pod must let go first. */
+export function nominatedBefore(pod: SchedulingPod, node: NodeState): readonly SchedulingPod[] {
+  if (node.nominated.size === 0) return NOBODY;
+  return [...node.nominated.values()].filter(
+    ({ key, uid, priority }) =>
+      priority >= pod.priority && key !== pod.key && (uid === "" || uid !== pod.uid),
+  );
+}

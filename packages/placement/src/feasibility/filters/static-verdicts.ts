@@ -1,0 +1,61 @@
+// What filters say of a pod and a node alone. Kinds of pods that differ in nothing such filters look at share the answers: the workloads
+// of a hundred workflows are hundreds of kinds, and mostly one to these.
+import { record } from "../objects/json.ts";
+import { nodeFilter } from "./node-filters.ts";
+import type { NodeState } from "../objects/node-state.ts";
+import type { SchedulingPod } from "../objects/scheduling-pod.ts";
+import type { Rejection } from "../objects/verdict.ts";
+import { volumeFilter, type BoundVolumes } from "./volumes.ts";
+
+/** kube-scheduler asks about resources in between. */
+export interface StaticVerdict {
+  readonly first: Rejection | null;
+  readonly last: Rejection | null;
+}
+
+const PASSED: StaticVerdict = { first: null, last: null };
+
+/** Equal for pods of which the answers are the same. */
+export function staticKey({ spec, claims, set }: SchedulingPod): string {
+  const { requiredDuringSchedulingIgnoredDuringExecution: required } = record(
+    record(spec["affinity"])["nodeAffinity"],
+  );
+  const volumes = claims.length === 0 ? null : [set.namespace, claims];
+  return JSON.stringify([spec["nodeName"], spec["nodeSelector"], spec["tolerations"], required, volumes]);
+}
+
+export class StaticVerdicts {
+  readonly #nodes: readonly NodeState[];
+  readonly #nodeFilter: (node: NodeState) => Rejection | null;
+  readonly #volumeFilter: (node: NodeState) => Rejection | null;
+  /** By node; undefined = not asked yet. */
+  readonly #byNode: (StaticVerdict | undefined)[] = [];
+  #targets: Uint8Array | null = null;
+
+  constructor(pod: SchedulingPod, volumes: BoundVolumes, nodes: readonly NodeState[]) {
+    this.#nodes = nodes;
+    this.#nodeFilter = nodeFilter(pod);
+    this.#volumeFilter = volumeFilter(volumes);
+  }
+
+  of(node: NodeState): StaticVerdict {
+    let verdict = this.#byNode[node.index];
+    if (verdict === undefined) {
+      verdict = { first: this.#nodeFilter(node), last: this.#volumeFilter(node) };
+      this.#byNode[node.index] = verdict.first === null && verdict.last === null ? PASSED : verdict;
+    }
+    return verdict;
+  }
+
+  /** By node, 1 where the pod would be let in and plans may send it. Shared: not to be changed. */
+  targets(): Uint8Array {
+    if (this.#targets === null) {
+      this.#targets = new Uint8Array(this.#nodes.length);
+      for (const node of this.#nodes) {
+        const { first, last } = this.of(node);
+        if (node.noTarget === null && first === null && last === null) this.#targets[node.index] = 1;
+      }
+    }
+    return this.#targets;
+  }
+}

@@ -1,0 +1,145 @@
+// PodTopologySpread for one kind of pod, kept up to date while others come and go.
+import type { NodeState } from "../objects/node-state.ts";
+import type { Population } from "./population.ts";
+import type { SchedulingPod, SpreadRule } from "../objects/scheduling-pod.ts";
+import type { Topologies, Topology } from "./topologies.ts";
+import { labelOf, records } from "../objects/json.ts";
+import { requiredNodes } from "./node-filters.ts";
+import { untoleratedTaint } from "../objects/taints.ts";
+import type { Rejection } from "../objects/verdict.ts";
+
+/** One constraint, with the pods that it counts. */
+export interface SpreadCount {
+  readonly rule: SpreadRule;
+  readonly topology: Topology;
+  /** By node, 1 where its pods count. */
+  readonly included: Uint8Array;
+  /** By domain: pods that count. */
+  readonly counts: Int32Array;
+  /** By domain, 1 where a node of it is included: those have the minimum among them. */
+  readonly present: Uint8Array;
+  readonly presentDomains: number;
+  /** Whether the pod itself is counted once it is placed. */
+  readonly countsItself: boolean;
+}
+
+const TOO_SKEWED: Rejection = {
+  plugin: "PodTopologySpread",
+  message: "node(s) didn't match pod topology spread constraints",
+};
+const NO_LABEL: Rejection = {
+  plugin: "PodTopologySpread",
+  message: "node(s) didn't match pod topology spread constraints (missing required label)",
+};
+
+export class SpreadState {
+  readonly counts: readonly SpreadCount[];
+  readonly #leasts: (Least | null)[];
+
+  constructor(
+    pod: SchedulingPod,
+    nodes: readonly NodeState[],
+    topologies: Topologies,
+    population: Population,
+  ) {
+    this.counts = pod.spread.map((rule) => emptyCount(rule, pod, nodes, topologies));
+    this.#leasts = pod.spread.map(() => null);
+    if (this.counts.length === 0) return;
+    for (const [set, byNode] of population.sets())
+      for (const [index, count] of this.counts.entries())
+        if (count.rule.test.matches(set))
+          for (const [node, { lasting }] of byNode) this.#add(index, node, lasting);
+  }
+
+  /** A pod came to the node (1) or left it (-1). */
+  change(pod: SchedulingPod, node: number, pods: 1 | -1): void {
+    if (pod.terminating) return;
+    for (const [index, { rule }] of this.counts.entries())
+      if (rule.test.matches(pod.set)) this.#add(index, node, pods);
+  }
+
+  /** Whether the node has none of the domains of a constraint. */
+  lacksLabel(node: NodeState): boolean {
+    return this.counts.some(({ topology }) => topology.domainOf[node.index]! < 0);
+  }
+
+  /** @param nominated pods that are taken to be on the node as well */
+  check(node: NodeState, nominated: readonly SchedulingPod[]): Rejection | null {
+    for (const [index, count] of this.counts.entries()) {
+      const domain = count.topology.domainOf[node.index]!;
+      if (domain < 0) return NO_LABEL;
+      const promised =
+        count.included[node.index] === 0
+          ? 0
+          : nominated.filter((pod) => count.rule.test.matches(pod.set)).length;
+      const there = count.counts[domain]! + promised;
+      const skew = there + (count.countsItself ? 1 : 0) - this.#least(index, domain, promised);
+      if (skew > count.rule.maxSkew) return TOO_SKEWED;
+    }
+    return null;
+  }
+
+  #add(index: number, node: number, pods: number): void {
+    const { rule, included, counts, topology } = this.counts[index]!;
+    if (rule.countsNone || included[node] === 0) return;
+    counts[topology.domainOf[node]!]! += pods;
+    this.#leasts[index] = null;
+  }
+
+  /** The fewest pods of a domain, with so many more in one. 0 while there are too few domains. */
+  #least(index: number, domain: number, more: number): number {
+    const count = this.counts[index]!;
+    if (count.presentDomains < count.rule.minDomains || count.presentDomains === 0) return 0;
+    const least = (this.#leasts[index] ??= leastOf(count));
+    if (more === 0 || count.counts[domain] !== least.pods || least.domains > 1) return least.pods;
+    return Math.min(least.next, least.pods + more);
+  }
+}
+
+interface Least {
+  readonly pods: number;
+  /** How many domains have so few. */
+  readonly domains: number;
+  /** The fewest of the others. */
+  readonly next: number;
+}
+
+function leastOf({ counts, present }: SpreadCount): Least {
+  let [pods, domains, next] = [Infinity, 0, Infinity];
+  for (let domain = 0; domain < counts.length; domain++) {
+    if (present[domain] === 0) continue;
+    const here = counts[domain]!;
+    if (here < pods) [pods, domains, next] = [here, 1, pods];
+    else if (here === pods) domains++;
+    else if (here < next) next = here;
+  }
+  return { pods, domains, next };
+}
+
+/** Only nodes that have the keys of all the pod's constraints are included in any of them. */
+function emptyCount(
+  rule: SpreadRule,
+  pod: SchedulingPod,
+  nodes: readonly NodeState[],
+  topologies: Topologies,
+): SpreadCount {
+  const topology = topologies.of(rule.topologyKey);
+  const matches = requiredNodes(pod.spec);
+  const tolerations = records(pod.spec["tolerations"]);
+  const included = Uint8Array.from(nodes, (node) => {
+    if (pod.spread.some(({ topologyKey }) => labelOf(node.labels, topologyKey) === undefined)) return 0;
+    if (rule.honorsAffinity && !matches(node)) return 0;
+    return rule.honorsTaints && untoleratedTaint(node.taints, tolerations) !== undefined ? 0 : 1;
+  });
+  const present = new Uint8Array(topology.values.length);
+  for (const { index } of nodes) if (included[index] === 1) present[topology.domainOf[index]!] = 1;
+  return {
+    rule,
+    topology,
+    included,
+    counts: new Int32Array(topology.values.length),
+    present,
+    presentDomains: present.reduce((sum, here) => sum + here, 0),
+    countsItself: rule.test.matches(pod.set),
+  };
+}

@@ -1,0 +1,217 @@
+// What keeps a workload available: its replicas are spread as kube-scheduler does by default, and never all on one node or in one zone.
+import type {
+  DomainConstraint,
+  SpanConstraint,
+  SpreadConstraint,
+} from "../../planner/objective/plan-problem.ts";
+import { records } from "../objects/json.ts";
+import type { PlannedPod } from "./plan-input.ts";
+import { matchesAll } from "../filters/pod-affinity.ts";
+import type { SchedulingModel } from "../scheduling-model.ts";
+import { ZONE, type SpreadLimits } from "../objects/spread-limits.ts";
+
+export interface AvailabilityInput {
+  readonly model: SchedulingModel;
+  readonly planned: readonly PlannedPod[];
+  readonly limits: SpreadLimits;
+  /** Indices of the nodes that the pod could be on, were they empty. The same array for the same nodes, as far as that is known. */
+  readonly fits: (pod: PlannedPod) => Int32Array;
+}
+
+export interface AvailabilityRules {
+  readonly rules: readonly DomainConstraint[];
+  /** Where a workload gets less than the limits say, and why. */
+  readonly notes: readonly string[];
+}
+
+/** For each controller with at least one planned replica. Replicas that are placed count, those that are being deleted don't. */
+export function availabilityRules({ model, planned, limits, fits }: AvailabilityInput): AvailabilityRules {
+  const rules: DomainConstraint[] = [];
+  const notes: string[] = [];
+  const scales = scalesOf(model, limits);
+  for (const [key, pods] of byController(planned)) {
+    const name = workloadLabel(key);
+    const nodes = openNodes(model, pods, fits);
+    const there = model.replicas.nodesOf(key);
+    for (const scale of scales) {
+      if (staysTogether(pods, scale, model)) {
+        notes.push(`${name}: its podAffinity keeps its replicas together, so they don't span ${scale.what}`);
+        continue;
+      }
+      rules.push(...spreadOf(name, pods, there, nodes, scale));
+      const { rule, note } = spanOf(name, pods, there, nodes, scale);
+      if (rule !== null) rules.push(rule);
+      if (note !== null) notes.push(note);
+    }
+  }
+  return { rules, notes };
+}
+
+/** Nodes, or zones. */
+interface Scale {
+  readonly what: "nodes" | "zones";
+  /** -1 for a node in no zone. */
+  readonly domainOf: Int32Array;
+  readonly size: number;
+  readonly maxSkew: number | null;
+  readonly minDistinct: number;
+  /** By the nodes open to a workload: their domains, numbered anew. */
+  readonly spreads: Map<Int32Array, SpreadDomains>;
+}
+
+interface SpreadDomains {
+  /** -1 for a node that isn't in a domain with a node that is open. */
+  readonly domainOf: Int32Array;
+  readonly size: number;
+}
+
+function scalesOf(model: SchedulingModel, limits: SpreadLimits): Scale[] {
+  const zones = model.topologies.of(ZONE);
+  return [
+    {
+      what: "nodes",
+      domainOf: model.topologies.each,
+      size: model.nodes.length,
+      maxSkew: limits.hostnameMaxSkew,
+      minDistinct: limits.minNodes,
+      spreads: new Map(),
+    },
+    {
+      what: "zones",
+      domainOf: zones.domainOf,
+      size: zones.values.length,
+      maxSkew: limits.zoneMaxSkew,
+      minDistinct: limits.minZones,
+      spreads: new Map(),
+    },
+  ];
+}
+
+/** Not for pods that have topologySpreadConstraints of their own: kube-scheduler has no default for these either. */
+function spreadOf(
+  name: string,
+  pods: readonly PlannedPod[],
+  there: readonly number[],
+  nodes: Int32Array,
+  scale: Scale,
+): SpreadConstraint[] {
+  const { what, maxSkew } = scale;
+  const own = pods.some(({ pod }) => records(pod.spec["topologySpreadConstraints"]).length > 0);
+  if (own || maxSkew === null || pods.length + there.length <= maxSkew) return [];
+  const { domainOf, size } = spreadDomains(nodes, scale);
+  const placed = new Int32Array(size);
+  for (const node of there) if (domainOf[node]! >= 0) placed[domainOf[node]!]!++;
+  const all = pods.map(({ index }) => index);
+  return [
+    {
+      kind: "spread",
+      name: `${name}: at most ${maxSkew} more replicas in one of its ${what} than in another`,
+      domainOf,
+      placed,
+      subjects: all,
+      members: all,
+      maxSkew,
+      minDomains: null,
+    },
+  ];
+}
+
+function spreadDomains(nodes: Int32Array, { domainOf, size, spreads }: Scale): SpreadDomains {
+  let spread = spreads.get(nodes);
+  if (spread === undefined) {
+    const ids = new Int32Array(size).fill(-1);
+    // Nodes in no zone are one of their own.
+    let none = -1;
+    let next = 0;
+    for (const node of nodes) {
+      const domain = domainOf[node]!;
+      if (domain >= 0 && ids[domain]! < 0) ids[domain] = next++;
+    }
+    if (nodes.some((node) => domainOf[node]! < 0)) none = next++;
+    spread = { domainOf: domainOf.map((domain) => (domain < 0 ? none : ids[domain]!)), size: next };
+    spreads.set(nodes, spread);
+  }
+  return spread;
+}
+
+function spanOf(
+  name: string,
+  pods: readonly PlannedPod[],
+  there: readonly number[],
+  nodes: Int32Array,
+  { what, domainOf, size, minDistinct }: Scale,
+): { rule: SpanConstraint | null; note: string | null } {
+  const wanted = Math.min(minDistinct, pods.length + there.length);
+  if (wanted <= 1 || size === 0) return { rule: null, note: null };
+  const taken = new Set(there.map((node) => domainOf[node]!).filter((domain) => domain >= 0));
+  const domains = new Set(taken);
+  for (const node of nodes) {
+    if (domains.size >= wanted) break;
+    if (domainOf[node]! >= 0) domains.add(domainOf[node]!);
+  }
+  const offered = Math.min(wanted, domains.size);
+  const note =
+    offered < wanted
+      ? `${name}: its replicas span ${offered} instead of ${wanted} ${what}: no more are open to them`
+      : null;
+  if (offered <= 1 || taken.size >= offered) return { rule: null, note };
+  const placed = new Int32Array(size);
+  for (const node of there) if (domainOf[node]! >= 0) placed[domainOf[node]!]!++;
+  const rule: SpanConstraint = {
+    kind: "span",
+    name: `${name}: at least ${offered} ${what}`,
+    domainOf,
+    placed,
+    // A node in no zone is open, it just adds none.
+    subjects: [],
+    members: pods.map(({ index }) => index),
+    minDistinct: offered,
+  };
+  return { rule, note };
+}
+
+/** Whether their own affinity for each other leaves no two of the domains to them. */
+function staysTogether(pods: readonly PlannedPod[], { domainOf }: Scale, model: SchedulingModel): boolean {
+  return pods.some(({ pod }) => {
+    if (!matchesAll(pod.affinity, pod.set)) return false;
+    return pod.affinity.some(({ topologyKey }) => {
+      const wider = model.topologies.of(topologyKey).domainOf;
+      const first = new Map<number, number>();
+      return model.nodes.every(({ index }) => {
+        const [outer, inner] = [wider[index]!, domainOf[index]!];
+        if (outer < 0 || inner < 0) return true;
+        if (!first.has(outer)) first.set(outer, inner);
+        return first.get(outer) === inner;
+      });
+    });
+  });
+}
+
+function byController(planned: readonly PlannedPod[]): Map<string, PlannedPod[]> {
+  const groups = new Map<string, PlannedPod[]>();
+  for (const pod of planned) {
+    const key = pod.pod.controller;
+    if (key !== null && pod.template.unsupported.length === 0)
+      groups.set(key, [...(groups.get(key) ?? []), pod]);
+  }
+  return groups;
+}
+
+/** Nodes that one of the pods could be on. */
+function openNodes(
+  model: SchedulingModel,
+  pods: readonly PlannedPod[],
+  fits: AvailabilityInput["fits"],
+): Int32Array {
+  const kinds = [...new Map(pods.map((pod) => [pod.template, pod])).values()];
+  const fitting = [...new Set(kinds.map((pod) => fits(pod)))];
+  if (fitting.length === 1) return fitting[0]!;
+  const open = new Uint8Array(model.nodes.length);
+  for (const nodes of fitting) for (const node of nodes) open[node] = 1;
+  return Int32Array.from(open.keys().filter((node) => open[node] === 1));
+}
+
+function workloadLabel(controller: string): string {
+  const [namespace, kind, name] = JSON.parse(controller) as [string, string, string];
+  return `${kind} ${namespace}/${name}`;
+}

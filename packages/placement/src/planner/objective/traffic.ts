@@ -1,0 +1,174 @@
+// Channels of a workflow, as the planner pays for them.
+import type { Channel } from "@isochrone/topology";
+import { bytesPerSecondOf } from "../../scoring/channel-traffic.ts";
+import type { RequestValue } from "../../scoring/channel-traffic.ts";
+import { LARGEST_PRIORITY } from "../../communication-affinity/channel-types.ts";
+import { routingScopes } from "../../scoring/routing.ts";
+import type { CostField } from "./cost-field.ts";
+import { NearestChannel } from "./nearest-channel.ts";
+import type { PlanProblem } from "./plan-problem.ts";
+import { ReplicaBook } from "./replicas.ts";
+
+/** Pods of one workload are alike to the network: what one of them exchanges with each replica of a peer. */
+export interface TrafficGroup {
+  readonly workload: string;
+  /** Planned ones. */
+  readonly pods: readonly number[];
+  readonly links: GroupLink[];
+  readonly fixed: FixedPeer[];
+}
+
+export interface GroupLink {
+  /** The group at the other end; may be the group itself: then `calling` and `called` are equal. */
+  readonly group: number;
+  /** Bytes per second of exchanges that one pod starts with one pod there. */
+  readonly calling: number;
+  /** The same, started there. */
+  readonly called: number;
+}
+
+/** A placed replica that isn't planned. */
+export interface FixedPeer {
+  readonly location: number;
+  readonly calling: number;
+  readonly called: number;
+}
+
+export interface Traffic {
+  readonly groups: readonly TrafficGroup[];
+  /** By pod; -1 for pods of no workload. */
+  readonly groupOf: Int32Array;
+  readonly nearest: readonly NearestChannel[];
+  /** By pod: those it has a part in. */
+  readonly nearestOf: readonly (readonly NearestChannel[])[];
+  /** Of all channels that planned pods have a part in, bytes per second. */
+  readonly bytesPerSecond: number;
+  /** What the rates are: `declared` means that none is known and priorities stand in. */
+  readonly source: "measured" | "declared" | "none";
+}
+
+/** Larger rates are cut off here, so that no sum overflows. */
+const LARGEST_RATE = 1e100;
+
+/**
+ * Two replicas share an even part of their channel's rate, rate / (Ra x Rb), unless it goes to the nearest. When no channel's rate is known,
+ * each counts as its declared priority in bytes per second, at least 1 and at most the largest of the relationship types.
+ */
+export function trafficOf(problem: PlanProblem, field: CostField, bytesPerRequest: number): Traffic {
+  const groupOf = new Int32Array(problem.pods.length).fill(-1);
+  const groups: TrafficGroup[] = [];
+  const indexOf = new Map<string, number>();
+  const replicas = new ReplicaBook(problem, field);
+  for (const [workload, pods] of replicas.planned) {
+    indexOf.set(workload, groups.length);
+    for (const pod of pods) groupOf[pod] = groups.length;
+    groups.push({ workload, pods, links: [], fixed: [] });
+  }
+  const { channels, source } = ratedChannels(problem, indexOf, bytesPerRequest);
+  const nearest: NearestChannel[] = [];
+  for (const { channel, rate } of channels) {
+    const callers = replicas.of(channel.source);
+    const targets = replicas.of(channel.target);
+    const scopes = routingScopes(channel);
+    if (scopes !== null) {
+      nearest.push(new NearestChannel({ field, scopes, callers, targets, each: rate / callers.count }));
+      continue;
+    }
+    const pair = rate / (callers.count * targets.count);
+    linkGroups(groups, indexOf.get(channel.source), indexOf.get(channel.target), pair);
+    for (const location of targets.fixed) addFixed(groups, indexOf.get(channel.source), location, pair, 0);
+    for (const location of callers.fixed) addFixed(groups, indexOf.get(channel.target), location, 0, pair);
+  }
+  return {
+    groups: groups.map((group) => ({
+      ...group,
+      links: mergeLinks(group.links),
+      fixed: mergeFixed(group.fixed),
+    })),
+    groupOf,
+    nearest,
+    nearestOf: problem.pods.map((_, pod) => nearest.filter((channel) => channel.concerns(pod))),
+    bytesPerSecond: channels.reduce((sum, { rate }) => sum + rate, 0),
+    source,
+  };
+}
+
+interface RatedChannel {
+  readonly channel: Channel;
+  readonly rate: number;
+}
+
+function ratedChannels(
+  { workflow }: PlanProblem,
+  planned: ReadonlyMap<string, number>,
+  bytesPerRequest: number,
+): { channels: RatedChannel[]; source: Traffic["source"] } {
+  const value: RequestValue =
+    bytesPerRequest > 0
+      ? { bytesPerRequest }
+      : { bytesPerRequest: null, reason: "bytesPerRequest is 0, which leaves them unknown" };
+  const concerned = workflow.channels.filter(
+    ({ source, target }) => planned.has(source) || planned.has(target),
+  );
+  if (concerned.length === 0) return { channels: [], source: "none" };
+  const known = concerned.some((channel) => bytesPerSecondOf(channel, value) !== null);
+  const rateOf = (channel: Channel): number =>
+    known
+      ? (bytesPerSecondOf(channel, value) ?? 0)
+      : Math.min(LARGEST_PRIORITY, Math.max(1, channel.priority ?? 1));
+  const channels = concerned
+    .map((channel) => ({ channel, rate: Math.min(LARGEST_RATE, rateOf(channel)) }))
+    .filter(({ rate }) => rate > 0);
+  return { channels, source: known ? "measured" : "declared" };
+}
+
+function linkGroups(
+  groups: readonly TrafficGroup[],
+  source: number | undefined,
+  target: number | undefined,
+  pair: number,
+): void {
+  if (source === undefined || target === undefined) return;
+  if (source === target) {
+    groups[source]!.links.push({ group: source, calling: pair, called: pair });
+    return;
+  }
+  groups[source]!.links.push({ group: target, calling: pair, called: 0 });
+  groups[target]!.links.push({ group: source, calling: 0, called: pair });
+}
+
+function addFixed(
+  groups: readonly TrafficGroup[],
+  group: number | undefined,
+  location: number,
+  calling: number,
+  called: number,
+): void {
+  if (group !== undefined) groups[group]!.fixed.push({ location, calling, called });
+}
+
+function mergeLinks(links: readonly GroupLink[]): GroupLink[] {
+  return merged(links, ({ group }) => group);
+}
+
+function mergeFixed(fixed: readonly FixedPeer[]): FixedPeer[] {
+  return merged(fixed, ({ location }) => location);
+}
+
+/** One entry per key, in the order of the keys, so that sums don't depend on the order of channels. */
+function merged<T extends { calling: number; called: number }>(
+  items: readonly T[],
+  keyOf: (item: T) => number,
+): T[] {
+  const byKey = new Map<number, T>();
+  for (const item of items) {
+    const before = byKey.get(keyOf(item));
+    byKey.set(
+      keyOf(item),
+      before === undefined
+        ? item
+        : { ...item, calling: before.calling + item.calling, called: before.called + item.called },
+    );
+  }
+  return [...byKey.entries()].sort(([a], [b]) => a - b).map(([, item]) => item);
+}

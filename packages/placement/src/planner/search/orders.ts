@@ -1,0 +1,102 @@
+// Orders in which pods look for a node. Each leads a greedy start to another end.
+import type { PlanProblem } from "../objective/plan-problem.ts";
+import { shuffle } from "./seeded.ts";
+import type { Draw } from "./seeded.ts";
+import type { Traffic } from "../objective/traffic.ts";
+
+/** By pod: what its neighbours in the graph of pods are, with the rate of both directions together. */
+export type PodLinks = readonly (readonly PodLink[])[];
+
+export interface PodLink {
+  readonly pod: number;
+  /** Bytes per second. */
+  readonly rate: number;
+}
+
+/** The heaviest first. */
+export function podLinks({ groups, groupOf, nearestOf }: Traffic, podCount: number): PodLinks {
+  return Array.from({ length: podCount }, (_, pod) => {
+    const rates = new Map<number, number>();
+    for (const { group, calling, called } of groups[groupOf[pod]!]?.links ?? []) {
+      for (const peer of groups[group]!.pods)
+        if (peer !== pod) rates.set(peer, (rates.get(peer) ?? 0) + calling + called);
+    }
+    for (const channel of nearestOf[pod]!) {
+      for (const { pod: peer, rate } of channel.partners(pod))
+        if (peer !== pod) rates.set(peer, (rates.get(peer) ?? 0) + rate);
+    }
+    return [...rates]
+      .map(([peer, rate]) => ({ pod: peer, rate }))
+      .sort((a, b) => b.rate - a.rate || a.pod - b.pod);
+  });
+}
+
+/** The largest of a pod's demands, each as a share of what an average node can hold. */
+export function podSizes({ nodes, pods, resources }: PlanProblem): Float64Array {
+  const average = resources.map((_, resource) => {
+    const sum = nodes.reduce((total, { allocatable }) => total + allocatable[resource]!, 0);
+    return sum / Math.max(1, nodes.length);
+  });
+  return Float64Array.from(pods, ({ demand }) =>
+    demand.reduce((most, amount, at) => Math.max(most, average[at]! > 0 ? amount / average[at]! : 0), 0),
+  );
+}
+
+/** Next is always who exchanges most with those before it (and with placed pods); the largest pod where nothing connects. */
+export function byAttachment(traffic: Traffic, links: PodLinks, sizes: Float64Array, first = -1): number[] {
+  const count = sizes.length;
+  const pull = Float64Array.from({ length: count }, (_, pod) => {
+    const fixed = traffic.groups[traffic.groupOf[pod]!]?.fixed ?? [];
+    return fixed.reduce((sum, { calling, called }) => sum + calling + called, 0);
+  });
+  if (first >= 0) pull[first] = Infinity;
+  const degrees = links.map((own) => own.reduce((sum, { rate }) => sum + rate, 0));
+  const taken = new Uint8Array(count);
+  const order: number[] = [];
+  while (order.length < count) {
+    let next = -1;
+    for (let pod = 0; pod < count; pod++) {
+      if (taken[pod] === 1) continue;
+      const better =
+        next < 0 ||
+        pull[pod]! > pull[next]! ||
+        (pull[pod] === pull[next] &&
+          (degrees[pod]! > degrees[next]! || (degrees[pod] === degrees[next] && sizes[pod]! > sizes[next]!)));
+      if (better) next = pod;
+    }
+    taken[next] = 1;
+    order.push(next);
+    for (const { pod, rate } of links[next]!) pull[pod]! += rate;
+  }
+  return order;
+}
+
+/** Callers before those they call, as far as there are no cycles; a cycle is entered where the least comes in. */
+export function byTopology({ groups, groupOf }: Traffic, podCount: number): number[] {
+  const incoming = groups.map(({ links }, own) =>
+    links.reduce((sum, { group, called }) => sum + (group === own ? 0 : called), 0),
+  );
+  const done = new Set<number>();
+  const order: number[] = [];
+  while (done.size < groups.length) {
+    let next = -1;
+    for (let group = 0; group < groups.length; group++)
+      if (!done.has(group) && (next < 0 || incoming[group]! < incoming[next]!)) next = group;
+    done.add(next);
+    order.push(...groups[next]!.pods);
+    for (const { group, calling } of groups[next]!.links) incoming[group]! -= calling;
+  }
+  for (let pod = 0; pod < podCount; pod++) if (groupOf[pod]! < 0) order.push(pod);
+  return order;
+}
+
+/** The largest first: they find the fewest places. */
+export function bySize(sizes: Float64Array): number[] {
+  return [...sizes.keys()].sort((a, b) => sizes[b]! - sizes[a]! || a - b);
+}
+
+export function atRandom(podCount: number, draw: Draw): number[] {
+  const order = Array.from({ length: podCount }, (_, pod) => pod);
+  shuffle(order, draw);
+  return order;
+}

@@ -1,0 +1,105 @@
+// Places pods together: greedy starts, local search, large neighbourhoods; until the effort is spent or the deadline has come.
+import { Budget, defaultEffort } from "./budget.ts";
+import { problemOn } from "./core-problem.ts";
+import { costModel, objectiveOf } from "../objective/objective.ts";
+import type { PlanCost } from "../objective/objective.ts";
+import type { PlanProblem } from "../objective/plan-problem.ts";
+import { planSettings } from "../objective/plan-settings.ts";
+import type { PlanSettings } from "../objective/plan-settings.ts";
+import { PlanState } from "./plan-state.ts";
+import { unplacedReason } from "./reasons.ts";
+import type { UnplacedPod } from "./reasons.ts";
+import { PlanSearch } from "./search.ts";
+import type { Ended } from "./search.ts";
+
+export interface PlanOptions extends Partial<PlanSettings> {
+  /** Equal seeds give equal plans, unless the deadline comes first. */
+  readonly seed: number;
+  /** Milliseconds by a clock that never goes back. */
+  readonly now: () => number;
+  /** When the search ends, by the clock of `now`. A first plan is made even when that is past. */
+  readonly deadlineMs: number;
+  /** How many pairs of a pod and a node are weighed up at most; the default grows with both. */
+  readonly effort?: number;
+  /** Also plan when some pods find no node; otherwise such a plan places none. */
+  readonly partial?: boolean;
+}
+
+export interface Plan {
+  /** Node index by pod, -1 = without a node. */
+  readonly assignment: Int32Array;
+  /** True when every pod has a node. */
+  readonly complete: boolean;
+  /** Pods for which there was no room, with the reason; when the plan isn't partial, the others have no node either. */
+  readonly unplaced: readonly UnplacedPod[];
+  /** Of the assignment: pods without a node count for nothing. */
+  readonly cost: PlanCost;
+  /** What the best complete greedy start costs; null without one. */
+  readonly greedyCost: number | null;
+  /** No complete plan costs less. Weak where little is tied to a node. */
+  readonly lowerBound: number;
+  /** How often pods were taken out and put back. */
+  readonly tries: number;
+  /** Why the search ended: nothing can be better, the effort was spent, the deadline had come, or no node has room for some pod. */
+  readonly ended: Ended;
+  /** What the rates of the channels are: `declared` means that none is known and priorities stood in. */
+  readonly traffic: "measured" | "declared" | "none";
+  /** False when no network cost is known: the plan then follows the load alone. */
+  readonly networkKnown: boolean;
+}
+
+/** The order of nodes makes no difference. Throws PlacementError `invalid_setting`. */
+export function plan(problem: PlanProblem, options: PlanOptions): Plan {
+  // As API servers list them.
+  if (isByName(problem)) return planInOrder(problem, options);
+  const order = byName(problem);
+  const { assignment, ...found } = planInOrder(problemOn(problem, order), options);
+  return { assignment: assignment.map((node) => (node < 0 ? -1 : order[node]!)), ...found };
+}
+
+function isByName({ nodes }: PlanProblem): boolean {
+  for (let node = 1; node < nodes.length; node++) if (nodes[node]!.name < nodes[node - 1]!.name) return false;
+  return true;
+}
+
+/** Node indices by the nodes' names. */
+function byName({ nodes }: PlanProblem): Int32Array {
+  return Int32Array.from(nodes.keys()).sort((a, b) => (nodes[a]!.name < nodes[b]!.name ? -1 : 1));
+}
+
+function planInOrder(problem: PlanProblem, options: PlanOptions): Plan {
+  const model = costModel(problem, planSettings(options));
+  const { pods, nodes } = problem;
+  const budget = new Budget({
+    now: options.now,
+    deadlineMs: options.deadlineMs,
+    effort: options.effort ?? defaultEffort(pods.length, nodes.length),
+  });
+  const search = new PlanSearch(model, budget, options.seed);
+  const partial = options.partial === true;
+  const ended = search.hopeless.length > 0 && !partial ? "infeasible" : search.run();
+  const found = search.best ?? new Int32Array(pods.length).fill(-1);
+  const complete = !found.includes(-1);
+  const assignment = complete || partial ? found : new Int32Array(pods.length).fill(-1);
+  return {
+    assignment,
+    complete,
+    unplaced: complete
+      ? []
+      : unplacedOf(new PlanState(model), found, ended === "infeasible" ? search.hopeless : null),
+    cost: objectiveOf(model).total(assignment),
+    greedyCost: search.greedyCost,
+    lowerBound: search.lowerBound,
+    tries: search.tries,
+    ended,
+    traffic: model.traffic.source,
+    networkKnown: model.field.known,
+  };
+}
+
+/** Pods that the plan has no node for, or only those in `of`. */
+function unplacedOf(state: PlanState, found: Int32Array, of: readonly number[] | null): UnplacedPod[] {
+  for (const [pod, node] of found.entries()) if (node >= 0) state.place(pod, node);
+  const pods = of ?? [...found.keys()].filter((pod) => found[pod]! < 0);
+  return pods.map((pod) => ({ pod, reason: unplacedReason(state, pod) }));
+}

@@ -1,0 +1,303 @@
+// What a run looks at: which pods may be moved, and for each workflow the problem that the decision is made on. Pure: objects, graphs and
+// the time come in as arguments.
+import {
+  hasCondition,
+  keyOf,
+  moveOwnerOf,
+  readLastMove,
+  readMoveRecords,
+  workloadOf,
+  looseFields,
+} from "@isochrone/kubernetes";
+import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
+import { exclusionOf, planProblem, replacementOf, SchedulingModel } from "@isochrone/placement";
+import type {
+  AssumedPod,
+  ClusterHealth,
+  ExclusionRules,
+  MovablePod,
+  SpreadLimits,
+  WorkflowToImprove,
+} from "@isochrone/placement";
+import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import { identifyPod } from "../../domain/pod.ts";
+import type { PodIdentity } from "../../domain/pod.ts";
+import { withoutLeftNodes } from "./left-nodes.ts";
+import type { SkipReason } from "./metrics.ts";
+import { readinessOf } from "./readiness.ts";
+import type { Readiness } from "./readiness.ts";
+
+export interface ClusterLists {
+  readonly pods: readonly KubernetesObject[];
+  readonly nodes: readonly KubernetesObject[];
+  readonly namespaces: readonly KubernetesObject[];
+  readonly replicaSets: readonly KubernetesObject[];
+  readonly deployments: readonly KubernetesObject[];
+  readonly statefulSets: readonly KubernetesObject[];
+  readonly persistentVolumes: readonly KubernetesObject[];
+  readonly persistentVolumeClaims: readonly KubernetesObject[];
+  readonly csiNodes: readonly KubernetesObject[];
+  readonly volumeAttachments: readonly KubernetesObject[];
+}
+
+export interface SurveyInput {
+  readonly lists: ClusterLists;
+  readonly cluster: ClusterGraph;
+  /** null for a workflow that there is no fresh graph of. */
+  readonly workflowGraph: (namespace: string, name: string) => WorkflowGraph | null;
+  /** Whether a pod of this controller would wait for the planner. */
+  readonly isGated: (controller: KubernetesObject, namespace: string) => boolean;
+  /** Controllers, by uid, with a move of ours that isn't done; the cluster may not show it yet. */
+  readonly inFlight: ReadonlySet<string>;
+  /** Controllers that an eviction was refused to a moment ago, by uid. */
+  readonly backingOff: ReadonlySet<string>;
+  /** Pods of larger moves that have begun, by uid: the rest between two moves of a workload is for afterwards. */
+  readonly begun: ReadonlySet<string>;
+  /** By workload, nodes that it left a while ago: none of its pods goes back yet. */
+  readonly left: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly rules: ExclusionRules;
+  /** Nothing is moved where more than this share of pods isn't ready. */
+  readonly maxUnreadyRatio: number;
+  /** The planner's: it places the replacements. */
+  readonly spread: SpreadLimits;
+  readonly nowMs: number;
+}
+
+/** A pod with what it is called by others. */
+export interface SurveyedPod {
+  readonly movable: MovablePod;
+  readonly object: KubernetesObject;
+  readonly identity: PodIdentity;
+  /** As the workflow graph calls it. */
+  readonly workload: string;
+  readonly node: string;
+}
+
+export interface SkippedPod {
+  readonly workflow: string;
+  readonly namespace: string;
+  readonly pod: string;
+  readonly node: string;
+  readonly reason: SkipReason;
+  readonly detail: string;
+}
+
+export interface Survey {
+  readonly model: SchedulingModel;
+  readonly workflows: readonly WorkflowToImprove[];
+  /** By workflow, pods on nodes that its graph doesn't show yet. */
+  readonly assumed: ReadonlyMap<string, readonly AssumedPod[]>;
+  /** By uid, those that may be moved. */
+  readonly pods: ReadonlyMap<string, SurveyedPod>;
+  /** Pods of workflows that may not. */
+  readonly skipped: readonly SkippedPod[];
+  readonly health: ClusterHealth;
+  /** Uids of all pods that were there. */
+  readonly uids: ReadonlySet<string>;
+}
+
+export function survey(input: SurveyInput): Survey {
+  return new Surveyor(input).survey();
+}
+
+class Surveyor {
+  readonly #input: SurveyInput;
+  readonly #controllers: ReadonlyMap<string, KubernetesObject>;
+  readonly #deployments: ReadonlyMap<string, KubernetesObject>;
+  readonly #claims: ReadonlyMap<string, KubernetesObject>;
+  readonly #volumes: ReadonlyMap<string, KubernetesObject>;
+  readonly #live: readonly KubernetesObject[];
+  /** By controller's uid. */
+  readonly #nodesOf = new Map<string, string[]>();
+  /** By namespace/name, of pods that are on one. */
+  readonly #nodeByPod = new Map<string, string>();
+  readonly #model: SchedulingModel;
+  readonly #readiness: Readiness;
+  readonly #skipped: SkippedPod[] = [];
+  readonly #pods = new Map<string, SurveyedPod>();
+  readonly #assumed = new Map<string, readonly AssumedPod[]>();
+
+  constructor(input: SurveyInput) {
+    this.#input = input;
+    const { lists } = input;
+    this.#controllers = new Map(
+      [...lists.replicaSets, ...lists.statefulSets].map((object) => [object.metadata.uid ?? "", object]),
+    );
+    this.#deployments = byKey(lists.deployments);
+    this.#claims = byKey(lists.persistentVolumeClaims);
+    this.#volumes = new Map(lists.persistentVolumes.map((object) => [object.metadata.name, object]));
+    this.#live = lists.pods.filter((pod) => !isFinished(pod));
+    this.#model = SchedulingModel.of({ ...lists, pods: this.#live });
+    this.#readiness = readinessOf(this.#live, input.maxUnreadyRatio, input.nowMs);
+    for (const pod of this.#live) {
+      const owner = moveOwnerOf(pod);
+      const node = nodeOf(pod);
+      if (node !== null) this.#nodeByPod.set(keyOf(pod), node);
+      if (owner === null || node === null || pod.metadata.deletionTimestamp !== undefined) continue;
+      this.#nodesOf.set(owner.uid, [...(this.#nodesOf.get(owner.uid) ?? []), node]);
+    }
+  }
+
+  survey(): Survey {
+    const workflows = [...this.#byWorkflow()].flatMap(([key, pods]) => this.#workflow(key, pods) ?? []);
+    return {
+      model: this.#model,
+      workflows,
+      assumed: this.#assumed,
+      pods: this.#pods,
+      skipped: this.#skipped,
+      health: this.#health(),
+      uids: new Set(this.#input.lists.pods.map(({ metadata }) => metadata.uid ?? "")),
+    };
+  }
+
+  /** Pods on nodes whose workflow there is a fresh graph of that knows their workload. */
+  #byWorkflow(): Map<string, SurveyedPod[]> {
+    const groups = new Map<string, SurveyedPod[]>();
+    for (const object of this.#live) {
+      const node = nodeOf(object);
+      if (node === null) continue;
+      const identity = identifyPod(object);
+      const graph = this.#input.workflowGraph(identity.namespace, identity.workflow);
+      const workload = identity.workloads.find((name) => graph?.workload(name) !== undefined);
+      if (graph === null || workload === undefined) continue;
+      const key = `${identity.namespace}/${identity.workflow}`;
+      const pod = { movable: this.#movable(object, identity), object, identity, workload, node };
+      groups.set(key, [...(groups.get(key) ?? []), pod]);
+    }
+    return groups;
+  }
+
+  #movable(pod: KubernetesObject, { namespace, name }: PodIdentity): MovablePod {
+    const owner = moveOwnerOf(pod);
+    const { kind, name: workload } = workloadOf(pod, (_, replicaSet) => this.#replicaSet(pod, replicaSet));
+    return {
+      uid: pod.metadata.uid ?? `${namespace}/${name}`,
+      namespace,
+      name,
+      owner: `${kind} ${namespace}/${workload}`,
+      replicaNodes: this.#nodesOf.get(owner?.uid ?? "") ?? [],
+    };
+  }
+
+  #replicaSet(pod: KubernetesObject, name: string): KubernetesObject | null {
+    const found = this.#controllers.get(moveOwnerOf(pod)?.uid ?? "");
+    return found?.metadata.name === name ? found : null;
+  }
+
+  #workflow(key: string, all: readonly SurveyedPod[]): WorkflowToImprove | null {
+    const { cluster, spread } = this.#input;
+    const [{ identity }] = all as [SurveyedPod];
+    const graph = this.#input.workflowGraph(identity.namespace, identity.workflow)!;
+    const unsettled = unsettledBy(graph, (name) => this.#nodeByPod.get(`${identity.namespace}/${name}`));
+    if (unsettled !== null) return this.#skipAll(key, all, "unsettled", unsettled);
+    const trouble = this.#readiness.troubled.get(identity.namespace);
+    if (trouble !== undefined) return this.#skipAll(key, all, "unready", trouble);
+    const pods = all.filter((pod) => this.#mayMove(key, pod));
+    if (pods.length === 0) return null;
+    for (const pod of pods) this.#pods.set(pod.movable.uid, pod);
+    const assumed = assumedOf(graph, all);
+    this.#assumed.set(key, assumed);
+    const problem = planProblem({
+      model: this.#model,
+      pods: pods.map(({ object }) => replacementOf(object)),
+      cluster,
+      workflow: graph,
+      assumed,
+      spread,
+      workloadOf: ({ metadata: { name } }) =>
+        pods.find((pod) => pod.identity.name === name)?.workload ?? null,
+    });
+    const movable = pods.map((pod) => pod.movable);
+    const owners = movable.map(({ owner }) => owner);
+    return { key, problem: withoutLeftNodes(problem, owners, this.#input.left), pods: movable };
+  }
+
+  #mayMove(workflow: string, pod: SurveyedPod): boolean {
+    const { inFlight, backingOff, begun, rules, nowMs, isGated } = this.#input;
+    const owner = moveOwnerOf(pod.object);
+    const controller = this.#controllers.get(owner?.uid ?? "") ?? null;
+    const exclusion = exclusionOf(
+      {
+        pod: pod.object,
+        controller,
+        workload: controller === null ? null : this.#workloadAbove(controller),
+        replacementIsGated: controller !== null && isGated(controller, pod.identity.namespace),
+        claim: (key) => this.#claims.get(key),
+        volume: (name) => this.#volumes.get(name),
+        moveInFlight:
+          controller !== null && (inFlight.has(owner!.uid) || readMoveRecords(controller, nowMs).length > 0),
+        lastMove: controller === null || begun.has(pod.movable.uid) ? null : readLastMove(controller),
+      },
+      rules,
+      nowMs,
+    );
+    if (exclusion !== null) return this.#skip(workflow, pod, exclusion.reason, exclusion.detail);
+    if (backingOff.has(owner!.uid))
+      return this.#skip(workflow, pod, "backoff", "its eviction was refused a moment ago");
+    const [unsupported] = this.#model.unsupported(replacementOf(pod.object));
+    return unsupported === undefined || this.#skip(workflow, pod, "unsupported", unsupported);
+  }
+
+  #workloadAbove(controller: KubernetesObject): KubernetesObject | null {
+    const above = controller.metadata.ownerReferences?.find((owner) => owner.controller === true);
+    if (above?.kind !== "Deployment") return controller;
+    return this.#deployments.get(`${controller.metadata.namespace ?? "default"}/${above.name}`) ?? null;
+  }
+
+  #skipAll(key: string, pods: readonly SurveyedPod[], reason: SkipReason, detail: string): null {
+    for (const pod of pods) this.#skip(key, pod, reason, detail);
+    return null;
+  }
+
+  #skip(workflow: string, { identity, node }: SurveyedPod, reason: SkipReason, detail: string): false {
+    const { namespace, name: pod } = identity;
+    this.#skipped.push({ workflow, namespace, pod, node, reason, detail });
+    return false;
+  }
+
+  #health(): ClusterHealth {
+    const { nodes } = this.#input.lists;
+    const { pods, unreadyPods } = this.#readiness;
+    const unreadyNodes = nodes.filter((node) => !hasCondition(node, "Ready")).length;
+    return { pods, unreadyPods, nodes: nodes.length, unreadyNodes };
+  }
+}
+
+/**
+ * What the graph shows that the cluster doesn't: pods that went, or that it doesn't know the new node of. Its traffic is of before, too. Pods
+ * of other namespaces at the far ends of its channels have no say: whoever owns them could keep them changing for ever.
+ */
+function unsettledBy(graph: WorkflowGraph, nodeOfPod: (name: string) => string | undefined): string | null {
+  for (const workload of graph.workloads) {
+    if (workload.namespace !== graph.namespace) continue;
+    for (const { name, node } of workload.pods) {
+      const now = nodeOfPod(name);
+      if (node !== null && now !== node)
+        return `its graph still shows ${name} on ${node}, ${now === undefined ? "where it isn't any more" : `and it is on ${now}`}`;
+    }
+  }
+  return null;
+}
+
+/** Pods that the graph doesn't show yet. */
+function assumedOf(graph: WorkflowGraph, pods: readonly SurveyedPod[]): AssumedPod[] {
+  return pods
+    .filter(({ workload, identity }) => (graph.replicas(workload).get(identity.name) ?? null) === null)
+    .map(({ workload, identity, node }) => ({ workload, name: identity.name, node }));
+}
+
+function byKey(objects: readonly KubernetesObject[]): Map<string, KubernetesObject> {
+  return new Map(objects.map((object) => [keyOf(object), object]));
+}
+
+function nodeOf({ spec }: KubernetesObject): string | null {
+  const node = looseFields<PodSpec>(spec).nodeName;
+  return typeof node === "string" && node !== "" ? node : null;
+}
+
+function isFinished({ status }: KubernetesObject): boolean {
+  return (
+    looseFields<PodStatus>(status).phase === "Succeeded" || looseFields<PodStatus>(status).phase === "Failed"
+  );
+}

@@ -1,0 +1,102 @@
+// What a part of the scheduler-plugin does while this replica leads: one term after another, each begun and ended here.
+import { electionTiming, leaderStore, SharedLeadership } from "@isochrone/kubernetes";
+import type { ClusterStore, Membership } from "@isochrone/kubernetes";
+import type { Clock, Logger, Random } from "@isochrone/runtime";
+import type { SchedulerPluginConfig } from "../settings.ts";
+
+/** Name of the Lease of what only one replica of the scheduler-plugin may do. */
+export const SCHEDULER_LEASE = "isochrone-scheduler-plugin";
+
+/** What runs while this replica leads. */
+export interface Term {
+  /** Ends it; resolves once nothing of it runs any more. */
+  stop(): Promise<void>;
+}
+
+export interface TermsOptions<T extends Term> {
+  readonly leadership: Pick<SharedLeadership, "isLeader" | "join">;
+  /** Begins a term. */
+  readonly begin: () => T;
+  /** Hears whether a term runs: for a metric. */
+  readonly onTerm?: (runs: boolean) => void;
+}
+
+export class Terms<T extends Term> {
+  readonly #options: TermsOptions<T>;
+  readonly #membership: Membership;
+  #current: T | null = null;
+  /** Former terms on their way out. */
+  #ending: Promise<unknown> = Promise.resolve();
+  #stopped = false;
+
+  constructor(options: TermsOptions<T>) {
+    this.#options = options;
+    this.#membership = options.leadership.join({
+      onStartedLeading: () => this.#begin(),
+      onStoppedLeading: () => this.#end(),
+    });
+  }
+
+  /** null while another replica leads, and before the start. */
+  get current(): T | null {
+    return this.#current;
+  }
+
+  isLeader(): boolean {
+    return this.#membership.isLeader();
+  }
+
+  /** Writes while this replica leads, and at no other time. */
+  storeOf(store: ClusterStore): ClusterStore {
+    return leaderStore(store, this.#options.leadership, SCHEDULER_LEASE);
+  }
+
+  start(): void {
+    this.#membership.start();
+  }
+
+  /** No term begins any more. Comes before the election ends: a term may write until it has stopped. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#end();
+    try {
+      await this.#ending;
+    } finally {
+      this.#membership.stop();
+    }
+  }
+
+  #begin(): void {
+    this.#end();
+    if (this.#stopped) return;
+    this.#options.onTerm?.(true);
+    this.#current = this.#options.begin();
+  }
+
+  #end(): void {
+    this.#options.onTerm?.(false);
+    const term = this.#current;
+    this.#current = null;
+    if (term !== null) this.#ending = Promise.all([this.#ending, term.stop()]);
+  }
+}
+
+/** One election for all that only one replica may do. */
+export function leadershipOf(
+  config: SchedulerPluginConfig,
+  deps: {
+    readonly store: ClusterStore;
+    readonly leaseStore?: ClusterStore;
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly logger: Logger;
+  },
+): SharedLeadership {
+  const { replicaName: replica, replicaNamespace: namespace } = config;
+  const { clock, random, logger, store, leaseStore = store } = deps;
+  const around = { clock, random, logger, store: leaseStore };
+  return new SharedLeadership(
+    { ...around, replica, namespace, timing: electionTiming(config) },
+    SCHEDULER_LEASE,
+  );
+}

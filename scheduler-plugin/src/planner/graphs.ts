@@ -1,0 +1,52 @@
+// Whether what is known of the network and of the workflow is good enough for a plan.
+import type { ClusterGraph, Decision, WorkflowGraph } from "@isochrone/topology";
+import { graphAgeSeconds } from "../domain/placer.ts";
+import type { GraphSource } from "../ports/ports.ts";
+import type { ReleaseReason } from "./metrics.ts";
+
+export interface UsableGraphs {
+  readonly cluster: ClusterGraph;
+  readonly workflow: WorkflowGraph;
+  readonly inputs: Decision["inputs"];
+}
+
+export interface UselessGraphs {
+  readonly reason: Extract<ReleaseReason, "no_graph" | "stale_graph" | "unknown_workflow">;
+  readonly text: string;
+  /** Whether the next look may find better ones. */
+  readonly mayCome: boolean;
+}
+
+/** @param workflow null: the cluster graph alone is looked at, and there is always one reason at least */
+export function usableGraphs(
+  graphs: GraphSource,
+  workflow: { readonly namespace: string; readonly name: string } | null,
+  nowMs: number,
+): UsableGraphs | UselessGraphs {
+  const cluster = graphs.cluster();
+  if (cluster === null) return { reason: "no_graph", text: "no cluster graph was read yet", mayCome: true };
+  const clusterAgeSeconds = graphAgeSeconds(cluster, nowMs);
+  if (clusterAgeSeconds > cluster.maxAgeSeconds) return stale("cluster graph", clusterAgeSeconds, cluster);
+  const found = workflow === null ? null : graphs.workflow(workflow.namespace, workflow.name);
+  if (found === null) {
+    const what = workflow === null ? "workflow" : `workflow ${workflow.namespace}/${workflow.name}`;
+    return { reason: "unknown_workflow", text: `the graphs know no ${what}`, mayCome: true };
+  }
+  const workflowAgeSeconds = graphAgeSeconds(found, nowMs);
+  if (workflowAgeSeconds > cluster.maxAgeSeconds) return stale("workflow graph", workflowAgeSeconds, cluster);
+  return {
+    cluster,
+    workflow: found,
+    inputs: {
+      clusterVersion: cluster.version,
+      clusterAgeSeconds,
+      workflowVersion: found.version,
+      workflowAgeSeconds,
+    },
+  };
+}
+
+function stale(what: string, ageSeconds: number, { maxAgeSeconds }: ClusterGraph): UselessGraphs {
+  const text = `the ${what} is ${Math.round(ageSeconds)} s old, more than ${maxAgeSeconds} s`;
+  return { reason: "stale_graph", text, mayCome: false };
+}
