@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
 /** The path of a Node that runs TypeScript directly: this one if it is new enough, else the packaged one. */
-export function findNode24() {
+function findNode24() {
   if (Number(process.versions.node.split(".")[0]) >= 24) return process.execPath;
   const require = createRequire(import.meta.url);
   const { platform, arch } = process;

@@ -1,10 +1,12 @@
-import { createMemoryBus, type MemoryBus } from "@isochrone/bus/memory";
+import { createMemoryBus } from "@isochrone/bus/memory";
+import type { MemoryBus } from "@isochrone/bus/testing";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { createRegistry, seededRandom } from "@isochrone/runtime";
 import { ManualClock } from "@isochrone/runtime/testing";
 import { TOPICS } from "@isochrone/telemetry";
-import type { BandwidthLeaseAnswer, Health } from "@isochrone/topology";
+import type { Health } from "@isochrone/topology";
+import type { BandwidthLeaseAnswer } from "@isochrone/topology/testing";
 import type { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startAggregator, type RunningAggregator } from "./testing/aggregator.ts";

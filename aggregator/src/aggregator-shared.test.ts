@@ -1,5 +1,6 @@
 import type { Bus } from "@isochrone/bus";
-import { createMemoryBus, type MemoryBus } from "@isochrone/bus/memory";
+import { createMemoryBus } from "@isochrone/bus/memory";
+import type { MemoryBus } from "@isochrone/bus/testing";
 import { seededRandom } from "@isochrone/runtime";
 import { ManualClock } from "@isochrone/runtime/testing";
 import { TOPICS } from "@isochrone/telemetry";

@@ -35,7 +35,7 @@ export interface ClusterControllersConfig {
 }
 
 /** What the controllers work with. */
-export interface ClusterControllersDependencies {
+interface ClusterControllersDependencies {
   readonly store: ClusterStore;
   readonly watch: Pick<
     StoreClusterWatch,

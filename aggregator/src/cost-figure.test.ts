@@ -1,5 +1,6 @@
 // What a link costs, from what probes publish to the graph: on one bus and, by way of the replicas' log, on another replica.
-import { createMemoryBus, type MemoryBus } from "@isochrone/bus/memory";
+import { createMemoryBus } from "@isochrone/bus/memory";
+import type { MemoryBus } from "@isochrone/bus/testing";
 import { seededRandom } from "@isochrone/runtime";
 import { ManualClock } from "@isochrone/runtime/testing";
 import { TOPICS } from "@isochrone/telemetry";

@@ -7,7 +7,7 @@ import type { Tables } from "./domain/graphs/tables.ts";
 const MAX_SKEW_SOURCES = 5000;
 
 /** What the metrics are read from when they are scraped. */
-export interface MetricSources {
+interface MetricSources {
   readonly intake: Intake;
   readonly tables: Tables;
   /** Age of the newest graph, ms; null before the first one. */

@@ -17,7 +17,7 @@ import {
 import type { AggregatorConfig } from "./settings.ts";
 
 /** Pods and nodes as the cluster's objects say; a StoreClusterWatch. */
-export interface SpeakersCluster extends WatchedCluster {
+interface SpeakersCluster extends WatchedCluster {
   pod(namespace: string, name: string): KubernetesObject | null;
 }
 
@@ -63,7 +63,7 @@ export function createSpeaking(
 }
 
 /** API servers before 1.30 name only the pod in what they say of a token: its node is known here. */
-export function withNodes(gate: RequestGate, nodeOfPod: (pod: PrincipalPod) => string | null): RequestGate {
+function withNodes(gate: RequestGate, nodeOfPod: (pod: PrincipalPod) => string | null): RequestGate {
   const complete = (answer: GateAnswer): GateAnswer => {
     if (answer === null || "status" in answer) return answer;
     const { node, pod } = answer.principal;

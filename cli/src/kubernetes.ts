@@ -10,7 +10,7 @@ import { createLogger, systemClock, systemRandom } from "@isochrone/runtime";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 
-export interface OpenedStore {
+interface OpenedStore {
   readonly store: ClusterStore;
   close(): Promise<void>;
 }

@@ -36,8 +36,6 @@ import {
   wholeNumber,
 } from "./options.ts";
 
-export type { Print } from "./program-options.ts";
-
 // Each command's code is loaded when it is called: offline scoring needs no web server, and help needs nothing.
 
 const EXIT_CODES_HELP = `

@@ -3,7 +3,7 @@ import { readTextFile, SettingsError, yamlValue } from "@isochrone/runtime";
 import { reasonOf } from "@isochrone/primitives";
 import { usageError } from "./errors.ts";
 
-export type SettingsSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+type SettingsSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /**
  * Loads what the named sections of the file say; a service's file has others, too. Throws CommandError when the file can't be read, or `load` finds

@@ -22,7 +22,7 @@ import { Rounds, type ScrapeEnd } from "./rounds.ts";
 import type { CollectorConfig } from "./settings.ts";
 import { TargetMemories } from "./target-memories.ts";
 
-export interface CollectorDependencies {
+interface CollectorDependencies {
   readonly bus: Publisher;
   readonly targets: TargetSource;
   readonly clock: Clock;

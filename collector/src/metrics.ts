@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 /** Why a page was not read in a round. Metric label `reason` of isochrone_collector_skipped_total. */
-export const SKIP_REASONS = [
+const SKIP_REASONS = [
   /** It kept failing, and is tried less often. */
   "backoff",
   /** The round had no time left for it. */

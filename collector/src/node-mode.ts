@@ -9,7 +9,7 @@ import { podTargetRule } from "./discovery/pod-targets.ts";
 import type { TargetSource } from "./ports/ports.ts";
 import type { CollectorConfig } from "./settings.ts";
 
-export interface NodeTargetsDependencies {
+interface NodeTargetsDependencies {
   /** Null: no access to the API server. Then pods' pages are not found, and the kubelet's only by collector.nodeAddress. */
   readonly store: ClusterStore | null;
   readonly clock: Clock;

@@ -8,7 +8,7 @@ import type { CollectorConfig } from "./settings.ts";
 /** How a scrape ended; null: it was broken off because the collector stops. */
 export type ScrapeEnd = { readonly ok: boolean; readonly bytes: number } | null;
 
-export interface RoundsOptions {
+interface RoundsOptions {
   readonly config: CollectorConfig;
   readonly source: TargetSource;
   readonly clock: Clock;

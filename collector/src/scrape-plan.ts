@@ -3,7 +3,7 @@ import { fairFirst } from "./fair-share.ts";
 import type { SkipReason } from "./metrics.ts";
 import type { Target } from "./ports/ports.ts";
 
-export interface ScrapePlanOptions {
+interface ScrapePlanOptions {
   /** Of the rounds. */
   readonly intervalMs: number;
   /** A failing page is tried at least once in so many. */
@@ -25,7 +25,7 @@ interface Standing {
 }
 
 /** A target that is left out of a round, and why. */
-export interface Skipped {
+interface Skipped {
   readonly target: Target;
   readonly reason: SkipReason;
 }

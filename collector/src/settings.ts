@@ -23,12 +23,12 @@ import { trustFields } from "./trust-settings.ts";
 const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /** Pages of a kubelet that tell the usage of its pods. */
-export const KUBELET_PAGES = ["cadvisor", "resource"] as const;
+const KUBELET_PAGES = ["cadvisor", "resource"] as const;
 /** What discovery looks for beside the kubelet. */
-export const DISCOVERABLE = ["istio", "hubble"] as const;
+const DISCOVERABLE = ["istio", "hubble"] as const;
 
 /** Where figures come from: the pages of the own node, or a Prometheus that has scraped all. */
-export const COLLECTOR_MODES = ["node", "prometheus"] as const;
+const COLLECTOR_MODES = ["node", "prometheus"] as const;
 
 /** Everything the collector can be told. */
 export const collectorSettings = section(

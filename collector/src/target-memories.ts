@@ -2,7 +2,7 @@ import { DEFAULT_FAMILIES } from "./domain/families.ts";
 import { TargetMemory } from "./domain/target-memory.ts";
 import type { Target } from "./ports/ports.ts";
 
-export interface TargetMemoriesOptions {
+interface TargetMemoriesOptions {
   /** Of pages that belong to namespaces, all together. */
   readonly maxBytes: number;
   readonly extraFamilies: readonly string[];

@@ -4,12 +4,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { extname, join } from "node:path";
 
 /** A file of the page as a server hands it out. */
-export interface Asset {
+interface Asset {
   readonly contentType: string;
   readonly body: string | Buffer;
 }
 
-export interface Page {
+interface Page {
   /** By URL path; "/" is the document. */
   readonly assets: ReadonlyMap<string, Asset>;
   /** Why this is not the page but a note in its place; null: it is the page. */

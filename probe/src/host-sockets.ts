@@ -19,7 +19,7 @@ export interface IcmpOpening {
 }
 
 /** Whether the kernel said when a packet left and when it came. */
-export interface KernelStamps {
+interface KernelStamps {
   readonly sends: boolean;
   readonly receives: boolean;
 }

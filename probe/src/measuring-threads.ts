@@ -18,7 +18,7 @@ const MAX_FAILED_STARTS = 3;
 /** How long an engine may take to hand over its last snapshot. Milliseconds. */
 const STOP_DEADLINE_MS = 2000;
 
-export interface MeasuringThreadsDeps {
+interface MeasuringThreadsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /** `node`: never the kernel's own sockets. @default "auto" */

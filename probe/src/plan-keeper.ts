@@ -4,7 +4,7 @@ import { parsePlan, type PlanRules } from "./domain/plan.ts";
 import { PlanRefusedError, PlanSourceBusyError } from "./ports/errors.ts";
 import type { PlanSource, ProbeKeyState, ProbePlan } from "./ports/ports.ts";
 
-export interface PlanKeeperDeps {
+interface PlanKeeperDeps {
   readonly source: PlanSource;
   readonly cache: PlanCache;
   readonly rules: PlanRules;

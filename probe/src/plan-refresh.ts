@@ -6,7 +6,7 @@ const JITTER_RATIO = 0.2;
 const FIRST_RATIO = 0.1;
 const FIRST_MAX_MS = 1000;
 
-export interface PlanRefreshDeps {
+interface PlanRefreshDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly intervalMs: number;

@@ -33,7 +33,7 @@ const CATCH_UP_SPREAD_MS = 10_000;
 /** How long the last records may take to leave when the probe stops. Milliseconds. */
 const CLOSE_DEADLINE_MS = 2000;
 
-export interface ProbeDeps {
+interface ProbeDeps {
   readonly bus: Publisher;
   readonly clock: Clock;
   readonly random: Random;

@@ -12,7 +12,6 @@ import {
   text,
   tokenFileSetting,
   type Section,
-  type SettingsOf,
 } from "@isochrone/runtime";
 import { PROBE_DEFAULTS as D, configMistakes, type SecretText } from "./config.ts";
 
@@ -184,6 +183,3 @@ export const probeSettings: Section<"probe", typeof table> = section("probe", ta
       clientFilesMistake("probe", { aggregatorUrl }, { aggregatorTokenFile }, { aggregatorCaFile }),
   ],
 });
-
-/** Values of {@link probeSettings}: a ProbeConfig. */
-export type ProbeSettings = SettingsOf<typeof probeSettings>;

@@ -17,7 +17,7 @@ import type { SchedulerMetrics } from "./adapters/metrics.ts";
 import type { GraphSource } from "./ports/ports.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 
-export interface ClusterPartDeps {
+interface ClusterPartDeps {
   readonly store: ClusterStore;
   /** Started before this, and stopped after it. */
   readonly pods: ClusterPods;

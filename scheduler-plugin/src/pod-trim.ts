@@ -12,7 +12,7 @@ import { runningPod } from "./proposals/running-pods.ts";
 import { MIRROR } from "./webhook/gate-rules.ts";
 import type { WebhookConfig } from "./webhook/settings.ts";
 
-export interface PodReaders {
+interface PodReaders {
   readonly planner?: PlannerConfig;
   readonly descheduler?: DeschedulerConfig;
   readonly proposals?: ProposalsConfig;

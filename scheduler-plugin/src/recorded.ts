@@ -9,7 +9,7 @@ import type { PodIdentity } from "./domain/pod.ts";
 import { entryOf } from "./domain/reserved-use.ts";
 
 /** Graphs of one time, and the cluster's pods as they were then. */
-export interface RecordedCluster {
+interface RecordedCluster {
   readonly cluster: ClusterGraph;
   readonly workflows: readonly WorkflowGraph[];
   readonly pods: readonly KubernetesObject[];

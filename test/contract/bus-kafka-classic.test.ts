@@ -1,7 +1,8 @@
 // A broker without the group protocol of Kafka 4.0: here one of today with it switched off.
 import type { Bus, BusRecord } from "@isochrone/bus";
 import { createKafkaBus } from "@isochrone/bus/kafka";
-import type { KafkaBusOptions, KafkaClientName } from "@isochrone/bus/kafka";
+import type { KafkaBusOptions } from "@isochrone/bus/kafka";
+import type { KafkaClientName } from "@isochrone/bus/testing";
 import { systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createKafkaBus } from "@isochrone/bus/kafka";
-import type { KafkaClientName } from "@isochrone/bus/kafka";
+import type { KafkaClientName } from "@isochrone/bus/testing";
 import { systemClock, systemRandom } from "@isochrone/runtime";
 import { afterAll, beforeAll, describe } from "vitest";
 

@@ -1,12 +1,13 @@
 // Who may read, and reading much.
 import { KINDS } from "@isochrone/kubernetes";
-import type { KubernetesObject, WatchEvent } from "@isochrone/kubernetes";
-import { inClusterNamespace } from "@isochrone/kubernetes/api-server";
+import type { KubernetesObject } from "@isochrone/kubernetes";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import type { WatchEvent } from "@isochrone/kubernetes/testing";
+import { inClusterNamespace } from "@isochrone/kubernetes/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
 import { controlPlaneSupport, startControlPlane } from "../harness/control-plane/index.ts";

@@ -1,7 +1,7 @@
 import { KINDS } from "@isochrone/kubernetes";
 import type { KindRef } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
-import type { ApiServerClusterStore } from "@isochrone/kubernetes/api-server";
+import type { ApiServerClusterStore } from "@isochrone/kubernetes/testing";
 import { seededRandom, systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { afterAll, beforeAll, describe } from "vitest";

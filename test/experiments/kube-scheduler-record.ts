@@ -6,7 +6,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { SchedulingRequest, WaitingPod } from "@isochrone/experiments";
+import type { SchedulingRequest, WaitingPod } from "@isochrone/experiments/testing";
 import { ReapedFolder } from "../harness/common/reaped-folder.ts";
 import { RestartableProcess } from "../harness/common/restartable-process.ts";
 import {

@@ -1,8 +1,9 @@
 // A real kube-scheduler for contenders: one control plane for all trials. Each request gets nodes of its own, which its pods select, so that what
 // is left of the one before is nothing to them.
-import type { KubeScheduler, SchedulingRequest, WaitingPod } from "@isochrone/experiments";
+import type { KubeScheduler } from "@isochrone/experiments";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { SchedulingRequest, WaitingPod } from "@isochrone/experiments/testing";
 import {
   controlPlaneSupport,
   KUBERNETES_VERSION,
@@ -23,7 +24,7 @@ const TOO_MUCH_CPU = "100000";
 const HEARD_MS = 500;
 
 /** What kube-scheduler found for a pod. */
-export type Fate = { readonly node: string } | { readonly message: string };
+type Fate = { readonly node: string } | { readonly message: string };
 
 /** A cluster within the control plane, alone as far as its pods can tell. */
 export interface Trial {

@@ -1,8 +1,14 @@
 // Measures the same points in the lab and in the model and prints both p95s: `node tools/node24.mjs test/experiments/validate.ts`. It wants the
 // machine for itself. Exit code 1 when a point is off by more than the tolerance and what chance explains.
 import { parseArgs } from "node:util";
-import { LINK_KINDS, LOADS, validateGrounds } from "@isochrone/experiments";
-import type { Comparison, LinkKind, Validation } from "@isochrone/experiments";
+import {
+  type Comparison,
+  LINK_KINDS,
+  type LinkKind,
+  LOADS,
+  validateGrounds,
+  type Validation,
+} from "@isochrone/experiments/testing";
 
 /** Of the p95. */
 const TOLERANCE = 0.15;

@@ -15,7 +15,7 @@ interface PanelJson {
   readonly panels?: readonly PanelJson[];
 }
 
-export interface PanelQuery {
+interface PanelQuery {
   /** Dashboard and panel. */
   readonly panel: string;
   /** With all values of all variables. */

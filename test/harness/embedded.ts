@@ -11,12 +11,12 @@ const command = join(import.meta.dirname, "../../cli/bin/isochrone.mjs");
 const START_WITHIN_MS = 280_000;
 
 /** A line of `isochrone up -o json`. */
-export interface UpEvent {
+interface UpEvent {
   readonly event: string;
   readonly [field: string]: unknown;
 }
 
-export interface Urls {
+interface Urls {
   readonly page: string;
   readonly extender: string;
   readonly lab: string;

@@ -6,7 +6,7 @@ import type { ControlPlane } from "./control-plane/index.ts";
 import { Certificates, startGraphApi, startReplica } from "./extender.ts";
 import type { GraphApi, Replica } from "./extender.ts";
 
-export interface ExtenderGround {
+interface ExtenderGround {
   /** This and the following from the first test on. */
   readonly cluster: ControlPlane;
   readonly certificates: Certificates;

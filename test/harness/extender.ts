@@ -6,7 +6,6 @@ import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochr
 import { MemoryLogger, TestAuthority } from "@isochrone/runtime/testing";
 import type { TestCertificate } from "@isochrone/runtime/testing";
 import { createSchedulerPlugin, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
-import type { GraphSource } from "@isochrone/scheduler-plugin";
 import type { ClusterGraphSnapshot, Decision, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -17,6 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import type { GraphSource } from "@isochrone/scheduler-plugin/testing";
 import type { ControlPlane } from "./control-plane/index.ts";
 
 const HOST = "127.0.0.1";
@@ -26,7 +26,7 @@ export const COMMAND = fileURLToPath(new URL("../../cli/bin/isochrone.mjs", impo
 export const NAMESPACE = "default";
 export const WORKFLOW = "flow";
 
-export interface FixtureNode {
+interface FixtureNode {
   readonly name: string;
   readonly availableCpuMillicores?: number | null;
 }
@@ -175,7 +175,7 @@ export interface Replica {
   stop(): Promise<void>;
 }
 
-export interface ReplicaOptions {
+interface ReplicaOptions {
   readonly cluster: ControlPlane;
   readonly certificates: Certificates;
   readonly graphUrl?: string;
@@ -269,7 +269,7 @@ clientConnection: {kubeconfig: "@KUBECONFIG@", qps: 2000, burst: 4000}
 leaderElection: {leaderElect: false}
 `;
 
-export interface ConfigOptions {
+interface ConfigOptions {
   /** @default the one that the extender knows */
   readonly client?: TestCertificate;
   /** Of the command. */

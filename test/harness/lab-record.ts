@@ -24,7 +24,7 @@ export interface TimelinePoint {
   readonly p95Ms: number | null;
 }
 
-export interface Timeline {
+interface Timeline {
   readonly spanSeconds: number;
   readonly points: readonly TimelinePoint[];
   readonly marks: readonly ({ readonly at: string; readonly kind: string } & Readonly<

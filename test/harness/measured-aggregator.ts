@@ -1,13 +1,11 @@
 // A whole aggregator on a real API server, fed as probes and collectors feed it.
-import {
-  aggregatorSettings,
-  clusterControllerSections,
-  createAggregator,
-  type Aggregator,
-} from "@isochrone/aggregator";
+import { aggregatorSettings, clusterControllerSections, createAggregator } from "@isochrone/aggregator";
+import type { Aggregator } from "@isochrone/aggregator/testing";
 import { BufferedPublisher } from "@isochrone/bus";
-import { createMemoryBus, type MemoryBus } from "@isochrone/bus/memory";
-import { createApiServerStore, type ApiServerClusterStore } from "@isochrone/kubernetes/api-server";
+import { createMemoryBus } from "@isochrone/bus/memory";
+import type { MemoryBus } from "@isochrone/bus/testing";
+import { createApiServerStore } from "@isochrone/kubernetes/api-server";
+import type { ApiServerClusterStore } from "@isochrone/kubernetes/testing";
 import { createRegistry, loadSettings, pause, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import {
@@ -54,7 +52,7 @@ export interface Measurements {
 }
 
 /** Settings by section. */
-export type SettingsBySection = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+type SettingsBySection = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 const PUBLISH_INTERVAL_MS = 1000;
 /** Enough for a p90 at once. */

@@ -1,5 +1,6 @@
 // A real aggregator with its page over the memory bus, fed with a cluster of any size: what the page is looked at and measured with.
-import { aggregatorSettings, createAggregator, type Aggregator } from "@isochrone/aggregator";
+import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
+import type { Aggregator } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { createPage, withEmulator } from "@isochrone/dashboard";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -16,7 +17,7 @@ import {
   type Metric,
 } from "@isochrone/telemetry";
 
-export interface PageGroundOptions {
+interface PageGroundOptions {
   readonly nodes: number;
   /** Zones of so many nodes. */
   readonly zoneSize: number;

@@ -10,7 +10,7 @@ import type { PlannerOptions, RunningPlanner } from "./planner.ts";
 /** What the planner's tests need of a control plane. */
 export const PLANNER_COMPONENTS = ["scheduler", "controller-manager", "kwok"] as const;
 
-export interface PlannerGround {
+interface PlannerGround {
   /** This and the following from the first test on. */
   readonly cluster: ControlPlane;
   readonly graphs: GraphApi;

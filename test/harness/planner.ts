@@ -3,14 +3,14 @@ import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { createSchedulerPlugin, plannerSettings, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
-import type { GraphSource } from "@isochrone/scheduler-plugin";
+import type { GraphSource } from "@isochrone/scheduler-plugin/testing";
 import type { ClusterGraphSnapshot, Decision, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { ControlPlane, NodeOptions, PodOptions } from "./control-plane/index.ts";
 import { clusterGraph, sumOf, workflowGraph } from "./extender.ts";
 
 export const PLACEMENT_GATE = "isochrone.dev/placement";
 
-export interface Plan {
+interface Plan {
   readonly workflow: string;
   readonly durationMs: number;
   readonly cost: { readonly total: number } | null;

@@ -4,7 +4,7 @@ import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { NamespaceLab } from "@isochrone/lab/namespaces";
-import type { EngineConfig, EngineSnapshot, FlowSnapshot, ProbePeer } from "@isochrone/probe";
+import type { EngineConfig, EngineSnapshot, FlowSnapshot, ProbePeer } from "@isochrone/probe/testing";
 import { Distribution, OUTCOMES, type Outcome } from "@isochrone/telemetry";
 
 /** What the child process is told. */

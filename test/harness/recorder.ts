@@ -1,5 +1,5 @@
 // Records a running embedded cluster: each version of its graphs, and each state of its pods.
-import { LabClient, readControlToken } from "@isochrone/lab";
+import { LabClient, readControlToken } from "@isochrone/lab/testing";
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { EmbeddedSystem } from "./embedded.ts";
 
@@ -12,7 +12,7 @@ interface ObjectList {
 }
 
 /** The cluster's objects while its pods were in one state. */
-export interface RecordedDump {
+interface RecordedDump {
   /** When it was asked for: what happened before is in it. Wall clock milliseconds. */
   readonly atMs: number;
   readonly pods: ReadonlySet<string>;

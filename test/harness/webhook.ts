@@ -211,13 +211,13 @@ export interface PodWishes {
   readonly isGenerated?: boolean;
 }
 
-export interface CommandResult {
+interface CommandResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-export interface HttpsAnswer {
+interface HttpsAnswer {
   readonly status: number;
   readonly text: string;
 }
@@ -273,7 +273,7 @@ function microTime(): string {
 }
 
 /** Stands for a Service: each connection goes to the next replica that listens. */
-export class Balancer {
+class Balancer {
   readonly #ports: number[] = [];
   readonly #sockets = new Set<Socket>();
   #server: Server | null = null;

@@ -1,10 +1,7 @@
 // The aggregator's writers on a store, with graphs made by hand.
-import {
-  annotationSettings,
-  createWriters,
-  type Ownership,
-  type PublishedGraphs,
-} from "@isochrone/aggregator";
+import { annotationSettings } from "@isochrone/aggregator";
+import type { Ownership, PublishedGraphs } from "@isochrone/aggregator/testing";
+import { createWriters } from "@isochrone/aggregator/testing";
 import {
   createInformer,
   KINDS,
@@ -23,7 +20,7 @@ import {
 } from "@isochrone/runtime";
 import type { ClusterNode, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 
-export interface WriterGroundOptions {
+interface WriterGroundOptions {
   readonly store: ClusterStore;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -1,8 +1,9 @@
 // The keys of packet authentication in a Secret of a real API server, with two replicas that both believe they lead.
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { KeyKeeper, SecretKeyStore, type HmacKeySet, type KeyStore } from "@isochrone/aggregator";
-import { createApiServerStore, type ApiServerClusterStore } from "@isochrone/kubernetes/api-server";
+import { type HmacKeySet, KeyKeeper, type KeyStore, SecretKeyStore } from "@isochrone/aggregator/testing";
+import { createApiServerStore } from "@isochrone/kubernetes/api-server";
+import type { ApiServerClusterStore } from "@isochrone/kubernetes/testing";
 import { Secret, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

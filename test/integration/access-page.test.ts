@@ -1,6 +1,7 @@
 // The page on a server that asks for tokens, in a real browser.
 import { createMemoryBus } from "@isochrone/bus/memory";
-import { aggregatorSettings, createAggregator, type Aggregator } from "@isochrone/aggregator";
+import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
+import type { Aggregator } from "@isochrone/aggregator/testing";
 import { createPage } from "@isochrone/dashboard";
 import { accessGate, type AccessDecision } from "@isochrone/kubernetes/access";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";

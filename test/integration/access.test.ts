@@ -5,13 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { aggregatorSettings, createAggregator, openAccess, type Aggregator } from "@isochrone/aggregator";
+import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
+import type { Aggregator } from "@isochrone/aggregator/testing";
+import { openAccess } from "@isochrone/aggregator/testing";
 import type { OutgoingRecord } from "@isochrone/bus";
 import { createMemoryBus } from "@isochrone/bus/memory";
-import { OtlpHttpPublisher } from "@isochrone/bus/otlp-http";
-import { createApiServerStore, type ApiServerClusterStore } from "@isochrone/kubernetes/api-server";
+import { OtlpHttpPublisher } from "@isochrone/bus/testing";
+import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { accessSettings } from "@isochrone/kubernetes/access";
-import { createHttpPlanSource } from "@isochrone/probe";
+import type { ApiServerClusterStore } from "@isochrone/kubernetes/testing";
+import { createHttpPlanSource } from "@isochrone/probe/testing";
 import {
   authorizedFetch,
   createRegistry,

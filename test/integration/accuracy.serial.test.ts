@@ -2,8 +2,9 @@
 // kernel's stamps of entry and exit. Delays, losses and seeds are drawn at run time, and the probers aren't told.
 import { spawnSync } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
-import { NamespaceLab, namespaceLabSupport, type WirePacket } from "@isochrone/lab/namespaces";
-import type { ProbePeer } from "@isochrone/probe";
+import { NamespaceLab, namespaceLabSupport } from "@isochrone/lab/namespaces";
+import type { WirePacket } from "@isochrone/lab/testing";
+import type { ProbePeer } from "@isochrone/probe/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Prober, engineConfig, type FlowTotal } from "../harness/prober.ts";
 

@@ -1,7 +1,7 @@
 // AppGroups whose workloads are called otherwise than they say (Helm prefixes, bare pods): their selectors bind the pods that carry them, in the
 // aggregator's graphs and the extender's answers as in `isochrone score`; and nobody else's pods, whatever labels a tenant writes.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
-import type { Aggregator } from "@isochrone/aggregator";
+import type { Aggregator } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { scoreDump } from "@isochrone/cli/parsers";
 import { CHANNELS_ANNOTATION, KINDS } from "@isochrone/kubernetes";
@@ -11,8 +11,8 @@ import { createStrategy, rejectedNodes } from "@isochrone/placement";
 import { links, node } from "@isochrone/placement/testing";
 import { createRegistry, loadSettings, seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
-import { createSchedulerPlugin, GraphApiSource, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
-import type { SchedulerPlugin } from "@isochrone/scheduler-plugin";
+import { createSchedulerPlugin, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
+import { GraphApiSource, type SchedulerPlugin } from "@isochrone/scheduler-plugin/testing";
 import { ClusterGraph } from "@isochrone/topology";
 import { GraphClient } from "@isochrone/topology/client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

@@ -2,16 +2,14 @@
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { aggregatorSettings, createAggregator, type Aggregator } from "@isochrone/aggregator";
+import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
+import type { Aggregator } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger, TestAuthority, type TestCertificate } from "@isochrone/runtime/testing";
-import {
-  createSchedulerPlugin,
-  schedulerPluginSettings,
-  type SchedulerPlugin,
-} from "@isochrone/scheduler-plugin";
+import { createSchedulerPlugin, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
+import type { SchedulerPlugin } from "@isochrone/scheduler-plugin/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 const HOST = "127.0.0.1";

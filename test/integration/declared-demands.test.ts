@@ -1,24 +1,18 @@
 // What a tenant can change by declaring, from its objects over the aggregator's graphs to the extender's answers, the strategies' scores and
 // the planner's plans: nothing of another namespace's pods, unless that one or the operator agrees.
-import { aggregatorSettings, createAggregator, DEPENDENCIES_ANNOTATION } from "@isochrone/aggregator";
-import type { Aggregator } from "@isochrone/aggregator";
+import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
+import type { Aggregator } from "@isochrone/aggregator/testing";
+import { DEPENDENCIES_ANNOTATION } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { CHANNELS_ANNOTATION, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
-import {
-  CommunicationAffinity,
-  rejectedNodes,
-  SchedulingModel,
-  StrictNetworkOverhead,
-  UpstreamNetworkOverhead,
-  workflowPlan,
-} from "@isochrone/placement";
-import { links, node } from "@isochrone/placement/testing";
+import { CommunicationAffinity, rejectedNodes, SchedulingModel, workflowPlan } from "@isochrone/placement";
+import { links, node, StrictNetworkOverhead, UpstreamNetworkOverhead } from "@isochrone/placement/testing";
 import { createRegistry, loadSettings, seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
-import { createSchedulerPlugin, GraphApiSource, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
-import type { GraphSource, SchedulerPlugin } from "@isochrone/scheduler-plugin";
+import { createSchedulerPlugin, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
+import { GraphApiSource, type GraphSource, type SchedulerPlugin } from "@isochrone/scheduler-plugin/testing";
 import { ClusterGraph } from "@isochrone/topology";
 import type { WorkflowGraph } from "@isochrone/topology";
 import { GraphClient } from "@isochrone/topology/client";

@@ -1,7 +1,8 @@
 // Mode paper as the paper has it: a real kube-scheduler that asks the extender, evictions through the real eviction API, and nothing else of
 // ours; pods have no gate, and each workload has one replica.
-import { gatesOf, MOVES_ANNOTATION } from "@isochrone/kubernetes";
+import { gatesOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
+import { MOVES_ANNOTATION } from "@isochrone/kubernetes/testing";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport, startControlPlane } from "../harness/control-plane/index.ts";
 import type { ControlPlane } from "../harness/control-plane/index.ts";

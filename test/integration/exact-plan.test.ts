@@ -3,7 +3,7 @@ import { exactPlan, plan } from "@isochrone/placement";
 import { systemClock } from "@isochrone/runtime";
 import { afterEach, expect, test } from "vitest";
 import { optimum, randomProblem } from "@isochrone/placement/planner-testing";
-import { ExactSolver } from "@isochrone/scheduler-plugin";
+import { ExactSolver } from "@isochrone/scheduler-plugin/testing";
 
 const open: ExactSolver[] = [];
 afterEach(async () => {

@@ -13,9 +13,9 @@ import { promisify } from "node:util";
 import {
   createSchedulerPlugin,
   extenderCertificateSettings,
-  openExtenderCertificates,
   schedulerPluginSettings,
 } from "@isochrone/scheduler-plugin";
+import { openExtenderCertificates } from "@isochrone/scheduler-plugin/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { OUR_CRDS } from "../harness/appgroups.ts";
 import { installPolicies, installRules, MANIFEST_VALUES } from "../harness/components/index.ts";

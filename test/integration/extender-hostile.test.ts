@@ -3,10 +3,10 @@
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { createSchedulerPlugin, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
-import type { SchedulerPlugin } from "@isochrone/scheduler-plugin";
 import { request } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
+import type { SchedulerPlugin } from "@isochrone/scheduler-plugin/testing";
 import type { Registry } from "prom-client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allNames, graphsOf, requestBody } from "../bench/placement/scenario.ts";

@@ -6,16 +6,10 @@
 //
 // CI runs 200 cases. ISOCHRONE_TEST_FEASIBILITY_CASES=1000 runs as many; ISOCHRONE_TEST_SEED gives others.
 import type { KubernetesObject } from "@isochrone/kubernetes";
-import {
-  FILTER_PLUGINS,
-  inQueueOrder,
-  plan,
-  planProblem,
-  SchedulingModel,
-  type FilterPlugin,
-} from "@isochrone/placement";
+import { inQueueOrder, plan, planProblem, SchedulingModel } from "@isochrone/placement";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { setTimeout as sleep } from "node:timers/promises";
+import { FILTER_PLUGINS, type FilterPlugin } from "@isochrone/placement/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
 import { generateCluster } from "./feasibility/cases.ts";

@@ -1,13 +1,15 @@
 // The scheduler-plugin's view of the graphs against a real aggregator: what it asks for, and that it is never left behind.
-import { aggregatorSettings, createAggregator, type Aggregator } from "@isochrone/aggregator";
+import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
+import type { Aggregator } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { KINDS, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, loadSettings, seededRandom, systemRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
-import { GraphClient, type GraphFetch } from "@isochrone/topology/client";
+import { GraphApiSource } from "@isochrone/scheduler-plugin/testing";
+import { GraphClient } from "@isochrone/topology/client";
+import type { GraphFetch } from "@isochrone/topology/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { GraphApiSource } from "@isochrone/scheduler-plugin";
 
 const BUILD_MS = 1_000;
 

@@ -1,6 +1,6 @@
 // Hostile and broken input against a running aggregator, over real HTTP: each is refused or bounded, named in one log line, counted in a
 // metric, and what is good goes on being served.
-import { createAggregator, aggregatorSettings, type Aggregator } from "@isochrone/aggregator";
+import { createAggregator, aggregatorSettings } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, loadSettings, seededRandom, systemClock } from "@isochrone/runtime";
@@ -16,6 +16,7 @@ import {
 } from "@isochrone/telemetry";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import { gzipSync } from "node:zlib";
+import type { Aggregator } from "@isochrone/aggregator/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../harness/embedded.ts";
 

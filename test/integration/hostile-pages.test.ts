@@ -1,6 +1,6 @@
 // What pods of a hostile namespace can say of others' traffic, with the collector's default settings: pages on real sockets, found through the
 // cluster's objects, scraped, and drawn into graphs by a real aggregator. On Istio's and Cilium's labels anybody can lay hands.
-import { aggregatorSettings, createAggregator, type Aggregator } from "@isochrone/aggregator";
+import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { ClusterTargets, collectorSettings, createCollector } from "@isochrone/collector";
 import { KINDS, type KubernetesObject, type OwnerReference } from "@isochrone/kubernetes";
@@ -10,6 +10,7 @@ import { MemoryLogger } from "@isochrone/runtime/testing";
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Aggregator } from "@isochrone/aggregator/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const NODE = "n1";

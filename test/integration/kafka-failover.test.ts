@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { BusError } from "@isochrone/bus";
 import type { Bus, BusRecord } from "@isochrone/bus";
-import { createKafkaBus, KAFKA_CLIENTS } from "@isochrone/bus/kafka";
-import type { KafkaBusOptions, KafkaClientName } from "@isochrone/bus/kafka";
+import { createKafkaBus } from "@isochrone/bus/kafka";
+import type { KafkaBusOptions } from "@isochrone/bus/kafka";
+import { KAFKA_CLIENTS, type KafkaClientName } from "@isochrone/bus/testing";
 import { systemClock, systemRandom } from "@isochrone/runtime";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 

@@ -8,10 +8,11 @@ import {
   SharedIntake,
   SpeakerPolicy,
   Tables,
-} from "@isochrone/aggregator";
+} from "@isochrone/aggregator/testing";
 import { BusError, partitionOf, type Bus, type BusRecord, type OutgoingRecord } from "@isochrone/bus";
 import { createKafkaBus } from "@isochrone/bus/kafka";
-import { MAC_HEADER, sealedBus, sealedPublisher, sealRecord, type RecordKey } from "@isochrone/bus/seal";
+import { sealedBus, sealedPublisher, type RecordKey } from "@isochrone/bus/seal";
+import { MAC_HEADER, sealRecord } from "@isochrone/bus/testing";
 import { createRegistry, Secret, seededRandom, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { encodeHeaders, encodeMetrics, PROBE_METRICS, STATE_TOPICS, TOPICS } from "@isochrone/telemetry";

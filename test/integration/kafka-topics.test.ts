@@ -1,10 +1,18 @@
 // The topics as a real cluster has them: made where they are missing, compared where they are not, and never changed.
 import { readFileSync } from "node:fs";
-import { connectKafka, createKafkaBus, KAFKA_CLIENTS } from "@isochrone/bus/kafka";
-import type { KafkaBusOptions, KafkaClient, KafkaClientName } from "@isochrone/bus/kafka";
-import { ensureTopics, openBus, topicSpecs, verifyTopics } from "@isochrone/bus/open";
-import type { TopicChoices, TopicDeviation, TopicReport, TopicSpec } from "@isochrone/bus/open";
+import { connectKafka, createKafkaBus } from "@isochrone/bus/kafka";
+import type { KafkaBusOptions } from "@isochrone/bus/kafka";
+import { openBus, topicSpecs, verifyTopics } from "@isochrone/bus/open";
+import type { TopicDeviation } from "@isochrone/bus/open";
 import { busSettings } from "@isochrone/bus/settings";
+import type {
+  KafkaClient,
+  KafkaClientName,
+  TopicChoices,
+  TopicReport,
+  TopicSpec,
+} from "@isochrone/bus/testing";
+import { ensureTopics, KAFKA_CLIENTS } from "@isochrone/bus/testing";
 import { createRegistry, loadSettings, Secret, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { STATE_TOPICS, TOPICS } from "@isochrone/telemetry";

@@ -1,8 +1,8 @@
 // A publish that was given up may still happen. What is published next must not be taken for a repeat of it.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Bus } from "@isochrone/bus";
-import { createKafkaBus, KAFKA_CLIENTS } from "@isochrone/bus/kafka";
-import type { KafkaClientName } from "@isochrone/bus/kafka";
+import { createKafkaBus } from "@isochrone/bus/kafka";
+import { KAFKA_CLIENTS, type KafkaClientName } from "@isochrone/bus/testing";
 import { systemClock, systemRandom } from "@isochrone/runtime";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { kafkaSupport, startKafka } from "../harness/kafka/index.ts";

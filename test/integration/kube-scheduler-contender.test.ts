@@ -1,6 +1,10 @@
 // The real kube-scheduler that experiments are handed: what it binds is what the trial asked, and a trial knows nothing of those before it.
-import { createContender } from "@isochrone/experiments";
-import type { SchedulableNode, SchedulingRequest, WaitingPod } from "@isochrone/experiments";
+import {
+  createContender,
+  type SchedulableNode,
+  type SchedulingRequest,
+  type WaitingPod,
+} from "@isochrone/experiments/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { RealKubeScheduler } from "../experiments/kube-scheduler.ts";
 

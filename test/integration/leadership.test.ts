@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AGGREGATOR_LEASE } from "@isochrone/aggregator";
+import { AGGREGATOR_LEASE } from "@isochrone/aggregator/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
 

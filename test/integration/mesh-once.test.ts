@@ -1,9 +1,9 @@
 // Channels from pages of a mesh and of a service graph. The same load through sidecars, through ztunnels, and through ztunnels and a waypoint: each time several proxies report it, and the graph
 // must show it once. What is compared are bytes of HTTP/1.1 on the client's connection, headers included, which is what Istio's proxies
 // count under the name of body sizes (see docs/collecting.md); the pages are written from upstream's sources, none of the proxies was run.
-import { aggregatorSettings, createAggregator, type Aggregator } from "@isochrone/aggregator";
+import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
-import { collectorSettings, createCollector, type Target } from "@isochrone/collector";
+import { collectorSettings, createCollector } from "@isochrone/collector";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, loadSettings, seededRandom, systemClock, type Service } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
@@ -12,6 +12,8 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import type { Aggregator } from "@isochrone/aggregator/testing";
+import type { Target } from "@isochrone/collector/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CountedLoad, type Exchange } from "../harness/mesh/load.ts";
 import { EnvoyPage, ZtunnelPage, type Page } from "../harness/mesh/proxies.ts";

@@ -1,9 +1,8 @@
 // A real node_exporter as the source of what a node has available: scraped directly, and by way of a real Prometheus. What is published lies
 // between what the kernel says before and after; what a node is said to have follows from it (aggregator/src/domain/usage/node-exporter.test.ts).
-import { aggregatorSettings, createAggregator, type Aggregator } from "@isochrone/aggregator";
-import { createMemoryBus, type MemoryBus } from "@isochrone/bus/memory";
+import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
+import { createMemoryBus } from "@isochrone/bus/memory";
 import { collectorSettings, createCollector } from "@isochrone/collector";
-import { createPrometheusCollector } from "@isochrone/collector/prometheus";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, loadSettings, seededRandom, systemClock, type Service } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
@@ -12,6 +11,9 @@ import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import type { Aggregator } from "@isochrone/aggregator/testing";
+import type { MemoryBus } from "@isochrone/bus/testing";
+import { createPrometheusCollector } from "@isochrone/collector/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../harness/common/free-port.ts";
 import { canRunPrometheus, startPrometheus, type RunningPrometheus } from "../harness/prometheus/server.ts";

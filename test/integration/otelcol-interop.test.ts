@@ -1,11 +1,11 @@
 // A real OpenTelemetry Collector at both ends of our topics, with the configurations that docs/otel-collector.md gives to users.
 import type { Bus, BusRecord, Publisher } from "@isochrone/bus";
-import { collectorSettings, createCollector, staticTargets } from "@isochrone/collector";
+import { collectorSettings, createCollector } from "@isochrone/collector";
 import { createKafkaBus } from "@isochrone/bus/kafka";
+import { staticTargets } from "@isochrone/collector/testing";
 import { createRegistry, loadSettings, seededRandom, systemClock } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { decodeHeaders, encodeMetrics, TOPICS, type MetricsBatch } from "@isochrone/telemetry";
-import { exportRequest } from "@isochrone/telemetry/testing";
 import { beforeAll, afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { kafkaSupport, startKafka, type KafkaCluster } from "../harness/kafka/index.ts";
 import { collectorSupport, startCollector } from "../harness/otelcol/index.ts";
@@ -23,6 +23,7 @@ import {
   type ServedPage,
 } from "../harness/otelcol/pages.ts";
 import { scrapeNativeHistogram } from "../harness/otelcol/native-histograms.ts";
+import { otherReading } from "../harness/otelcol/other-reading.ts";
 import { startOtlpSink } from "../harness/otelcol/otlp-sink.ts";
 import { BROKER_TOPICS, FOREIGN_TOPICS, recipe, toOwnTopic } from "../harness/otelcol/recipes.ts";
 import { HTTP, sendSpans } from "../harness/otelcol/spans.ts";
@@ -48,14 +49,6 @@ function openBus(): Bus {
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   for (const deadline = Date.now() + 40_000; !(await holds()); await systemClock.sleep(50))
     if (Date.now() > deadline) throw new Error(`${what}: not within 40 s`);
-}
-
-/** As another implementation of OTLP reads it. A message that is there but empty says the same as none. */
-function plain(bytes: Uint8Array): string {
-  const request = exportRequest.toObject(exportRequest.decode(bytes), { longs: String });
-  return JSON.stringify(request, (_, value: unknown) =>
-    typeof value === "object" && value !== null && Object.keys(value).length === 0 ? undefined : value,
-  );
 }
 
 /** A sample of a page in the text format, by name and some of its labels. */
@@ -283,7 +276,7 @@ describe.runIf(supports.every(({ supported }) => supported))("with an OpenTeleme
 
     await until("all records are at the sink", () => sink.bodies.length >= sent.length);
     expect(sink.bodies.map(plain).toSorted()).toEqual(
-      sent.map(([, batch]) => plain(encodeMetrics(batch))).toSorted(),
+      sent.map(([, batch]) => otherReading(encodeMetrics(batch))).toSorted(),
     );
 
     const url = `http://127.0.0.1:${collector.ports["PROMETHEUS_PORT"]}/metrics`;

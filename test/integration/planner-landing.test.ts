@@ -1,10 +1,11 @@
 // How plans are carried out on a real control plane: in order, after a crash, without graphs, for pods that are moved.
-import { MOVES_ANNOTATION, PLANNER_LEASE } from "@isochrone/kubernetes";
+import { PLANNER_LEASE } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { MOVES_ANNOTATION } from "@isochrone/kubernetes/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport, nodeNameOf } from "../harness/control-plane/index.ts";
 import { boundPods, gated, plannedNodes, SHOP_NODES, shopGraphs } from "../harness/planner.ts";

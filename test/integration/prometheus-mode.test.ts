@@ -1,16 +1,17 @@
 // The collector in Prometheus mode against a real Prometheus, beside the scraping collector on the same pages: the two graphs must say the
 // same, and what the generator of the pages did. Counters restart, pods and channels come, scrapes fail, Prometheus stands still for a while.
-import { aggregatorSettings, createAggregator, type Aggregator } from "@isochrone/aggregator";
+import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
+import type { Aggregator } from "@isochrone/aggregator/testing";
 import type { Bus, BusRecord } from "@isochrone/bus";
 import { createMemoryBus } from "@isochrone/bus/memory";
-import { collectorSettings, createCollector, type Target } from "@isochrone/collector";
+import { collectorSettings, createCollector } from "@isochrone/collector";
+import type { PrometheusCollectorConfig, Target } from "@isochrone/collector/testing";
 import {
   createPrometheusCollector,
   prometheusFields,
   prometheusRules,
   trustFields,
-  type PrometheusCollectorConfig,
-} from "@isochrone/collector/prometheus";
+} from "@isochrone/collector/testing";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import {
   bytes,

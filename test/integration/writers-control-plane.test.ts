@@ -1,6 +1,7 @@
-import { FIELD_MANAGER } from "@isochrone/aggregator";
+import { FIELD_MANAGER } from "@isochrone/aggregator/testing";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
-import { createApiServerStore, type ApiServerClusterStore } from "@isochrone/kubernetes/api-server";
+import { createApiServerStore } from "@isochrone/kubernetes/api-server";
+import type { ApiServerClusterStore } from "@isochrone/kubernetes/testing";
 import { link } from "@isochrone/placement/testing";
 import { seededRandom, systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";

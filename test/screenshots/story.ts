@@ -1,6 +1,6 @@
 // The recording of the README: a link becomes slow, the matrix shows it, pods move, p95 falls. Each picture is put together of two pages: the
 // matrix, and the load's latency with marks for what happened.
-import { LabClient, readControlToken } from "@isochrone/lab";
+import { LabClient, readControlToken } from "@isochrone/lab/testing";
 import type { Page } from "playwright-core";
 import type { EmbeddedSystem } from "../harness/embedded.ts";
 import { toAnimation } from "./animation.ts";
@@ -22,7 +22,7 @@ const KEPT = 6;
 type Pause = (ms: number) => Promise<void>;
 
 /** Pages of the same cluster, each at its place, and one to put them together on. */
-export interface Stage {
+interface Stage {
   readonly matrix: Page;
   readonly overview: Page;
   readonly canvas: Page;
@@ -100,7 +100,7 @@ function evenly(pngs: readonly Buffer[]): Buffer[] {
 }
 
 /** Both parts side by side below the caption. */
-export async function composed({ matrix, overview, canvas }: Stage, caption: string): Promise<Buffer> {
+async function composed({ matrix, overview, canvas }: Stage, caption: string): Promise<Buffer> {
   const [left, right] = await Promise.all([
     matrix.locator("#matrix").screenshot(),
     overview.locator('section[aria-labelledby="latency-title"]').screenshot(),

@@ -1,4 +1,4 @@
-import type { LabClient, LinkChange, PairRecord } from "@isochrone/lab";
+import type { LabClient, LinkChange, PairRecord } from "@isochrone/lab/testing";
 import type { Random } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 

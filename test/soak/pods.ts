@@ -3,7 +3,7 @@ import type { EmbeddedSystem } from "../harness/embedded.ts";
 import { processName } from "./proc.ts";
 
 /** Ids of the processes of the running system. */
-export interface Pids {
+interface Pids {
   readonly relay: number[];
   readonly pods: number[];
   readonly load: number[];

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 
 /** Of one process since it started. */
-export interface ProcessUse {
+interface ProcessUse {
   readonly rssBytes: number;
   readonly cpuSeconds: number;
 }

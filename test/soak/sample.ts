@@ -7,7 +7,7 @@ import { CpuShares, machineBusySeconds, processUse } from "./proc.ts";
 
 /** Groups of processes in the report. */
 export const GROUPS = ["main", "relay", "pods", "load", "soak"] as const;
-export type Group = (typeof GROUPS)[number];
+type Group = (typeof GROUPS)[number];
 
 /** One look at the running system. */
 export interface Sample {

@@ -3,7 +3,7 @@ import { RECOVERY_DEADLINE_MS, type Kill } from "./pods.ts";
 import type { Sample } from "./sample.ts";
 
 /** What a run found. */
-export interface Findings {
+interface Findings {
   /** Since the end of the warm-up. */
   readonly samples: readonly Sample[];
   readonly kills: readonly Kill[];

@@ -1,7 +1,7 @@
 // The dependency directions of the house, as a table, and the check that holds the code to it. Pure: files in, violations out.
 
 /** Which workspace packages each one may import. Services meet on the bus, the graph API and in Kubernetes; only cli composes them. */
-export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/primitives": [],
   "packages/telemetry": ["primitives"],
   "packages/topology": ["primitives", "telemetry"],
@@ -101,7 +101,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-export interface Violation {
+interface Violation {
   readonly path: string;
   readonly line: number;
   readonly rule: string;

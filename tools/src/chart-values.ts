@@ -2,7 +2,7 @@
 // YAML is worst at.
 
 /** One value with a description of its own. */
-export interface ChartValue {
+interface ChartValue {
   /** With dots. */
   readonly path: string;
   readonly description: string;

@@ -6,7 +6,7 @@ import { dirname, join, relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** File, from the root of the repository -> seconds. */
-export type Durations = Readonly<Record<string, number>>;
+type Durations = Readonly<Record<string, number>>;
 
 const FILE = join(
   process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"),

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-export interface DocumentedName {
+interface DocumentedName {
   /** With the prefix. */
   readonly name: string;
   readonly constant: string;

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** A line of the threat model that names no test, or one that is not there. */
-export interface UntestedClaim {
+interface UntestedClaim {
   /** Text of the line's first cell. */
   readonly claim: string;
   readonly reason: string;

@@ -9,7 +9,7 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 const MAX_DETAIL_CHARACTERS = 300;
 
 /** Where the scheduler-plugin is. */
-export interface HttpDecisionsOptions {
+interface HttpDecisionsOptions {
   /** Null: there is none. */
   readonly baseUrl: string | null;
   readonly timeoutMs: number;

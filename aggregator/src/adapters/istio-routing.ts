@@ -13,7 +13,7 @@ import {
 import type { RoutingScope } from "@isochrone/topology";
 
 /** What DestinationRules say of a Service: scopes of preference, none for an even spread; undefined: nothing. */
-export type SaidByRules = readonly RoutingScope[] | undefined;
+type SaidByRules = readonly RoutingScope[] | undefined;
 
 /** Its rules hold for the whole mesh. */
 const ROOT_NAMESPACE = "istio-system";

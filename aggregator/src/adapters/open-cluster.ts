@@ -6,7 +6,7 @@ import type { Registry } from "prom-client";
 import { loadDump } from "./dump-store.ts";
 
 /** What the process is given to find its cluster. */
-export interface ClusterSurroundings {
+interface ClusterSurroundings {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -15,7 +15,7 @@ export interface ClusterSurroundings {
 }
 
 /** The cluster's objects. */
-export interface OpenedCluster {
+interface OpenedCluster {
   readonly store: ClusterStore;
   /** The same for what must not wait: Leases and reviews. Null: the cluster is a dump, or there is none. */
   readonly urgent: ClusterStore | null;

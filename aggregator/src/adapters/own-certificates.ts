@@ -20,7 +20,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import type { CertificateConfig } from "../http/certificate-settings.ts";
 
 /** What certificates are kept with. */
-export interface OwnCertificatesSurroundings {
+interface OwnCertificatesSurroundings {
   /** Null: this process has no API server to keep them in. */
   readonly store: ClusterStore | null;
   readonly clock: Clock;

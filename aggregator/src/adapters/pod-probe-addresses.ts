@@ -6,7 +6,7 @@ export const PROBE_LABEL = "app.kubernetes.io/name";
 export const PROBE_NAME = "isochrone-probe";
 
 /** Where the probes' responders listen in each pod. */
-export interface ProbePorts {
+interface ProbePorts {
   readonly udpPort: number;
   readonly tcpPort: number;
   /** Null: probes take no bursts. */

@@ -65,7 +65,7 @@ const DETAIL: { readonly [K in WatchedKind]: Detail } = {
 };
 
 /** What a watch needs. */
-export interface StoreClusterWatchOptions {
+interface StoreClusterWatchOptions {
   readonly store: ClusterStore;
   readonly clock: Clock;
   readonly random: Random;

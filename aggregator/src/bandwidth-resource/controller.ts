@@ -20,7 +20,7 @@ const FIELD_MANAGER = "isochrone-bandwidth-resource";
 const STATES = ["current", "unknown", "foreign", "changed", "advertise", "withdraw"] as const;
 
 /** What the controller works with. */
-export interface BandwidthResourceOptions {
+interface BandwidthResourceOptions {
   readonly config: BandwidthResourceConfig;
   /** Name of the extended resource. */
   readonly resource: string;

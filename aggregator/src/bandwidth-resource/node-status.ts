@@ -21,7 +21,7 @@ const MESSAGE = /^(\d+) bit\/s as (\S+)$/;
 const REASONS: Readonly<Record<BandwidthOrigin, string>> = { measured: "Measured", declared: "Declared" };
 
 /** What is advertised on a node here. */
-export interface Advertisement {
+interface Advertisement {
   readonly bitsPerSecond: number;
   readonly resource: string;
   readonly origin: BandwidthOrigin;

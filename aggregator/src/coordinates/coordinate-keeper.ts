@@ -5,7 +5,7 @@ import { fitInputOf, sameInput, sampleLinks, type FitInput } from "./domain/coor
 import { CoordinateError, type CoordinateErrorCode } from "../ports/errors.ts";
 import type { CoordinateFit, CoordinateFitter } from "../ports/ports.ts";
 
-export interface CoordinateKeeperOptions {
+interface CoordinateKeeperOptions {
   readonly fitter: CoordinateFitter;
   readonly clock: Clock;
   readonly random: Random;
@@ -18,7 +18,7 @@ export interface CoordinateKeeperOptions {
 
 /** How rounds ended; a label of metrics. */
 export const FIT_RESULTS = ["ok", "unchanged", "failed", "timeout", "crashed"] as const;
-export type FitResult = (typeof FIT_RESULTS)[number];
+type FitResult = (typeof FIT_RESULTS)[number];
 
 const RESULT_OF: Readonly<Record<CoordinateErrorCode, FitResult>> = {
   coordinate_fit_failed: "failed",
@@ -27,7 +27,7 @@ const RESULT_OF: Readonly<Record<CoordinateErrorCode, FitResult>> = {
 };
 
 /** What has happened so far, for metrics. */
-export interface FitCounts {
+interface FitCounts {
   readonly results: Readonly<Record<FitResult, number>>;
   readonly rejected: ReadonlyMap<string, number>;
 }

@@ -11,7 +11,7 @@ const SEED = 1;
 /** More than any cluster's fit needs; beyond it the thread ends instead of the process. */
 const MAX_HEAP_MB = 1024;
 
-export interface CoordinateWorkerOptions {
+interface CoordinateWorkerOptions {
   readonly clock: Clock;
   /** How long a fit may take. */
   readonly timeoutMs: number;

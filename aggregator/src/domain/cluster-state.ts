@@ -37,7 +37,7 @@ export interface PodState extends NamespacedName {
 }
 
 /** An AppGroup's name, and the selector of a workload of it. */
-export type AppGroupPlace = Pick<AppGroupMember, "group" | "selector">;
+type AppGroupPlace = Pick<AppGroupMember, "group" | "selector">;
 
 /** A workload object, with or without pods. */
 export interface WorkloadState extends NamespacedName {

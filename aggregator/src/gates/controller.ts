@@ -20,7 +20,7 @@ const WRITE = { fieldManager: "isochrone-gates", isUnexplained: true };
 const CONCURRENCY = 8;
 
 /** What the controller works with. */
-export interface GateOpenerOptions {
+interface GateOpenerOptions {
   readonly config: GatesConfig;
   /** Writes as the leader only. */
   readonly store: Pick<ClusterStore, "jsonPatch">;

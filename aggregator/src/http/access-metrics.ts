@@ -2,7 +2,7 @@ import type { AccessDecision, ReviewSubject } from "@isochrone/kubernetes/access
 import { Counter, Gauge, type Registry } from "prom-client";
 
 /** What is counted of access. */
-export interface AccessMetrics {
+interface AccessMetrics {
   readonly onDecision: (kind: AccessDecision["kind"]) => void;
   readonly onReview: (subject: ReviewSubject, result: string) => void;
 }

@@ -6,7 +6,7 @@ import type { Registry } from "prom-client";
 import { accessMetrics } from "./access-metrics.ts";
 
 /** What access is judged with. */
-export interface AccessSurroundings {
+interface AccessSurroundings {
   /** Null: this process has no API server to ask. */
   readonly store: ClusterStore | null;
   readonly clock: Clock;

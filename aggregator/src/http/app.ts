@@ -30,7 +30,7 @@ import { registerRecordKeyRoutes, type RecordKeyDesk } from "./record-key-route.
 import { registerProbePlanRoute, type PlanSources } from "./probe-plan-route.ts";
 
 /** What the graph API serves from. */
-export interface GraphApiParts {
+interface GraphApiParts {
   readonly logger: Logger;
   readonly registry: Registry;
   readonly tls: ServerTlsOptions | undefined;

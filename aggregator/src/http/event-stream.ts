@@ -43,7 +43,7 @@ interface Client {
 }
 
 /** What the event stream needs. */
-export interface EventStreamOptions {
+interface EventStreamOptions {
   readonly keeper: GraphKeeper;
   readonly clock: Clock;
   readonly maxClients: number;

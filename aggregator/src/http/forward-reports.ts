@@ -6,7 +6,7 @@ import type { LeaderForward } from "./forward.ts";
 import { NoQuery } from "./query.ts";
 
 /** Where the leader takes reports that probes gave to other replicas. */
-export const KEY_REPORTS_PATH = "/api/v1/probe-key-reports";
+const KEY_REPORTS_PATH = "/api/v1/probe-key-reports";
 
 const MAX_REPORTS_PER_REQUEST = 2_000;
 
@@ -26,7 +26,7 @@ const ReportsBody = Type.Object(
 type ReportsBody = Static<typeof ReportsBody>;
 
 /** How reports are passed on. */
-export interface ReportRelayOptions {
+interface ReportRelayOptions {
   readonly forward: LeaderForward;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -129,7 +129,7 @@ export class ReportRelay implements Service {
 }
 
 /** Takes reports of probes. */
-export interface ReportTaker {
+interface ReportTaker {
   readonly isKnown: (node: string) => boolean;
   readonly onReport: (node: string, report: KeyReport | null) => void;
 }

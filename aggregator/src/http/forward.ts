@@ -19,7 +19,7 @@ export const FORWARD_FAILURES = [
 export type ForwardFailure = (typeof FORWARD_FAILURES)[number];
 
 /** How requests are passed on. */
-export interface LeaderForwardOptions {
+interface LeaderForwardOptions {
   readonly leadership: Pick<ElectedLeadership, "isLeader" | "holder">;
   /** Name of this replica. */
   readonly replica: string;
@@ -35,7 +35,7 @@ export interface LeaderForwardOptions {
 }
 
 /** The leader's answer, whatever its status. */
-export interface LeaderAnswer {
+interface LeaderAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;

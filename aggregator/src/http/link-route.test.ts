@@ -1,5 +1,6 @@
 import { TOPICS } from "@isochrone/telemetry";
-import { LinkDistributionsSchema, type LinkDistributions, type Problem } from "@isochrone/topology";
+import { LinkDistributionsSchema, type LinkDistributions } from "@isochrone/topology";
+import type { Problem } from "@isochrone/topology/testing";
 import { Value } from "typebox/value";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startAggregator, type RunningAggregator } from "../testing/aggregator.ts";

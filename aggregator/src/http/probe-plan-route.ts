@@ -13,7 +13,7 @@ import { NoQuery } from "./query.ts";
 
 const MAX_RETRY_AFTER_SECONDS = 5;
 /** What access to all plans is asked for. */
-export const PROBE_PLAN_REVIEW = "/v1/probe-plan";
+const PROBE_PLAN_REVIEW = "/v1/probe-plan";
 
 const PlanParams = Type.Object({ node: Type.String({ maxLength: 253 }) });
 type PlanParams = Static<typeof PlanParams>;
@@ -41,7 +41,7 @@ export interface PlanSources {
 }
 
 /** How replicas share what probes say of their keys. */
-export interface ReportSharing {
+interface ReportSharing {
   readonly relay: ReportRelay;
   readonly forward: LeaderForward;
 }

@@ -4,7 +4,7 @@ import { Compile } from "typebox/compile";
 import type { Replica } from "../replication/replicas.ts";
 
 /** How other replicas are asked how they are. */
-export interface ReplicaHealthsOptions {
+interface ReplicaHealthsOptions {
   readonly replicas: { liveReplicas(): readonly Replica[] };
   /** Name of this one. */
   readonly replica: string;

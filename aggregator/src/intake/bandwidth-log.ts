@@ -8,7 +8,7 @@ import type { SharedMetrics } from "./intake-metrics.ts";
 import { LogReader } from "./log-reader.ts";
 
 /** What a bandwidth log works with. */
-export interface BandwidthLogOptions {
+interface BandwidthLogOptions {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly random: Random;

@@ -1,5 +1,6 @@
 import type { Bus, BusRecord } from "@isochrone/bus";
-import { createMemoryBus, type MemoryBus } from "@isochrone/bus/memory";
+import { createMemoryBus } from "@isochrone/bus/memory";
+import type { MemoryBus } from "@isochrone/bus/testing";
 import { createRegistry } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { STATE_TOPICS } from "@isochrone/telemetry";

@@ -4,7 +4,7 @@ import { STATE_TOPICS } from "@isochrone/telemetry";
 import type { SharedMetrics } from "./intake-metrics.ts";
 
 /** Headers of a dead letter; its value is the beginning of the record's. */
-export const DEAD_LETTER_HEADERS = {
+const DEAD_LETTER_HEADERS = {
   reason: "isochrone-reason",
   topic: "isochrone-topic",
   partition: "isochrone-partition",

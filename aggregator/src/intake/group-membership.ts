@@ -3,7 +3,7 @@ import { DEFAULT_BACKOFF, pause, retry, type Clock, type Logger, type Random } f
 import { MAX_BATCH_RECORDS } from "./local-intake.ts";
 
 /** What a membership works with. */
-export interface MembershipOptions {
+interface MembershipOptions {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly random: Random;

@@ -46,7 +46,7 @@ export function createIntakeMetrics(registry: Registry): IntakeMetrics {
 }
 
 /** What is asked for when the metrics are read. */
-export interface SharedReadings {
+interface SharedReadings {
   readonly ownedPartitions: number;
   /** Only grows. */
   readonly refusedDeltaPoints: number;

@@ -10,7 +10,7 @@ import type { IntakeMetrics } from "./intake-metrics.ts";
 import { RecordTraces } from "./record-traces.ts";
 
 /** What a local intake works with. */
-export interface LocalIntakeOptions {
+interface LocalIntakeOptions {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly tables: Tables;

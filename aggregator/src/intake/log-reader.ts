@@ -2,7 +2,7 @@ import { partitionOf, type Batch, type Bus, type BusRecord, type Subscription } 
 import { DEFAULT_BACKOFF, retry, type Clock, type Logger, type Random } from "@isochrone/runtime";
 
 /** What a log reader works with. */
-export interface LogReaderOptions {
+interface LogReaderOptions {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly random: Random;

@@ -19,7 +19,7 @@ import { bodiesOf } from "./delta-parts.ts";
 export type TestFault = "no_deduplication" | "commit_at_read";
 
 /** What an owner works with. */
-export interface OwnerOptions {
+interface OwnerOptions {
   /** Its name in the log. */
   readonly partition: string;
   /** Unique among all claims. */

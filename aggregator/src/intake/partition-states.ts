@@ -9,7 +9,7 @@ import { windowStartMs } from "../domain/windows/window-shape.ts";
 import type { DrawnDelta } from "./partition-owner.ts";
 
 /** What all replicas know of one input partition. */
-export interface PartitionState {
+interface PartitionState {
   readonly chain: PartitionChain<DeltaBody>;
   readonly accepted: AcceptedRecords;
 }

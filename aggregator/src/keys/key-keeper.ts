@@ -27,7 +27,7 @@ export interface KeyKeeperOptions {
 }
 
 /** What happened, for metrics. */
-export interface KeyCounts {
+interface KeyCounts {
   rotations: number;
   /** Probes that a step went on without. */
   unconfirmed: number;

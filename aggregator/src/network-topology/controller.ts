@@ -42,7 +42,7 @@ const FIELD_MANAGER = "isochrone-network-topology";
 const MAX_PAIRS = 8_000;
 
 /** What the NetworkTopology is made of. */
-export interface TopologyInputs {
+interface TopologyInputs {
   /** The newest one; null before the first. */
   readonly graph: () => ClusterGraphSnapshot | null;
   readonly pods: () => readonly KubernetesObject[];
@@ -60,7 +60,7 @@ interface MeasuredAreas {
 }
 
 /** What the controller works with. */
-export interface NetworkTopologyControllerOptions {
+interface NetworkTopologyControllerOptions {
   readonly config: NetworkTopologyConfig;
   readonly store: ClusterStore;
   readonly inputs: TopologyInputs;

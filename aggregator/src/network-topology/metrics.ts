@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 
 /** Why the NetworkTopology isn't being written, although it should be. */
-export const TOPOLOGY_FAULTS = ["changed_by_another", "invalid_scale", "unavailable"] as const;
+const TOPOLOGY_FAULTS = ["changed_by_another", "invalid_scale", "unavailable"] as const;
 export type TopologyFault = (typeof TOPOLOGY_FAULTS)[number];
 
 /** What happened to a write. */
@@ -12,7 +12,7 @@ export interface NetworkTopologyMetrics {
 }
 
 /** What the metrics are read from when they are scraped. */
-export interface NetworkTopologyMetricSources {
+interface NetworkTopologyMetricSources {
   readonly fault: () => TopologyFault | null;
   readonly pairs: () => number;
 }

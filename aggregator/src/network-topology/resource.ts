@@ -13,7 +13,7 @@ import { compareAreaPairs, figuresText, type AreaFigures } from "./domain/figure
 // The NetworkTopology as diktyo's API has it (v1alpha1): KEP-260's text names some fields otherwise. Its status is no subresource.
 
 /** The weights that come of measurements. */
-export const NETPERF_COSTS = "NetperfCosts";
+const NETPERF_COSTS = "NetperfCosts";
 /** Annotation of the NetworkTopology: milliseconds that one unit of networkCost stands for. */
 export const SCALE_ANNOTATION = "isochrone.dev/network-cost-scale";
 /** Annotation of it: hash of the figures as they were written here, and the scale then; other figures than these come from somebody else. */
@@ -22,7 +22,7 @@ export const WRITTEN_ANNOTATION = "isochrone.dev/network-costs-written";
 type Figures = ReadonlyMap<string, AreaFigures>;
 
 /** NetperfCosts of an object. */
-export interface WrittenCosts {
+interface WrittenCosts {
   /** Position in spec.weights; -1: none there. */
   readonly index: number;
   readonly figures: Figures;

@@ -3,7 +3,7 @@ import { fullName, workloadNameOf, type ClusterState, type NamespacedName } from
 import { ASK_ANNOTATION, OBSERVE } from "./resource.ts";
 
 /** Told of an annotation that asks for something unknown. */
-export type OnUnknown = (object: KubernetesObject, value: string) => void;
+type OnUnknown = (object: KubernetesObject, value: string) => void;
 
 /** Which workflow each workload belongs to, by namespace/name; pods without a controller are their own. */
 export function workflowsByWorkload({ workloads, pods, members }: ClusterState): Map<string, NamespacedName> {

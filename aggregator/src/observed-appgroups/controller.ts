@@ -41,7 +41,7 @@ const STATES = ["current", "changed", "foreign", "unnameable"] as const;
 type State = (typeof STATES)[number];
 
 /** What AppGroups are drawn from. */
-export interface ObservedSources {
+interface ObservedSources {
   /** The newest graphs, by namespace/name of the workflow; null before the first. */
   readonly workflows: () => ReadonlyMap<string, WorkflowGraphSnapshot> | null;
   readonly cluster: () => ClusterState;
@@ -53,7 +53,7 @@ export interface ObservedSources {
 }
 
 /** What the controller works with. */
-export interface ObservedAppGroupsOptions {
+interface ObservedAppGroupsOptions {
   readonly config: AppGroupsConfig;
   readonly store: ClusterStore;
   readonly sources: ObservedSources;

@@ -2,7 +2,7 @@ import { CodedError } from "@isochrone/runtime";
 import { HttpError } from "@isochrone/runtime/http";
 
 /** Codes of the aggregator's errors; `code` of the graph API's problems. */
-export const AGGREGATOR_ERROR_CODES = [
+const AGGREGATOR_ERROR_CODES = [
   "unknown_node",
   "unknown_workflow",
   "unknown_path",
@@ -23,7 +23,7 @@ export const AGGREGATOR_ERROR_CODES = [
 ] as const;
 
 /** One of {@link AGGREGATOR_ERROR_CODES}. */
-export type AggregatorErrorCode = (typeof AGGREGATOR_ERROR_CODES)[number];
+type AggregatorErrorCode = (typeof AGGREGATOR_ERROR_CODES)[number];
 
 const STATUS: Readonly<Record<AggregatorErrorCode, number>> = {
   unknown_node: 404,
@@ -53,10 +53,10 @@ export class AggregatorError extends HttpError {
 }
 
 /** Codes of errors of the store of packet authentication's keys. */
-export const KEY_STORE_ERROR_CODES = ["key_store_conflict", "key_store_invalid"] as const;
+const KEY_STORE_ERROR_CODES = ["key_store_conflict", "key_store_invalid"] as const;
 
 /** One of {@link KEY_STORE_ERROR_CODES}. */
-export type KeyStoreErrorCode = (typeof KEY_STORE_ERROR_CODES)[number];
+type KeyStoreErrorCode = (typeof KEY_STORE_ERROR_CODES)[number];
 
 /** Keys were changed by somebody else meanwhile, or are stored in a form that can't be read. Its message shows no secret. */
 export class KeyStoreError extends CodedError {
@@ -71,7 +71,7 @@ export class KeyStoreError extends CodedError {
 }
 
 /** Codes of errors of fitting coordinates. */
-export const COORDINATE_ERROR_CODES = [
+const COORDINATE_ERROR_CODES = [
   "coordinate_fit_failed",
   "coordinate_fit_timeout",
   "coordinate_thread_died",

@@ -5,7 +5,7 @@ import type { AssignmentFigures } from "./domain/peer-assignment.ts";
 import type { KeyKeeper } from "../keys/key-keeper.ts";
 
 /** What the metrics of probing are read from when they are scraped. */
-export interface ProbingMetricSources {
+interface ProbingMetricSources {
   readonly figures: () => AssignmentFigures;
   readonly clock: Clock;
   readonly leases: BandwidthLeases;

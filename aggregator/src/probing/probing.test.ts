@@ -1,12 +1,8 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  BandwidthLeaseAnswerSchema,
-  ProbePlanSchema,
-  type BandwidthLeaseAnswer,
-  type ProbePlan,
-} from "@isochrone/topology";
+import { BandwidthLeaseAnswerSchema, ProbePlanSchema, type ProbePlan } from "@isochrone/topology";
+import type { BandwidthLeaseAnswer } from "@isochrone/topology/testing";
 import { Value } from "typebox/value";
 import { afterEach, describe, expect, test } from "vitest";
 import { MemoryKeyStore } from "../keys/memory-key-store.ts";

@@ -32,7 +32,7 @@ export interface PastTest {
 }
 
 /** What the aggregator's side of probing works with. */
-export interface ProbingOptions {
+interface ProbingOptions {
   readonly config: AggregatorConfig;
   readonly store: ClusterStore;
   readonly watch: ClusterWatch;

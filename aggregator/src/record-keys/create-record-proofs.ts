@@ -14,7 +14,7 @@ import { RecordSeals } from "./record-seals.ts";
 import { foreignTopicsOf } from "./settings.ts";
 
 /** What proofs of records are made with. */
-export interface RecordProofsOptions {
+interface RecordProofsOptions {
   readonly config: AggregatorConfig;
   /** Lets only the leader write. */
   readonly store: ClusterStore;

@@ -1,8 +1,9 @@
 // What others write to the topics of records and of replicas, as they can on a Kafka whose ACLs let them.
 import type { BusRecord, OutgoingRecord } from "@isochrone/bus";
-import { SPEAKER_HEADER, MAC_HEADER, sealedBus, sealRecord, type RecordKey } from "@isochrone/bus/seal";
+import { SPEAKER_HEADER, sealedBus, type RecordKey } from "@isochrone/bus/seal";
 import { createRegistry } from "@isochrone/runtime";
 import { partitionOf } from "@isochrone/bus";
+import { MAC_HEADER, sealRecord } from "@isochrone/bus/testing";
 import { STATE_TOPICS, TOPICS } from "@isochrone/telemetry";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MemoryKeyStore } from "../keys/memory-key-store.ts";

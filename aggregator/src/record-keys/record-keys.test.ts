@@ -1,6 +1,7 @@
 import { type ProvenSpeaker } from "@isochrone/telemetry";
-import { MAC_HEADER, SealChecker, sealRecord, SPEAKER_HEADER } from "@isochrone/bus/seal";
+import { SealChecker, SPEAKER_HEADER } from "@isochrone/bus/seal";
 import type { OutgoingRecord } from "@isochrone/bus";
+import { MAC_HEADER, sealRecord } from "@isochrone/bus/testing";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { MemoryKeyStore } from "../keys/memory-key-store.ts";

@@ -11,7 +11,7 @@ import { KeyKeeper } from "../keys/key-keeper.ts";
 import type { HmacKeySet, KeyStore } from "../ports/ports.ts";
 
 /** What keeps the keys of records. */
-export interface RecordKeysOptions {
+interface RecordKeysOptions {
   readonly store: KeyStore;
   readonly leadership: Leadership;
   readonly clock: Clock;

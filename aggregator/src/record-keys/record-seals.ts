@@ -6,10 +6,10 @@ import type { ProvenSpeaker, Speakers, SpokenRecord } from "../domain/speakers/s
 import { isAggregator, type RecordKeys } from "./record-keys.ts";
 
 /** Why a record is not proven; a metric's label. */
-export type Unproven = SealFault | "wrong_speaker";
+type Unproven = SealFault | "wrong_speaker";
 
 /** What judges seals. */
-export interface RecordSealsOptions {
+interface RecordSealsOptions {
   readonly keys: Pick<RecordKeys, "masters">;
   /** Topics of writers that can't seal, and the name of the service that speaks there: the broker says who may write. */
   readonly foreignTopics: ReadonlyMap<string, string>;

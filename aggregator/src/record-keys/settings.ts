@@ -68,7 +68,7 @@ export function foreignTopicsOf({
 }
 
 /** What of other sections decides whether records can be proven. */
-export interface ProofFacts {
+interface ProofFacts {
   readonly kind: string;
   readonly sealRecords: boolean;
   readonly hasSecret: boolean;

@@ -5,14 +5,14 @@ import { FORWARD_FAILURES, type ForwardFailure } from "../http/forward.ts";
 import type { Replicas } from "./replicas.ts";
 
 /** What the metrics of several replicas are read from. */
-export interface ReplicaMetricSources {
+interface ReplicaMetricSources {
   readonly leadership: Leadership;
   readonly replicas: Replicas;
   readonly relay: ReportRelay;
 }
 
 /** What is counted when it happens. */
-export interface ReplicaMetrics {
+interface ReplicaMetrics {
   readonly onForwardFailed: (failure: ForwardFailure) => void;
 }
 

@@ -32,7 +32,7 @@ export interface Replica {
 }
 
 /** How the registry of replicas is built. */
-export interface ReplicasOptions extends CandidateOptions {
+interface ReplicasOptions extends CandidateOptions {
   readonly url: () => string | null;
   /** Who deletes the Leases of replicas that are gone. */
   readonly leadership: Leadership;

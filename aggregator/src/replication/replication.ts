@@ -11,7 +11,7 @@ import { Replicas } from "./replicas.ts";
 import type { AggregatorConfig } from "../settings.ts";
 
 /** What a replica needs to be one of several. */
-export interface ReplicationDependencies {
+interface ReplicationDependencies {
   readonly store: ClusterStore;
   readonly clock: Clock;
   readonly random: Random;

@@ -1,4 +1,5 @@
-import { createMemoryBus, type MemoryBus } from "@isochrone/bus/memory";
+import { createMemoryBus } from "@isochrone/bus/memory";
+import type { MemoryBus } from "@isochrone/bus/testing";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, loadSettings, seededRandom } from "@isochrone/runtime";
@@ -18,7 +19,7 @@ export interface RunningAggregator {
 }
 
 /** How it differs from the usual. */
-export interface RunningAggregatorOptions {
+interface RunningAggregatorOptions {
   /** Settings by key. */
   readonly settings?: Readonly<Record<string, unknown>>;
   /** Puts something between the aggregator and its store. */

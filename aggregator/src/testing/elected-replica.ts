@@ -3,7 +3,8 @@ import { candidacy, type ClusterStore, type LeaderElection } from "@isochrone/ku
 import { createRegistry, loadSettings, seededRandom } from "@isochrone/runtime";
 import { createHttpApp, listen, type HttpApp } from "@isochrone/runtime/http";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
-import type { BandwidthLeaseAnswer, ProbePlan } from "@isochrone/topology";
+import type { ProbePlan } from "@isochrone/topology";
+import type { BandwidthLeaseAnswer } from "@isochrone/topology/testing";
 import type { FastifyInstance } from "fastify";
 import { MemoryKeyStore } from "../keys/memory-key-store.ts";
 import { PodProbeAddresses } from "../adapters/pod-probe-addresses.ts";
@@ -63,7 +64,7 @@ export class ReplicaWorld {
 }
 
 /** An answer to a request for a lease. */
-export interface LeaseReply {
+interface LeaseReply {
   readonly status: number;
   readonly retryAfter: unknown;
   readonly cacheControl: unknown;

@@ -4,7 +4,7 @@ import type { CoordinateModel } from "../coordinates/domain/coordinates.ts";
 import type { CoordinateFit, CoordinateFitter } from "../ports/ports.ts";
 
 /** Nodes on a map, and what a probe measures between them. */
-export interface Plane {
+interface Plane {
   readonly input: FitInput;
   /** The truth, ms. */
   rttMs(source: number, target: number): number;

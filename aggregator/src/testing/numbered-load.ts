@@ -73,7 +73,7 @@ export class NumberedLoad {
 }
 
 /** What is counted of one node. */
-export interface Counted {
+interface Counted {
   readonly packets: number;
   readonly requests: number;
   readonly cpuSeconds: number;

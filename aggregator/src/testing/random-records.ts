@@ -4,7 +4,7 @@ import type { IncomingRecord } from "../domain/ingest/ingest.ts";
 import { bandwidthTest, counter, gauge, istio, probeMetrics, recordOf } from "./records.ts";
 
 /** A record with the time that it is taken at. */
-export interface TimedRecord {
+interface TimedRecord {
   readonly record: IncomingRecord;
   readonly nowMs: number;
 }

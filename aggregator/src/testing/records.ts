@@ -7,12 +7,12 @@ import {
   type Attributes,
   type Metric,
   type Outcome,
-  type Temporality,
 } from "@isochrone/telemetry";
+import type { Temporality } from "@isochrone/telemetry/testing";
 import type { IncomingRecord } from "../domain/ingest/ingest.ts";
 
 /** How a record gets its identity; without one it is foreign. */
-export interface RecordOptions {
+interface RecordOptions {
   readonly source?: string;
   readonly epoch?: string;
   readonly sequence?: number;
@@ -41,7 +41,7 @@ export function recordOf(node: string, metrics: readonly Metric[], options: Reco
 }
 
 /** What one pane of probing one peer gave. */
-export interface ProbeSample {
+interface ProbeSample {
   readonly target: string;
   readonly method?: string;
   readonly timeMs: number;

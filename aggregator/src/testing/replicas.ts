@@ -1,5 +1,6 @@
 import type { Publisher } from "@isochrone/bus";
-import { createMemoryBus, type MemoryBus } from "@isochrone/bus/memory";
+import { createMemoryBus } from "@isochrone/bus/memory";
+import type { MemoryBus } from "@isochrone/bus/testing";
 import { createRegistry, seededRandom, type Random } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import type { Registry } from "prom-client";

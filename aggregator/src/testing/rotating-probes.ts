@@ -14,7 +14,7 @@ export interface Troubles {
 }
 
 /** A packet that came to a probe which can't verify it. */
-export interface Refusal {
+interface Refusal {
   readonly second: number;
   readonly from: string;
   readonly to: string;
@@ -34,7 +34,7 @@ interface Version {
 }
 
 /** A probe as far as keys go: it sees its file late, asks for plans, restarts, and signs as it was told. */
-export class SimulatedProbe {
+class SimulatedProbe {
   readonly node: string;
   readonly fileDelay: number;
   readonly #random: Random;

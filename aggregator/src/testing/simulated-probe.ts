@@ -41,7 +41,7 @@ export const EMBEDDED: Beat = {
 export type Path = (timeMs: number) => number | null | undefined;
 
 /** A method of the pair that is probed, where it isn't asked as often as the others. */
-export interface ProbedMethod {
+interface ProbedMethod {
   readonly method: string;
   readonly probeMs: number;
 }

@@ -27,7 +27,7 @@ export interface AnnotatedObjects {
   latest(object: KubernetesObject): KubernetesObject | null;
 }
 
-export interface AnnotationPlannerOptions {
+interface AnnotationPlannerOptions {
   readonly config: AnnotationConfig;
   readonly objects: AnnotatedObjects;
   readonly ownership: Ownership;
@@ -39,7 +39,7 @@ export interface AnnotationPlannerOptions {
 }
 
 /** What one round came to. */
-export interface AnnotationPlan {
+interface AnnotationPlan {
   readonly pending: PendingWrite[];
   /** Coordinates were left out. */
   readonly isFrameless: boolean;

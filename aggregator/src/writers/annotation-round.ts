@@ -32,9 +32,9 @@ export interface Want {
 export type OwnAnnotations = Readonly<Record<string, string>>;
 
 /** Label by which a workload is left out. */
-export const ANNOTATE_LABEL = "isochrone.dev/annotate";
+const ANNOTATE_LABEL = "isochrone.dev/annotate";
 
-export interface NodeRoundOptions {
+interface NodeRoundOptions {
   readonly graphs: PublishedGraphs;
   readonly prefix: string;
   readonly nowMs: number;

@@ -1,26 +1,18 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 
 /** What is written. */
-export const WRITE_KINDS = ["node", "workload", "configmap"] as const;
+const WRITE_KINDS = ["node", "workload", "configmap"] as const;
 export type WriteKind = (typeof WRITE_KINDS)[number];
 
 /**
  * `conflict`: changed by others again and again; `gone`: deleted meanwhile; `disowned`: another replica's by now; `refused`: not taken as it is;
  * `failed`: the API server could not be reached, or not now.
  */
-export const WRITE_RESULTS = [
-  "written",
-  "conflict",
-  "gone",
-  "disowned",
-  "forbidden",
-  "refused",
-  "failed",
-] as const;
+const WRITE_RESULTS = ["written", "conflict", "gone", "disowned", "forbidden", "refused", "failed"] as const;
 export type WriteResult = (typeof WRITE_RESULTS)[number];
 
 /** What the metrics are read from when they are scraped. */
-export interface WriterMetricSources {
+interface WriterMetricSources {
   readonly pending: (kind: WriteKind) => number;
   /** Seconds; null while nothing of the kind is annotated. */
   readonly oldestAgeSeconds: (kind: WriteKind) => number | null;
@@ -37,7 +29,7 @@ export interface WriterMetrics {
 }
 
 /** Why something is left out of what is written. */
-export const SKIP_REASONS = ["warming_up", "stale_graph", "no_frame", "name_too_long", "too_large"] as const;
+const SKIP_REASONS = ["warming_up", "stale_graph", "no_frame", "name_too_long", "too_large"] as const;
 
 export function createWriterMetrics(registry: Registry, sources: WriterMetricSources): WriterMetrics {
   const registers = [registry];

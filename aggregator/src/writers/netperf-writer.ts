@@ -14,12 +14,12 @@ import type { WriteResult } from "./metrics.ts";
 import { FIELD_MANAGER } from "./object-writer.ts";
 
 /** What the API server takes of a ConfigMap. */
-export const MAX_CONFIG_MAP_BYTES = 1024 * 1024;
+const MAX_CONFIG_MAP_BYTES = 1024 * 1024;
 const WRITE_DEADLINE_MS = 30_000;
 /** Part of the refresh interval after which it is due: it is looked at once per interval. */
 const DUE_SHARE = 0.9;
 
-export interface NetperfWriterOptions {
+interface NetperfWriterOptions {
   readonly store: ClusterStore;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -31,7 +31,7 @@ export interface NetperfWriterOptions {
 }
 
 /** What one look at the ConfigMap came to; null: it was left as it is. */
-export interface NetperfOutcome {
+interface NetperfOutcome {
   readonly result: WriteResult | null;
   readonly unnamed: number;
 }

@@ -58,7 +58,7 @@ export interface WriteOutcome {
   readonly verb: "patch" | "get";
 }
 
-export interface ObjectWriterOptions {
+interface ObjectWriterOptions {
   readonly store: ClusterStore;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -184,7 +184,7 @@ function resultOf(error: unknown): WriteResult {
 }
 
 /** Whether a conflict is about the annotation: the message names fields as `.metadata.annotations.<key>`. */
-export function namesAnnotation(message: string, key: string): boolean {
+function namesAnnotation(message: string, key: string): boolean {
   const field = `.metadata.annotations.${key}`;
   for (let at = message.indexOf(field); at >= 0; at = message.indexOf(field, at + 1)) {
     // A longer key may begin with this one.

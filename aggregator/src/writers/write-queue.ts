@@ -16,7 +16,7 @@ export interface PendingWrite {
   readonly task: () => WriteTask | null;
 }
 
-export interface WriteQueueOptions {
+interface WriteQueueOptions {
   readonly writer: (kind: WriteKind) => ObjectWriter;
   readonly clock: Clock;
   readonly random: Random;

@@ -21,7 +21,7 @@ import type { AnnotationConfig } from "./settings.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 /** What the writers work with. */
-export interface WriterDependencies {
+interface WriterDependencies {
   readonly store: ClusterStore;
   /** For what the leader alone writes, of the same cluster. @default `store` */
   readonly leaderStore?: ClusterStore;

@@ -1,5 +1,5 @@
-import { parseMatrix } from "@isochrone/lab";
 import type { RttMatrix } from "@isochrone/lab";
+import { parseMatrix } from "@isochrone/lab/testing";
 import { describe, expect, it } from "vitest";
 import { drawSamples, judgeCoordinates } from "./coordinates.ts";
 

@@ -7,7 +7,7 @@ import type { Random } from "@isochrone/runtime/basics";
 import { fitCoordinates } from "@isochrone/topology/coordinates";
 import type { CoordinateInput, CoordinateModel, CoordinateSamples } from "@isochrone/topology/coordinates";
 
-export interface ProbingOptions {
+interface ProbingOptions {
   /** Random peers of each node. */
   readonly peers: number;
   /** Probes that each node makes, one random peer of its own each. */
@@ -34,7 +34,7 @@ export interface CoordinateJudgement {
 }
 
 /** Hears how far the work has come: the share that is done, and what goes on. */
-export type OnProgress = (share: number, what: string) => void;
+type OnProgress = (share: number, what: string) => void;
 
 /** Of the whole work, when the samples are drawn, and when the model is fitted. */
 const DRAWN_SHARE = 0.3;

@@ -8,7 +8,7 @@ import type { Format } from "../output/format.ts";
 import { createProgress } from "../output/progress.ts";
 import { table } from "../output/table.ts";
 
-export interface BenchCoordinatesOptions {
+interface BenchCoordinatesOptions {
   readonly matrix: string;
   readonly peers: number;
   readonly budget: number;

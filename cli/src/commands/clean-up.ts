@@ -6,7 +6,7 @@ import { CommandError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";
 import { formatted, type Format } from "../output/format.ts";
 
-export interface CleanUpOptions {
+interface CleanUpOptions {
   readonly kubeconfig?: string;
   /** Of the kubeconfig. @default its current one */
   readonly context?: string;

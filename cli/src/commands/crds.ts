@@ -10,7 +10,7 @@ import { CommandError, usageError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";
 import { formatted, type Format } from "../output/format.ts";
 
-export interface CrdsApplyOptions {
+interface CrdsApplyOptions {
   readonly kubeconfig?: string;
   /** Of the kubeconfig. @default its current one */
   readonly context?: string;

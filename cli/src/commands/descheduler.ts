@@ -80,7 +80,7 @@ function onlyOf(report: DeschedulerReport, namespace: string): DeschedulerReport
   };
 }
 
-export function reportText(report: DeschedulerReport): string {
+function reportText(report: DeschedulerReport): string {
   if (report.mode === "off") return "the descheduler is off (descheduler.mode)";
   if (report.lastRunAt === null)
     return `mode ${report.mode}; this replica hasn't run it: another one leads, or the first run is yet to come`;

@@ -14,7 +14,7 @@ import type { Format } from "../output/format.ts";
 import { createProgress } from "../output/progress.ts";
 import { fromSettingsFile } from "../settings-file.ts";
 
-export interface DoctorOptions {
+interface DoctorOptions {
   readonly only?: readonly Group[];
   /** @default the one on this machine, which needn't be there */
   readonly server?: string;

@@ -14,7 +14,7 @@ import type { Format } from "../output/format.ts";
 import { createProgress } from "../output/progress.ts";
 import { table } from "../output/table.ts";
 
-export interface ExperimentOptions {
+interface ExperimentOptions {
   readonly list?: boolean;
   readonly quick?: boolean;
   readonly ground: "model" | "lab" | "both";

@@ -10,7 +10,7 @@ import type { Format } from "../output/format.ts";
 import { show, viewOf } from "../output/show.ts";
 import type { View } from "../output/show.ts";
 
-export interface ExplainOptions extends GraphServerOptions {
+interface ExplainOptions extends GraphServerOptions {
   readonly namespace: string;
   /** Of a real cluster, whose pod is looked at too. */
   readonly kubeconfig?: string;

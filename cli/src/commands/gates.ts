@@ -22,7 +22,7 @@ import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
 import { table } from "../output/table.ts";
 
-export interface GatesListOptions {
+interface GatesListOptions {
   /** @default all */
   readonly namespace?: string;
   readonly kubeconfig?: string;
@@ -31,7 +31,7 @@ export interface GatesListOptions {
   readonly context?: string;
 }
 
-export interface GatesOpenOptions extends GatesListOptions {
+interface GatesOpenOptions extends GatesListOptions {
   readonly all?: boolean;
   readonly dryRun?: boolean;
   /** Takes the webhook away first, so that no pod gets the gate any more. */

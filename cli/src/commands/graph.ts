@@ -13,7 +13,7 @@ import { show, viewOf } from "../output/show.ts";
 import type { Print, View } from "../output/show.ts";
 import { matrix, table } from "../output/table.ts";
 
-export interface GraphOptions extends GraphServerOptions {
+interface GraphOptions extends GraphServerOptions {
   readonly output: Format | "dot";
   /** Milliseconds between two looks; undefined: one. */
   readonly watch?: number;
@@ -58,7 +58,7 @@ async function readAll(client: GraphClient): Promise<View> {
 }
 
 /** Says what was left out of the graphs; nothing when they are whole. */
-export function droppedText(all: readonly Dropped[]): string[] {
+function droppedText(all: readonly Dropped[]): string[] {
   const faulty = all.filter(({ first }) => first !== null);
   const count = faulty.reduce((sum, dropped) => sum + droppedElements(dropped), 0);
   return count === 0
@@ -94,7 +94,7 @@ export function clusterMatrix(cluster: ClusterGraphSnapshot): string {
 }
 
 /** The matrix and the nodes. @param canvas to paint the matrix on; null: without colours */
-export function clusterText(cluster: ClusterGraphSnapshot, canvas: Canvas | null = null): string {
+function clusterText(cluster: ClusterGraphSnapshot, canvas: Canvas | null = null): string {
   const nodes = cluster.nodes
     .toSorted(byPlace)
     .map((node) => [
@@ -112,7 +112,7 @@ export function clusterText(cluster: ClusterGraphSnapshot, canvas: Canvas | null
   ].join("\n");
 }
 
-export function workflowText(workflow: WorkflowGraphSnapshot): string {
+function workflowText(workflow: WorkflowGraphSnapshot): string {
   const workloads = workflow.workloads.map(({ name, kind, pods, cpuMillicores, memoryBytes }) => [
     name,
     kind,

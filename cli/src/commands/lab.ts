@@ -10,12 +10,12 @@ import { naturally } from "@isochrone/primitives";
 import type { Print } from "../output/show.ts";
 import { matrix, table } from "../output/table.ts";
 
-export interface LabOptions {
+interface LabOptions {
   readonly lab: string;
   readonly output: Format;
 }
 
-export interface LinkOptions extends LabOptions {
+interface LinkOptions extends LabOptions {
   readonly delay?: number;
   readonly jitter?: number;
   readonly loss?: number;

@@ -14,7 +14,7 @@ import type { View } from "../output/show.ts";
 import { table } from "../output/table.ts";
 import { proposedMoves } from "./proposed-moves.ts";
 
-export interface PlanOptions extends GraphServerOptions {
+interface PlanOptions extends GraphServerOptions {
   readonly kubeconfig?: string;
   /** Of the kubeconfig. @default its current one */
   readonly context?: string;

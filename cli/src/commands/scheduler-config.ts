@@ -18,7 +18,7 @@ import {
 } from "../scheduler-config/cluster-certificates.ts";
 import { lookUp, serviceName } from "../scheduler-config/service-address.ts";
 
-export interface SchedulerConfigOptions {
+interface SchedulerConfigOptions {
   readonly url?: string;
   /** namespace/name[:port] of the extender's service. */
   readonly service?: string;

@@ -15,7 +15,7 @@ import {
   type ScoreDumpOptions,
 } from "../score/index.ts";
 
-export interface ScoreOptions {
+interface ScoreOptions {
   readonly cluster: string;
   /** @default the decision's */
   readonly pod?: string;

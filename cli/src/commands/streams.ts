@@ -9,10 +9,10 @@ import { readObjects } from "../score/read-objects.ts";
 import { planStreams, type PlannedJob, type PlannedLimit, type StreamPlan } from "../streams/plan-streams.ts";
 import { readStreams } from "../streams/read-streams.ts";
 
-export const STREAM_STRATEGIES = ["joint", "otfs", "otfa", "tp"] as const;
-export type StreamStrategyName = (typeof STREAM_STRATEGIES)[number];
+const STREAM_STRATEGIES = ["joint", "otfs", "otfa", "tp"] as const;
+type StreamStrategyName = (typeof STREAM_STRATEGIES)[number];
 
-export interface StreamsPlanOptions {
+interface StreamsPlanOptions {
   readonly strategy: StreamStrategyName;
   readonly output: Format;
 }

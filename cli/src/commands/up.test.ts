@@ -1,5 +1,4 @@
-import { ManualClock } from "@isochrone/runtime/testing";
-import type { StopSignal } from "@isochrone/runtime";
+import { ManualClock, type StopSignal } from "@isochrone/runtime/testing";
 import { expect, test } from "vitest";
 import { onEnd } from "./up.ts";
 

@@ -22,7 +22,7 @@ import type { Format } from "../output/format.ts";
 import { jsonReporter, lineReporter, yamlReporter } from "../output/reporters.ts";
 import { screenReporter } from "../output/screen-reporter.ts";
 
-export interface UpOptions {
+interface UpOptions {
   readonly port: number;
   readonly nodes: number;
   readonly matrix?: string;

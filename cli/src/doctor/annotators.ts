@@ -12,7 +12,7 @@ export interface Annotator extends WriterMark {
   readonly example: string;
 }
 
-export interface AnnotatorFacts {
+interface AnnotatorFacts {
   /** The aggregator's /metrics; null: nobody named one. */
   readonly page: { readonly url: string; readonly text: string | null; readonly error: string | null } | null;
   /** Those that annotate now, in order of their names; null: no cluster can be asked, `why` says it. */

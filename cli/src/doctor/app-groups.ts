@@ -6,7 +6,7 @@ import type { AppGroupMember } from "@isochrone/topology";
 import { NAME_A_CLUSTER, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 
-export interface AppGroupFacts {
+interface AppGroupFacts {
   readonly appGroups: number;
   /** namespace/name and the selectors that nothing carries; in order of their names. */
   readonly unmatched: readonly { readonly appGroup: string; readonly selectors: readonly string[] }[];

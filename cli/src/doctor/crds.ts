@@ -8,7 +8,7 @@ import { narrowings } from "../crds/narrowing.ts";
 import { skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 
-export interface DefinitionLook {
+interface DefinitionLook {
   readonly name: string;
   readonly wanted: KubernetesObject;
   readonly found: KubernetesObject | null;

@@ -4,7 +4,7 @@ import type { Verdict } from "./finding.ts";
 import { samplesOf } from "./sources.ts";
 
 /** The scheduler-plugin's /metrics by page. */
-export interface ExtenderPage {
+interface ExtenderPage {
   readonly url: string;
   readonly text: string | null;
   readonly error: string | null;

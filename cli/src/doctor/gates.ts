@@ -22,7 +22,7 @@ import { isAllowed } from "./rbac.ts";
 import type { Installation } from "./rbac-files.ts";
 import { samplesOf } from "./sources.ts";
 
-export interface GateFacts {
+interface GateFacts {
   /** Pods with our gate: for how long, and whether they wait for us alone. */
   readonly gated: readonly { readonly pod: string; readonly ageMs: number; readonly isOursAlone: boolean }[];
   /** Why nobody opens late gates; null: an aggregator does. */
@@ -31,7 +31,7 @@ export interface GateFacts {
   readonly registration: RegistrationFacts | null;
 }
 
-export interface RegistrationFacts {
+interface RegistrationFacts {
   /** Where the API server looks for the webhook. */
   readonly target: string;
   /** Why it finds nobody there; null: it does, or it can't be told. */
@@ -42,7 +42,7 @@ export interface RegistrationFacts {
   readonly failedOpen: number | null;
 }
 
-export interface GateQuestion {
+interface GateQuestion {
   readonly store: ClusterStore;
   readonly installation: Installation;
   /** The API server's own metrics; null: they can't be read. */

@@ -9,7 +9,7 @@ import { reasonOf } from "@isochrone/primitives";
 import { ok, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 
-export interface KafkaFacts {
+interface KafkaFacts {
   readonly brokers: readonly string[];
   readonly authentication: string;
   /** Brokers that the cluster has; null: none could be asked, why says `error`. */

@@ -27,7 +27,7 @@ export function judgeNode(version: string): Verdict[] {
   ];
 }
 
-export interface KernelFacts {
+interface KernelFacts {
   readonly platform: string;
   readonly release: string;
   /** Of /sys; null where it isn't told. */
@@ -98,7 +98,7 @@ function clockVerdict(source: string | null): Verdict {
   return verdict(FAST_CLOCKS.includes(source), "warning", { ...parts, value: source });
 }
 
-export interface PermissionFacts {
+interface PermissionFacts {
   readonly platform: string;
   readonly userId: number | null;
   /** Bits of CapEff; null where /proc doesn't tell. */

@@ -18,7 +18,7 @@ const OURS: readonly (Right & { readonly command: string })[] = [
   { command: "gates open", verb: "patch", group: "", resource: "pods" },
 ];
 
-export interface AccountLook {
+interface AccountLook {
   readonly file: string;
   readonly account: string;
   readonly isOptional: boolean;
@@ -28,7 +28,7 @@ export interface AccountLook {
   readonly isOff: boolean;
 }
 
-export interface RbacFacts {
+interface RbacFacts {
   /** Of OURS: those that we, or whom --as names, do not have. */
   readonly ours: readonly { readonly command: string; readonly right: Right; readonly allowed: boolean }[];
   readonly whose: string;
@@ -37,7 +37,7 @@ export interface RbacFacts {
   readonly why: string;
 }
 
-export interface RbacQuestion {
+interface RbacQuestion {
   readonly store: ClusterStore;
   readonly installation: Installation;
   /** null: the files aren't there. */

@@ -28,7 +28,7 @@ import { judgeSockets, lookAtSockets } from "./sockets.ts";
 import { judgeSources } from "./sources.ts";
 
 /** What there is to look at beside this machine. */
-export interface Ground {
+interface Ground {
   readonly graph: { readonly client: GraphClient; readonly server: string; readonly isAssumed: boolean };
   /** null: none is named, `clusterWhy` says so. */
   readonly cluster: {

@@ -3,7 +3,7 @@ import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/top
 import { NAME_A_SERVER, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 
-export interface SourceFacts {
+interface SourceFacts {
   readonly cluster: ClusterGraphSnapshot | null;
   readonly workflows: readonly WorkflowGraphSnapshot[];
   readonly why: string;

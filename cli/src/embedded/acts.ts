@@ -8,7 +8,7 @@ export type Act = (typeof ACTS)[number];
 export type PlacingAct = Exclude<Act, "live">;
 
 /** What users experienced of a placement, and what the network took of it. */
-export interface ActFigures {
+interface ActFigures {
   readonly endToEnd: EndToEnd;
   /** Round trips of all calls that a request causes, as the graphs have them; null: not known. */
   readonly networkMsPerRequest: number | null;

@@ -13,7 +13,7 @@ export interface MachineState {
   readonly pace: number;
 }
 
-export interface MachineWatchOptions {
+interface MachineWatchOptions {
   readonly clock: Clock;
   readonly load: () => number;
   readonly cores: number;

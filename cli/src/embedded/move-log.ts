@@ -20,7 +20,7 @@ export interface MoveGroup {
   readonly before: EndToEnd;
 }
 
-export interface MoveLogOptions {
+interface MoveLogOptions {
   readonly clock: Clock;
   /** How far back end-to-end figures reach. */
   readonly lastMs: number;

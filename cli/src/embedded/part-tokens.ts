@@ -16,7 +16,7 @@ const OF_PARTS: ReadonlySet<string> = new Set([
 ]);
 
 /** A part of the embedded cluster that reports of one node. */
-export interface Part {
+interface Part {
   /** Asks as this part. */
   readonly fetch: Fetch;
   /** Publishes as this part. */

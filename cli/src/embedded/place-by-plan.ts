@@ -13,7 +13,7 @@ import { NotReadyError, type LabCluster, type LabPod, type Move } from "@isochro
 import type { Clock } from "@isochrone/runtime";
 import { PLANNED_NODE_ANNOTATION } from "@isochrone/scheduler-plugin";
 
-export interface PlanPlacement {
+interface PlanPlacement {
   readonly store: ClusterStore;
   readonly cluster: Pick<LabCluster, "pods" | "waitReady">;
   readonly namespace: string;

@@ -28,7 +28,7 @@ export interface Rehearsed {
   placeByPlan(signal: AbortSignal): Promise<readonly Move[]>;
 }
 
-export interface RehearsalOptions {
+interface RehearsalOptions {
   readonly windowMs: number;
   /** The first one is how pods are placed already. */
   readonly acts: readonly Act[];

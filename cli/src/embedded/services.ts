@@ -82,7 +82,7 @@ export function aggregatorOf(
   });
 }
 
-export interface SchedulerSeat {
+interface SchedulerSeat {
   readonly port: number;
   /** Of the webhook that has new pods wait for the planner. */
   readonly webhookPort: number;
@@ -107,7 +107,7 @@ export function schedulerOf(
   });
 }
 
-export interface NodeSeat {
+interface NodeSeat {
   readonly name: string;
   readonly zone: string;
   readonly region: string;

@@ -115,7 +115,7 @@ export function movingConfig(
 }
 
 /** What one node's probe is told; its addresses are the composition's business. */
-export interface ProbeSeat {
+interface ProbeSeat {
   readonly node: string;
   readonly zone: string;
   readonly region: string;

@@ -7,7 +7,7 @@ import { webhookSentence } from "./webhook-answer.ts";
 
 export { podReport } from "./pod-report.ts";
 
-export interface PodAddress {
+interface PodAddress {
   readonly namespace: string;
   readonly kubeconfig?: string;
   /** Of the kubeconfig. @default its current one */

@@ -82,7 +82,7 @@ function rttCell({ rttMs }: Peer, node: string): Cell {
 }
 
 /** Where it runs, what was and is best, then the next best ones. */
-export function comparedNodes({ binding, best, now, candidates }: Decision): string[] {
+function comparedNodes({ binding, best, now, candidates }: Decision): string[] {
   const ranked = [...(now?.candidates ?? candidates)].sort(byScore).map(({ name }) => name);
   const wanted = [binding?.node ?? null, best, now?.best ?? null, ...ranked];
   return [...new Set(wanted.filter((name) => name !== null))].slice(0, MAX_NODES);

@@ -2,12 +2,12 @@
 
 import { visible } from "@isochrone/runtime/basics";
 
-export interface ProgressScreen {
+interface ProgressScreen {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
-export interface Progress {
+interface Progress {
   /** `share` of the work done, 0 to 1. */
   at(share: number, what: string): void;
   /** Takes the bar away, e.g. before a line is printed; the next `at` draws it anew. */

@@ -104,7 +104,7 @@ export function startingText(nodes: number | null): string {
     : `isochrone: starting an embedded cluster of ${nodes} nodes ...`;
 }
 
-export function urlsText({ page, extender, lab }: EmbeddedUrls): string {
+function urlsText({ page, extender, lab }: EmbeddedUrls): string {
   return [
     `  page and graph API   ${page}`,
     `  API description      ${page}/api/v1/openapi.json`,

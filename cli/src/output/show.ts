@@ -54,7 +54,7 @@ export interface Screen {
   write(text: string): unknown;
 }
 
-export interface WatchSurroundings {
+interface WatchSurroundings {
   readonly screen: Screen;
   readonly clock: Clock;
   /** Ends the watch in good order. */

@@ -7,7 +7,7 @@ interface Stream {
 }
 
 /** What a command writes to: results to one, remarks to the other. */
-export interface Terminal {
+interface Terminal {
   /** A result: one or more lines of our own making. */
   readonly print: (text: string, isPainted?: boolean) => void;
   /** A remark or an error: what is piped on doesn't get it. */

@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { CommandError } from "../errors.ts";
 
 /** PEM. */
-export interface ClientPair {
+interface ClientPair {
   readonly certificate: string;
   readonly key: string;
 }
@@ -69,7 +69,7 @@ export async function writeClientPair(
 }
 
 /** A Service by name. */
-export interface ServiceName {
+interface ServiceName {
   readonly namespace: string;
   readonly name: string;
 }

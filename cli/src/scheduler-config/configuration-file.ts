@@ -7,8 +7,8 @@ import { CommandError } from "../errors.ts";
 import { shown } from "../score/errors.ts";
 import { isRecord } from "../score/read-objects.ts";
 
-export const API_VERSION = "kubescheduler.config.k8s.io/v1";
-export const KIND = "KubeSchedulerConfiguration";
+const API_VERSION = "kubescheduler.config.k8s.io/v1";
+const KIND = "KubeSchedulerConfiguration";
 
 type Json = Readonly<Record<string, unknown>>;
 

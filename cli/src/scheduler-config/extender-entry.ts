@@ -27,9 +27,9 @@ export interface ExtenderWishes {
 }
 
 /** Weighs as much as two and a half of kube-scheduler's plugins of weight 2 (spreading, affinity): docs/scheduler.md says why. */
-export const DEFAULT_WEIGHT = 5;
+const DEFAULT_WEIGHT = 5;
 /** kube-scheduler's own limit is 5 s, for which its whole loop would wait. */
-export const DEFAULT_TIMEOUT_MS = 1_000;
+const DEFAULT_TIMEOUT_MS = 1_000;
 /** Beyond this kube-scheduler's own scores are rounding errors, and sums come near the end of its integers. */
 export const MAX_WEIGHT = 1_000;
 
@@ -48,7 +48,7 @@ export interface ExtenderEntry {
 }
 
 /** What stays of an entry that is there already unless the command line says otherwise. */
-export interface Kept {
+interface Kept {
   readonly weight?: unknown;
   readonly httpTimeout?: unknown;
 }

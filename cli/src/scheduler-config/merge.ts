@@ -19,7 +19,7 @@ export interface MergeWishes extends ExtenderWishes {
   readonly topologicalSort?: readonly string[] | undefined;
 }
 
-export interface Merged {
+interface Merged {
   readonly document: Document;
   /** What the operator should know, one sentence each. */
   readonly notes: readonly string[];

@@ -6,7 +6,7 @@ import { CommandError, usageError } from "../errors.ts";
 import { shown } from "../score/errors.ts";
 import { recordsOf } from "./configuration-file.ts";
 
-export interface ServiceAddress {
+interface ServiceAddress {
   /** https://ip:port */
   readonly url: string;
   /** The name that the service's certificate carries. */

@@ -37,7 +37,7 @@ export function appGroupText(group: DumpObject): AppGroupText<AnnotatedChannel> 
 }
 
 /** A channel that an AppGroup declares. */
-export interface AppGroupChannel {
+interface AppGroupChannel {
   readonly source: DeclaredWorkload;
   readonly target: DeclaredWorkload;
   readonly demands: ChannelDemands;
@@ -85,7 +85,7 @@ export function isGenerated(group: DumpObject): boolean {
 }
 
 /** Selectors that nothing in the dump carries, a sentence for each AppGroup. */
-export function unmatchedRemarks(groups: readonly DumpObject[], { members }: WorkloadIndex): string[] {
+function unmatchedRemarks(groups: readonly DumpObject[], { members }: WorkloadIndex): string[] {
   return groups.flatMap((group) => {
     const text = appGroupText(group);
     const unmatched = unmatchedSelectors(text, members);

@@ -9,7 +9,7 @@ import type { DumpObject, Json } from "./read-objects.ts";
 const NAME = "dependencies";
 
 /** A channel as a workload declares it. */
-export interface DeclaredNeeds {
+interface DeclaredNeeds {
   readonly source: string;
   readonly target: string;
   readonly demands: ChannelDemands;

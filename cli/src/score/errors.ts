@@ -1,5 +1,5 @@
 /** Where in a file something is wrong. */
-export interface DumpPosition {
+interface DumpPosition {
   readonly file: string;
   /** Counted from 1; null for the file as a whole. */
   readonly document: number | null;
@@ -8,14 +8,14 @@ export interface DumpPosition {
 }
 
 /** Codes of the errors that reading and scoring a dump throws. */
-export const SCORE_ERROR_CODES = [
+const SCORE_ERROR_CODES = [
   "malformed_dump",
   "malformed_graph",
   "malformed_decision",
   "unknown_pod",
   "no_nodes",
 ] as const;
-export type ScoreErrorCode = (typeof SCORE_ERROR_CODES)[number];
+type ScoreErrorCode = (typeof SCORE_ERROR_CODES)[number];
 
 /** Thrown when a dump can't be scored; the message names file, document, line, rule and value. */
 export class DumpError extends Error {

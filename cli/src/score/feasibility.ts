@@ -15,7 +15,7 @@ const LACKING: Readonly<Record<string, string>> = {
 };
 
 /** What is wrong with nodes for the pod. */
-export interface Feasibility {
+interface Feasibility {
   /** The first reason for each node that has one. */
   readonly infeasible: ReadonlyMap<string, string>;
   /** Rules of the pod that nobody can judge from a dump: nodes may be shown as feasible that aren't. */

@@ -3,12 +3,12 @@ import type { PlacementProblem } from "@isochrone/placement";
 import type { ClusterGraph } from "@isochrone/topology";
 import { objectText } from "./read-objects.ts";
 
-export interface Asked {
+interface Asked {
   readonly problem: PlacementProblem;
   readonly cluster: ClusterGraph;
 }
 
-export interface Scored extends Asked {
+interface Scored extends Asked {
   readonly workloadKind: string;
   /** The parts of the scores, `strategy.part` where several are combined. */
   readonly parts: readonly string[];

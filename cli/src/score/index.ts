@@ -1,5 +1,4 @@
-export { DumpError, SCORE_ERROR_CODES } from "./errors.ts";
-export type { DumpPosition, ScoreErrorCode } from "./errors.ts";
+export { DumpError } from "./errors.ts";
 export { readDecision } from "./recorded-decision.ts";
 export type { RecordedDecision } from "./recorded-decision.ts";
 export { scoreDump } from "./score-dump.ts";

@@ -25,7 +25,7 @@ export interface ScoreInputs {
   readonly observedTo: string | null;
 }
 
-export interface Question {
+interface Question {
   readonly problem: PlacementProblem;
   readonly cluster: ClusterGraph;
   readonly inputs: ScoreInputs;

@@ -11,7 +11,7 @@ import type { WorkloadIndex } from "./dump-pods.ts";
 import type { DumpObject } from "./read-objects.ts";
 
 /** The problem's part that is about the pod's AppGroup. */
-export interface UpstreamWorkflow {
+interface UpstreamWorkflow {
   readonly workflow: PlacementProblem["workflow"];
   /** Null: the pod is of no AppGroup. */
   readonly workload: string | null;

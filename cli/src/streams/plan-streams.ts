@@ -19,7 +19,7 @@ export interface PlannedJob {
   readonly limit: PlannedLimit;
 }
 
-export interface PlannedFlow {
+interface PlannedFlow {
   /** Name of the task, or `source`. */
   readonly from: string;
   readonly to: string;

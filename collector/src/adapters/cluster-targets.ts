@@ -41,7 +41,7 @@ export const DEFAULT_DISCOVERY: DiscoveryOptions = Object.freeze({
   addressFamily: "primary",
 } as const);
 
-export interface ClusterTargetsOptions {
+interface ClusterTargetsOptions {
   readonly store: ClusterStore;
   readonly clock: Clock;
   readonly random: Random;

@@ -17,7 +17,7 @@ export interface KubeletAccessOptions {
 }
 
 /** What a request to a kubelet is made with. */
-export interface KubeletCredentials {
+interface KubeletCredentials {
   readonly agent: Agent;
   readonly headers: Readonly<Record<string, string>>;
 }

@@ -15,7 +15,7 @@ export interface KubeletOptions {
 
 export type KubeletPage = "cadvisor" | "resource";
 
-export const DEFAULT_KUBELET_PORT = 10_250;
+const DEFAULT_KUBELET_PORT = 10_250;
 
 /** Targets of the kubelet at an address. */
 export function kubeletTargets(

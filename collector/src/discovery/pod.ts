@@ -13,7 +13,7 @@ import {
 import { addressOf, portOf, type AddressFamily } from "./addresses.ts";
 import { workloadNames } from "./workload-names.ts";
 
-export interface ContainerPort {
+interface ContainerPort {
   readonly name: string;
   readonly port: number;
 }

@@ -36,7 +36,7 @@ const MAX_TIMESTAMP_DISTANCE_MS = 600_000;
 /** Slots that `#row` never is otherwise. */
 const NOT_KEPT = -2;
 
-export interface PageOptions {
+interface PageOptions {
   readonly scrapeMs: number;
   /** Once there are more wanted samples, the rest is left out. */
   readonly maxSamples: number;

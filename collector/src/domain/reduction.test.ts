@@ -1,4 +1,5 @@
-import { CounterTracks, reduceAttributes, type Attributes, type Metric } from "@isochrone/telemetry";
+import { CounterTracks, type Attributes, type Metric } from "@isochrone/telemetry";
+import { reduceAttributes } from "@isochrone/telemetry/testing";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TargetMemory } from "./target-memory.ts";

@@ -2,7 +2,7 @@ import { BYTE, endOfWord, isBlank, skipBlanks } from "./bytes.ts";
 import type { PageFormat } from "./exposition.ts";
 import { readNumber } from "./number-text.ts";
 
-export const VALUE_RULES = {
+const VALUE_RULES = {
   value: "a value must be a number",
   timestamp: "a timestamp must be a number: integer milliseconds, or seconds in OpenMetrics",
   more: "nothing but an exemplar may follow value and timestamp",

@@ -8,7 +8,7 @@ import type { RowRefusal } from "./page-scope.ts";
 import type { RefusedRow } from "./row-judge.ts";
 import type { TargetMemory } from "./target-memory.ts";
 
-export interface ScrapeLimits {
+interface ScrapeLimits {
   readonly timeoutMs: number;
   readonly maxPageBytes: number;
   readonly maxSamplesPerPage: number;
@@ -17,7 +17,7 @@ export interface ScrapeLimits {
 }
 
 /** Counts of what a page had that could not be used. */
-export interface PageFaults {
+interface PageFaults {
   readonly malformedLines: number;
   readonly firstFault: string | null;
   readonly incompleteHistograms: number;
@@ -35,13 +35,13 @@ export interface ScrapeResult {
 }
 
 /** Rows that a page had and may not have: about others, or too long. */
-export interface PageRefusals {
+interface PageRefusals {
   readonly counts: ReadonlyMap<RowRefusal, number>;
   readonly first: RefusedRow | null;
 }
 
 /** What is scraped, and as whom it is published. */
-export interface ScrapeRequest {
+interface ScrapeRequest {
   readonly target: Target;
   readonly memory: TargetMemory;
   readonly scrapeMs: number;

@@ -1,5 +1,5 @@
 /** Why a page was not taken, or a part of it left out. Metric label `reason` of isochrone_collector_scrape_failures_total. */
-export const SCRAPE_FAILURES = [
+const SCRAPE_FAILURES = [
   /** No connection, or it broke off. */
   "connect",
   "timeout",

@@ -4,15 +4,7 @@ import type { PageScope } from "../domain/page-scope.ts";
 export { TARGET_KINDS, type TargetKind } from "../domain/families.ts";
 
 /** What a page belongs to; for the numbers of targets, and for people. */
-export const TARGET_ROLES = [
-  "kubelet",
-  "sidecar",
-  "gateway",
-  "waypoint",
-  "ztunnel",
-  "pod",
-  "static",
-] as const;
+const TARGET_ROLES = ["kubelet", "sidecar", "gateway", "waypoint", "ztunnel", "pod", "static"] as const;
 export type TargetRole = (typeof TARGET_ROLES)[number];
 
 /** A page to scrape. */

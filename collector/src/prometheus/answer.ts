@@ -22,7 +22,7 @@ export interface Answer {
 }
 
 /** Times that an answer may have; what lies elsewhere was not asked for. */
-export interface AnswerTimes {
+interface AnswerTimes {
   readonly fromMs: number;
   readonly toMs: number;
 }

@@ -6,7 +6,7 @@ import { createGunzip } from "node:zlib";
 import { readAnswer, type Answer } from "./answer.ts";
 import { PrometheusError, type PrometheusFailure } from "./errors.ts";
 
-export interface ApiOptions {
+interface ApiOptions {
   /** Base, with or without a path before /api/v1. */
   readonly url: string;
   readonly timeoutMs: number;

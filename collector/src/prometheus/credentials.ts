@@ -3,7 +3,7 @@ import type { Credentials } from "./api.ts";
 import { PrometheusError } from "./errors.ts";
 
 /** Where credentials are kept; null: none of that kind. */
-export interface CredentialFiles {
+interface CredentialFiles {
   readonly prometheusTokenFile: string | null;
   readonly prometheusUsername: string | null;
   readonly prometheusPasswordFile: string | null;

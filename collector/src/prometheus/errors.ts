@@ -1,7 +1,7 @@
 import { CodedError } from "@isochrone/runtime";
 
 /** Why a query returned nothing. Metric label `reason` of isochrone_collector_prometheus_failures_total. */
-export const PROMETHEUS_FAILURES = [
+const PROMETHEUS_FAILURES = [
   /** A file with a token, password or certificate can't be read. */
   "credentials",
   "connect",

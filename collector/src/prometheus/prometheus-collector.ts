@@ -38,7 +38,7 @@ export type PrometheusCollectorConfig = {
     readonly catchUpRecordsPerSecond: number;
   };
 
-export interface PrometheusCollectorDependencies {
+interface PrometheusCollectorDependencies {
   readonly bus: Publisher;
   readonly clock: Clock;
   readonly random: Random;

@@ -16,7 +16,7 @@ export interface Query {
   readonly startIsTold: boolean;
 }
 
-export interface QuerySettings {
+interface QuerySettings {
   readonly prometheusPreset: PresetName;
   readonly prometheusMatchers: readonly string[];
   readonly prometheusUsageMatchers: readonly string[] | null;

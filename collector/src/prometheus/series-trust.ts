@@ -8,7 +8,7 @@ import { NODE_EXPORTER, type Preset } from "./presets.ts";
 import type { Query } from "./queries.ts";
 
 /** Why a series was not taken. Metric label `reason` of isochrone_collector_prometheus_series_refused_total. */
-export const SERIES_REFUSALS = [
+const SERIES_REFUSALS = [
   ...ROW_REFUSALS,
   /** Nothing says which pod it is from. */
   "no_target",
@@ -17,7 +17,7 @@ export const SERIES_REFUSALS = [
   /** Nothing says which node it is of. */
   "no_node",
 ] as const;
-export type SeriesRefusal = (typeof SERIES_REFUSALS)[number];
+type SeriesRefusal = (typeof SERIES_REFUSALS)[number];
 
 export interface TrustSettings {
   readonly prometheusNamespaceLabel: string;
@@ -31,7 +31,7 @@ export interface TrustSettings {
 }
 
 /** A refused series: the first of an answer is told to people. */
-export interface RefusedSeries {
+interface RefusedSeries {
   readonly reason: SeriesRefusal;
   readonly metric: string;
   readonly namespace: string;

@@ -10,7 +10,7 @@ import type { FreshSample, SeriesMemory } from "./series-memory.ts";
 const KEYS_WITHOUT_NODE = 16;
 
 /** What goes into records of one key. */
-export interface KeyedMetrics {
+interface KeyedMetrics {
   readonly key: string;
   /** The node that all of it is from; null where the series don't tell. */
   readonly node: string | null;

@@ -10,7 +10,7 @@ import type { Target } from "../ports/ports.ts";
 import { collectorSettings, type CollectorConfig } from "../settings.ts";
 import { serve } from "./servers.ts";
 
-export interface RunningCollector {
+interface RunningCollector {
   readonly records: BusRecord[];
   readonly logger: MemoryLogger;
   /** The first value with these labels; 0 when there is none. */

@@ -1,7 +1,7 @@
 // Pods as Istio 1.30.0 and Cilium's chart write them, reduced to what discovery could look at. The templates are named in discovery/.
 import { KINDS, type KubernetesObject, type OwnerReference } from "@isochrone/kubernetes";
 
-export interface PodOptions {
+interface PodOptions {
   readonly name?: string;
   readonly namespace?: string;
   readonly node?: string;

@@ -4,7 +4,7 @@ import type { PointWorkload } from "../scenario/model.ts";
 import { NAMESPACE } from "./graphs.ts";
 import type { SchedulableNode, WaitingPod } from "./kube-scheduler/port.ts";
 
-export const HOSTNAME = "kubernetes.io/hostname";
+const HOSTNAME = "kubernetes.io/hostname";
 const ZONE = "topology.kubernetes.io/zone";
 const REGION = "topology.kubernetes.io/region";
 /** Older than any rule asks: a round stands for as long as the rules want pods and workloads to rest. */

@@ -1,11 +1,7 @@
 // The baselines on small clusters, worked out by hand.
-import {
-  CommunicationAffinity,
-  createNetworkOverhead,
-  DEFAULT_WEIGHTS,
-  ResourceNetwork,
-} from "@isochrone/placement";
+import { CommunicationAffinity, createNetworkOverhead, ResourceNetwork } from "@isochrone/placement";
 import type { Strategy } from "@isochrone/placement";
+import { DEFAULT_WEIGHTS } from "@isochrone/placement/testing";
 import { seededRandom } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
 import { DefaultContender } from "./default.ts";

@@ -23,7 +23,7 @@ export function placementCost(point: Point, observed: Observation, placement: Pl
   return createObjective(problem).total(assignment);
 }
 
-export interface PlanningByUseInput {
+interface PlanningByUseInput {
   readonly point: Point;
   readonly before: Observation | null;
   readonly request: SchedulingRequest;

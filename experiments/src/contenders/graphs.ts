@@ -26,7 +26,7 @@ export interface Amounts {
   readonly memoryBytes: number;
 }
 
-export interface ClusterGraphOptions {
+interface ClusterGraphOptions {
   /** By node; what isn't used is available. @default nothing is used */
   readonly used?: ReadonlyMap<string, Amounts>;
   /** Of a NetworkTopology. @default none are read */
@@ -83,7 +83,7 @@ function link(source: string, target: string, rttMs: number): Link {
   };
 }
 
-export interface WorkflowGraphOptions {
+interface WorkflowGraphOptions {
   /** Pods that it shows on nodes. @default none */
   readonly placement?: Placement;
   /** Whether callees depend on their callers as well. @default false */

@@ -10,7 +10,6 @@ import type { Contender } from "./port.ts";
 import { UpstreamContender } from "./upstream.ts";
 
 export type { ContenderDeps, ProductSettings } from "./deps.ts";
-export { placementCost } from "./cost.ts";
 export type { KubeScheduler, SchedulableNode, SchedulingRequest, WaitingPod } from "./kube-scheduler/port.ts";
 
 export function createContender(id: ContenderId, deps: ContenderDeps): Contender {

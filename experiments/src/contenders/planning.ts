@@ -17,7 +17,7 @@ export interface Planning {
   readonly problem: FeasiblePlanProblem;
 }
 
-export interface PlanningInput {
+interface PlanningInput {
   readonly point: Point;
   readonly before: Observation | null;
   readonly request: SchedulingRequest;

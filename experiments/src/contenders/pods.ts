@@ -4,7 +4,7 @@ import type { SchedulableNode, SchedulingRequest, WaitingPod } from "./kube-sche
 import type { Placement, PodMove } from "./port.ts";
 
 /** kubelet's default. */
-export const MAX_PODS = 110;
+const MAX_PODS = 110;
 
 /** In the order in which a workflow is applied: workloads as the scenario creates them, replicas one after the other. */
 export function podsOf({ workflow }: Point): WaitingPod[] {
@@ -28,7 +28,7 @@ function podOf({ name, requests, pinnedTo }: PointWorkload, replica: number): Wa
   };
 }
 
-export function nodesOf({ nodes }: PointCluster): SchedulableNode[] {
+function nodesOf({ nodes }: PointCluster): SchedulableNode[] {
   return nodes.map((node) => ({ ...node, maxPods: MAX_PODS }));
 }
 

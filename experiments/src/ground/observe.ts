@@ -3,7 +3,7 @@ import { mergedChannels, usersChannel } from "../contenders/traffic.ts";
 import type { PointCluster, PointWorkflow } from "../scenario/model.ts";
 
 /** What was counted over a stretch; workloads and edges by position, edges in the order of callers and their calls. */
-export interface Counted {
+interface Counted {
   readonly seconds: number;
   /** Of users, answered or not. */
   readonly userRequestsPerSecond: number;

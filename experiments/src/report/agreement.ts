@@ -6,9 +6,9 @@ import { html, table } from "./html.ts";
 import type { Html } from "./html.ts";
 
 /** What the model is held to. */
-export const AGREEMENT = 0.15;
+const AGREEMENT = 0.15;
 
-export interface Agreement {
+interface Agreement {
   readonly point: string;
   readonly contender: string;
   readonly lab: string;

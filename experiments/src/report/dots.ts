@@ -5,7 +5,7 @@ import type { Html } from "./html.ts";
 import { marker } from "./marker.ts";
 import { niceTicks } from "./plot.ts";
 
-export interface DotRow {
+interface DotRow {
   readonly label: string;
   readonly dots: readonly {
     readonly contender: string;

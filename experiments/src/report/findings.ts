@@ -16,7 +16,7 @@ const MOST_NAMED = 6;
 /** Less is next to nothing. */
 const PLAIN = 0.005;
 
-export interface FindingsInput {
+interface FindingsInput {
   readonly scenario: Scenario;
   readonly results: readonly CellResult[];
   readonly quick: boolean;

@@ -2,7 +2,7 @@
 import type { Scenario } from "../scenario/model.ts";
 import type { Analysis, Comparison, ContenderAtPoint, Estimates, PointAnalysis } from "./analysis.ts";
 
-export interface Loss {
+interface Loss {
   readonly point: PointAnalysis;
   readonly own: Estimates;
   readonly baseline: Estimates;

@@ -13,7 +13,7 @@ import type { SignedRank } from "../statistics/signed-rank.ts";
 import { logRatio, measuredOf, pairsOf } from "./pairs.ts";
 import type { Pair } from "./pairs.ts";
 
-export type ResultsByPoint = ReadonlyMap<string, readonly CellResult[]>;
+type ResultsByPoint = ReadonlyMap<string, readonly CellResult[]>;
 
 /** Contenders that are compared, over the points that all of them have. */
 export interface Standing {

@@ -4,7 +4,7 @@ import { html } from "./html.ts";
 import type { Html } from "./html.ts";
 import { marker } from "./marker.ts";
 
-export interface PlotPoint {
+interface PlotPoint {
   readonly x: number;
   readonly y: number;
   readonly low: number;
@@ -35,7 +35,7 @@ export interface Panel {
   readonly y: Scale;
 }
 
-export interface Scale {
+interface Scale {
   readonly low: number;
   readonly high: number;
   readonly isLog: boolean;

@@ -10,7 +10,7 @@ import type { Html } from "./html.ts";
 import { lossSection, resultsSection } from "./results-section.ts";
 import { STYLE } from "./style.ts";
 
-export interface ReportInput {
+interface ReportInput {
   readonly scenario: Scenario;
   readonly results: readonly CellResult[];
   /** As it was typed. */
@@ -22,7 +22,7 @@ export interface ReportInput {
 }
 
 /** Whom the report is about. */
-export function focusOf({ contenders, baseline }: Scenario): ContenderId | null {
+function focusOf({ contenders, baseline }: Scenario): ContenderId | null {
   return contenders.includes("isochrone") ? "isochrone" : (contenders.find((id) => id !== baseline) ?? null);
 }
 

@@ -6,7 +6,7 @@ import type { Cell } from "./cells.ts";
 import type { FromWorker, ToWorker, WorkerSettings } from "./messages.ts";
 import type { CellResult } from "./result.ts";
 
-export interface PoolOptions {
+interface PoolOptions {
   readonly jobs: number;
   readonly product: ProductSettings;
   readonly kubeScheduler: KubeScheduler | null;

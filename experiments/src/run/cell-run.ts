@@ -8,7 +8,7 @@ import type { Cell } from "./cells.ts";
 import type { CellResult } from "./result.ts";
 import { runTrial, settledP95 } from "./trial.ts";
 
-export interface CellDeps {
+interface CellDeps {
   readonly contender: (id: ContenderId) => Contender;
   readonly ground: Ground;
   readonly clock: Pick<Clock, "monotonic">;

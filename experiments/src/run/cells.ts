@@ -27,7 +27,7 @@ export interface Cell {
   readonly findsOptimum: boolean;
 }
 
-export type GroundSettings =
+type GroundSettings =
   | { readonly name: "model"; readonly model: ModelSettings }
   | { readonly name: "lab"; readonly lab: LabSettings };
 
@@ -110,7 +110,7 @@ function labTimes(
 }
 
 /** 32 bits out of whatever tells cells apart. */
-export function seedOf(...parts: readonly (string | number)[]): number {
+function seedOf(...parts: readonly (string | number)[]): number {
   return createHash("sha256").update(parts.join("\u0000")).digest().readUInt32BE(0);
 }
 

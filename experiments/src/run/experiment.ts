@@ -36,7 +36,7 @@ export interface RunProgress {
   readonly what: string;
 }
 
-export interface ExperimentRun {
+interface ExperimentRun {
   /** Of the chosen cells, in their order; earlier runs' among them. */
   readonly results: readonly CellResult[];
   readonly measured: number;

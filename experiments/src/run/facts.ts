@@ -4,7 +4,7 @@ import type { Placement } from "../contenders/port.ts";
 import type { Point, PointWorkload } from "../scenario/model.ts";
 import type { PlacementFacts } from "./result.ts";
 
-export interface ChannelRate {
+interface ChannelRate {
   readonly caller: PointWorkload;
   readonly callee: PointWorkload;
   readonly perSecond: number;

@@ -29,7 +29,7 @@ export function openStore<R extends Hashed>(file: string): ResultStore<R> {
 }
 
 /** Lines that aren't a whole result are left out: their cells are measured again. */
-export function parseResults(text: string): readonly Hashed[] {
+function parseResults(text: string): readonly Hashed[] {
   return text.split("\n").flatMap((line) => {
     try {
       const result = JSON.parse(line) as Partial<Hashed> | null;

@@ -2,9 +2,9 @@
 import type { Point, PointWorkload } from "./model.ts";
 
 /** The part of the file that a mistake is reported at. */
-export type Part = "workflow" | "cluster" | "load";
+type Part = "workflow" | "cluster" | "load";
 
-export interface PointMistake {
+interface PointMistake {
   readonly part: Part;
   /** Where the mistake is of one workload. */
   readonly workload?: string;

@@ -15,7 +15,7 @@ export interface Sheet {
 /** Values of the axes while one point is read: what `$name` stands for. */
 export type AxisNodes = ReadonlyMap<string, Node>;
 
-export interface NumberRule {
+interface NumberRule {
   readonly min?: number;
   /** Exclusive. */
   readonly above?: number;

@@ -1,5 +1,5 @@
 /** Round trips by row and column; null: no link. */
-export type Links = readonly (readonly (number | null)[])[];
+type Links = readonly (readonly (number | null)[])[];
 
 /** Groups of positions that links connect. */
 export function partsOf(links: Links): number[][] {

@@ -23,7 +23,7 @@ import { readCluster } from "./read-cluster.ts";
 import { readWorkflow } from "./read-workflow.ts";
 import { closeSheet, openSheet } from "./sheet.ts";
 
-export interface ReadOptions {
+interface ReadOptions {
   /** Fewer points and trials, shorter: what the file's `quick` says is put over the rest. */
   readonly quick?: boolean;
 }

@@ -8,7 +8,7 @@ import { estimateMean, type Estimate } from "../statistics/bootstrap.ts";
 import type { StreamResult } from "./run.ts";
 import type { Claim, StreamContender, StreamPoint, StreamScenario } from "./scenario.ts";
 
-export interface StreamReportInput {
+interface StreamReportInput {
   readonly scenario: StreamScenario;
   readonly results: readonly StreamResult[];
   readonly command: string;

@@ -53,7 +53,7 @@ export interface StreamResult {
 const VERSION = 1;
 const MEGABIT = 1e6;
 
-export interface StreamRunOptions {
+interface StreamRunOptions {
   readonly scenario: StreamScenario;
   readonly store: ResultStore<StreamResult>;
   /** Only points with these labels. */

@@ -5,7 +5,7 @@ import { Field } from "../scenario/field.ts";
 import type { Labels } from "../scenario/model.ts";
 import { openSheet, closeSheet } from "../scenario/sheet.ts";
 
-export const STREAM_CONTENDERS = [
+const STREAM_CONTENDERS = [
   "lr",
   "br",
   "tp",
@@ -66,8 +66,8 @@ export interface Claim {
   readonly where: Labels;
 }
 
-export const STATISTICS = ["throughput", "waited"] as const;
-export type Statistic = (typeof STATISTICS)[number];
+const STATISTICS = ["throughput", "waited"] as const;
+type Statistic = (typeof STATISTICS)[number];
 
 const KEYS = [
   "kind",

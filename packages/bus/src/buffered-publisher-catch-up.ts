@@ -1,7 +1,7 @@
 import type { Random } from "@isochrone/runtime";
 
 /** How fast a backlog goes out. */
-export interface CatchUpRate {
+interface CatchUpRate {
   readonly recordsPerSecond: number;
   readonly bytesPerSecond: number;
   /** The backlog begins to move after a random part of this, or of its age if that is less. */

@@ -14,19 +14,18 @@ import type { OtlpHttpPublisherOptions } from "./adapters/otlp-http/publisher.ts
 import type { Bus, Publisher } from "./ports/port.ts";
 import type { BusSettings } from "./settings.ts";
 
-export { ensureTopics, verifyTopics } from "./adapters/kafka/topics-check.ts";
-export type { TopicAdmin, TopicDeviation, TopicReport } from "./adapters/kafka/topics-check.ts";
+export { verifyTopics } from "./adapters/kafka/topics-check.ts";
+export type { TopicDeviation } from "./adapters/kafka/topics-check.ts";
 export { topicSpecs } from "./adapters/kafka/topics.ts";
-export type { TopicChoices, TopicSetting, TopicSpec } from "./adapters/kafka/topics.ts";
 
-export interface BusSurroundings {
+interface BusSurroundings {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
 }
 
-export interface PublisherSurroundings extends BusSurroundings {
+interface PublisherSurroundings extends BusSurroundings {
   /** Where records are posted without Kafka: its url is `/v1/metrics` of the aggregator. */
   readonly otlpHttp: OtlpHttpPublisherOptions;
   /** Whose key seals the records on Kafka, and whom to ask for it. */
@@ -37,7 +36,7 @@ export interface PublisherSurroundings extends BusSurroundings {
   };
 }
 
-export interface AggregatorBusSurroundings extends BusSurroundings {
+interface AggregatorBusSurroundings extends BusSurroundings {
   /** The bus inside the process, without Kafka. */
   readonly memory: Omit<MemoryBusOptions, "clock" | "logger">;
   /** Of the aggregator: what its topics must keep for one that starts, whatever the constant says. */
@@ -47,7 +46,7 @@ export interface AggregatorBusSurroundings extends BusSurroundings {
 }
 
 /** `service` closes it; of all that use the bus it comes first in the order of starting, and so is closed last. */
-export interface Opened<B> {
+interface Opened<B> {
   readonly bus: B;
   readonly service: Service;
 }

@@ -26,7 +26,7 @@ export interface QueuedRecord {
  * Why a record was given up: the buffer was full, the record waited too long, it alone is larger than the buffer, the bus refused it for
  * good, the publisher was closed.
  */
-export const DROP_REASONS = ["full", "expired", "too_large", "rejected", "closed"] as const;
+const DROP_REASONS = ["full", "expired", "too_large", "rejected", "closed"] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
 
 /** What has become of all records so far: offered = sent + dropped + pending, at any time. */

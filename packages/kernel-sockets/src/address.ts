@@ -47,7 +47,7 @@ export function portOf(view: DataView, offset: number): number {
 }
 
 /** 4 or 16 bytes of an IP address that `isIP` accepts. */
-export function ipBytes(ip: string): Uint8Array {
+function ipBytes(ip: string): Uint8Array {
   if (isIP(ip) === 4) return Uint8Array.from(ip.split("."), Number);
   const bytes = new Uint8Array(16);
   const [head = "", tail] = ip.split("::");

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, writeSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
+import { filterProgram } from "./filter.ts";
 import {
   BPF,
   DescriptorLedger,
@@ -9,7 +10,6 @@ import {
   ReceiveBatch,
   SYS,
   SendBatch,
-  filterProgram,
   isLibcSupported,
   loadLibc,
   socketAddress,

@@ -1,14 +1,12 @@
-export { SOCKADDR_BYTES, ipBytes, ipOf, portOf, socketAddress } from "./address.ts";
+export { SOCKADDR_BYTES, ipOf, portOf, socketAddress } from "./address.ts";
 export type { SocketAddress } from "./address.ts";
 export { ReceiveBatch, SendBatch } from "./batch.ts";
 export type { MessageInfo } from "./batch.ts";
 export { DescriptorLedger, trackDescriptors } from "./descriptor-ledger.ts";
-export { BPF, filterProgram } from "./filter.ts";
+export { BPF } from "./filter.ts";
 export type { FilterInstruction } from "./filter.ts";
-export { isLibcSupported, kernelTimeBase, loadLibc, toKernelTime } from "./libc.ts";
+export { isLibcSupported, kernelTimeBase, loadLibc } from "./libc.ts";
 export type { Block, Libc } from "./libc.ts";
 export { Poller, READABLE } from "./poller.ts";
-export type { PollerOptions, ReadyHandler } from "./poller.ts";
 export { KernelSocket, SystemCallError } from "./socket.ts";
-export type { SocketKind, TcpInfo } from "./socket.ts";
-export { SYS, TIMESTAMPING } from "./sys.ts";
+export { SYS } from "./sys.ts";

@@ -4,7 +4,7 @@ import { SYS } from "./sys.ts";
 const ENTRY_BYTES = 8;
 
 /** Hears what poll(2) said of a descriptor: `events` are POLLIN, POLLOUT, POLLERR, POLLHUP. */
-export type ReadyHandler = (events: number) => void;
+type ReadyHandler = (events: number) => void;
 
 interface Watched {
   readonly fd: number;
@@ -25,7 +25,7 @@ const ATTEMPTS = 4;
 /** How long a wait that is expected to be short goes without sleep. Milliseconds. */
 const SPIN_MS = 0.1;
 
-export interface PollerOptions {
+interface PollerOptions {
   /**
    * Spares the sleep while packets follow each other within microseconds: putting a processor to sleep and waking it again costs
    * several times what a packet does. Bounded to a tenth of a millisecond each, and never at ordinary rates: one longer wait ends it.

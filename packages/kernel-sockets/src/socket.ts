@@ -16,7 +16,7 @@ export class SystemCallError extends Error {
   }
 }
 
-export interface SocketKind {
+interface SocketKind {
   /** SYS.AF_INET, AF_INET6 or AF_PACKET. */
   readonly family: number;
   /** SYS.SOCK_DGRAM, SOCK_RAW or SOCK_STREAM. */
@@ -31,7 +31,7 @@ const MEMORY_INFO_BYTES = 36;
 const MEMORY_INFO_DROPS = 32;
 
 /** Parts of struct tcp_info (linux/tcp.h). */
-export interface TcpInfo {
+interface TcpInfo {
   /** Smoothed round-trip time, microseconds; right after the handshake it is the handshake's. */
   readonly rttUs: number;
   /** Segments sent again, the SYN included. */

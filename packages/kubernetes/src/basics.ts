@@ -5,7 +5,6 @@ export {
   MAX_CHANNELS_CHARACTERS,
   parseChannels,
 } from "./store/channels-annotation.ts";
-export type { AnnotatedChannel } from "./store/channels-annotation.ts";
 export { conditionsOf } from "./store/conditions.ts";
 export { looseFields, looseList, looseText, pickedFields } from "./store/loose.ts";
 export { KINDS } from "./kinds.ts";

@@ -33,12 +33,12 @@ export interface ReportedEvent {
 }
 
 /** The object, or a reference to it. */
-export type EventSubject = KubernetesObject | ObjectRef;
+type EventSubject = KubernetesObject | ObjectRef;
 
 /** `overflow`: too many at once; `expired`: the API server was away too long; `refused`: it does not take this one; `stopped`: the process ended first. */
 export type EventDropReason = "overflow" | "expired" | "refused" | "stopped";
 
-export interface EventCounts {
+interface EventCounts {
   /** Calls of `event`. */
   readonly reported: number;
   /** Event objects created or updated. */

@@ -1,23 +1,12 @@
-export {
-  bandwidthAnnotations,
-  bandwidthLimits,
-  EGRESS_BANDWIDTH,
-  INGRESS_BANDWIDTH,
-} from "./store/bandwidth.ts";
-export type { BandwidthLimits, ReplicasOf } from "./store/bandwidth.ts";
-export {
-  expiryMs,
-  type CertificateBundle,
-  type CertificateStep,
-  type KeyPair,
-} from "./certificates/bundle.ts";
+export { bandwidthAnnotations, EGRESS_BANDWIDTH, INGRESS_BANDWIDTH } from "./store/bandwidth.ts";
+export type { ReplicasOf } from "./store/bandwidth.ts";
+export { type CertificateBundle, type KeyPair } from "./certificates/bundle.ts";
 export { trustedBy } from "./certificates/bundle.ts";
 export { configMapPublication } from "./certificates/config-map.ts";
 export { ClientCertificateKeeper } from "./certificates/client-keeper.ts";
-export type { ClientCertificateOptions } from "./certificates/client-keeper.ts";
 export { CertificateKeeper } from "./certificates/keeper.ts";
 export { CERTIFICATE_SETTINGS } from "./certificates/settings.ts";
-export type { CertificateEvents, TrustPublication } from "./certificates/keeper.ts";
+export type { CertificateEvents } from "./certificates/keeper.ts";
 export { issueCertificate, makeAuthority } from "./certificates/x509.ts";
 export {
   CHANNELS_ANNOTATION,
@@ -26,47 +15,27 @@ export {
   MAX_CHANNELS_CHARACTERS,
   parseChannels,
 } from "./store/channels-annotation.ts";
-export type { AnnotatedChannel, ChannelEnd } from "./store/channels-annotation.ts";
+export type { AnnotatedChannel } from "./store/channels-annotation.ts";
 export { conditionsOf, hasCondition, withConditions } from "./store/conditions.ts";
-export type { Condition } from "./store/conditions.ts";
-export { isStoreError, STORE_ERROR_CODES, StoreError } from "./store/errors.ts";
-export type { StoreErrorCode } from "./store/errors.ts";
+export { isStoreError, StoreError } from "./store/errors.ts";
 export { createEventRecorder } from "./events.ts";
-export type {
-  EventCounts,
-  EventDropReason,
-  EventRecorder,
-  EventRecorderOptions,
-  EventSubject,
-  ReportedEvent,
-} from "./events.ts";
+export type { EventDropReason, EventRecorder, EventRecorderOptions, ReportedEvent } from "./events.ts";
 export { createInformer } from "./store/informer.ts";
-export type { Informer, InformerChange, InformerOptions } from "./store/informer.ts";
+export type { Informer, InformerChange } from "./store/informer.ts";
 export { candidacy, SharedLeadership } from "./leadership.ts";
-export type {
-  CandidateOptions,
-  ElectedLeadership,
-  Leadership,
-  LeadershipListener,
-  Membership,
-} from "./leadership.ts";
-export { createLeaderElection } from "./leases/lease-election.ts";
-export type { LeaderElection, LeaderElectionOptions } from "./leases/lease-election.ts";
+export type { CandidateOptions, ElectedLeadership, Leadership, Membership } from "./leadership.ts";
+export type { LeaderElection } from "./leases/lease-election.ts";
 export { ELECTION_DEFAULTS } from "./leases/lease-options.ts";
-export type { ElectionTiming } from "./leases/lease-options.ts";
 export { readLease } from "./leases/lease-record.ts";
 export type { LeaseHolder, LeaseRecord } from "./leases/lease-record.ts";
 export { jsonPatched } from "./store/json-patch.ts";
 export { LABELS, matchesLabels, matchesSelector, workflowOf } from "./store/labels.ts";
 export {
-  LAST_MOVE_ANNOTATION,
   moveOwnerOf,
   moveRecordPatch,
-  MOVES_ANNOTATION,
   movesDonePatch,
   readLastMove,
   readMoveRecords,
-  redeemableMove,
 } from "./store/move-record.ts";
 export type { LastMove, MoveRecord } from "./store/move-record.ts";
 export { keyOf, timestamp } from "./store/objects.ts";
@@ -101,52 +70,36 @@ export type {
   AppGroupSpec,
   AppGroupWorkload,
   AppGroupWorkloadRef,
-  ConfigMap,
   Container,
   ContainerPort,
   ContainerStatus,
   DeploymentSpec,
   PodVolume,
-  DestinationRule,
   LoadBalancer,
   LocalityLbSetting,
   MatchCondition,
   LabelExpression,
   LabelSelector,
-  Lease,
   NetworkTopology,
-  Node,
   NodeSpec,
   NodeStatus,
-  ObjectOf,
-  Pod,
   PodSpec,
   PodStatus,
   PodTemplate,
   Secret,
-  Service,
   ServiceSpec,
   TrafficPolicy,
   Webhook,
 } from "./kinds.ts";
 export type {
-  ApplyOptions,
   ClusterStore,
   Detail,
-  FieldSelector,
-  InformerObserver,
   JsonPatchOperation,
   KindRef,
   KubernetesObject,
-  ListOptions,
-  ObjectList,
   ObjectMeta,
   ObjectRef,
   OwnerReference,
-  Preconditions,
-  UntypedStore,
-  WatchEvent,
-  WriteOptions,
 } from "./store/port.ts";
 export { electionTiming, identityOfLife, REPLICA_SETTINGS } from "./leases/replica-settings.ts";
 export {
@@ -156,16 +109,8 @@ export {
   trimmedWorkload,
   withoutLastApplied,
 } from "./store/trims.ts";
-export {
-  isDnsLabel,
-  isDnsSubdomain,
-  isLabelValue,
-  isNamespaced,
-  isQualifiedName,
-} from "./store/validation.ts";
+export { isDnsLabel, isDnsSubdomain, isLabelValue, isQualifiedName } from "./store/validation.ts";
 export { nodeView, podView, templateLabels } from "./store/views.ts";
-export type { NodeView, PodView } from "./store/views.ts";
+export type { PodView } from "./store/views.ts";
 export { fencedStore, leaderStore } from "./leases/write-fence.ts";
-export type { WriteFence } from "./leases/write-fence.ts";
 export { workloadOf } from "./store/workloads.ts";
-export type { ReplicaSetLookup, WorkloadRef } from "./store/workloads.ts";

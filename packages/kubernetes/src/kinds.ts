@@ -107,7 +107,7 @@ export const KINDS = {
 } as const satisfies Record<string, KindRef>;
 
 /** As JSON carries it: times are texts. Any field may be missing: caches trim objects, and not all of them come from an API server. */
-export type Json<T> = T extends Date
+type Json<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
     ? Json<Item>[]
@@ -124,23 +124,20 @@ type Typed<Kind extends string, T> = {
 } & Omit<Json<T>, "apiVersion" | "kind" | "metadata">;
 
 export type Pod = Typed<"Pod", V1Pod>;
-export type Node = Typed<"Node", V1Node>;
-export type Service = Typed<"Service", V1Service>;
-export type EndpointSlice = Typed<"EndpointSlice", V1EndpointSlice>;
-export type Deployment = Typed<"Deployment", V1Deployment>;
-export type ReplicaSet = Typed<"ReplicaSet", V1ReplicaSet>;
-export type StatefulSet = Typed<"StatefulSet", V1StatefulSet>;
-export type DaemonSet = Typed<"DaemonSet", V1DaemonSet>;
-export type Lease = Typed<"Lease", V1Lease>;
-export type ConfigMap = Typed<"ConfigMap", V1ConfigMap>;
+type Node = Typed<"Node", V1Node>;
+type Service = Typed<"Service", V1Service>;
+type EndpointSlice = Typed<"EndpointSlice", V1EndpointSlice>;
+type Deployment = Typed<"Deployment", V1Deployment>;
+type ReplicaSet = Typed<"ReplicaSet", V1ReplicaSet>;
+type StatefulSet = Typed<"StatefulSet", V1StatefulSet>;
+type DaemonSet = Typed<"DaemonSet", V1DaemonSet>;
+type Lease = Typed<"Lease", V1Lease>;
+type ConfigMap = Typed<"ConfigMap", V1ConfigMap>;
 export type Secret = Typed<"Secret", V1Secret>;
-export type PersistentVolume = Typed<"PersistentVolume", V1PersistentVolume>;
-export type PersistentVolumeClaim = Typed<"PersistentVolumeClaim", V1PersistentVolumeClaim>;
-export type PodDisruptionBudget = Typed<"PodDisruptionBudget", V1PodDisruptionBudget>;
-export type MutatingWebhookConfiguration = Typed<
-  "MutatingWebhookConfiguration",
-  V1MutatingWebhookConfiguration
->;
+type PersistentVolume = Typed<"PersistentVolume", V1PersistentVolume>;
+type PersistentVolumeClaim = Typed<"PersistentVolumeClaim", V1PersistentVolumeClaim>;
+type PodDisruptionBudget = Typed<"PodDisruptionBudget", V1PodDisruptionBudget>;
+type MutatingWebhookConfiguration = Typed<"MutatingWebhookConfiguration", V1MutatingWebhookConfiguration>;
 
 export type PodSpec = NonNullable<Pod["spec"]>;
 export type PodStatus = NonNullable<Pod["status"]>;
@@ -173,7 +170,7 @@ export interface AppGroupWorkloadRef {
 }
 
 /** Custom resources are written by tenants: what the schema doesn't demand may be of any type, so read them by `looseFields`. */
-export type AppGroup = Typed<
+type AppGroup = Typed<
   "AppGroup",
   {
     spec: {
@@ -207,7 +204,7 @@ export type NetworkTopology = Typed<
 >;
 
 /** What is read of Istio's. */
-export type DestinationRule = Typed<
+type DestinationRule = Typed<
   "DestinationRule",
   { spec: { host: string; workloadSelector: object; trafficPolicy: TrafficPolicy } }
 >;

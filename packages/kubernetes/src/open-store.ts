@@ -11,7 +11,7 @@ import type { KubernetesSettings } from "./settings.ts";
 import { StoreCounts } from "./adapters/api-server/store-counts.ts";
 import { registerStoreMetrics } from "./store-metrics.ts";
 
-export interface StoreSurroundings {
+interface StoreSurroundings {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

@@ -16,7 +16,7 @@ export function newControlToken(): string {
 }
 
 /** A token in its file. */
-export interface StoredToken {
+interface StoredToken {
   readonly file: string;
   /** Only while the file holds this token: a later lab may have the port by now. */
   remove(): Promise<void>;

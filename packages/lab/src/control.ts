@@ -42,7 +42,7 @@ export interface MetricsPage {
   readonly registry: { metrics(): Promise<string> };
 }
 
-export interface LabControlOptions {
+interface LabControlOptions {
   readonly network: Pick<EmulatedNetwork, "matrix" | "setLink" | "link" | "record">;
   /** Without it, the cluster's paths answer 404. */
   readonly cluster?: ClusterReport;

@@ -17,7 +17,7 @@ export class LabClientError extends CodedError {
   }
 }
 
-export interface LabClientOptions {
+interface LabClientOptions {
   /** @default 5000 */
   readonly timeoutMs?: number;
   /** What changes, and reading objects, need. @default none */

@@ -8,7 +8,7 @@ import type { LinkChange, LinkSettings } from "./network/links.ts";
 import type { LabTimeline } from "./timeline.ts";
 
 /** A change of a link as the control API takes it; what is left out stays. */
-export interface LinkRequest {
+interface LinkRequest {
   /** Round-trip time. */
   readonly delayMs?: number;
   readonly jitterMs?: number;
@@ -28,7 +28,7 @@ export interface LinkAnswer {
 }
 
 /** A link as it is. */
-export interface LinkState extends LinkAnswer {
+interface LinkState extends LinkAnswer {
   /** As it was before somebody changed it. */
   readonly initial: LinkSettings;
 }

@@ -6,7 +6,7 @@ import type { EmulatedNetwork } from "./network/emulated-network.ts";
 import type { LinkSettings } from "./network/links.ts";
 
 /** End-to-end latency of the requests that the load generator planned in the seconds before. */
-export interface TimelinePoint {
+interface TimelinePoint {
   /** RFC 3339 */
   readonly at: string;
   readonly requests: number;
@@ -16,7 +16,7 @@ export interface TimelinePoint {
 }
 
 /** Something that was done to the cluster. */
-export type TimelineMark =
+type TimelineMark =
   | {
       readonly at: string;
       readonly kind: "link";
@@ -49,7 +49,7 @@ export interface TimelineSource {
   pods(): readonly Pick<LabPod, "workload" | "node" | "deleting">[];
 }
 
-export interface TimelineOptions {
+interface TimelineOptions {
   /** Null: there is none yet. */
   readonly cluster: () => TimelineSource | null;
   /** Its links as they are now are the initial ones. @default those before a change through the API are */

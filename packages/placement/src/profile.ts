@@ -24,8 +24,8 @@ import type { ResourceNetworkMode, ResourceNetworkWeights } from "./resource-net
 import { COMBINATION_MODES } from "./scoring/strategy.ts";
 import type { CombinationMode, Strategy } from "./scoring/strategy.ts";
 
-export const STRATEGIES = [RESOURCE_NETWORK, COMMUNICATION_AFFINITY, NETWORK_OVERHEAD] as const;
-export type StrategyName = (typeof STRATEGIES)[number];
+const STRATEGIES = [RESOURCE_NETWORK, COMMUNICATION_AFFINITY, NETWORK_OVERHEAD] as const;
+type StrategyName = (typeof STRATEGIES)[number];
 
 /** By strategy; the first is the default. */
 const MODES: Readonly<Record<StrategyName, readonly string[]>> = {
@@ -65,7 +65,7 @@ export interface StrategyProfile {
 }
 
 /** A profile that says everything: strategies with their modes, and each setting under its strategy's name. */
-export interface ResolvedProfile extends StrategyProfile {
+interface ResolvedProfile extends StrategyProfile {
   readonly settings: Readonly<Record<string, number>>;
   /** "": those of communication-affinity itself. */
   readonly channelPriorities: string;

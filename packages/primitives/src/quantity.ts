@@ -19,7 +19,7 @@ const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
 const BINARY_SUFFIXES = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 /** The exact value `digits * 10 ** exponent`. */
-export interface Decimal {
+interface Decimal {
   /** Below 0 for a negative quantity. */
   readonly digits: bigint;
   readonly exponent: number;

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { Transferable } from "node:worker_threads";
 import type { Clock } from "./clock.ts";
 
-export interface AnsweringThreadOptions {
+interface AnsweringThreadOptions {
   /** Entry file of the thread, which posts for each message one with the same `id`. */
   readonly url: URL;
   /** As debuggers show it. */

@@ -14,7 +14,7 @@ export interface BackoffDelays {
 }
 
 /** When to try again. */
-export interface BackoffPolicy extends BackoffDelays {
+interface BackoffPolicy extends BackoffDelays {
   /** Tries in all, the first included; Infinity for no limit. */
   readonly maxAttempts: number;
 }

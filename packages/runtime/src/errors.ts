@@ -26,9 +26,6 @@ export const RUNTIME_ERROR_CODES = [
   "credentials_unusable",
 ] as const;
 
-/** One of {@link RUNTIME_ERROR_CODES}. */
-export type RuntimeErrorCode = (typeof RUNTIME_ERROR_CODES)[number];
-
 /** Every mistake in the settings at once, a line each. */
 export class SettingsError extends CodedError {
   readonly mistakes: readonly string[];

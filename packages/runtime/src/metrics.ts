@@ -2,7 +2,7 @@ import { visibleExposition } from "./visible.ts";
 import { collectDefaultMetrics, Registry } from "prom-client";
 
 /** Options of {@link createRegistry}. */
-export interface RegistryOptions {
+interface RegistryOptions {
   /** Adds the metrics of the process (CPU, memory, event loop, garbage collection). @default false */
   readonly processMetrics?: boolean;
   /** What the names of the process metrics start with. @default "isochrone_" */

@@ -17,7 +17,7 @@ import { systemClock, systemRandom } from "./system.ts";
 import { startTracing, tracingEndpoint } from "./tracing.ts";
 
 /** What a service is made with, apart from its settings. */
-export interface ProcessSurroundings {
+interface ProcessSurroundings {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -25,10 +25,10 @@ export interface ProcessSurroundings {
 }
 
 /** Sections that several services share, by name. */
-export type SharedSections = Readonly<Record<string, Section>>;
+type SharedSections = Readonly<Record<string, Section>>;
 
 /** Options of {@link serviceMain}. */
-export interface ServiceMainOptions<S extends Section, Shared extends SharedSections> {
+interface ServiceMainOptions<S extends Section, Shared extends SharedSections> {
   /** Of the service, as in `service.name` without the prefix `isochrone-`. */
   readonly name: string;
   readonly section: S;

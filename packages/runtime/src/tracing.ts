@@ -22,7 +22,7 @@ const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{
 let running = 0;
 
 /** Options of {@link startTracing}. */
-export interface TracingOptions {
+interface TracingOptions {
   readonly serviceName: string;
   /** Base address of the receiver, such as http://collector:4318. Null or absent: off. */
   readonly endpoint?: string | null | undefined;
@@ -35,7 +35,7 @@ export interface TracingOptions {
 }
 
 /** Tracing that was started; `enabled` is false when there is no endpoint. */
-export interface Tracing {
+interface Tracing {
   readonly enabled: boolean;
   /** Sends what is left, within the deadline; rejects with DeadlineError when the receiver doesn't take it in time. */
   stop(): Promise<void>;
@@ -82,7 +82,7 @@ export function isTracing(): boolean {
 }
 
 /** What a span belongs to, beside the one that is active. */
-export interface SpanRelations {
+interface SpanRelations {
   /** It goes on from here, in another process usually; null or absent: from the active span. */
   readonly parent?: SpanContext | null;
   /** It deals with what these began, without being part of them. */

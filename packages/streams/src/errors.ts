@@ -1,6 +1,6 @@
 /** What went wrong, as a word that callers may branch on. */
-export const STREAM_ERROR_CODES = ["invalid_network", "invalid_job"] as const;
-export type StreamErrorCode = (typeof STREAM_ERROR_CODES)[number];
+const STREAM_ERROR_CODES = ["invalid_network", "invalid_job"] as const;
+type StreamErrorCode = (typeof STREAM_ERROR_CODES)[number];
 
 /** Thrown for a network or job that can't be planned; the message names subject, rule and value. */
 export class StreamError extends Error {

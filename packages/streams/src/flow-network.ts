@@ -15,7 +15,7 @@ export interface FlowLink {
 }
 
 /** A hop from one node to another. */
-export interface Arc {
+interface Arc {
   /** Index of the node at its end. */
   readonly target: number;
   /** Index of its capacity. The two arcs of a half-duplex link have the same. */

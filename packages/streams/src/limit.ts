@@ -2,7 +2,7 @@ import type { PlacedJob } from "./placed-job.ts";
 import type { StreamSystem } from "./stream-system.ts";
 
 /** What keeps a job from going faster: a task on its node, or a hop of a flow. */
-export type Limit =
+type Limit =
   | { readonly kind: "task"; readonly task: number; readonly node: number }
   | {
       readonly kind: "link";

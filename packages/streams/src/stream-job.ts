@@ -4,14 +4,14 @@ import { StreamError } from "./errors.ts";
 export const SOURCE = -1;
 
 /** A stage of a stream. */
-export interface StreamTask {
+interface StreamTask {
   readonly name: string;
   readonly memoryBytes: number;
   readonly cpuMillicores: number;
 }
 
 /** What one stage sends the next for each frame. */
-export interface StreamDependency {
+interface StreamDependency {
   /** Index of a task, or SOURCE. */
   readonly source: number;
   /** Index of a task. */

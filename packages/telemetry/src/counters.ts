@@ -9,7 +9,7 @@ export interface Increment {
 }
 
 /** @see CounterTracks */
-export interface CounterTracksOptions {
+interface CounterTracksOptions {
   /**
    * A first sample whose known start lies further back than this is only a baseline, not an increment since its start.
    * @default Infinity

@@ -1,12 +1,6 @@
 /** Why bytes or headers could not be read or written. */
-export const OTLP_ERROR_CODES = [
-  "malformed",
-  "too_large",
-  "bad_headers",
-  "unencodable",
-  "too_many_series",
-] as const;
-export type OtlpErrorCode = (typeof OTLP_ERROR_CODES)[number];
+const OTLP_ERROR_CODES = ["malformed", "too_large", "bad_headers", "unencodable", "too_many_series"] as const;
+type OtlpErrorCode = (typeof OTLP_ERROR_CODES)[number];
 
 /**
  * A record that can't be read, or a batch that can't be written, as a whole.

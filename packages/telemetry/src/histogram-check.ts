@@ -11,7 +11,7 @@ const INDEX_TOLERANCE = 1;
 const SUM_TOLERANCE = 1e-6;
 
 /** Bucket indices at scale 6; low > high when all buckets are empty. */
-export interface IndexRange {
+interface IndexRange {
   readonly low: number;
   readonly high: number;
 }

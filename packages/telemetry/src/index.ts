@@ -1,17 +1,14 @@
 export { CounterTracks, spreadOverPanes } from "./counters.ts";
-export type { CounterTracksOptions, Increment, PaneSums } from "./counters.ts";
+export type { Increment, PaneSums } from "./counters.ts";
 export { Distribution } from "./distribution.ts";
 export { checkHistogramData } from "./histogram-check.ts";
 export type { Percentiles } from "./distribution.ts";
-export { OTLP_ERROR_CODES, OtlpError } from "./errors.ts";
-export type { OtlpErrorCode } from "./errors.ts";
-export { DOMAIN_MAX, DOMAIN_MIN } from "./exponential-index.ts";
+export { OtlpError } from "./errors.ts";
 export { decodeHeaders, encodeHeaders } from "./headers.ts";
 export type { RecordIdentity } from "./headers.ts";
 export { parseSpeaker, speakerText } from "./speaker.ts";
 export type { ProvenSpeaker } from "./speaker.ts";
 export {
-  BANDWIDTH_RESULTS,
   HEADERS,
   METHODS,
   OUTCOMES,
@@ -27,8 +24,6 @@ export { AttributeBytes, attributeKey } from "./otlp/attribute-bytes.ts";
 export type { AttributeKey } from "./otlp/attribute-bytes.ts";
 export { equalBytes, hashBytes } from "./otlp/byte-hash.ts";
 export { MetricsDecoder } from "./otlp/decode.ts";
-export type { MetricsDecoderOptions } from "./otlp/decode-options.ts";
-export type { DecodeScope } from "./otlp/series-cache.ts";
 export { encodeAttributes, encodeMetrics } from "./otlp/encode.ts";
 export type { EncodedAttributes } from "./otlp/encode.ts";
 export { REFUSALS } from "./otlp/model.ts";
@@ -37,28 +32,17 @@ export type {
   Attributes,
   ExponentialHistogramData,
   ExponentialHistogramPoint,
-  HistogramPoint,
   Metric,
-  MetricKind,
   MetricsBatch,
   MetricsVisitor,
   NumberPoint,
   Refusal,
   Series,
-  Temporality,
 } from "./otlp/model.ts";
 export { ATTRIBUTE_FIELDS, RecordWriter } from "./otlp/record-writer.ts";
 export type { MetricShape } from "./otlp/record-writer.ts";
-export {
-  isFailedResponse,
-  isIdleTime,
-  reduceAttributes,
-  reductionOf,
-  responseCodeClass,
-} from "./reduction.ts";
+export { isFailedResponse, isIdleTime, reductionOf } from "./reduction.ts";
 export type { FamilyReduction, KeptLabel, LabelLookup } from "./reduction.ts";
 export { SequenceTracker } from "./sequence-tracker.ts";
-export type { SequenceTrackerOptions } from "./sequence-tracker.ts";
-export { MAX_RTT_SECONDS, RANGED_METRICS } from "./value-ranges.ts";
+export { MAX_RTT_SECONDS } from "./value-ranges.ts";
 export { Window } from "./window.ts";
-export type { Pane, WindowOptions } from "./window.ts";

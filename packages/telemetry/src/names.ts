@@ -77,7 +77,7 @@ export const OUTCOMES = [
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** How a bandwidth test ended. Only `ok` carries a rate. */
-export const BANDWIDTH_RESULTS = [
+const BANDWIDTH_RESULTS = [
   "ok",
   /** Other traffic was on the way, before or within the burst. */
   "skipped_busy",

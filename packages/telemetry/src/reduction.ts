@@ -30,7 +30,7 @@ function kept(...names: readonly string[]): KeptLabel[] {
 }
 
 /** Istio can be told to write classes itself, and writes them like this: "5xx". "0" is Envoy's for a connection that broke before a response. */
-export function responseCodeClass(code: string): string {
+function responseCodeClass(code: string): string {
   if (/^[1-5](\d\d|xx)$/.test(code)) return `${code[0]}xx`;
   return code === "0" || code === "" ? code : "other";
 }

@@ -5,7 +5,7 @@ const WORDS = SEQUENCE_BITMAP_BITS / 32;
 const EPOCHS_PER_SOURCE = 2;
 
 /** @see SequenceTracker */
-export interface SequenceTrackerOptions {
+interface SequenceTrackerOptions {
   /** Beyond this many sources the least recently used is forgotten. @default 16384 */
   readonly maxSources?: number;
 }

@@ -1,5 +1,5 @@
 /** How a window is cut and how its panes are made. */
-export interface WindowOptions<P> {
+interface WindowOptions<P> {
   /** Length of a pane. Panes begin at multiples of it. */
   readonly paneMs: number;
   /** How many panes the window has, the current one included. */
@@ -9,7 +9,7 @@ export interface WindowOptions<P> {
 }
 
 /** One pane that has data. */
-export interface Pane<P> {
+interface Pane<P> {
   readonly startMs: number;
   readonly value: P;
 }

@@ -50,7 +50,7 @@ export interface AppGroupDependency<A> {
 }
 
 /** A channel between workloads as an annotation names them. */
-export interface AnnotatedPair {
+interface AnnotatedPair {
   readonly source: DeclaredWorkload;
   readonly target: DeclaredWorkload;
 }
@@ -68,7 +68,7 @@ export interface AppGroupMember {
 }
 
 /** What a reference comes to. */
-export interface ReferredWorkloads {
+interface ReferredWorkloads {
   /** Sorted by namespace and name. */
   readonly workloads: readonly DeclaredWorkload[];
   /** False: it has a selector that no pod and no pod template carries. */
@@ -150,7 +150,7 @@ export function hasPodsIn(
   return named.has(namespace) && !isAppGroup({ namespace, name: group.name });
 }
 
-export interface AppGroupMembersOptions {
+interface AppGroupMembersOptions {
   readonly members: Iterable<AppGroupMember>;
   readonly groups: Iterable<AppGroupId>;
   /** All workloads with a controller, labelled or not, and bare pods without the labels: their names are taken. */

@@ -42,7 +42,7 @@ export interface GraphClientOptions {
 }
 
 /** An answer, and whether it differs from the one before. */
-export interface Fetched<T> {
+interface Fetched<T> {
   readonly value: T;
   /** False when the API said that nothing changed; `value` is then the very object of the answer before. */
   readonly changed: boolean;
@@ -51,7 +51,7 @@ export interface Fetched<T> {
 }
 
 /** What has changed of the workflows since an earlier answer. */
-export interface WorkflowChanges {
+interface WorkflowChanges {
   /** To ask with next time. */
   readonly id: string;
   readonly version: number;
@@ -65,7 +65,7 @@ export interface WorkflowChanges {
   readonly dropped: Dropped;
 }
 
-export interface DecisionQuery {
+interface DecisionQuery {
   readonly id?: string;
   readonly namespace?: string;
   readonly pod?: string;

@@ -13,8 +13,8 @@ import { medianErrorMs } from "./statistics.ts";
 import { parseClusterGraph } from "./validation.ts";
 
 /** What `costMsById` answers instead of a number of milliseconds. */
-export const UNKNOWN_COST: number = Number.NaN;
-export const UNREACHABLE_COST: number = Infinity;
+const UNKNOWN_COST: number = Number.NaN;
+const UNREACHABLE_COST: number = Infinity;
 
 /** After this many wrong guesses one after the other the order is another one, and guessing costs more than it saves. */
 const MAX_MISSES = 32;

@@ -4,7 +4,7 @@ import type { ClusterNode, CoordinateFit, Origin } from "./schema.ts";
 /** What it costs to talk from one node to another, or why that isn't known. Unknown is never 0. */
 export type Cost = KnownCost | UnknownCost;
 
-export interface KnownCost {
+interface KnownCost {
   readonly known: true;
   /** Milliseconds of a round trip that the first node starts; a declared cost is in its declarer's unit. */
   readonly ms: number;
@@ -17,7 +17,7 @@ export interface KnownCost {
   readonly errorMs: number | null;
 }
 
-export interface UnknownCost {
+interface UnknownCost {
   readonly known: false;
   readonly reason: UnknownReason;
 }

@@ -3,7 +3,7 @@ import { Type, type Static } from "typebox";
 import { NullableNumber, NullableString } from "./schema.ts";
 
 /** One candidate of a decision: `raw` in the strategy's own unit, `score` 0 to 100. */
-export const CandidateSchema = Type.Object({
+const CandidateSchema = Type.Object({
   name: Type.String(),
   feasible: Type.Boolean(),
   reason: NullableString("why it isn't feasible"),
@@ -22,7 +22,7 @@ const RttSchema = Type.Union([Type.Number(), Type.Literal("unreachable"), Type.N
 });
 
 /** Pods that the pod exchanges requests with: those of one workload on one node. */
-export const PeerSchema = Type.Object({
+const PeerSchema = Type.Object({
   workload: Type.String(),
   calling: Type.Boolean({ description: "true: the pod calls them; false: they call it" }),
   node: Type.String({ description: "where they run" }),
@@ -33,7 +33,7 @@ export const PeerSchema = Type.Object({
 });
 
 /** Where the pod is, and why that isn't the node with the highest score. */
-export const BindingSchema = Type.Object(
+const BindingSchema = Type.Object(
   {
     state: Type.Union([Type.Literal("pending"), Type.Literal("bound"), Type.Literal("gone")], {
       description: "gone: the pod ended or was deleted; `node` is where it ran",
@@ -110,7 +110,7 @@ const LinkChangeSchema = Type.Object({
 });
 
 /** The same question, answered by the scorer with the graphs of now. */
-export const DecisionNowSchema = Type.Object(
+const DecisionNowSchema = Type.Object(
   {
     at: Type.String({ description: "RFC 3339" }),
     inputs: InputsSchema,

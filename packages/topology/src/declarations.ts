@@ -46,9 +46,9 @@ export const DECLARATION_REFUSALS = [
 export type DeclarationRefusal = (typeof DECLARATION_REFUSALS)[number];
 
 /** Priorities beyond this are taken for it; placement bounds them by its own profile. */
-export const MAX_DECLARED_PRIORITY = 1_000_000;
+const MAX_DECLARED_PRIORITY = 1_000_000;
 /** Network costs beyond this (ms) are taken for it: a thousand seconds, farther than anything. */
-export const MAX_DECLARED_NETWORK_COST = 1_000_000;
+const MAX_DECLARED_NETWORK_COST = 1_000_000;
 /** A `maxNetworkCost` from here on is no limit; a missing one is 0 to upstream's plugin. */
 export const NO_NETWORK_LIMIT = 10_000;
 /** Bit/s; more is taken for it. The CNI's bandwidth plugin takes no more either. */
@@ -123,7 +123,7 @@ function isTypeName(value: unknown): value is string {
 }
 
 /** What declarations come to. */
-export interface ResolvedDeclarations {
+interface ResolvedDeclarations {
   readonly channels: readonly DeclaredChannel[];
   /** Those that touch what isn't their namespace's: they count for nothing. */
   readonly refused: readonly ChannelDeclaration[];

@@ -4,7 +4,7 @@ import { networkTopologyWeights } from "./network-topology.ts";
 import type { DeclarationFault, NetworkTopologyArea } from "./network-topology.ts";
 import type { DeclaredCosts } from "./schema.ts";
 
-export interface ReadNetworkTopology {
+interface ReadNetworkTopology {
   /** Costs that make sense; null: the object has no weights of that name. */
   readonly costs: Pick<DeclaredCosts, "zones" | "regions"> | null;
   /** What was left out. */

@@ -1,5 +1,5 @@
 /** What went wrong, as a word that callers may branch on. */
-export const TOPOLOGY_ERROR_CODES = [
+const TOPOLOGY_ERROR_CODES = [
   "invalid_snapshot",
   "unreachable",
   "timeout",
@@ -8,7 +8,7 @@ export const TOPOLOGY_ERROR_CODES = [
   "malformed",
   "unsettled",
 ] as const;
-export type TopologyErrorCode = (typeof TOPOLOGY_ERROR_CODES)[number];
+type TopologyErrorCode = (typeof TOPOLOGY_ERROR_CODES)[number];
 
 /** Base of everything that this package throws. */
 export class TopologyError extends Error {

@@ -3,7 +3,7 @@ import { median } from "@isochrone/primitives";
 import { seeded } from "./seeded.ts";
 
 /** Milliseconds between two nodes by id; null without an estimate. */
-export type EstimateMs = (from: number, to: number) => number | null;
+type EstimateMs = (from: number, to: number) => number | null;
 
 /** Pairs that stand for all of a cluster: the median of so many draws lies within two percentiles of the true one. */
 const MAX_PAIRS = 4_096;

@@ -21,7 +21,7 @@ const ORIGIN_STATE: Readonly<Record<Origin, PairState>> = {
 };
 
 /** Which of a pair's links is believed. */
-export interface LinkPreference {
+interface LinkPreference {
   readonly methodOrder: readonly Method[];
   readonly ipFamilyOrder: readonly (4 | 6)[];
   readonly maxAgeSeconds: number;
@@ -79,7 +79,7 @@ export class LinkTable {
   }
 }
 
-export interface PairRecord {
+interface PairRecord {
   readonly source: number;
   readonly target: number;
   readonly state: PairState;

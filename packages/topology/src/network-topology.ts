@@ -11,7 +11,7 @@ export const NETWORK_TOPOLOGY_KEYS = Object.freeze({
 export type NetworkTopologyArea = keyof typeof NETWORK_TOPOLOGY_KEYS;
 
 /** One line of a costList. */
-export interface NetworkTopologyEntry {
+interface NetworkTopologyEntry {
   readonly area: NetworkTopologyArea;
   readonly origin: string;
   readonly destination: string;
@@ -29,7 +29,7 @@ export interface DeclarationFault {
   readonly value: unknown;
 }
 
-export interface NetworkTopologyWeights {
+interface NetworkTopologyWeights {
   /** Position in spec.weights. */
   readonly index: number;
   /** In the order of the object; a pair that is there twice has its last cost. */

@@ -129,7 +129,7 @@ const LagSchema = Type.Array(
 );
 
 /** What one of several replicas says of itself. */
-export const ReplicaHealthSchema = Type.Object(
+const ReplicaHealthSchema = Type.Object(
   {
     replica: Type.String({ description: "name" }),
     problem: NullableString("why it could not be asked; null: it answered"),

@@ -17,7 +17,7 @@ export const MethodSchema = Type.Union([
   Type.Literal(METHODS[3]),
 ]);
 
-export const OriginSchema = Type.Union([
+const OriginSchema = Type.Union([
   Type.Literal("measured"),
   Type.Literal("estimated"),
   Type.Literal("declared"),
@@ -203,15 +203,11 @@ export const WorkloadSchema = Type.Object(
 );
 
 /** To which of the target's replicas a caller's traffic goes. */
-export const RoutingSchema = Type.Union([Type.Literal("spread"), Type.Literal("nearest")], {
+const RoutingSchema = Type.Union([Type.Literal("spread"), Type.Literal("nearest")], {
   description: "spread (also when absent): evenly to all; nearest: to those nearest to the caller",
 });
 
-export const RoutingScopeSchema = Type.Union([
-  Type.Literal("node"),
-  Type.Literal("zone"),
-  Type.Literal("region"),
-]);
+const RoutingScopeSchema = Type.Union([Type.Literal("node"), Type.Literal("zone"), Type.Literal("region")]);
 
 export const ChannelSchema = Type.Object(
   {
@@ -287,7 +283,7 @@ export const WorkflowListSchema = Type.Object(
 );
 
 /** Where and how a node's probe measures a peer. `address` may be a translated one; `identity` is what the peer itself is called by, and what the HMAC is bound to. */
-export const ProbePeerSchema = Type.Object(
+const ProbePeerSchema = Type.Object(
   {
     node: Type.String(),
     zone: NullableString("zone"),
@@ -325,7 +321,7 @@ export const BandwidthLeaseRequestSchema = Type.Object(
 );
 
 /** The permission to test one way of the network; at most one per node and per pair of zones is out at a time. */
-export const BandwidthLeaseSchema = Type.Object(
+const BandwidthLeaseSchema = Type.Object(
   {
     id: Type.String({ description: "give it back by DELETE with this id" }),
     target: Type.String({ description: "the peer to test" }),
@@ -356,7 +352,7 @@ export const ProblemSchema = Type.Object(
 );
 
 /** What `GET /api/v1/events` sends as data of a `graph` event. */
-export const GraphEventSchema = Type.Object(
+const GraphEventSchema = Type.Object(
   {
     version: Type.Integer(),
     observedAt: Type.String(),
@@ -386,14 +382,10 @@ export type ClusterGraphSnapshot = Static<typeof ClusterGraphSchema>;
 export type PodPlacement = Static<typeof PodPlacementSchema>;
 export type Workload = Static<typeof WorkloadSchema>;
 export type Channel = Static<typeof ChannelSchema>;
-export type Routing = Static<typeof RoutingSchema>;
 export type RoutingScope = Static<typeof RoutingScopeSchema>;
 export type WorkflowGraphSnapshot = Static<typeof WorkflowGraphSchema>;
 export type WorkflowList = Static<typeof WorkflowListSchema>;
-export type ProbePeer = Static<typeof ProbePeerSchema>;
 export type ProbePlan = Static<typeof ProbePlanSchema>;
-export type BandwidthLease = Static<typeof BandwidthLeaseSchema>;
 export type BandwidthLeaseAnswer = Static<typeof BandwidthLeaseAnswerSchema>;
-export type BandwidthLeaseRequest = Static<typeof BandwidthLeaseRequestSchema>;
 export type Problem = Static<typeof ProblemSchema>;
 export type GraphEvent = Static<typeof GraphEventSchema>;

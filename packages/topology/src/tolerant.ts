@@ -35,7 +35,7 @@ import {
 import type { Validator } from "./validation.ts";
 
 /** Parts of a graph that can be left out. */
-export const DROPPED_KINDS = [
+const DROPPED_KINDS = [
   "node",
   "link",
   "coordinates",

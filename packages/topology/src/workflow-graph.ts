@@ -4,7 +4,7 @@ import { parseWorkflowGraph } from "./validation.ts";
 const NONE: readonly never[] = [];
 
 /** A pod of a workflow and the workload that it is a replica of. */
-export interface PodOfWorkload {
+interface PodOfWorkload {
   readonly workload: string;
   readonly name: string;
 }

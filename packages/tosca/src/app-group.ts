@@ -17,7 +17,7 @@ import { ToscaError } from "./errors.ts";
 export const DEFAULT_ALGORITHM: SortAlgorithm = "ReverseKahn";
 
 /** How the AppGroup is to be. */
-export interface AppGroupOptions {
+interface AppGroupOptions {
   /** @default ReverseKahn */
   readonly algorithm?: SortAlgorithm;
   /** Its new pods wait until the planner has placed them together. @default false: as their namespace has it */

@@ -6,8 +6,8 @@ import { Mistakes } from "./mistakes.ts";
 import { builtInProfile, KUBERNETES_NAME, profileNames, standInProfile } from "./profiles.ts";
 import { LIMITS, parseSource, type Source } from "./source.ts";
 
-export const TYPE_KINDS = ["node_types", "capability_types", "relationship_types"] as const;
-export type TypeKind = (typeof TYPE_KINDS)[number];
+const TYPE_KINDS = ["node_types", "capability_types", "relationship_types"] as const;
+type TypeKind = (typeof TYPE_KINDS)[number];
 
 /** In which version of TOSCA a file is written: functions look different. */
 export type Dialect = "1.3" | "2.0";

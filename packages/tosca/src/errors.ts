@@ -1,5 +1,5 @@
 /** Codes of the errors that reading a template throws. */
-export const TOSCA_ERROR_CODES = [
+const TOSCA_ERROR_CODES = [
   /** Neither YAML nor JSON, or not of the shape that TOSCA or Clout asks for. */
   "malformed",
   /** More than is read: bytes, files, values, nesting. */

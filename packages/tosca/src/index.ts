@@ -1,13 +1,8 @@
 export { appGroupOf, DEFAULT_ALGORITHM } from "./app-group.ts";
-export type { AppGroupOptions } from "./app-group.ts";
-export type { Application, Naming, RouteChannel, ServiceNode } from "./application.ts";
-export { applyObjects, TOSCA_FIELD_MANAGER } from "./apply.ts";
-export type { AppliedObject, ApplyPlan } from "./apply.ts";
-export { TOSCA_ERROR_CODES, ToscaError } from "./errors.ts";
-export type { ToscaErrorCode, ToscaPosition } from "./errors.ts";
-export { localFiles } from "./files.ts";
-export type { FileSource } from "./files.ts";
+export type { Application } from "./application.ts";
+export { applyObjects } from "./apply.ts";
+export type { AppliedObject } from "./apply.ts";
+export { ToscaError } from "./errors.ts";
 export { manifestsOf } from "./manifests.ts";
 export { readTosca } from "./read.ts";
-export type { ReadOptions } from "./read.ts";
 export { workflowGraphOf } from "./workflow-graph.ts";

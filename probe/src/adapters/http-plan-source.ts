@@ -8,7 +8,7 @@ const KEYS_HEADER = "isochrone-probe-keys";
 const BUSY_STATUSES = new Set([429, 503]);
 const MAX_RETRY_AFTER_MS = 600_000;
 
-export interface HttpPlanSourceOptions {
+interface HttpPlanSourceOptions {
   /** Base URL of the aggregator. */
   readonly aggregatorUrl: string;
   readonly node: string;

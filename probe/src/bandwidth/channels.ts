@@ -42,7 +42,7 @@ export interface Channel {
   close(): void;
 }
 
-export interface ChannelOptions {
+interface ChannelOptions {
   readonly family: 4 | 6;
   readonly address: string;
   readonly port: number;

@@ -13,7 +13,7 @@ import {
 /** What waits for a peer that doesn't read; one that leaves more unread is cut off. */
 const MAX_QUEUED_BYTES = 262_144;
 
-export interface ConnectionHandlers {
+interface ConnectionHandlers {
   /** Whether this message may come now; asked before its body is waited for. */
   accepts(head: MessageHead): boolean;
   /** The message is valid during the call. */

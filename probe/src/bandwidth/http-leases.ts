@@ -9,7 +9,7 @@ const MAX_LEASE_MS = 600_000;
 const MAX_LEASE_BYTES = 1e12;
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-export interface HttpLeasesOptions {
+interface HttpLeasesOptions {
   /** Base URL of the aggregator. */
   readonly aggregatorUrl: string;
   /** Milliseconds for one request. @default 5000 */

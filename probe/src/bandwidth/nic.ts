@@ -13,7 +13,7 @@ export interface NicUse {
   readonly usedBitsPerSecond: number;
 }
 
-export interface NicPaths {
+interface NicPaths {
   readonly proc: string;
   readonly sys: string;
 }

@@ -10,7 +10,7 @@ const QUIET_SHARE = 0.05;
 const MAX_LOST = 1;
 const MIN_LIGHT_BINS = 8;
 
-export interface Quiet {
+interface Quiet {
   /** Null: quiet. Else what speaks against it. */
   readonly busy: string | null;
   /** Delay of an empty link, by the two clocks. */

@@ -11,7 +11,7 @@ const AFTER_STEP_NS = 40 * MS;
 const SENDER_SHARE = 0.75;
 const ATTEMPTS = 5;
 
-export type RampState = "sending" | "waiting" | "rate_cap" | "sender" | "too_dear";
+type RampState = "sending" | "waiting" | "rate_cap" | "sender" | "too_dear";
 
 /** Twice as fast from step to step, each only after half of the one before is known to have arrived: it can't outrun its reports. */
 export class Ramp {

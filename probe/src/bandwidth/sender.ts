@@ -39,7 +39,7 @@ const SESSION_EXTRA_MS = 3000;
 const SPIN_NS = 100_000;
 const READ_BYTES = 65_536;
 
-export interface SenderIo {
+interface SenderIo {
   /** Monotonic, ns. */
   now(): number;
   random(bytes: number): Buffer;

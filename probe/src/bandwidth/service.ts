@@ -45,7 +45,7 @@ export interface BandwidthSettings {
   readonly networkNamespace?: string;
 }
 
-export interface BandwidthDeps {
+interface BandwidthDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

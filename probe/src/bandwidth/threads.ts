@@ -20,7 +20,7 @@ const CLOSE_DEADLINE_MS = 1000;
 /** Beyond its own bounds a sender's thread gets so long before it is ended by force. Milliseconds. */
 const SENDER_EXTRA_MS = 10_000;
 
-export interface ReceiverThreadDeps {
+interface ReceiverThreadDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called about once a second while something happens. */

@@ -33,7 +33,7 @@ export const MESSAGE = {
 const VERSION = 1;
 export const HEADER_BYTES = 8;
 export const NONCE_BYTES = 16;
-export const TOKEN_BYTES = 16;
+const TOKEN_BYTES = 16;
 const OPEN_BYTES = HEADER_BYTES + 2 * NONCE_BYTES + 32 + 16 + TAG_BYTES;
 const ACCEPT_BYTES = HEADER_BYTES + 2 * NONCE_BYTES + TOKEN_BYTES + TAG_BYTES;
 const BIN_BYTES = 48;
@@ -42,7 +42,7 @@ export const BLOCK_HEAD_BYTES = HEADER_BYTES + 12;
 export const PACKET_HEAD_BYTES = 32;
 const PACKET_MAGIC = 0x49534257;
 /** No message but data needs more; data no more than this. */
-export const MAX_MESSAGE_BYTES = 65_536;
+const MAX_MESSAGE_BYTES = 65_536;
 
 /** Why a receiver doesn't take, or no longer takes, a test. The position is the number on the wire. */
 export const REFUSALS = [

@@ -4,7 +4,7 @@ import type { PacketKey } from "../ports/ports.ts";
 /** Length of the HMAC as packets carry it: truncated to 16 bytes. */
 export const TAG_BYTES = 16;
 /** Key id of packets that aren't authenticated; their tag is zeros. */
-export const NO_KEY_ID = 0;
+const NO_KEY_ID = 0;
 
 const NO_TAG = Buffer.alloc(TAG_BYTES);
 

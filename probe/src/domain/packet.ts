@@ -46,12 +46,12 @@ export const MIN_PACKET_BYTES = 84;
 /** Fits every path MTU that IPv6 allows (1280), with room for headers. */
 export const MAX_PACKET_BYTES = 1200;
 
-export const PACKET_TYPES = { request: 1, response: 2 } as const;
-export type PacketType = keyof typeof PACKET_TYPES;
+const PACKET_TYPES = { request: 1, response: 2 } as const;
+type PacketType = keyof typeof PACKET_TYPES;
 export type Transport = "udp" | "tcp";
 
 /** Why a packet was not believed. Ordered as checked: the cheap checks come first, the HMAC last. */
-export const PACKET_FAULTS = [
+const PACKET_FAULTS = [
   "too_short",
   "too_long",
   "bad_magic",
@@ -61,9 +61,9 @@ export const PACKET_FAULTS = [
   "unknown_key",
   "bad_hmac",
 ] as const;
-export type PacketFault = (typeof PACKET_FAULTS)[number];
+type PacketFault = (typeof PACKET_FAULTS)[number];
 
-export interface RequestFields {
+interface RequestFields {
   readonly bytes: number;
   readonly transport: Transport;
   readonly session: number;

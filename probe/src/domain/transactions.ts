@@ -1,5 +1,5 @@
 /** What an answer turned out to be. `unknown`: no such packet was sent, or so long ago that it is forgotten. */
-export type Settlement =
+type Settlement =
   | {
       readonly kind: "received";
       readonly sentMs: number;

@@ -3,7 +3,7 @@ import { KernelLoop } from "./kernel-loop.ts";
 import type { Loop, LoopDeps } from "./loop.ts";
 import { NodeLoop } from "./node-loop.ts";
 
-export interface LoopChoice {
+interface LoopChoice {
   readonly loop: Loop;
   readonly sockets: "kernel" | "node";
   /** Why the kernel's own sockets can't be used; null when they are, or weren't wanted. */

@@ -5,7 +5,7 @@ import type { FromWorker, ToWorker } from "./messages.ts";
 import { NodeEngine } from "./node-engine.ts";
 
 /** What the measuring thread takes from its surroundings. */
-export interface HostDeps {
+interface HostDeps {
   readonly loop: Loop;
   /** Milliseconds, sub-microsecond grain, never backwards. */
   monotonic(): number;

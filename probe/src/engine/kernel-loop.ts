@@ -7,7 +7,7 @@ import { Timetable } from "./timetable.ts";
 /** Longest time without a turn of Node's own loop, which brings messages that don't wake this one. Milliseconds. */
 const TURN_MS = 100;
 
-export interface KernelLoopDeps extends LoopDeps {
+interface KernelLoopDeps extends LoopDeps {
   readonly libc: Libc;
   /** How long one turn lasts, after which Node has the thread for a moment. @default 100 ms */
   readonly turnMs?: number;

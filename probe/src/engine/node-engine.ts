@@ -27,7 +27,7 @@ interface FlowKind {
 const RETIRED_TIMEOUTS = 3;
 
 /** What an engine shares with the others of its thread. */
-export interface NodeEngineDeps extends Pick<
+interface NodeEngineDeps extends Pick<
   EngineContext,
   "sockets" | "timetable" | "stalls" | "pace" | "monotonic" | "random" | "nonce" | "afterPoll"
 > {

@@ -10,7 +10,7 @@ interface Entry {
 }
 
 /** What the timetable needs of its surroundings. */
-export interface TimetableDeps {
+interface TimetableDeps {
   monotonic(): number;
   /** Returns a function that clears the timer. Without, whoever owns the thread asks for `dueMs` and calls `runDue`. */
   readonly setTimer?: (run: () => void, delayMs: number) => () => void;

@@ -5,7 +5,7 @@
 /** Type, code, checksum, id, sequence. */
 export const ECHO_HEADER_BYTES = 8;
 /** The part of the payload that says whose packet it is. */
-export const ECHO_IDENTITY_BYTES = 16;
+const ECHO_IDENTITY_BYTES = 16;
 export const MAX_PAYLOAD_BYTES = 1472;
 
 const TYPES = { 4: { request: 8, reply: 0 }, 6: { request: 128, reply: 129 } } as const;
@@ -20,14 +20,14 @@ const AT = {
 } as const;
 
 /** Whose echoes they are. `id` null: the kernel sets and checks it (datagram sockets). */
-export interface EchoIdentity {
+interface EchoIdentity {
   readonly family: 4 | 6;
   readonly id: number | null;
   readonly nonce: bigint;
 }
 
 /** What a received message is: a reply of ours with its full sequence, somebody else's, or a damaged one of ours. */
-export type EchoReply =
+type EchoReply =
   | { readonly kind: "ours"; readonly sequence: number }
   /** `shortSequence` is that of the header, which the damage may have spared. */
   | { readonly kind: "corrupt"; readonly sequence: number; readonly shortSequence: number }

@@ -32,7 +32,7 @@ const USUAL_HOP_LIMITS = [64, 128, 255];
 
 export type SocketMode = "datagram" | "raw";
 
-export interface EchoSocketOptions {
+interface EchoSocketOptions {
   readonly family: 4 | 6;
   /** Differentiated services code point, 0 to 63. */
   readonly dscp: number;

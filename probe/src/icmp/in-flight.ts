@@ -1,7 +1,7 @@
 import type { EchoFlow } from "./echo-flow.ts";
 
 /** What is known of a packet by the number it carries. */
-export interface InFlight {
+interface InFlight {
   readonly flow: EchoFlow;
   /** The flow's own count; -1: the port hasn't taken the packet. */
   readonly sequence: number;

@@ -7,7 +7,7 @@ const MAX_SLEW = 500e-6;
 /** What may lie between the readings of two clocks. Nanoseconds. */
 const STEP_NS = 100_000;
 
-export interface KernelEchoesOptions {
+interface KernelEchoesOptions {
   /** Of raw sockets: 0 to 65535. */
   readonly id: number;
   /** Unpredictable 64 bits. */

@@ -8,8 +8,8 @@ import type { PacketKey, ProbeKeyState } from "../ports/ports.ts";
 import { readKeyFile } from "./key-file.ts";
 
 /** Why a change of keys did not happen; labels of metrics. */
-export const KEY_FAULTS = ["file_unreadable", "file_invalid", "signing_key_not_held"] as const;
-export type KeyFault = (typeof KEY_FAULTS)[number];
+const KEY_FAULTS = ["file_unreadable", "file_invalid", "signing_key_not_held"] as const;
+type KeyFault = (typeof KEY_FAULTS)[number];
 
 export interface KeyKeeperDeps {
   readonly config: Pick<ProbeConfig, "authentication" | "hmacKeys" | "hmacKeysFile" | "signingKeyId">;

@@ -1,7 +1,7 @@
 // Metric names of the probe's /metrics page: a public contract (base units, `_total` only on counters).
 
 /** Labels of everything that is about a pair of nodes. Never an address, a pod's name or a port. */
-export const PAIR_LABELS = [
+const PAIR_LABELS = [
   "source_node",
   "destination_node",
   "source_zone",

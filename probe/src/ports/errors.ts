@@ -1,7 +1,7 @@
 import { CodedError } from "@isochrone/runtime";
 
 /** Codes of everything the probe throws. */
-export const PROBE_ERROR_CODES = [
+const PROBE_ERROR_CODES = [
   "probe_config_invalid",
   "probe_bind_failed",
   "probe_thread_failed",
@@ -10,7 +10,7 @@ export const PROBE_ERROR_CODES = [
   "probe_plan_refused",
   "probe_lease_unreachable",
 ] as const;
-export type ProbeErrorCode = (typeof PROBE_ERROR_CODES)[number];
+type ProbeErrorCode = (typeof PROBE_ERROR_CODES)[number];
 
 /** Thrown by everything of the probe; `code` says what happened, `retryable` whether the same call may succeed later. */
 export class ProbeError extends CodedError {

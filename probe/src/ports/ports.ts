@@ -68,7 +68,7 @@ export interface PlanSource {
  * Why an answer's round-trip time was left out (the first three), or a planned send was: the thread was too slow, the transaction
  * before hadn't ended, or the connection was only being opened.
  */
-export const DISCARD_REASONS = [
+const DISCARD_REASONS = [
   "warmup",
   "thread_stalled",
   "bad_residence",

@@ -7,7 +7,7 @@ import type { Responder } from "./responder.ts";
 /** Longest time between two turns of Node's own loop, which brings messages. Milliseconds. */
 const TURN_MS = 100;
 
-export interface KernelLoopDeps {
+interface KernelLoopDeps {
   readonly libc: Libc;
   /** Milliseconds, sub-microsecond grain, never backwards. */
   readonly monotonic: () => number;

@@ -51,7 +51,7 @@ export class TcpMemory {
   }
 }
 
-export interface KernelTcpDeps {
+interface KernelTcpDeps {
   readonly libc: Libc;
   readonly poller: Poller;
   readonly memory: TcpMemory;

@@ -54,7 +54,7 @@ export class UdpMemory {
   }
 }
 
-export interface KernelUdpDeps {
+interface KernelUdpDeps {
   readonly libc: Libc;
   readonly poller: Poller;
   readonly memory: UdpMemory;

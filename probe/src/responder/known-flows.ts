@@ -17,7 +17,7 @@ interface Flow {
 }
 
 /** What the table knows of a packet's flow: nothing, or whether its sequence is a new one. */
-export type Acquaintance = "stranger" | "fresh" | "repeat";
+type Acquaintance = "stranger" | "fresh" | "repeat";
 
 /**
  * Flows of which a validly signed packet came recently. They are named by session and nonce, 96 random bits: a flood that invents

@@ -11,7 +11,7 @@ import { Responder } from "./responder.ts";
 /** For how long a replaced key is still accepted: peers take up new keys at different moments. Milliseconds. */
 const RETIRED_KEY_MS = 60_000;
 
-export interface ResponderHostDeps {
+interface ResponderHostDeps {
   readonly listeners: ListenerFactory;
   /** Milliseconds, sub-microsecond grain, never backwards. */
   readonly monotonic: () => number;

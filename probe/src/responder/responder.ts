@@ -34,7 +34,7 @@ const STRANGERS_PER_SECOND = 100_000;
 /** What may be verified at once after a pause: a tenth of a second's worth, since floods come in bursts. */
 const STRANGERS_BURST = 10_000;
 
-export interface ResponderDeps {
+interface ResponderDeps {
   readonly config: Pick<EngineConfig, "responderPacketsPerSecond" | "acceptTranslatedSource">;
   readonly keys: Keyring;
   /** This node's identity, 16 bytes. */

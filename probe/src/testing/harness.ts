@@ -147,7 +147,7 @@ export function peerAt(
   };
 }
 
-export interface RequestValues {
+interface RequestValues {
   readonly source?: string;
   readonly destination?: string;
   readonly bytes?: number;

@@ -1,12 +1,12 @@
 import { createSocket, type Socket } from "node:dgram";
 
-export interface Delivery {
+interface Delivery {
   readonly packet: Buffer;
   readonly delayMs?: number;
 }
 
 /** What becomes of a packet: nothing, itself, several. `index` counts from 1 in each direction. */
-export type Policy = (packet: Buffer, index: number) => readonly Delivery[];
+type Policy = (packet: Buffer, index: number) => readonly Delivery[];
 
 export const passOn: Policy = (packet) => [{ packet }];
 

@@ -5,7 +5,7 @@ import type { KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 /** Label of canaries, so that those of a replica that died are found. */
 export const CANARY_LABEL = "isochrone.dev/canary";
 
-export interface CanarySpec {
+interface CanarySpec {
   readonly namespace: string;
   readonly name: string;
   readonly resource: string;

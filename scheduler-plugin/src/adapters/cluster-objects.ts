@@ -37,7 +37,7 @@ export interface FollowedObjects extends ObjectSource {
   stop(): Promise<void>;
 }
 
-export interface ClusterObjectsOptions {
+interface ClusterObjectsOptions {
   readonly store: ClusterStore;
   readonly clock: Clock;
   readonly random: Random;

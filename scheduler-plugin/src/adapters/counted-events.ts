@@ -2,7 +2,7 @@
 import { createEventRecorder } from "@isochrone/kubernetes";
 import type { EventDropReason, EventRecorder, EventRecorderOptions } from "@isochrone/kubernetes";
 
-export interface CountedEventsOptions extends Pick<EventRecorderOptions, "store" | "clock" | "logger"> {
+interface CountedEventsOptions extends Pick<EventRecorderOptions, "store" | "clock" | "logger"> {
   /** Which part speaks. @default "scheduler-plugin" */
   readonly component?: string;
   /** Name of this replica; null: it is the only one. */

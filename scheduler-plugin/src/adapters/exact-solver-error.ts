@@ -6,7 +6,7 @@ export const EXACT_SOLVER_ERROR_CODES = [
   "exact_solver_failed",
   "exact_solver_timeout",
 ] as const;
-export type ExactSolverErrorCode = (typeof EXACT_SOLVER_ERROR_CODES)[number];
+type ExactSolverErrorCode = (typeof EXACT_SOLVER_ERROR_CODES)[number];
 
 /** Thrown when the exact solver gave no answer; the plan of the local search stands then. */
 export class ExactSolverError extends CodedError {

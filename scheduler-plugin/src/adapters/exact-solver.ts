@@ -4,7 +4,7 @@ import type { Clock, ThreadOutcome } from "@isochrone/runtime";
 import { ExactSolverError } from "./exact-solver-error.ts";
 import type { SolveAnswer, SolveRequest } from "./exact-solver-messages.ts";
 
-export interface ExactSolverOptions {
+interface ExactSolverOptions {
   readonly clock: Clock;
   /** Entry file of the thread. @default exact-solver-thread.ts */
   readonly threadUrl?: URL;

@@ -8,7 +8,7 @@ import type { Outcome, Placer, Times } from "../domain/placer.ts";
 import { ExtenderArgsError } from "../ports/errors.ts";
 import type { SchedulerMetrics } from "./metrics.ts";
 
-export interface ExtenderRoutesOptions {
+interface ExtenderRoutesOptions {
   readonly prefix: string;
   readonly placer: Placer;
   readonly clock: Clock;

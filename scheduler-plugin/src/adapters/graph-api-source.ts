@@ -7,7 +7,7 @@ import type { ClusterGraphSnapshot, Dropped, DroppedKind } from "@isochrone/topo
 import type { GraphClient } from "@isochrone/topology/client";
 import type { GraphSource } from "../ports/ports.ts";
 
-export interface GraphApiSourceOptions {
+interface GraphApiSourceOptions {
   readonly client: GraphClient;
   readonly refreshMs: number;
   readonly clock: Clock;

@@ -9,7 +9,7 @@ import { CanaryRecord } from "../domain/canary-record.ts";
 import type { CanaryOutcome, Injectable } from "../domain/canary-record.ts";
 import type { CanaryMetrics } from "./metrics.ts";
 
-export interface ManagedResourceGuardOptions {
+interface ManagedResourceGuardOptions {
   readonly store: Pick<ClusterStore, "create" | "get" | "list" | "delete">;
   /** The extended resource, as `managedResources` of the extender's entry names it. */
   readonly resource: string;

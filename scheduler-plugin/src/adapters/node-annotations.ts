@@ -5,7 +5,7 @@ import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
 import { annotatedCluster, ClusterGraph } from "@isochrone/topology";
 import type { AnnotatedNode, ClusterGraphSnapshot } from "@isochrone/topology";
 
-export interface NodeAnnotationsOptions {
+interface NodeAnnotationsOptions {
   readonly store: ClusterStore;
   readonly clock: Clock;
   readonly random: Random;

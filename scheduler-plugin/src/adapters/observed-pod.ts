@@ -6,7 +6,7 @@ import { identifyPod, POD_LABELS } from "../domain/pod.ts";
 import type { PodIdentity } from "../domain/pod.ts";
 
 /** Where a pod is, or is promised to be. */
-export interface Placement {
+interface Placement {
   readonly node: string;
   /** False for a nomination: it lasts until it is changed or carried out. */
   readonly bound: boolean;

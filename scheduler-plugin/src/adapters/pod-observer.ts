@@ -9,7 +9,7 @@ import type { DecisionRecorder } from "../domain/decision-recorder.ts";
 import { entryOf } from "../domain/reserved-use.ts";
 import type { GraphSource } from "../ports/ports.ts";
 
-export interface PodObserverOptions {
+interface PodObserverOptions {
   readonly pods: PodChanges;
   readonly ledger: Ledger;
   /** Of decisions that were made before their pod was seen. */

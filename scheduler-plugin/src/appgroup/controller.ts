@@ -15,7 +15,7 @@ export interface AppGroupControllerConfig {
   readonly replicaName: string | null;
 }
 
-export interface AppGroupControllerDeps {
+interface AppGroupControllerDeps {
   readonly store: ClusterStore;
   /** Followed already. */
   readonly pods: PodChanges;

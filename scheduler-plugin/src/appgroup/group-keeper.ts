@@ -20,7 +20,7 @@ import type { AppGroupMetrics } from "./metrics.ts";
 import { OwnWrites } from "./own-writes.ts";
 import { StatusWriter } from "./status-writer.ts";
 
-export interface GroupKeeperOptions {
+interface GroupKeeperOptions {
   readonly store: ClusterStore;
   readonly pods: PodChanges;
   /** Asked again right before every write. */

@@ -1,9 +1,6 @@
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 
-/** `contested`: not written, since somebody else keeps changing it. */
-export type StatusWriteResult = "written" | "conflict" | "failed" | "contested";
-
 export interface AppGroupMetrics {
   readonly writes: Counter<"result">;
   readonly groups: Gauge;

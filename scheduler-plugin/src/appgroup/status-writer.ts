@@ -3,9 +3,9 @@ import type { ClusterStore, KubernetesObject, ObjectRef } from "@isochrone/kuber
 import { FAULTS_ANNOTATION } from "./group-status.ts";
 
 /** How our writes appear in managedFields. */
-export const FIELD_MANAGER = "isochrone-appgroup-status";
+const FIELD_MANAGER = "isochrone-appgroup-status";
 
-export interface StatusChange {
+interface StatusChange {
   /** Null removes a field. */
   readonly status: Readonly<Record<string, unknown>>;
   /** Null removes them. */

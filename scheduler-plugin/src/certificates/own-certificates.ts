@@ -16,11 +16,11 @@ import type { CertificateMetrics } from "./metrics.ts";
 import type { ExtenderCertificateConfig } from "./settings.ts";
 
 /** Names that clients' certificates carry, of which the extender's server demands one. */
-export const KUBE_SCHEDULER_CLIENT = "isochrone-kube-scheduler-client";
-export const DECISIONS_CLIENT = "isochrone-decisions-client";
+const KUBE_SCHEDULER_CLIENT = "isochrone-kube-scheduler-client";
+const DECISIONS_CLIENT = "isochrone-decisions-client";
 
 /** What certificates are kept with. */
-export interface OwnCertificatesSurroundings {
+interface OwnCertificatesSurroundings {
   /** Null: this process has no API server to keep them in. */
   readonly store: ClusterStore | null;
   readonly clock: Clock;

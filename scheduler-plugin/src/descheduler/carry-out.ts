@@ -18,7 +18,7 @@ export interface Graphs {
   readonly workflow: (namespace: string, name: string) => WorkflowGraph | null;
 }
 
-export interface CarryOutOptions {
+interface CarryOutOptions {
   readonly config: DeschedulerConfig;
   readonly bytesPerRequest: number;
   readonly evictor: Evictor;

@@ -15,7 +15,7 @@ import type { ClusterObjects, FollowedObjects } from "../adapters/cluster-object
 import type { ClusterPods } from "../adapters/cluster-pods.ts";
 import type { ClusterLists } from "./decision/survey.ts";
 
-export interface ClusterFollowerOptions {
+interface ClusterFollowerOptions {
   readonly store: ClusterStore;
   /** Started already; of each at least what `movablePod` keeps. */
   readonly pods: Pick<ClusterPods, "isSynced" | "items">;

@@ -13,7 +13,7 @@ import {
 import type { ClusterStore, KubernetesObject, LastMove, ObjectRef, PodSpec } from "@isochrone/kubernetes";
 import type { FailureReason } from "./decision/metrics.ts";
 
-export interface WantedMove {
+interface WantedMove {
   readonly namespace: string;
   readonly pod: string;
   readonly uid: string;
@@ -26,7 +26,7 @@ export interface WantedMove {
   readonly coolDownMs: number;
 }
 
-export type EvictionResult =
+type EvictionResult =
   | {
       readonly evicted: true;
       readonly owner: ObjectRef & { readonly uid: string };

@@ -17,7 +17,7 @@ import type {
 import { exclusionOf } from "../webhook/gate-rules.ts";
 import type { GateRules } from "../webhook/gate-rules.ts";
 
-export interface GatedTemplatesInput {
+interface GatedTemplatesInput {
   /** null: there is no webhook. */
   readonly webhook: GateRules | null;
   readonly namespaces: readonly KubernetesObject[];

@@ -1,7 +1,7 @@
 import type { MoveWorth, Replacement, StartedMove } from "./started-moves.ts";
 
 /** How far a move has come: its pod was evicted, its replacement is ready, none came in time, or its channels were measured again. */
-export const MOVE_STAGES = ["evicted", "arrived", "lost", "measured"] as const;
+const MOVE_STAGES = ["evicted", "arrived", "lost", "measured"] as const;
 export type MoveStage = (typeof MOVE_STAGES)[number];
 
 /** A move of the descheduler, for whoever shows moves as they happen. */

@@ -10,7 +10,7 @@ import type { FailureReason } from "./decision/metrics.ts";
 import { scoresOf } from "./decision/paper-decision.ts";
 import type { DoneMove } from "./started-moves.ts";
 
-export interface MoveReportsOptions {
+interface MoveReportsOptions {
   readonly decisions: DecisionLog;
   readonly events: EventRecorder | null;
   readonly newId: () => string;

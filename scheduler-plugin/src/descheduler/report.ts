@@ -52,7 +52,7 @@ export const DeschedulerReportSchema = Type.Object(
 );
 
 export type DeschedulerReport = Static<typeof DeschedulerReportSchema>;
-export type ReportedPod = DeschedulerReport["pods"][number];
+type ReportedPod = DeschedulerReport["pods"][number];
 
 /** Of one that doesn't work, or hasn't yet. */
 export function emptyReport(mode: string): DeschedulerReport {

@@ -17,7 +17,7 @@ import type { DeschedulerConfig } from "./decision/settings.ts";
 import type { ClusterLists } from "./decision/survey.ts";
 import { DeschedulerTerm } from "./term.ts";
 
-export interface DeschedulerAloneOptions {
+interface DeschedulerAloneOptions {
   readonly config: DeschedulerConfig;
   readonly store: ClusterStore;
   readonly lists: () => ClusterLists;

@@ -36,7 +36,7 @@ import { StartedMoves, type ReplacedMove } from "./started-moves.ts";
 import { survey } from "./decision/survey.ts";
 import type { ClusterLists, Survey, SurveyInput } from "./decision/survey.ts";
 
-export interface TermOptions extends Pick<SurveyInput, "spread"> {
+interface TermOptions extends Pick<SurveyInput, "spread"> {
   readonly config: DeschedulerConfig;
   readonly store: ClusterStore;
   readonly follower: { readonly isSynced: boolean; lists(): ClusterLists };

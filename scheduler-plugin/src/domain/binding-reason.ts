@@ -4,7 +4,7 @@ import { MAX_EXTENDER_PRIORITY, priorityOf } from "./host-priorities.ts";
 import type { PodPlace } from "./pod-places.ts";
 
 /** What the log knows beside the decision. */
-export interface BindingFacts {
+interface BindingFacts {
   readonly place: PodPlace;
   /** Pods of the same workload that were on the best node. */
   readonly siblingsOnBest: number;

@@ -14,7 +14,7 @@ export interface Injectable {
   readonly lastScheduledMs: number | null;
 }
 
-export interface CanaryRule {
+interface CanaryRule {
   readonly resource: string;
   /** So many canaries in a row must have been scheduled. */
   readonly required: number;

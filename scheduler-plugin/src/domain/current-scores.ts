@@ -17,7 +17,7 @@ import type { Times } from "./placer.ts";
 import type { PodIdentity } from "./pod.ts";
 import { entryOf, usedBy } from "./reserved-use.ts";
 
-export interface CurrentScoresParts {
+interface CurrentScoresParts {
   readonly graphs: GraphSource;
   /** Not the one that answers kube-scheduler: what that one keeps is of pods that wait. */
   readonly strategy: Strategy;
@@ -36,7 +36,7 @@ export interface Question {
   readonly node: string | null;
 }
 
-export interface CurrentAnswer {
+interface CurrentAnswer {
   readonly inputs: Decision["inputs"];
   readonly explanation: readonly string[];
   readonly best: string | null;

@@ -4,12 +4,12 @@ import type { LinkChange, Peer, Rtt } from "@isochrone/topology";
 import { shortMs } from "./decision-log.ts";
 
 /** One answer of the scorer. */
-export interface Side {
+interface Side {
   readonly best: string | null;
   readonly peers: PeerCosts | null;
 }
 
-export interface Changes {
+interface Changes {
   /** The largest difference first. */
   readonly links: readonly LinkChange[];
   readonly sentences: readonly string[];

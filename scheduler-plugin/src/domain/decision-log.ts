@@ -51,7 +51,7 @@ export interface DecisionFilter {
 }
 
 /** What became of a decision. */
-export type DecisionOutcome = NonNullable<Decision["outcome"]>;
+type DecisionOutcome = NonNullable<Decision["outcome"]>;
 
 /** The last decisions: the oldest of the namespace with the most of them makes room for a new one, and a pod that is asked about again and again for its own. */
 export class DecisionLog {

@@ -19,9 +19,9 @@ export type Standing =
   | { readonly kind: "unseen" | "settled" };
 
 /** Why a decision isn't kept: a metric's label. */
-export type UnrecordedReason = "settled" | "unconfirmed" | "crowded" | "misshapen";
+type UnrecordedReason = "settled" | "unconfirmed" | "crowded" | "misshapen";
 
-export interface MadeDecision {
+interface MadeDecision {
   readonly pod: PodIdentity;
   readonly explanation: Explanation;
   readonly logged: LoggedScore;
@@ -31,7 +31,7 @@ export interface MadeDecision {
   readonly atMs: number;
 }
 
-export interface DecisionRecorderParts {
+interface DecisionRecorderParts {
   readonly graphs: Pick<GraphSource, "cluster" | "workflow">;
   readonly ledger: Ledger;
   readonly decisions: DecisionLog;

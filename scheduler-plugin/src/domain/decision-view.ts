@@ -8,7 +8,7 @@ import type { DecisionFilter, DecisionLog, LoggedDecision } from "./decision-log
 import type { Times } from "./placer.ts";
 import type { PodPlace } from "./pod-places.ts";
 
-export interface DecisionViewParts {
+interface DecisionViewParts {
   readonly decisions: DecisionLog;
   readonly graphs: Pick<GraphSource, "workflow">;
   readonly scores: CurrentScores;

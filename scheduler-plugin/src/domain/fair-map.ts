@@ -1,7 +1,7 @@
 // A bounded map in which nobody's entries push out another's: whoever has most of it gives up an entry.
 
 /** Whom an entry counts for. */
-export interface Share {
+interface Share {
   readonly namespace: string;
   /** In its namespace: a workload, or a pod. */
   readonly owner: string;

@@ -15,7 +15,7 @@ const TAILS = Array.from(
 );
 
 /** What every node gets when nothing tells them apart, in an answer that lists them. */
-export const NEUTRAL_PRIORITY = 5;
+const NEUTRAL_PRIORITY = 5;
 
 /** Answers about so many nodes at most list them all, with their full priorities: short anyway, and plainer to read. */
 export const LISTED_IN_FULL = 64;

@@ -5,7 +5,7 @@ import type { LedgerEntry } from "./ledger-entry.ts";
 import { knownWorkload, usedBy } from "./reserved-use.ts";
 
 /** The entries of one workflow. */
-export interface Group {
+interface Group {
   readonly namespace: string;
   readonly workflow: string;
   readonly entries: Map<string, LedgerEntry>;
@@ -31,7 +31,7 @@ interface Use {
 const NONE: readonly AssumedPod[] = [];
 
 /** An entry that was taken out for a while, and the graph that it was held against. */
-export interface TakenEntry {
+interface TakenEntry {
   readonly entry: LedgerEntry;
   readonly graph: WorkflowGraph | null;
 }

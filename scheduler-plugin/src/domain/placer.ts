@@ -21,12 +21,12 @@ export interface Times {
   readonly monotonicMs: number;
 }
 
-export interface FilterResult {
+interface FilterResult {
   readonly outcome: Outcome;
   readonly failed: ReadonlyMap<string, string>;
 }
 
-export interface PrioritizeResult {
+interface PrioritizeResult {
   readonly outcome: Outcome;
   /** JSON of the HostPriorityList; bytes are UTF-8. */
   readonly answer: string | Uint8Array;
@@ -35,7 +35,7 @@ export interface PrioritizeResult {
 /** Age limit while no cluster graph says how long its window is: three windows of 5 minutes. */
 const DEFAULT_MAX_AGE_SECONDS = STALE_AFTER_WINDOWS * 300;
 
-export interface PlacerParts {
+interface PlacerParts {
   readonly graphs: GraphSource;
   readonly strategy: Strategy;
   /** Whether nodes without measured headroom are rejected. @default false */
@@ -170,7 +170,7 @@ export function workloadIn(graph: WorkflowGraph | null, { workloads }: PodIdenti
 }
 
 /** What is known when a pod is to be placed. */
-export interface Known {
+interface Known {
   readonly cluster: ClusterGraph | null;
   readonly workflow: WorkflowGraph | null;
   readonly ledger: Pick<Ledger, "assumed" | "assumedUse">;

@@ -29,7 +29,7 @@ export interface LoggedProposal extends Omit<LoggedPlan, "pods" | "cost"> {
   readonly pods: readonly LoggedProposalPod[];
 }
 
-export interface LoggedProposalPod extends Omit<LoggedPlanPod, "decision" | "node"> {
+interface LoggedProposalPod extends Omit<LoggedPlanPod, "decision" | "node"> {
   readonly from: string;
   readonly node: string;
   /** What the plan would cost more without this move, bytes/s x ms. */
@@ -41,7 +41,7 @@ export interface LoggedProposalPod extends Omit<LoggedPlanPod, "decision" | "nod
 }
 
 /** Costs in bytes/s x ms. */
-export interface PlanCosts {
+interface PlanCosts {
   readonly network: number;
   readonly pressure: number;
   readonly total: number;
@@ -57,7 +57,7 @@ export interface LoggedPlanPod {
   readonly decision: string;
 }
 
-export interface PlanFilter {
+interface PlanFilter {
   readonly namespace?: string | undefined;
   readonly limit: number;
 }

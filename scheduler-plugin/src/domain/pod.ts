@@ -20,7 +20,7 @@ export interface PodIdentity {
 }
 
 /** Labels that name a pod's workflow, by precedence (design §3). */
-export const WORKFLOW_LABELS = [
+const WORKFLOW_LABELS = [
   "isochrone.dev/workflow",
   "appgroup.diktyo.x-k8s.io",
   "app.kubernetes.io/part-of",

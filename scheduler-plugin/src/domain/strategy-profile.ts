@@ -3,7 +3,7 @@ import type { StrategyProfile } from "@isochrone/placement";
 import type { DecisionProfile } from "@isochrone/topology";
 
 /** The settings that say how nodes are scored. */
-export interface ScoreSettings {
+interface ScoreSettings {
   readonly strategy: string;
   readonly mode: string | null;
   readonly alpha: number;

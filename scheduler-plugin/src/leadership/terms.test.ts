@@ -1,6 +1,7 @@
 import { KINDS } from "@isochrone/kubernetes";
-import type { LeadershipListener, Membership } from "@isochrone/kubernetes";
+import type { Membership } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
+import type { LeadershipListener } from "@isochrone/kubernetes/testing";
 import { ManualClock } from "@isochrone/runtime/testing";
 import { beforeEach, expect, test } from "vitest";
 import { Terms } from "./terms.ts";

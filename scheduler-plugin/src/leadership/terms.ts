@@ -13,7 +13,7 @@ export interface Term {
   stop(): Promise<void>;
 }
 
-export interface TermsOptions<T extends Term> {
+interface TermsOptions<T extends Term> {
   readonly leadership: Pick<SharedLeadership, "isLeader" | "join">;
   /** Begins a term. */
   readonly begin: () => T;

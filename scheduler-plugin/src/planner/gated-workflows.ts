@@ -26,7 +26,7 @@ export interface GatedWorkflow {
   readonly pods: readonly GatedPod[];
 }
 
-export interface Settling {
+interface Settling {
   /** A workflow is due when no pod has come for so long, */
   readonly settleMs: number;
   /** and when its first pod has waited for so long. */

@@ -10,7 +10,7 @@ export interface UsableGraphs {
   readonly inputs: Decision["inputs"];
 }
 
-export interface UselessGraphs {
+interface UselessGraphs {
   readonly reason: Extract<ReleaseReason, "no_graph" | "stale_graph" | "unknown_workflow">;
   readonly text: string;
   /** Whether the next look may find better ones. */

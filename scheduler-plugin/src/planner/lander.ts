@@ -19,7 +19,7 @@ export interface PlannedPod {
   readonly decision: string;
 }
 
-export interface LanderOptions {
+interface LanderOptions {
   readonly writer: PodWriter;
   readonly concurrentWrites: number;
   readonly bindTimeoutMs: number;

@@ -2,11 +2,11 @@ import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 
 /** What became of a pod that was released by plan. */
-export const LANDING_OUTCOMES = ["landed", "elsewhere", "unschedulable", "timed_out", "gone"] as const;
+const LANDING_OUTCOMES = ["landed", "elsewhere", "unschedulable", "timed_out", "gone"] as const;
 export type LandingOutcome = (typeof LANDING_OUTCOMES)[number];
 
 /** Why a pod was released without a plan. */
-export const RELEASE_REASONS = [
+const RELEASE_REASONS = [
   "unsupported",
   "infeasible",
   "no_graph",

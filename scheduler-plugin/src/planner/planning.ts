@@ -26,7 +26,7 @@ import type { PlannerConfig } from "./settings.ts";
 import { spreadLimits } from "./spread.ts";
 
 /** Pods that get no plan. */
-export interface Unplanned {
+interface Unplanned {
   readonly pods: readonly GatedPod[];
   readonly reason: ReleaseReason;
   readonly text: string;
@@ -42,14 +42,14 @@ export type PlanningResult =
       readonly unplanned: readonly Unplanned[];
     };
 
-export interface PlanningTime {
+interface PlanningTime {
   /** Whether there is time to wait for better graphs. */
   readonly mayWait: boolean;
   /** Pods of other workflows that wait for their plans: the more there are, the less time a search has. */
   readonly othersWaiting: number;
 }
 
-export interface WorkflowPlanningOptions {
+interface WorkflowPlanningOptions {
   readonly config: PlannerConfig;
   readonly bytesPerRequest: number;
   readonly graphs: GraphSource;

@@ -24,14 +24,14 @@ export interface ReportedPod {
   readonly sentences: readonly string[];
 }
 
-export interface ReportedPlan extends Omit<LoggedPlan, "id" | "at" | "pods"> {
+interface ReportedPlan extends Omit<LoggedPlan, "id" | "at" | "pods"> {
   readonly placed: readonly ReportedPod[];
   readonly inputs: Decision["inputs"];
   readonly graph: WorkflowGraph;
   readonly cluster: ClusterGraph;
 }
 
-export interface PlannerReportsOptions {
+interface PlannerReportsOptions {
   readonly decisions: DecisionLog;
   readonly plans: PlanLog;
   readonly ledger: Ledger;

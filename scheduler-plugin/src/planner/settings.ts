@@ -11,11 +11,11 @@ import {
 } from "@isochrone/runtime";
 
 /** How a plan reaches kube-scheduler. */
-export const LANDINGS = ["nomination", "preferred-affinity"] as const;
+const LANDINGS = ["nomination", "preferred-affinity"] as const;
 export type Landing = (typeof LANDINGS)[number];
 
 /** When the pods of a plan are let go. */
-export const RELEASES = ["together", "ordered"] as const;
+const RELEASES = ["together", "ordered"] as const;
 export type Release = (typeof RELEASES)[number];
 
 const table = {

@@ -19,7 +19,7 @@ import type { PlanningResult, WorkflowPlanning } from "./planning.ts";
 import type { PlannerReports } from "./reports.ts";
 import type { PlannerConfig } from "./settings.ts";
 
-export interface WorkflowPlannerOptions {
+interface WorkflowPlannerOptions {
   readonly config: PlannerConfig;
   readonly pods: PodChanges;
   readonly model: ClusterModel;

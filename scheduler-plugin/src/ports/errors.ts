@@ -1,6 +1,6 @@
 /** What went wrong, as a word that callers may branch on. */
-export const SCHEDULER_ERROR_CODES = ["malformed_args"] as const;
-export type SchedulerErrorCode = (typeof SCHEDULER_ERROR_CODES)[number];
+const SCHEDULER_ERROR_CODES = ["malformed_args"] as const;
+type SchedulerErrorCode = (typeof SCHEDULER_ERROR_CODES)[number];
 
 /** Thrown when a request body is JSON, but no ExtenderArgs; the message names field, rule and value. Answered with 400. */
 export class ExtenderArgsError extends Error {

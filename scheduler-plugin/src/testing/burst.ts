@@ -28,7 +28,7 @@ export interface Burst {
 }
 
 /** By node: what was sent there over its fair share, which is in proportion to what it has free. */
-export interface Shares {
+interface Shares {
   readonly cpu: readonly number[];
   readonly memory: readonly number[];
 }

@@ -36,7 +36,7 @@ export interface GateRules {
   readonly excludedNamespaces: ReadonlySet<string>;
 }
 
-export interface AskedPod {
+interface AskedPod {
   readonly pod: KubernetesObject;
   readonly namespace: string;
   readonly entry: Entry;

@@ -20,7 +20,7 @@ const ASKED_AFTER_SHARE = 0.5;
 /** A watch that fails is soon tried again: pods get no gate while the planner seems gone. */
 const MAX_BACKOFF_MS = 2_000;
 
-export interface HeartbeatOptions {
+interface HeartbeatOptions {
   readonly store: ClusterStore;
   readonly namespace: string;
   readonly maxAgeMs: number;

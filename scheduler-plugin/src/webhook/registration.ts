@@ -32,7 +32,7 @@ export interface RegistrationOptions {
   readonly excludedNamespaces: readonly string[];
 }
 
-export type RegistrationTarget =
+type RegistrationTarget =
   | { readonly url: string }
   | { readonly service: { readonly namespace: string; readonly name: string; readonly port: number } };
 

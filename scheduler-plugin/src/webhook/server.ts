@@ -9,7 +9,7 @@ import type { Entry } from "./gate-rules.ts";
 import type { FaultReason } from "./metrics.ts";
 import { pathOf } from "./registration.ts";
 
-export interface WebhookServerOptions {
+interface WebhookServerOptions {
   readonly host: string;
   readonly port: number;
   readonly maxBodyBytes: number;

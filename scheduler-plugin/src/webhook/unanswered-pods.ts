@@ -3,7 +3,7 @@ import { isUnanswered } from "./unanswered.ts";
 import type { CreatedPod } from "./unanswered.ts";
 import type { GateRules } from "./gate-rules.ts";
 
-export interface UnansweredPodsOptions {
+interface UnansweredPodsOptions {
   readonly rules: GateRules;
   /** Pods created earlier may have asked for the gate only later, or another replica has counted them; wall clock, milliseconds. */
   readonly sinceMs: number;

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 
 /** Cores as taskset lists them. */
-export interface SplitCores {
+interface SplitCores {
   /** The last one: of the process that is measured. */
   readonly measured: string;
   /** The ones before it: of everything else. */

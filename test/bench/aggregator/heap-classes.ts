@@ -1,7 +1,7 @@
 import { getHeapSnapshot } from "node:v8";
 
 /** Objects of one class, or of one kind where there is no class. */
-export interface ClassSize {
+interface ClassSize {
   readonly name: string;
   readonly objects: number;
   /** Of the objects themselves, without what they refer to. */

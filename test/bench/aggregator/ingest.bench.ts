@@ -2,10 +2,10 @@ import {
   EMPTY_CLUSTER,
   EventHistory,
   GraphKeeper,
+  type IncomingRecord,
   Ingest,
   Tables,
-  type IncomingRecord,
-} from "@isochrone/aggregator";
+} from "@isochrone/aggregator/testing";
 import { encodeHeaders } from "@isochrone/telemetry";
 import { mixRound, PEERS_PER_NODE, POINTS_PER_NODE } from "../telemetry/mix.ts";
 import { pinToOneCore } from "../one-core.ts";

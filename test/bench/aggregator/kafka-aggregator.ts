@@ -4,14 +4,8 @@ import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { openBus } from "@isochrone/bus/open";
 import { busSettings } from "@isochrone/bus/settings";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
-import {
-  countBuffersAsHeap,
-  createLogger,
-  createRegistry,
-  loadSettings,
-  systemClock,
-  systemRandom,
-} from "@isochrone/runtime";
+import { createLogger, createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
+import { countBuffersAsHeap } from "@isochrone/runtime/testing";
 
 // As the service's own main does.
 countBuffersAsHeap();

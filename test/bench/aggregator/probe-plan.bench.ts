@@ -1,11 +1,10 @@
+import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import {
-  aggregatorSettings,
-  createAggregator,
   IN_DEGREE_FACTOR,
   PeerAssignment,
   type PeerRule,
   type PlanNode,
-} from "@isochrone/aggregator";
+} from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createLogger, createRegistry, loadSettings, seededRandom, systemClock } from "@isochrone/runtime";

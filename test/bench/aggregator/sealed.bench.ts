@@ -1,13 +1,13 @@
 // What it costs a replica that records are proven: the same records through intakes of which some verify and seal.
 import {
+  createSharedMetrics,
+  createUnprovenCounter,
+  MemoryKeyStore,
   RecordKeys,
   RecordSeals,
   SharedIntake,
   Tables,
-  createSharedMetrics,
-  createUnprovenCounter,
-  MemoryKeyStore,
-} from "@isochrone/aggregator";
+} from "@isochrone/aggregator/testing";
 import type { OutgoingRecord } from "@isochrone/bus";
 import { sealedBus, sealedPublisher, SPEAKER_HEADER } from "@isochrone/bus/seal";
 import { createRegistry, seededRandom } from "@isochrone/runtime";

@@ -1,11 +1,11 @@
 import {
+  createSharedMetrics,
   EMPTY_CLUSTER,
   EventHistory,
   GraphKeeper,
   SharedIntake,
   Tables,
-  createSharedMetrics,
-} from "@isochrone/aggregator";
+} from "@isochrone/aggregator/testing";
 import type { OutgoingRecord } from "@isochrone/bus";
 import { createRegistry, seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";

@@ -7,7 +7,7 @@ const DATA = join(import.meta.dirname, "../../data/pages");
 const PODS_PER_NODE = 110;
 const CONTAINERS_PER_POD = 3;
 
-export type PageFormat = "text" | "openmetrics";
+type PageFormat = "text" | "openmetrics";
 
 export interface BenchPage {
   readonly text: string;
@@ -109,7 +109,7 @@ const envoyBounds = [
   ),
 ];
 
-export interface SidecarOptions {
+interface SidecarOptions {
   readonly fresh: boolean;
   /** @default 22 */
   readonly channels?: number;

@@ -1,6 +1,7 @@
 // The queueing model: how many events a second, and how long a minute of figure 3's heaviest load takes.
-import { createModelGround, loadScenario, scenarioFile } from "@isochrone/experiments";
-import type { Point } from "@isochrone/experiments";
+import { scenarioFile } from "@isochrone/experiments";
+import type { Point } from "@isochrone/experiments/testing";
+import { createModelGround, loadScenario } from "@isochrone/experiments/testing";
 import type { BenchResult } from "../types.ts";
 
 /** For each request of a user. */

@@ -13,7 +13,7 @@ import {
 } from "./generated-objects.ts";
 import { DEPLOYMENTS, NODES, PODS, REPLICA_SETS } from "./load.ts";
 
-export type WatchListener = (line: string) => void;
+type WatchListener = (line: string) => void;
 
 const FIRST_VERSION = 1_000_000;
 /** Of the changes: a pod that is replaced by another one, as a rollout does. */

@@ -7,8 +7,8 @@ import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, loadSettings, systemRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 
-export const WORKFLOWS = 2_000;
-export const PODS_PER_WORKFLOW = 50;
+const WORKFLOWS = 2_000;
+const PODS_PER_WORKFLOW = 50;
 const WORKLOADS = 5;
 const BUILD_MS = 10_000;
 

@@ -3,9 +3,9 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { GraphApiSource } from "@isochrone/scheduler-plugin";
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
+import { GraphApiSource } from "@isochrone/scheduler-plugin/testing";
 import { GraphClient } from "@isochrone/topology/client";
 import type { BenchResult } from "../types.ts";
 

@@ -1,6 +1,6 @@
 // What the writers cost a real API server: node tools/node24.mjs test/bench/kubernetes/writers-audit.ts [nodes 5000] [minutes 11] [lead, seconds 180]
 // The nodes begin annotated at times spread evenly over one refresh, as they are in the long run; writes are counted in the audit log.
-import { FIELD_MANAGER } from "@isochrone/aggregator";
+import { FIELD_MANAGER } from "@isochrone/aggregator/testing";
 import { KINDS } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { seededRandom, systemClock, systemRandom } from "@isochrone/runtime";

@@ -1,6 +1,6 @@
 // The common fixture as kube-scheduler's extender is asked about it, and the sums that every implementation must find.
 import { commonFixture, fixtureWorkflow } from "@isochrone/placement/testing";
-import type { GraphSource } from "@isochrone/scheduler-plugin";
+import type { GraphSource } from "@isochrone/scheduler-plugin/testing";
 import type { WorkflowGraph } from "@isochrone/topology";
 
 /** Milliseconds for filter, score and normalise; in process, and over HTTP with both verbs. */

@@ -2,7 +2,7 @@
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Channel, ClusterNode, Link, Workload } from "@isochrone/topology";
 import { seededRandom } from "@isochrone/runtime";
-import type { GraphSource } from "@isochrone/scheduler-plugin";
+import type { GraphSource } from "@isochrone/scheduler-plugin/testing";
 
 const ZONES = 6;
 /** Peers that each node's probe has, beyond 32 nodes (design §5). */

@@ -2,7 +2,8 @@
 // on the same link notices of it. Needs root; without, it says so and measures nothing.
 import type { ChildProcess } from "node:child_process";
 import { NamespaceLab, namespaceLabSupport } from "@isochrone/lab/namespaces";
-import { ReceiverThread, parseAddress, sendTest, type SenderResult } from "@isochrone/probe";
+import type { SenderResult } from "@isochrone/probe/testing";
+import { parseAddress, ReceiverThread, sendTest } from "@isochrone/probe/testing";
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import type { BenchResult } from "../types.ts";

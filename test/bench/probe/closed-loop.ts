@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { createMeasuringThreads } from "@isochrone/probe";
-import type { ClosedLoopOptions, EngineConfig, FlowSnapshot, ProbePeer } from "@isochrone/probe";
+import type { ClosedLoopOptions, EngineConfig, FlowSnapshot, ProbePeer } from "@isochrone/probe/testing";
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { Distribution } from "@isochrone/telemetry";

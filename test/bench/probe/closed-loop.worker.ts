@@ -1,6 +1,6 @@
 // Runs one closed loop in a thread of its own, as the measuring thread runs its flows, and hands over what it saw.
 import { parentPort, workerData } from "node:worker_threads";
-import { runClosedLoop, type ClosedLoopOptions } from "@isochrone/probe";
+import { type ClosedLoopOptions, runClosedLoop } from "@isochrone/probe/testing";
 
 const options = workerData as ClosedLoopOptions;
 // In a run of its own, so that what warming up costs isn't counted.

@@ -2,7 +2,7 @@
 // every 20: ours, and the fallbacks in the same run on the same wire. The wire itself takes a few microseconds.
 import { readFileSync, readdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import type { IcmpProberName, IcmpTask } from "@isochrone/probe";
+import type { IcmpProberName, IcmpTask } from "@isochrone/probe/testing";
 import { Ground, WIRE, canMakeGround, type FlowSums } from "../../contract/icmp/ground.ts";
 import type { BenchResult } from "../types.ts";
 

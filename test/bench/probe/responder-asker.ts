@@ -1,6 +1,5 @@
 // Child process of responder.bench.ts: asks a responder at 127.0.0.2 and prints what came back. Arguments: UDP port, key in base64 or
 // "none", number of requests, how many may be unanswered at once, requests per second (0 = as fast as that allows).
-import { createRequest, Keyring, parseAddress, signRequest } from "@isochrone/probe";
 import {
   KernelSocket,
   Poller,
@@ -11,6 +10,7 @@ import {
   loadLibc,
   socketAddress,
 } from "@isochrone/kernel-sockets";
+import { createRequest, Keyring, parseAddress, signRequest } from "@isochrone/probe/testing";
 
 const PACKET_BYTES = 128;
 const BATCH = 32;

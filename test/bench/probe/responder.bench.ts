@@ -2,8 +2,8 @@
 // that costs. The asker is a process of its own; the CPU is this process's, in which nothing but the responder works.
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { ResponderThread } from "@isochrone/probe";
-import type { EngineConfig } from "@isochrone/probe";
+import type { EngineConfig } from "@isochrone/probe/testing";
+import { ResponderThread } from "@isochrone/probe/testing";
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import type { BenchResult } from "../types.ts";

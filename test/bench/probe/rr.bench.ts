@@ -1,14 +1,17 @@
 // What the instrument costs and adds: loopback round trips of UDP_RR and TCP_RR through the real measuring thread, the CPU that a
 // transaction takes on both sides together, and the HMAC's share of it.
+import { createMeasuringThreads } from "@isochrone/probe";
+import type { MeasuringThreads } from "@isochrone/probe";
 import {
-  createMeasuringThreads,
   createRequest,
+  type Engine,
+  type EngineConfig,
+  type EngineSnapshot,
   findFault,
   Keyring,
   parseAddress,
   signRequest,
-} from "@isochrone/probe";
-import type { Engine, EngineConfig, EngineSnapshot, MeasuringThreads } from "@isochrone/probe";
+} from "@isochrone/probe/testing";
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { Distribution, type Method } from "@isochrone/telemetry";

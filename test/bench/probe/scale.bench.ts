@@ -3,7 +3,7 @@
 // one probe at a slower pace, because thousands of nodes have one machine here. For quick runs: ISOCHRONE_BENCH_SCALE_NODES=100,300
 // ISOCHRONE_BENCH_SCALE_INTERVAL_MS=5000.
 import { readFileSync } from "node:fs";
-import { PROBE_DEFAULTS } from "@isochrone/probe";
+import { PROBE_DEFAULTS } from "@isochrone/probe/testing";
 import type { BenchResult } from "../types.ts";
 import type { Pace } from "./scale/messages.ts";
 import { descriptorsOf, runStage, type StageResult } from "./scale/stage.ts";

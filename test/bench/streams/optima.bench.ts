@@ -3,10 +3,10 @@ import { joint, schedule } from "@isochrone/streams";
 import {
   allocationProgram,
   balancedPaths,
+  type Demand,
   jointRoutes,
   pathChoiceProgram,
-  type Demand,
-} from "@isochrone/streams/proofs";
+} from "@isochrone/streams/testing";
 import type { BenchResult } from "../types.ts";
 import { draws, prover, randomDemands, randomSystem, smallJob } from "./problems.ts";
 

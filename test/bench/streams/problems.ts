@@ -2,13 +2,13 @@
 import { seededRandom } from "@isochrone/runtime";
 import type { LinearSolver } from "@isochrone/primitives";
 import { createStreamJob, StreamSystem, type StreamJob } from "@isochrone/streams";
-import type { Demand } from "@isochrone/streams/proofs";
-import { randomNetwork, videoJob, type RandomNetwork } from "@isochrone/streams/simulation";
+import { randomNetwork, videoJob } from "@isochrone/streams/simulation";
+import type { Demand, RandomNetwork } from "@isochrone/streams/testing";
 import highsModule from "highs";
 
 const MEGABIT = 1e6;
 
-export type Draw = () => number;
+type Draw = () => number;
 
 export function draws(seed: number): Draw {
   const random = seededRandom(seed);

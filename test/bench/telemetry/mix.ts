@@ -3,7 +3,7 @@
 import { PROBE_METRICS, RESOURCE_ATTRIBUTES, TOPICS, encodeMetrics } from "@isochrone/telemetry";
 import type { Attributes, ExponentialHistogramData, Metric } from "@isochrone/telemetry";
 
-export interface MixOptions {
+interface MixOptions {
   /** Each node has 100 series. @default 1000 */
   readonly nodes?: number;
   /** Part of the workloads that are replaced by new ones (new pods, so new series) from one round to the next. @default 0 */
@@ -14,7 +14,7 @@ export interface MixOptions {
   readonly roundMs?: number;
 }
 
-export interface MixRecord {
+interface MixRecord {
   readonly topic: string;
   /** The node. */
   readonly key: string;

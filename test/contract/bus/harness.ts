@@ -17,7 +17,7 @@ export interface BusCapabilities {
   readonly patienceMs: number;
 }
 
-export interface BusUnderTest {
+interface BusUnderTest {
   readonly bus: Bus;
   /** Makes a topic ready, where that has to be done first. */
   createTopic?(topic: string): Promise<void>;

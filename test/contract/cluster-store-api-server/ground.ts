@@ -1,11 +1,12 @@
 import { createInformer, KINDS } from "@isochrone/kubernetes";
-import type { Informer, InformerOptions, KubernetesObject } from "@isochrone/kubernetes";
+import type { Informer, KubernetesObject } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import type {
   ApiServerClusterStore,
   ApiServerObserver,
   ApiServerStoreOptions,
-} from "@isochrone/kubernetes/api-server";
+  InformerOptions,
+} from "@isochrone/kubernetes/testing";
 import { seededRandom, systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { vi } from "vitest";

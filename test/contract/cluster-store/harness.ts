@@ -2,16 +2,15 @@ import { KINDS } from "@isochrone/kubernetes";
 import type {
   ClusterStore,
   Detail,
-  FieldSelector,
   KindRef,
   KubernetesObject,
   ObjectMeta,
   ObjectRef,
-  WatchEvent,
 } from "@isochrone/kubernetes";
+import type { FieldSelector, WatchEvent } from "@isochrone/kubernetes/testing";
 import { afterEach, beforeEach, vi } from "vitest";
 
-export interface StoreUnderTest {
+interface StoreUnderTest {
   readonly store: ClusterStore;
   /** Lets the time pass in which bookmarks are due; undefined where they can't be provoked. */
   readonly pass?: (ms: number) => Promise<void>;
@@ -28,7 +27,7 @@ export interface StoreContract {
 }
 
 /** A watch that is followed. */
-export interface Followed {
+interface Followed {
   readonly events: WatchEvent[];
   /** Settles as the iteration does. */
   readonly done: Promise<void>;

@@ -1,5 +1,6 @@
 import { KINDS } from "@isochrone/kubernetes";
-import type { ClusterStore, FieldSelector, KubernetesObject } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
+import type { FieldSelector } from "@isochrone/kubernetes/testing";
 import { expect, it } from "vitest";
 import { node, nodeRef, object, pod, podRef } from "./harness.ts";
 import type { StoreHarness } from "./harness.ts";

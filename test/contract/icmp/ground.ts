@@ -4,7 +4,7 @@ import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 import { basename } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { IcmpReport, IcmpTask } from "@isochrone/probe";
+import type { IcmpReport, IcmpTask } from "@isochrone/probe/testing";
 import { Distribution, type Outcome } from "@isochrone/telemetry";
 import type { Answer, FromFar, ToFar } from "./far.ts";
 import type { FromNear, ToNear } from "./near.ts";

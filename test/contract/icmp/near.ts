@@ -1,5 +1,6 @@
 // Child process of the ICMP contract, in a network namespace of its own: runs the probers and is told what to do.
-import { IcmpThread, type IcmpReport, type IcmpTask } from "@isochrone/probe";
+import type { IcmpReport, IcmpTask } from "@isochrone/probe/testing";
+import { IcmpThread } from "@isochrone/probe/testing";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 
 export type ToNear =

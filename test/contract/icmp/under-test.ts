@@ -1,4 +1,4 @@
-import type { IcmpProberName, IcmpTask } from "@isochrone/probe";
+import type { IcmpProberName, IcmpTask } from "@isochrone/probe/testing";
 import { WIRE, type Ground } from "./ground.ts";
 
 /** A prober, and what it can't do by its nature. */

@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 
-export interface CommandOptions {
+interface CommandOptions {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly timeoutMs: number;

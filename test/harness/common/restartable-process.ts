@@ -4,9 +4,9 @@ import { closeSync, existsSync, openSync, readFileSync, statSync } from "node:fs
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** As `child_process.spawn`. The process it makes must be the program itself, not a parent of it. */
-export type Spawn = (command: string, args: readonly string[], options: SpawnOptions) => ChildProcess;
+type Spawn = (command: string, args: readonly string[], options: SpawnOptions) => ChildProcess;
 
-export interface ProgramCommand {
+interface ProgramCommand {
   /** For errors. */
   readonly name: string;
   readonly command: string;

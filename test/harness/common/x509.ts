@@ -2,7 +2,7 @@
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from "node:crypto";
 import { isIPv4 } from "node:net";
 
-export interface CertificateOptions {
+interface CertificateOptions {
   /** CN; for Kubernetes the user. */
   readonly commonName: string;
   /** O; for Kubernetes the groups. */

@@ -15,7 +15,7 @@ const COMPONENTS = {
 
 export type ComponentKind = keyof typeof COMPONENTS;
 
-export interface ComponentOptions {
+interface ComponentOptions {
   readonly kind: ComponentKind;
   /** For its log and for errors. */
   readonly name: string;

@@ -9,16 +9,13 @@
 //   ...
 //   await installation.close();
 export { ComponentProcess } from "./component-process.ts";
-export type { ComponentKind, ComponentOptions } from "./component-process.ts";
-export { TUNED, tunedEnvironment } from "./tuned.ts";
+export type { ComponentKind } from "./component-process.ts";
 export type { ComponentSettings } from "./tuned.ts";
-export { covers, grantsOf, textOf, usesOf } from "./grants.ts";
-export type { Grant, Use } from "./grants.ts";
+export { grantsOf, textOf, usesOf } from "./grants.ts";
+export type { Use } from "./grants.ts";
 export { AUDIENCE, Installation } from "./installation.ts";
 export { KubeletStandIn } from "./kubelet.ts";
-export type { KubeletOptions } from "./kubelet.ts";
 export { installRules, manifest, MANIFEST_VALUES, POLICY_FILES, RULE_FILES } from "./manifests.ts";
-export type { ManifestValues } from "./manifests.ts";
 export { installPolicies } from "./policies.ts";
 export { verdictOf } from "./verdict.ts";
 export type { Evidence, Scenario, Verdict } from "./verdict.ts";

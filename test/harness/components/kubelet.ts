@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import type { Certificate } from "../common/x509.ts";
 import type { ControlPlane } from "../control-plane/index.ts";
 
-export interface KubeletOptions {
+interface KubeletOptions {
   readonly cluster: ControlPlane;
   readonly node: string;
   /** For 127.0.0.1. */

@@ -28,7 +28,7 @@ export const MANIFEST_VALUES = {
   CANARY_NAMESPACE: "isochrone-canary",
 } as const;
 
-export type ManifestValues = Readonly<Record<keyof typeof MANIFEST_VALUES, string>>;
+type ManifestValues = Readonly<Record<keyof typeof MANIFEST_VALUES, string>>;
 
 /** Names of the files with rules, without .yaml. */
 export const RULE_FILES: readonly string[] = namesIn("rbac");

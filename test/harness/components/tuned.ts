@@ -1,6 +1,6 @@
 // Services of tests as processes: settings are told by their environment; constants, which it can't change, by a module that is loaded first.
 import { join } from "node:path";
-import { environmentName } from "@isochrone/runtime";
+import { environmentName } from "@isochrone/runtime/testing";
 import { SECTIONS } from "../helm/sections.ts";
 
 /** Values by section and key, as docs/configuration.md has them, and constants. */

@@ -16,7 +16,7 @@ export interface RequestSettings {
   readonly timeoutMs?: number;
 }
 
-export interface Answer {
+interface Answer {
   readonly code: number;
   readonly headers: IncomingMessage["headers"];
   readonly text: string;

@@ -61,7 +61,7 @@ export function etcdArguments(folder: string, ports: Ports): string[] {
   ];
 }
 
-export interface ApiServerOptions {
+interface ApiServerOptions {
   readonly audit: boolean;
   /** Whether somebody makes the service account that pods have by default. */
   readonly serviceAccounts: boolean;

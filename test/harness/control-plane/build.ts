@@ -99,7 +99,7 @@ export async function inWorkshop(target: string, build: (go: Go) => Promise<void
   await rm(workshop, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 }
 
-export class Go {
+class Go {
   readonly folder: string;
   readonly #environment: NodeJS.ProcessEnv;
 
@@ -147,7 +147,7 @@ export class Go {
   }
 }
 
-export interface GoMod {
+interface GoMod {
   /** Version of Go, which also decides about its defaults at run time. */
   readonly language: string;
   /** Versions by module. */

@@ -14,7 +14,7 @@ import {
 import { pathOfResource, Resources } from "./resources.ts";
 import { waitFor } from "./wait.ts";
 
-export interface WaitOptions {
+interface WaitOptions {
   /** @default all */
   readonly namespace?: string;
   /** A label selector, such as app=web. */

@@ -18,7 +18,7 @@ import type { OptionalComponent, Programs } from "./programs.ts";
 
 export type Component = "etcd" | "api-server" | OptionalComponent;
 
-export interface ComponentsOptions {
+interface ComponentsOptions {
   readonly components: readonly OptionalComponent[];
   readonly audit: boolean;
   readonly apiServerFlags: readonly string[];
@@ -28,7 +28,7 @@ export interface ComponentsOptions {
 }
 
 /** What the components need to be there. */
-export interface Ground {
+interface Ground {
   readonly programs: Programs;
   readonly folder: string;
   readonly environment: NodeJS.ProcessEnv;

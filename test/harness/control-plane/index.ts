@@ -13,19 +13,16 @@
 // `describe.runIf(controlPlaneSupport().supported)` skips where it can't run. Faults: stop, kill, pause, compact, throttle, startCutProxy,
 // certificates that expire, tokens that are revoked. After the API server was away, the components back off for up to half a minute.
 export { ApiClient, ApiError } from "./api-client.ts";
-export type { Answer, RequestSettings } from "./api-client.ts";
 export type { Rule } from "./access.ts";
 export type { AuditEvent } from "./audit.ts";
-export type { WaitOptions } from "./cluster-objects.ts";
 export type { Component } from "./components.ts";
 export { ControlPlane, startControlPlane } from "./control-plane.ts";
 export type { ControlPlaneOptions } from "./control-plane.ts";
 export { CutProxy } from "./cut-proxy.ts";
 export type { CutProxyOptions } from "./cut-proxy.ts";
-export type { Identity } from "./kubeconfig.ts";
-export { isReady, isRunning, nodeNameOf, nodeObject, podObject, workloadObject } from "./objects.ts";
-export type { NodeOptions, PodOptions, WorkloadOptions } from "./objects.ts";
+export { isRunning, nodeNameOf, podObject, workloadObject } from "./objects.ts";
+export type { NodeOptions, PodOptions } from "./objects.ts";
 export { controlPlaneSupport, prepareControlPlane } from "./programs.ts";
 export type { OptionalComponent } from "./programs.ts";
-export type { ServiceAccountRef, ServiceAccountToken, TokenOptions } from "./tokens.ts";
-export { KUBERNETES_VERSION, KWOK_VERSION } from "./versions.ts";
+export type { ServiceAccountToken } from "./tokens.ts";
+export { KUBERNETES_VERSION } from "./versions.ts";

@@ -8,7 +8,7 @@ import { KUBERNETES_VERSION } from "./versions.ts";
 
 /** Beside etcd and the API server, which always run. */
 export type OptionalComponent = "controller-manager" | "scheduler" | "kwok";
-export const OPTIONAL_COMPONENTS: readonly OptionalComponent[] = ["controller-manager", "scheduler", "kwok"];
+const OPTIONAL_COMPONENTS: readonly OptionalComponent[] = ["controller-manager", "scheduler", "kwok"];
 
 /** Paths. Of what wasn't asked for they may not be there. */
 export interface Programs {

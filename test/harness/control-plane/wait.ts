@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { ApiClient } from "./api-client.ts";
 
-export interface Wait<T> {
+interface Wait<T> {
   /** Of a collection. */
   readonly path: string;
   /** A label selector, such as app=web. */

@@ -7,7 +7,7 @@ import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import type { Seat } from "./ground.ts";
 import { TUNED } from "../components/tuned.ts";
 
-export interface AggregatorTask {
+interface AggregatorTask {
   readonly name: string;
   readonly seat: Seat;
   /** Its settings. */

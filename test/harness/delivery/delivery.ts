@@ -20,7 +20,7 @@ import { isExact, judge, type Verdict } from "./verdict.ts";
  * What is taken away: by SIGKILL; (`reading aggregator`) by SIGKILL as soon as it has taken records off the bus; (`member`) an aggregator that
  * is told to end, as in a rolling update; or by pulling its cable, which needs `ground: "namespaces"`.
  */
-export type VictimKind =
+type VictimKind =
   | "broker"
   | "aggregator"
   | "reading aggregator"
@@ -49,7 +49,7 @@ export interface DeliveryOptions {
   readonly log: (line: string) => void;
 }
 
-export interface DeliveryResult {
+interface DeliveryResult {
   /** One per aggregator. */
   readonly verdicts: readonly Verdict[];
   readonly exact: boolean;

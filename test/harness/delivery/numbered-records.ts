@@ -17,7 +17,7 @@ export interface NumberSpread {
   readonly peers: number;
 }
 
-export interface NumberedLink {
+interface NumberedLink {
   readonly source: string;
   readonly target: string;
 }

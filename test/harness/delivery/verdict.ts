@@ -3,7 +3,7 @@ import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import type { Ledger } from "./ledger.ts";
 import { linkOf, type NumberSpread } from "./numbered-records.ts";
 
-export interface Account {
+interface Account {
   readonly spread: NumberSpread;
   readonly records: number;
   readonly ledger: Ledger;

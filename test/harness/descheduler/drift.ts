@@ -4,18 +4,18 @@ import type { Random } from "@isochrone/runtime";
 
 export const HOUR_MS = 3_600_000;
 
-export interface DayNode {
+interface DayNode {
   readonly name: string;
   readonly zone: string;
   readonly region: string;
 }
 
-export interface DayWorkload {
+interface DayWorkload {
   readonly name: string;
   readonly replicas: number;
 }
 
-export interface DayChannel {
+interface DayChannel {
   readonly source: number;
   readonly target: number;
   /** Bytes per second at the mean of the day. */

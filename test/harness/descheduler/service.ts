@@ -11,7 +11,8 @@ import {
   schedulerPluginSettings,
   webhookSettings,
 } from "@isochrone/scheduler-plugin";
-import type { DeschedulerReport, GraphSource } from "@isochrone/scheduler-plugin";
+import type { DeschedulerReport } from "@isochrone/scheduler-plugin";
+import type { GraphSource } from "@isochrone/scheduler-plugin/testing";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Decision } from "@isochrone/topology";
 import type { ControlPlane } from "../control-plane/index.ts";
@@ -20,7 +21,7 @@ import { clusterGraph, sumOf, workflowGraph } from "../extender.ts";
 
 const POLL_MS = 100;
 
-export interface FollowedOptions {
+interface FollowedOptions {
   readonly cluster: ControlPlane;
   readonly namespace: string;
   /** By node, its zone. */

@@ -10,14 +10,16 @@ import {
 import type { PlanProblem } from "@isochrone/placement";
 import { loadSettings, seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
-import { createDeschedulerTerm, deschedulerSettings } from "@isochrone/scheduler-plugin";
-import type { DeschedulerMode, DeschedulerReport } from "@isochrone/scheduler-plugin";
+import { deschedulerSettings } from "@isochrone/scheduler-plugin";
+import type { DeschedulerReport } from "@isochrone/scheduler-plugin";
+import type { DeschedulerMode } from "@isochrone/scheduler-plugin/testing";
+import { createDeschedulerTerm } from "@isochrone/scheduler-plugin/testing";
 import type { Day } from "./drift.ts";
 import { HOUR_MS } from "./drift.ts";
 import { World } from "./world.ts";
 import type { WorldMove } from "./world.ts";
 
-export interface SimulationOptions {
+interface SimulationOptions {
   readonly day: Day;
   readonly hours: number;
   readonly mode: DeschedulerMode;

@@ -1,14 +1,15 @@
 // A cluster on a memory store whose controllers, scheduler and kubelets are a few lines: pods that are evicted come back at once, where their
 // move record says, else on the emptiest node.
-import { KINDS, PLACEMENT_GATE, redeemableMove } from "@isochrone/kubernetes";
+import { KINDS, PLACEMENT_GATE } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
+import { redeemableMove } from "@isochrone/kubernetes/testing";
 import type { Clock, Random } from "@isochrone/runtime";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Day } from "./drift.ts";
 
-export const NAMESPACE = "shop";
-export const WORKFLOW = "flow";
+const NAMESPACE = "shop";
+const WORKFLOW = "flow";
 const NODE_CPUS = 8;
 /** What is measured is off by up to this share. */
 const NOISE = 0.05;

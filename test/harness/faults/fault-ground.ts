@@ -29,12 +29,12 @@ import { TelemetrySource } from "./telemetry-source.ts";
 
 const { NAMESPACE, NAME, NETPERF_NAMESPACE, NETPERF_NAME } = MANIFEST_VALUES;
 export const SHOP = "shop";
-export const ACCOUNTS = `system:serviceaccount:${NAMESPACE}:${NAME}-`;
+const ACCOUNTS = `system:serviceaccount:${NAMESPACE}:${NAME}-`;
 /** Of aggregators and scheduler-plugins. */
 export const SERVICE_ACCOUNTS = ["aggregator", "scheduler-plugin"].map((kind) => ({
   serviceAccount: { namespace: NAMESPACE, name: `${NAME}-${kind}` },
 }));
-export const NODES = Array.from({ length: 6 }, (_, index) => ({
+const NODES = Array.from({ length: 6 }, (_, index) => ({
   name: `n${index}`,
   region: index < 3 ? "r0" : "r1",
   zone: index < 3 ? "z0" : "z1",
@@ -51,7 +51,7 @@ const ORDERS = {
 const FAR_MS = [8.5, 11.5, 15.5, 20.5, 27.5, 36.5, 48.5, 63.5, 82.5];
 
 /** What is so, and what the cluster's objects are to say. */
-export interface Truth {
+interface Truth {
   readonly farMs: number;
   readonly algorithm: keyof typeof ORDERS;
 }

@@ -1,11 +1,13 @@
 // Three probes on loopback addresses and an aggregator that is plan and bus in one, all in this process, so that things can go wrong around the probes.
 import { createServer } from "node:net";
-import { aggregatorSettings, createAggregator, type Aggregator } from "@isochrone/aggregator";
+import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
+import type { Aggregator } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";
-import { OtlpHttpPublisher } from "@isochrone/bus/otlp-http";
+import { OtlpHttpPublisher } from "@isochrone/bus/testing";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
-import { createProbe, probeConfig, type Probe } from "@isochrone/probe";
+import { createProbe, type Probe } from "@isochrone/probe";
+import { probeConfig } from "@isochrone/probe/testing";
 import { createRegistry, loadSettings, seededRandom, systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
@@ -14,8 +16,8 @@ import { vi } from "vitest";
 
 const KEY = `1:${Buffer.alloc(32, 9).toString("base64")}`;
 const NODES = ["a", "b", "c"] as const;
-export type ProbedNode = (typeof NODES)[number];
-export interface ProbeGroundOptions {
+type ProbedNode = (typeof NODES)[number];
+interface ProbeGroundOptions {
   /** Of the nodes' loopback addresses, one for each file that runs beside others: "127.0.21", say. */
   readonly prefix: string;
   /** How often a probe makes a record. */

@@ -1,7 +1,7 @@
 // A small publisher of what probes and collectors measure, over OTLP, to every aggregator.
 import { setTimeout as sleep } from "node:timers/promises";
 import { BufferedPublisher } from "@isochrone/bus";
-import { OtlpHttpPublisher } from "@isochrone/bus/otlp-http";
+import { OtlpHttpPublisher } from "@isochrone/bus/testing";
 import { DEFAULT_BACKOFF, systemClock, systemRandom } from "@isochrone/runtime";
 import {
   Distribution,
@@ -12,7 +12,7 @@ import {
   type Metric,
 } from "@isochrone/telemetry";
 
-export interface TelemetrySourceOptions {
+interface TelemetrySourceOptions {
   /** Those of the same region are near each other. */
   readonly nodes: readonly { readonly name: string; readonly region: string }[];
   readonly namespace: string;

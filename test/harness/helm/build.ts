@@ -7,7 +7,7 @@ import { versionOf } from "../common/commands.ts";
 import { supportFrom, type Support } from "../common/support.ts";
 import { inWorkshop } from "../control-plane/build.ts";
 
-export const HELM_VERSION = "4.3.1";
+const HELM_VERSION = "4.3.1";
 
 const MODULE = "helm.sh/helm/v4";
 const helmProgram = cachePath(`helm-${HELM_VERSION}-${process.platform}-${process.arch}`);

@@ -18,7 +18,7 @@ export interface HelmResult {
   readonly stderr: string;
 }
 
-export interface TemplateOptions {
+interface TemplateOptions {
   /** @default "isochrone" */
   readonly namespace?: string;
   /** @default "isochrone" */

@@ -1,7 +1,7 @@
-export { HELM_VERSION, helmSupport, prepareHelm } from "./build.ts";
+export { helmSupport, prepareHelm } from "./build.ts";
 export { CHART, Helm } from "./helm.ts";
-export type { ChartValues, HelmResult, TemplateOptions } from "./helm.ts";
-export { annotationOf, chartFilesIn, isHook, only, podSpecOf, settingsOf } from "./objects.ts";
+export type { ChartValues, HelmResult } from "./helm.ts";
+export { chartFilesIn, isHook, only, podSpecOf, settingsOf } from "./objects.ts";
 export { isRight, runHook, runHookWithRights } from "./hook-process.ts";
 export { inventory } from "./inventory.ts";
 export { MATRIX } from "./matrix.ts";

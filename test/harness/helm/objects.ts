@@ -2,7 +2,7 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { parse } from "yaml";
 
-export interface Container {
+interface Container {
   readonly name: string;
   readonly image: string;
   readonly args?: readonly string[];
@@ -19,7 +19,7 @@ export interface Container {
   readonly securityContext?: Readonly<Record<string, unknown>>;
 }
 
-export interface PodSpec {
+interface PodSpec {
   readonly serviceAccountName: string;
   readonly automountServiceAccountToken?: boolean;
   readonly enableServiceLinks?: boolean;
@@ -36,7 +36,7 @@ export function only(objects: readonly KubernetesObject[], kind: string, name: s
   throw new Error(`${found.length} objects of the kind ${kind} are called ${name}, not one`);
 }
 
-export function annotationOf(object: KubernetesObject, name: string): string | undefined {
+function annotationOf(object: KubernetesObject, name: string): string | undefined {
   return object.metadata.annotations?.[name];
 }
 

@@ -1,7 +1,7 @@
 // What honest probes and collectors send, by the tokens of their pods: always the same figures, so that graphs change by nobody's hand but a
 // tenant's.
 import { BufferedPublisher } from "@isochrone/bus";
-import { OtlpHttpPublisher } from "@isochrone/bus/otlp-http";
+import { OtlpHttpPublisher } from "@isochrone/bus/testing";
 import { authorizedFetch, systemClock, systemRandom, type Fetch } from "@isochrone/runtime";
 import { encodeMetrics, RESOURCE_ATTRIBUTES, TOPICS, type Metric } from "@isochrone/telemetry";
 import { rttMetrics } from "../../soak/floods/honest.ts";

@@ -254,7 +254,7 @@ function objectShown(pod: KubernetesObject): string {
 }
 
 /** @throws Error for an answer that isn't 200 */
-export async function askExtender(
+async function askExtender(
   url: string,
   { ca, cert, key }: Pick<ClientFiles, "ca"> & Partial<ClientFiles>,
   method: string,

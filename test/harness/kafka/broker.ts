@@ -12,7 +12,7 @@ export type SpawnBroker = (
 
 export const spawnHere: SpawnBroker = (_nodeId, command, args, options) => spawn(command, args, options);
 
-export interface BrokerCommand {
+interface BrokerCommand {
   readonly nodeId: number;
   readonly folder: string;
   readonly javaArguments: readonly string[];

@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import { join } from "node:path";
 import { run } from "../common/commands.ts";
 
-export interface Certificates {
+interface Certificates {
   /** PEM, for clients. */
   readonly ca: string;
   /** File with key and certificates in PEM, for the server. */

@@ -34,7 +34,7 @@ export interface KafkaOptions {
 }
 
 /** What a client needs to log in. */
-export interface KafkaAccess extends User {
+interface KafkaAccess extends User {
   /** PEM of the authority that signed the brokers' certificates. */
   readonly ca: string;
 }

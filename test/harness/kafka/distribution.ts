@@ -6,7 +6,7 @@ import { cachePath, makeOnce } from "../common/cache.ts";
 import { run, versionOf } from "../common/commands.ts";
 import { supportFrom, type Support } from "../common/support.ts";
 
-export const KAFKA_VERSION = "4.4.0";
+const KAFKA_VERSION = "4.4.0";
 const LOG4J_VERSION = "2.25.5";
 const LEAST_JAVA = 17;
 const DOWNLOAD_DEADLINE_MS = 600_000;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Distribution } from "./distribution.ts";
 
-export interface JavaProgram {
+interface JavaProgram {
   readonly distribution: Distribution;
   /** Everything it writes goes there. */
   readonly folder: string;

@@ -1,5 +1,5 @@
 // A process that wants to lead, and acts without pause while it does. By its environment: KUBECONFIG, NAME, NAMESPACE.
-import { AGGREGATOR_LEASE, leaderStore } from "@isochrone/aggregator";
+import { AGGREGATOR_LEASE, leaderStore } from "@isochrone/aggregator/testing";
 import { candidacy, KINDS, StoreError, type ClusterStore, type ObjectRef } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { createLogger, systemClock, systemRandom } from "@isochrone/runtime";

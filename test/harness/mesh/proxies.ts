@@ -14,7 +14,7 @@ export interface Page {
   readonly text: string;
 }
 
-export type EnvoyReporter = "source" | "destination" | "waypoint";
+type EnvoyReporter = "source" | "destination" | "waypoint";
 
 /** Envoy's buckets for Istio's histograms: pkg/bootstrap and Envoy's defaults, in the unit of the metric. */
 const BOUNDS = [

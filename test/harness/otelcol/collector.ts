@@ -7,7 +7,7 @@ import { freePort } from "../common/free-port.ts";
 import { ReapedFolder } from "../common/reaped-folder.ts";
 import { collectorBinary } from "./distribution.ts";
 
-export interface CollectorOptions {
+interface CollectorOptions {
   /** YAML as the Collector takes it; `${env:NAME}` refers to `environment` and `ports`. */
   readonly config: string;
   readonly environment?: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ const POLL_MS = 25;
 const READY = "Everything is ready";
 
 /** A running Collector. It is gone when closed, and when the process that started it ends in any way. */
-export interface Collector {
+interface Collector {
   /** By the names that `ports` had. */
   readonly ports: Readonly<Record<string, number>>;
   /** Everything it has printed. */

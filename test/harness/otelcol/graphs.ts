@@ -1,6 +1,7 @@
 import type { OutgoingRecord } from "@isochrone/bus";
 import { createMemoryBus } from "@isochrone/bus/memory";
-import { aggregatorSettings, createAggregator, type Aggregator } from "@isochrone/aggregator";
+import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
+import type { Aggregator } from "@isochrone/aggregator/testing";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, loadSettings, seededRandom } from "@isochrone/runtime";
@@ -15,7 +16,7 @@ export type Arrival =
   | { readonly request: Uint8Array; readonly atMs: number };
 
 /** What of an aggregator's graphs depends on telemetry. */
-export interface TelemetryGraphs {
+interface TelemetryGraphs {
   readonly nodes: ClusterGraphSnapshot["nodes"];
   readonly workloads: WorkflowGraphSnapshot["workloads"];
   readonly channels: WorkflowGraphSnapshot["channels"];

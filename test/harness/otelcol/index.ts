@@ -1,5 +1,4 @@
 export { startCollector } from "./collector.ts";
-export type { Collector, CollectorOptions } from "./collector.ts";
 export {
   collectorBinary,
   collectorSupport,

@@ -16,7 +16,7 @@ message Histogram {
 const family = protobuf.parse(PROTO).root.lookupType("MetricFamily");
 const ACCEPT = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited";
 
-export interface NativeHistogram {
+interface NativeHistogram {
   readonly count: number;
   readonly sum: number;
   /** Buckets grow by 2^(2^-schema). */

@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 
 /** Takes OTLP/HTTP requests of metrics and keeps their bytes, in the order of arrival. */
-export interface OtlpSink {
+interface OtlpSink {
   readonly url: string;
   readonly bodies: readonly Uint8Array[];
   close(): Promise<void>;

@@ -13,7 +13,7 @@ export type PageName = "cadvisor" | "istio";
 /** What was served at one scrape; null: nothing, the target was away. */
 export type ServedPage = string | null;
 
-export interface PageServer {
+interface PageServer {
   /** host:port; pages are /cadvisor and /istio. */
   readonly address: string;
   /** Pages in the order of their scrapes. */
@@ -59,7 +59,7 @@ export const WEB_CORES = 0.4;
 /** By which levels rise from step to step. */
 export const LEVEL_STEP = 4096;
 
-export interface CadvisorSteps {
+interface CadvisorSteps {
   readonly stepSeconds: number;
   /** The step at which the container of pod db-0 is replaced by a new one. */
   readonly replacedAt: number;

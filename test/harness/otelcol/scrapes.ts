@@ -40,7 +40,7 @@ export function countedSeconds(value: Uint8Array): number {
   return (newest - Math.min(...points.map(({ startTimeUnixNano }) => startTimeUnixNano))) / 1e9;
 }
 
-export interface Scrape {
+interface Scrape {
   readonly job: string;
   readonly atMs: number;
 }

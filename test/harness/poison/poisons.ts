@@ -36,7 +36,7 @@ function spanMessage(): Uint8Array {
 }
 
 /** A record that nobody can use, and the reason that is given. */
-export interface Poison {
+interface Poison {
   readonly name: string;
   readonly reason: string;
   readonly value: () => Uint8Array;

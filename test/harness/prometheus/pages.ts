@@ -1,8 +1,8 @@
 // Pages of a kubelet and of sidecars whose counters follow known rates, with what happens to counters in real life.
-import type { Target } from "@isochrone/collector";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Target } from "@isochrone/collector/testing";
 import type { RunningPrometheus, ScrapeConfig } from "./server.ts";
 
 /** How long the pages move. */

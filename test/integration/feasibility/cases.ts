@@ -16,7 +16,7 @@ export interface GeneratedCluster {
   readonly asked: readonly KubernetesObject[];
 }
 
-export interface PlacedPod {
+interface PlacedPod {
   readonly pod: KubernetesObject;
   /** Patched afterwards; null = as it is. */
   readonly status: Json | null;

@@ -1,8 +1,8 @@
 // Clusters, one after the other, on one control plane.
 import type { KubernetesObject } from "@isochrone/kubernetes";
-import type { ClusterObjects } from "@isochrone/placement";
 import { NAMESPACES } from "./shared.ts";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ClusterObjects } from "@isochrone/placement/testing";
 import { nodeNameOf, type ControlPlane } from "../../harness/control-plane/index.ts";
 import { PROBE_LABEL, type GeneratedCluster } from "./cases.ts";
 import type { Finding, Judge } from "./judge.ts";

@@ -4,7 +4,7 @@ import type { QueueStep, Rejection, SchedulingModel } from "@isochrone/placement
 import type { Ground } from "./ground.ts";
 import type { Judge } from "./judge.ts";
 
-export interface LandingOptions {
+interface LandingOptions {
   readonly ground: Ground;
   readonly judge: Judge;
   readonly model: SchedulingModel;
@@ -15,7 +15,7 @@ export interface LandingOptions {
   readonly atOnce: boolean;
 }
 
-export interface Fate {
+interface Fate {
   readonly target: string;
   /** What the model said just before. */
   readonly foretold: Rejection | null;

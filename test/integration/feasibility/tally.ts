@@ -1,6 +1,7 @@
 // Who said what, added up.
 import type { KubernetesObject } from "@isochrone/kubernetes";
-import type { FilterPlugin, SchedulingModel } from "@isochrone/placement";
+import type { SchedulingModel } from "@isochrone/placement";
+import type { FilterPlugin } from "@isochrone/placement/testing";
 import type { Asked } from "./ground.ts";
 
 type Json = Readonly<Record<string, unknown>>;

@@ -6,7 +6,7 @@ import { startControlPlane, type ApiClient, type ControlPlane } from "../../harn
 
 const { NAMESPACE, CANARY_NAMESPACE, GATE } = MANIFEST_VALUES;
 export const OURS = ["aggregator", "scheduler-plugin", "collector", "probe", "uninstall"] as const;
-export type Caller = (typeof OURS)[number] | "stranger";
+type Caller = (typeof OURS)[number] | "stranger";
 
 export const NODE = "/api/v1/nodes/node-0";
 

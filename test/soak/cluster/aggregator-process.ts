@@ -6,15 +6,8 @@ import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { openBus } from "@isochrone/bus/open";
 import { busSettings } from "@isochrone/bus/settings";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
-import {
-  countBuffersAsHeap,
-  createLogger,
-  createRegistry,
-  keepHeapDense,
-  loadSettings,
-  systemClock,
-  systemRandom,
-} from "@isochrone/runtime";
+import { createLogger, createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
+import { countBuffersAsHeap, keepHeapDense } from "@isochrone/runtime/testing";
 import { nodeObject } from "./objects.ts";
 import { PodStore } from "./pod-store.ts";
 import type { SoakAggregatorTask } from "./processes.ts";

@@ -2,14 +2,11 @@ import {
   KINDS,
   StoreError,
   type ClusterStore,
-  type UntypedStore,
   type Detail,
   type KindRef,
   type KubernetesObject,
-  type ListOptions,
-  type ObjectList,
-  type WatchEvent,
 } from "@isochrone/kubernetes";
+import type { ListOptions, ObjectList, UntypedStore, WatchEvent } from "@isochrone/kubernetes/testing";
 import { podObject } from "./objects.ts";
 import type { PodIdentity, World } from "./world.ts";
 

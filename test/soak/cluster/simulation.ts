@@ -11,7 +11,7 @@ import { processUse } from "../proc.ts";
 import type { SoakAggregatorTask, SoakProducerLine, SoakProducerTask } from "./processes.ts";
 import { hash, World, type WorldShape } from "./world.ts";
 
-export interface SimulationOptions {
+interface SimulationOptions {
   readonly nodes: number;
   readonly podsPerNode: number;
   /** Also what counters may lag behind each other; at most a quarter of the window. */
@@ -41,7 +41,7 @@ export interface ClusterSample {
 }
 
 /** Relative errors of channels' rates. */
-export interface ChannelErrors {
+interface ChannelErrors {
   readonly compared: number;
   readonly absent: number;
   /** Channels with a pod that was replaced in the window: what it did after its last scrape nobody knows. */
@@ -54,7 +54,7 @@ export interface ChannelErrors {
   readonly above1Percent: number;
 }
 
-export interface SimulationResult {
+interface SimulationResult {
   readonly samples: readonly ClusterSample[];
   /** Points that were published and that the aggregator counts. */
   readonly published: number;

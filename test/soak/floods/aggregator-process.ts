@@ -5,16 +5,9 @@ import { openBus } from "@isochrone/bus/open";
 import { busSettings } from "@isochrone/bus/settings";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
-import {
-  countBuffersAsHeap,
-  createLogger,
-  createRegistry,
-  keepHeapDense,
-  loadSettings,
-  systemClock,
-  systemRandom,
-} from "@isochrone/runtime";
+import { createLogger, createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
 import { createInterface } from "node:readline";
+import { countBuffersAsHeap, keepHeapDense } from "@isochrone/runtime/testing";
 import { ATTACKER_NODE, tokenGate } from "./accounts.ts";
 import type { FloodedTask } from "./processes.ts";
 

@@ -11,7 +11,7 @@ import { ATTACKER_NODE, ATTACKER_TOKEN, bearer } from "./accounts.ts";
 import { rttMetrics } from "./honest.ts";
 
 /** What a flood can use. */
-export interface Target {
+interface Target {
   readonly url: string;
   readonly nodes: readonly string[];
   readonly random: Random;

@@ -1,6 +1,6 @@
 // What goes on beside a flood: probes that publish, a reader of the graph, a page with an event stream. All of it comes from 127.0.0.1.
 import { BufferedPublisher } from "@isochrone/bus";
-import { OtlpHttpPublisher } from "@isochrone/bus/otlp-http";
+import { OtlpHttpPublisher } from "@isochrone/bus/testing";
 import { systemClock, systemRandom, type Fetch } from "@isochrone/runtime";
 import {
   Distribution,
@@ -24,12 +24,12 @@ const SAMPLES = 5;
 const TOLERANCE = 0.03;
 
 /** The round trip that the honest probes report of a pair. */
-export function truthMs(source: number, target: number): number {
+function truthMs(source: number, target: number): number {
   return 5 + source * 3 + target;
 }
 
 /** What was seen of a flooded aggregator. */
-export interface Seen {
+interface Seen {
   /** How old the newest graph was that a reader had, at even intervals. */
   readonly agesMs: readonly number[];
   readonly healthFailures: number;

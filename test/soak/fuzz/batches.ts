@@ -1,5 +1,5 @@
 // What probes and collectors publish, as a fuzzer's beginning, and the cluster that it is about.
-import type { ClusterState } from "@isochrone/aggregator";
+import type { ClusterState } from "@isochrone/aggregator/testing";
 import {
   Distribution,
   encodeMetrics,

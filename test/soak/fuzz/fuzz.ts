@@ -10,14 +10,14 @@ export interface Found {
   readonly message: string;
 }
 
-export interface FuzzResult {
+interface FuzzResult {
   readonly inputs: number;
   /** Of these, taken in whole or in part: a fuzzer whose inputs are all refused tests a door alone. */
   readonly taken: number;
   readonly found: readonly Found[];
 }
 
-export interface FuzzOptions {
+interface FuzzOptions {
   readonly seed: number;
   /** Says when to end, by the number of the next input. */
   readonly isOver: (at: number) => boolean;
@@ -28,7 +28,7 @@ export interface FuzzOptions {
 }
 
 /** The input of a number, again and again the same. */
-export function inputOf(target: Target, seed: number, at: number): Uint8Array {
+function inputOf(target: Target, seed: number, at: number): Uint8Array {
   return target.mutate(new Draws(seed, target.name, at));
 }
 

@@ -1,7 +1,7 @@
 // Valid inputs made strange: by bytes, by words, or by values where the structure is known.
 import type { Draws } from "./random.ts";
 
-export const EDGE_NUMBERS: readonly number[] = [
+const EDGE_NUMBERS: readonly number[] = [
   0,
   -0,
   -1,
@@ -25,7 +25,7 @@ export const EDGE_NUMBERS: readonly number[] = [
   Number.POSITIVE_INFINITY,
   Number.NEGATIVE_INFINITY,
 ];
-export const EDGE_TEXTS: readonly string[] = [
+const EDGE_TEXTS: readonly string[] = [
   "",
   " ",
   "\u0000",

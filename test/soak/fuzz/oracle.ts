@@ -1,5 +1,5 @@
 // What must hold for every input, however strange.
-import { hasHidden } from "@isochrone/runtime";
+import { hasHidden } from "@isochrone/runtime/testing";
 import type { Draws } from "./random.ts";
 
 /** What became of an input. */

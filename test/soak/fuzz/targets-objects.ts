@@ -9,7 +9,8 @@ import {
 import { DumpError, scoreDump } from "@isochrone/cli/parsers";
 import { parseChannels, type KubernetesObject } from "@isochrone/kubernetes";
 import { PlacementError, workloadOrder } from "@isochrone/placement";
-import { TextError, visibleData, yamlValue } from "@isochrone/runtime";
+import { TextError, yamlValue } from "@isochrone/runtime";
+import { visibleData } from "@isochrone/runtime/testing";
 import {
   ExtenderArgsError,
   filterAnswer,

@@ -1,11 +1,18 @@
 // Targets on the wire: telemetry, scraped pages, answers, packets, plans.
-import { EventHistory, GraphKeeper, Ingest, Tables } from "@isochrone/aggregator";
+import { EventHistory, GraphKeeper, Ingest, Tables } from "@isochrone/aggregator/testing";
 import { PrometheusError, readAnswer, readPage } from "@isochrone/collector/parsers";
-import { createRequest, Keyring, parseAddress, PlanRefusedError, signRequest } from "@isochrone/probe";
 import { parsePlan, Responder, sourceOf } from "@isochrone/probe/parsers";
+import {
+  createRequest,
+  Keyring,
+  parseAddress,
+  PlanRefusedError,
+  signRequest,
+} from "@isochrone/probe/testing";
 import { seededRandom } from "@isochrone/runtime";
 import { encodeHeaders, encodeMetrics, type MetricsBatch } from "@isochrone/telemetry";
-import { parseClusterGraph, parseWorkflowGraph, SnapshotError } from "@isochrone/topology";
+import { SnapshotError } from "@isochrone/topology";
+import { parseClusterGraph, parseWorkflowGraph } from "@isochrone/topology/testing";
 import { BATCHES, BODIES, CLUSTER, NOW_MS } from "./batches.ts";
 import { mutateBytes, mutateJson, mutateText, mutateValue, textOf } from "./mutate.ts";
 import { Violation, type Outcome, type Target } from "./oracle.ts";

@@ -2,7 +2,7 @@
 // version of Grafana; this is one format that all of 10 to 12 read.)
 
 /** A query of a panel. */
-export interface Query {
+interface Query {
   readonly expr: string;
   /** As Grafana's templates have it: {{label}}. */
   readonly legend?: string;
@@ -31,7 +31,7 @@ const NEEDS = {
 } as const;
 type Need = keyof typeof NEEDS;
 
-export interface Panel {
+interface Panel {
   readonly title: string;
   /** What it shows, and what to do when it looks bad. */
   readonly description: string;
@@ -52,14 +52,14 @@ export interface Panel {
   readonly needs?: Need;
 }
 
-export interface Row {
+interface Row {
   readonly title: string;
   readonly panels: readonly Panel[];
   /** @default false */
   readonly collapsed?: boolean;
 }
 
-export interface Variable {
+interface Variable {
   readonly name: string;
   readonly label: string;
   /** Of label values. */

@@ -1,6 +1,6 @@
 // The images: where each program begins, and what of its packages it never uses in one.
 
-export interface Component {
+interface Component {
   /** Its folder, whose src/main.ts runs. */
   readonly folder: string;
   /** Packages that are left out though some module names them. */

@@ -1,7 +1,7 @@
 // What an image is made of, as CycloneDX has it (https://cyclonedx.org/docs/1.6/json). Nothing in it depends on when or where it is written.
 import type { NpmPackage } from "./npm-packages.ts";
 
-export interface SbomSubject {
+interface SbomSubject {
   readonly name: string;
   readonly version: string;
   /** Ms since the epoch. */

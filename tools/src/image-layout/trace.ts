@@ -3,7 +3,7 @@ import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { dirname, join, resolve } from "node:path";
 
-export interface Traced {
+interface Traced {
   /** Absolute paths of our own files. */
   readonly files: ReadonlySet<string>;
   /** Names of packages, and which of our files names each first: from there it is looked for. */

@@ -1,7 +1,7 @@
 import { stickyBandwidth } from "../../network-topology/domain/sticky.ts";
 
 /** Where advertised capacities come from. */
-export type AdvertiseMode = "off" | "declared" | "measured";
+type AdvertiseMode = "off" | "declared" | "measured";
 export type BandwidthOrigin = "measured" | "declared";
 
 /** A node's bandwidth as its object tells; bits per second, null where it doesn't. */

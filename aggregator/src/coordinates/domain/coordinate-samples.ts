@@ -1,14 +1,14 @@
 import type { ClusterGraphSnapshot, Link } from "@isochrone/topology";
 
 /** A node as the estimator wants it. */
-export interface FitNode {
+interface FitNode {
   readonly name: string;
   readonly zone: string | null;
   readonly region: string | null;
 }
 
 /** What coordinates are fitted to: columns with a row per ordered pair, by index of the nodes. */
-export interface FitSamples {
+interface FitSamples {
   readonly source: Int32Array;
   readonly target: Int32Array;
   readonly rttMs: Float64Array;

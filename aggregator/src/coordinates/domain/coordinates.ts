@@ -1,7 +1,7 @@
 import { figureOrNull, type CoordinateFit } from "@isochrone/topology";
 
 /** What an estimate says of a pair: `errorMs` is half the width of its 90 % interval. */
-export interface PairEstimate {
+interface PairEstimate {
   readonly rttMs: number;
   /** Null where it isn't known. */
   readonly errorMs: number | null;
@@ -16,7 +16,7 @@ export interface CoordinateModel {
 }
 
 /** How a model came about. */
-export interface FitInfo {
+interface FitInfo {
   /** When its samples were taken from the windows. */
   readonly sampledMs: number;
   /** Measured ordered pairs. */

@@ -24,7 +24,7 @@ export interface LeaseNode {
 }
 
 /** A permission to test. */
-export interface Lease {
+interface Lease {
   readonly id: string;
   readonly target: string;
   readonly expiresInMs: number;
@@ -32,7 +32,7 @@ export interface Lease {
 }
 
 /** Why there is no lease now. */
-export const LEASE_DENIALS = [
+const LEASE_DENIALS = [
   /** This aggregator has only started: leases that another one gave may still be out. */
   "starting",
   /** Another replica gives the leases. */
@@ -51,7 +51,7 @@ export const LEASE_DENIALS = [
   /** All pairs were tested lately. */
   "pair_recent",
 ] as const;
-export type LeaseDenial = (typeof LEASE_DENIALS)[number];
+type LeaseDenial = (typeof LEASE_DENIALS)[number];
 
 /** `retryAfterMs`: asking before is in vain. */
 export type LeaseAnswer =

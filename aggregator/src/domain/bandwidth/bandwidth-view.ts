@@ -16,7 +16,7 @@ export type LinkBandwidth = Pick<
 >;
 
 /** Of a link that nothing is known of: most links of a large cluster, so it has no details. */
-export const NO_BANDWIDTH: LinkBandwidth = Object.freeze({
+const NO_BANDWIDTH: LinkBandwidth = Object.freeze({
   bandwidthBitsPerSecond: Object.freeze({ capacity: null, achieved: null, available: null }),
 });
 

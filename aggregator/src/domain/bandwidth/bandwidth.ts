@@ -37,7 +37,7 @@ export function isPossibleRate(bitsPerSecond: number): boolean {
 }
 
 /** The newest burst of a pair that still counts. */
-export interface Burst {
+interface Burst {
   readonly bitsPerSecond: number;
   readonly transport: Transport;
   /** On the aggregator's clock. */

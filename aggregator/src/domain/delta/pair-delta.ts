@@ -4,7 +4,7 @@ import type { PairTarget } from "../ingest/sink-tables.ts";
 import type { Touched } from "./touched.ts";
 
 /** One burst. */
-export interface BurstPart {
+interface BurstPart {
   readonly transport: Transport;
   readonly eventMs: number;
   readonly bitsPerSecond: number;

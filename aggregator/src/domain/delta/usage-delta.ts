@@ -15,17 +15,17 @@ import type { Touched } from "./touched.ts";
 import { OnWire } from "./wire-attributes.ts";
 
 /** What usage is of. */
-export type UsageScope = "pod" | "node";
+type UsageScope = "pod" | "node";
 
 /** What was added to one of the counters of a pod or node. */
-export interface CounterContribution {
+interface CounterContribution {
   readonly counter: UsageCounter;
   readonly cover: readonly CoveredTime[];
   readonly parts: readonly PanePart[];
 }
 
 /** Samples of a level in one pane. */
-export interface LevelPart {
+interface LevelPart {
   readonly paneStartMs: number;
   /** Of the last sample; within the pane. */
   newestMs: number;
@@ -34,7 +34,7 @@ export interface LevelPart {
 }
 
 /** The last of some samples of a level. */
-export interface LastSample {
+interface LastSample {
   readonly owner: MemoryOwner;
   /** Of its point, all of them. */
   readonly wire: OnWire;

@@ -1,7 +1,7 @@
 import type { GraphEvent } from "@isochrone/topology";
 
 /** Answer to a client that comes back with the id of the last event that it saw. */
-export type Resume =
+type Resume =
   | { readonly kind: "replay"; readonly events: readonly GraphEvent[] }
   | { readonly kind: "reset" };
 

@@ -7,7 +7,7 @@ import type { PublishedGraphs } from "./graph-keeper.ts";
 import { FIGURE_BYTES, LinkColumns } from "./link-columns.ts";
 
 /** How much is kept. */
-export interface GraphHistoryOptions {
+interface GraphHistoryOptions {
   /** How far back, ms. */
   readonly horizonMs: number;
   /** Graphs closer together than this are not kept, ms. */

@@ -33,7 +33,7 @@ export interface PublishedGraphs {
 }
 
 /** Told of each new version, in order. */
-export type GraphListener = (event: GraphEvent) => void;
+type GraphListener = (event: GraphEvent) => void;
 
 /** What a version of the graphs is built from, beside the windows. */
 export interface BuildInputs {
@@ -49,7 +49,7 @@ export interface BuildInputs {
 }
 
 /** What one method measured of a pair. */
-export interface LinkDistribution extends Pick<LinkKey, "method" | "ipFamily"> {
+interface LinkDistribution extends Pick<LinkKey, "method" | "ipFamily"> {
   /** Seconds. */
   readonly rtt: Distribution;
 }

@@ -16,7 +16,7 @@ import { panesOf, windowStartMs, type WindowName, type WindowShape } from "../wi
 const MAX_MS = MAX_RTT_SECONDS * 1000 * 1.02;
 
 /** What all links of a graph are built with. */
-export interface LinkContext {
+interface LinkContext {
   readonly shape: WindowShape;
   readonly rule: CostRule;
   readonly nowMs: number;

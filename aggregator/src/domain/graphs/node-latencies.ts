@@ -27,7 +27,7 @@ export const LATENCY_FAULTS = [
   /** The ConfigMap is larger than the API server takes one: nothing of it is used. */
   "too_large",
 ] as const;
-export type LatencyFault = (typeof LATENCY_FAULTS)[number];
+type LatencyFault = (typeof LATENCY_FAULTS)[number];
 
 export interface ReadLatencies {
   readonly pairs: readonly NodeLatency[];

@@ -111,7 +111,7 @@ class BandwidthSink implements Sink {
 }
 
 /** Where a probe's measurements go. */
-export type ProbeTables = Pick<SinkTables, "links" | "bandwidth">;
+type ProbeTables = Pick<SinkTables, "links" | "bandwidth">;
 
 /** What a probe's metric flows into; null when the series isn't a probe's. Counts are only taken as deltas, as probes send them. */
 export function bindProbe(

@@ -24,7 +24,7 @@ import type {
 import type { Direction } from "../usage/usage.ts";
 
 /** Where usage goes. */
-export type UsageTables = Pick<SinkTables, "pods" | "nodes">;
+type UsageTables = Pick<SinkTables, "pods" | "nodes">;
 
 type Scope = "container" | "pod" | "node";
 type Quantity = "cpuCounter" | "cpuLevel" | "memory";

@@ -2,12 +2,12 @@ import { seededRandom, type Random } from "@isochrone/runtime";
 import {
   Distribution,
   OUTCOMES,
-  RANGED_METRICS,
   type Attributes,
   type ExponentialHistogramData,
   type Metric,
 } from "@isochrone/telemetry";
-import { parseClusterGraph, parseWorkflowGraph } from "@isochrone/topology";
+import { RANGED_METRICS } from "@isochrone/telemetry/testing";
+import { parseClusterGraph, parseWorkflowGraph } from "@isochrone/topology/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { clusterState, nodeState } from "../../testing/cluster.ts";
 import { gauge, probeMetrics, recordOf } from "../../testing/records.ts";

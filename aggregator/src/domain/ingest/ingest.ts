@@ -26,7 +26,7 @@ import { SpeakerPolicy } from "../speakers/policy.ts";
 import { OPEN_SPEAKERS } from "../speakers/speaker.ts";
 import { windowStartMs } from "../windows/window-shape.ts";
 
-export type { IngestOptions, IngestParts, OnRefused, SpeakingParts } from "./ingest-options.ts";
+export type { IngestOptions, OnRefused, SpeakingParts } from "./ingest-options.ts";
 export type { IncomingRecord } from "./incoming-record.ts";
 
 /** Hangs on a series that is new, or that foreign records bring; on all others hangs the sink itself. */

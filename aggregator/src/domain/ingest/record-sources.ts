@@ -15,14 +15,14 @@ export interface RecordSequences {
 }
 
 /** What a RecordSources works with; each has a default of its own. */
-export interface RecordSourcesParts {
+interface RecordSourcesParts {
   readonly sequences?: RecordSequences;
   readonly dropped?: DroppedReports;
   readonly clocks?: SourceClocks;
 }
 
 /** Whose record it is, and how its times are read. One object is reused. */
-export interface OpenedRecord {
+interface OpenedRecord {
   readonly verdict: "opened";
   /** Unique among the sources of all speakers. */
   readonly source: string;

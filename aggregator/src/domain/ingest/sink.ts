@@ -27,7 +27,7 @@ export const UNUSED = [
 ] as const;
 export type Unused = (typeof UNUSED)[number];
 /** The speaker may not speak of that: its points are refused. */
-export type NotYours = "not_yours";
+type NotYours = "not_yours";
 
 /** A sink that takes nothing, for each reason. */
 export const UNUSED_SINKS: Readonly<Record<Unused, Sink>> = Object.fromEntries(

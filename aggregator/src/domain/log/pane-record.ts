@@ -3,10 +3,10 @@ import type { DeltaEntry } from "./partition-chain.ts";
 import { MAX_PARTS } from "./partition-chain.ts";
 
 /** An input partition, "isochrone.usage.v1/3". It is the key of everything that the pane topic says of it. */
-export type PartitionName = string;
+type PartitionName = string;
 
 /** What a part of a delta holds: text, see writeIndex, or OTLP metrics. */
-export type BodyKind = "index" | "metrics";
+type BodyKind = "index" | "metrics";
 
 export interface DeltaBody {
   readonly kind: BodyKind;
@@ -28,12 +28,12 @@ export interface DeltaHead {
 }
 
 /** A record of the pane topic, read. */
-export type PaneRecord =
+type PaneRecord =
   | { readonly kind: "claim"; readonly partition: PartitionName; readonly claim: string }
   | { readonly kind: "delta"; readonly head: DeltaHead; readonly part: number; readonly body: BodyKind };
 
 /** Headers of the pane topic. */
-export const PANE_HEADERS = {
+const PANE_HEADERS = {
   kind: "isochrone-kind",
   partition: "isochrone-partition",
   claim: "isochrone-claim",

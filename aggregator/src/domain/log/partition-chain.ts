@@ -1,5 +1,5 @@
 /** Somebody means to own an input partition from here on. */
-export interface ClaimEntry {
+interface ClaimEntry {
   readonly kind: "claim";
   /** Unique among all claims. */
   readonly claim: string;
@@ -24,11 +24,11 @@ export interface DeltaEntry<B> {
 export type LogEntry<B> = ClaimEntry | DeltaEntry<B>;
 
 /** Why a delta is not applied. */
-export const DELTA_REFUSALS = ["superseded", "gap", "parts"] as const;
-export type DeltaRefusal = (typeof DELTA_REFUSALS)[number];
+const DELTA_REFUSALS = ["superseded", "gap", "parts"] as const;
+type DeltaRefusal = (typeof DELTA_REFUSALS)[number];
 
 /** What becomes of an entry. */
-export type Verdict<B> =
+type Verdict<B> =
   | { readonly kind: "claimed" }
   /** A claim that was heard before. */
   | { readonly kind: "stale_claim" }

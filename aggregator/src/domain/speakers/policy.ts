@@ -15,7 +15,7 @@ export interface ServiceRule {
 }
 
 /** Who sends a request; see Principal of @isochrone/runtime/http. */
-export interface SendingAccount {
+interface SendingAccount {
   readonly user: string;
   readonly node: string | null;
 }

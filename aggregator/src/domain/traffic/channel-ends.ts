@@ -5,7 +5,7 @@ import type { ChannelKey, Reporter } from "../channel-key.ts";
 /** An end of a channel. */
 export type ChannelEnd = "source" | "target";
 /** Whose pods a statement about a channel counts for. */
-export type Binds = "both" | ChannelEnd;
+type Binds = "both" | ChannelEnd;
 
 /** Istio's proxies stand at an end, a waypoint before its target; all others watch from above, where an operator has put them. */
 const STANDS_AT: Readonly<Partial<Record<Reporter, ChannelEnd>>> = {

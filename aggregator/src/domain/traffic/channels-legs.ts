@@ -5,7 +5,7 @@ import type { ChannelKey, Reporter } from "../channel-key.ts";
 import type { WindowName } from "../windows/window-shape.ts";
 
 /** What is asked of a channel here. */
-export interface ReportedChannel {
+interface ReportedChannel {
   readonly key: ChannelKey;
   covers(reporter: Reporter, nowMs: number, window: WindowName): boolean;
   binds(reporter: Reporter, end: ChannelEnd): boolean;

@@ -87,7 +87,7 @@ export class LevelMean {
 }
 
 /** The last value of a gauge. */
-export class LastLevel {
+class LastLevel {
   #value = 0;
   newestMs = Number.NEGATIVE_INFINITY;
 

@@ -3,7 +3,7 @@ import type { KeyReport } from "./key-reports.ts";
 const MAX_KEY_ID = 65_535;
 
 /** A key of packet authentication, without its secret. */
-export interface KeyFacts {
+interface KeyFacts {
   readonly id: number;
   /** Wall time, ms since the epoch; null: somebody else made it. */
   readonly createdAtMs: number | null;
@@ -35,7 +35,7 @@ export interface RotationRule {
 }
 
 /** Both clocks: ages of keys outlive the process, waiting must not be cut short by a clock that is put right. */
-export interface RotationTime {
+interface RotationTime {
   readonly wallMs: number;
   readonly monotonicMs: number;
 }

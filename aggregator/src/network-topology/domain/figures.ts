@@ -12,7 +12,7 @@ export interface AreaFigures {
 }
 
 /** What figures are made of, by area pair. */
-export interface FigureInputs {
+interface FigureInputs {
   readonly costsMs: ReadonlyMap<string, number>;
   readonly capacities: ReadonlyMap<string, number>;
   /** Null: not known (yet). */

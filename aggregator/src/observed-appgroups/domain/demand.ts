@@ -5,7 +5,7 @@ interface Samples {
 }
 
 /** What is known of a channel's need. */
-export interface Demand {
+interface Demand {
   /** The quantile over the samples of the window; null: nobody counts its bytes. */
   readonly bitsPerSecond: number | null;
   /** Since the channel was last seen. */

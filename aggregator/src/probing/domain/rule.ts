@@ -31,7 +31,7 @@ export const IN_DEGREE_FACTOR = 3;
  *
  * Two of each of the rotating ones, as nodes move on to their next window at different moments.
  */
-export interface DegreeBudget {
+interface DegreeBudget {
   /** Circles whose peers stay. */
   readonly stable: number;
   readonly extra: number;

@@ -1,7 +1,7 @@
 // How much a figure has changed since it was written. 1 and more is worth a write, less is jitter.
 
 /** A change counts when it exceeds both. */
-export interface Threshold {
+interface Threshold {
   /** In the figure's own unit. */
   readonly absolute: number;
   /** Of what is written. */

@@ -1,7 +1,7 @@
 import { hash53 } from "../../domain/hash.ts";
 
 /** When annotations are written. */
-export interface WriteRule {
+interface WriteRule {
   /** No older than this, whatever changed. */
   readonly refreshMs: number;
   /** From one write of an object to the next. */
@@ -9,7 +9,7 @@ export interface WriteRule {
 }
 
 /** What is known of one object. */
-export interface WriteState {
+interface WriteState {
   /** What the spread of the refreshes is drawn from. */
   readonly name: string;
   /** Its `observed-at`; null when it has none. */

@@ -3,7 +3,7 @@
 // are, and all annotations belong together whoever wrote them.
 
 /** [x..., height], ms, by node. */
-export type CoordinateMap = ReadonlyMap<string, readonly number[]>;
+type CoordinateMap = ReadonlyMap<string, readonly number[]>;
 
 /** Moves a coordinate. */
 export type Motion = (coordinate: readonly number[]) => number[];

@@ -7,7 +7,7 @@ const KEY = /^netperf\.p90\.latency\.milliseconds\.origin\..+\.destination\..+$/
 const MAX_KEY_LENGTH = 253;
 
 /** What the ConfigMap must hold of ours. */
-export interface NetperfEntries {
+interface NetperfEntries {
   readonly data: ReadonlyMap<string, string>;
   /** Keys of pairs that no method reaches: what is written of them must go. */
   readonly lost: ReadonlySet<string>;

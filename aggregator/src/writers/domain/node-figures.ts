@@ -10,7 +10,7 @@ import { changeOf, exceeds, GAINED, NODE_THRESHOLDS, UNWANTED } from "./change.t
 import { extentMs, movementMs, type Motion } from "./frame.ts";
 
 /** Up to so many nodes, each has its costs to all others annotated; beyond, its coordinate must do. */
-export const MAX_NODES_WITH_COSTS = 64;
+const MAX_NODES_WITH_COSTS = 64;
 
 /** What nodes' annotations must say. */
 export interface WantedNodes {

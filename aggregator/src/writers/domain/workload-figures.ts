@@ -9,7 +9,7 @@ import { compareText } from "../../domain/compare.ts";
 import { changeOf, exceeds, UNWANTED, WORKLOAD_THRESHOLDS } from "./change.ts";
 
 /** Peers of a workload that are annotated: the heaviest. */
-export const MAX_PEERS = 20;
+const MAX_PEERS = 20;
 
 /** Whose annotations are written. */
 const KINDS: ReadonlySet<string> = new Set(["Deployment", "StatefulSet", "DaemonSet"]);

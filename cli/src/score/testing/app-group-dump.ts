@@ -2,9 +2,9 @@
 import { scoreDump } from "../score-dump.ts";
 import type { DumpScores } from "../score-dump.ts";
 
-export const zoneOf: Readonly<Record<string, string>> = { n1: "z1", n2: "z2", n3: "z3" };
+const zoneOf: Readonly<Record<string, string>> = { n1: "z1", n2: "z2", n3: "z3" };
 /** From the origin's zone to the destination's. */
-export const ZONE_COSTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+const ZONE_COSTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   z1: { z2: 10, z3: 20 },
   z2: { z1: 5, z3: 30 },
   z3: { z1: 7, z2: 9 },
@@ -42,7 +42,7 @@ export const topology = {
   },
 };
 
-export const labels = (group: string, selector: string): Record<string, string> => ({
+const labels = (group: string, selector: string): Record<string, string> => ({
   "appgroup.diktyo.x-k8s.io": group,
   "appgroup.diktyo.x-k8s.io.workload": selector,
 });

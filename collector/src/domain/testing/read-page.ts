@@ -18,7 +18,7 @@ export interface ReadSample {
   readonly timestampMs: number | null;
 }
 
-export interface ReadPage {
+interface ReadPage {
   readonly samples: readonly ReadSample[];
   readonly types: Readonly<Record<string, FamilyType>>;
   readonly malformed: number;
@@ -27,7 +27,7 @@ export interface ReadPage {
   readonly ended: boolean;
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   /** @default all */
   readonly wants?: (name: string) => boolean;
   readonly limits?: ExpositionLimits;

@@ -15,7 +15,7 @@ export interface TakenPage extends PageResult {
   readonly refused: Readonly<Partial<Record<RowRefusal, number>>>;
 }
 
-export interface TakeOptions {
+interface TakeOptions {
   /** @default SCRAPE_MS */
   readonly scrapeMs?: number;
   /** @default "text" */

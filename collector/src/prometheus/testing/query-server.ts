@@ -14,7 +14,7 @@ import { createPrometheusCollector, type PrometheusCollectorConfig } from "../pr
 export const closers: (() => unknown)[] = [];
 
 /** A query as a server gets it. */
-export interface Asked {
+interface Asked {
   readonly query: string;
   readonly timeMs: number;
   readonly headers: IncomingMessage["headers"];

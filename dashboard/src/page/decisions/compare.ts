@@ -2,7 +2,7 @@
 import type { Candidate, Decision, Peer, Rtt } from "@isochrone/topology";
 
 /** Where a decision's pod is, as a row of the list says it. */
-export interface Whereabouts {
+interface Whereabouts {
   readonly node: string | null;
   /** What is to be known of it in a word or two; null: nothing. */
   readonly note: string | null;
@@ -109,7 +109,7 @@ export function comparedNodes({ binding, best, now, candidates }: Decision): str
 }
 
 /** A peer with its round trips of now, and of then where it was there already. */
-export interface ComparedPeer {
+interface ComparedPeer {
   readonly peer: Peer;
   /** By node. */
   readonly before: Readonly<Record<string, Rtt>> | null;

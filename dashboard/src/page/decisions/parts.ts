@@ -2,7 +2,7 @@
 // good a candidate is in each part among the others. Pure.
 import type { Candidate } from "@isochrone/topology";
 
-export interface Segment {
+interface Segment {
   readonly part: string;
   /** Of the whole width, 0 to 1. */
   readonly share: number;
@@ -10,7 +10,7 @@ export interface Segment {
   readonly value: number;
 }
 
-export interface Bar {
+interface Bar {
   readonly candidate: Candidate;
   readonly segments: readonly Segment[];
 }

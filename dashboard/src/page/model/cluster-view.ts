@@ -7,17 +7,8 @@ const DEFAULT_METHODS: readonly string[] = ["udp_rr", "tcp_rr", "icmp", "tcp_con
 /** As long as placement believes a figure: this many windows. */
 const STALE_AFTER_WINDOWS = 3;
 
-export const FIGURES = [
-  "p50",
-  "p90",
-  "p99",
-  "lossRatio",
-  "costMs",
-  "errorMs",
-  "ageSeconds",
-  "count",
-] as const;
-export type FigureName = (typeof FIGURES)[number];
+const FIGURES = ["p50", "p90", "p99", "lossRatio", "costMs", "errorMs", "ageSeconds", "count"] as const;
+type FigureName = (typeof FIGURES)[number];
 
 /** Bits of a pair. */
 export const PAIR = { provisional: 1, estimated: 2, declared: 4, stale: 8, dead: 16 } as const;
@@ -31,7 +22,7 @@ export interface Pairs {
 }
 
 /** Nodes that follow each other and are of one zone. */
-export interface Area {
+interface Area {
   readonly region: string;
   readonly zone: string;
   readonly begin: number;
@@ -54,7 +45,7 @@ export interface ClusterView {
 }
 
 export const zoneOf = ({ zone }: Pick<ClusterNode, "zone">): string => zone ?? NO_ZONE;
-export const regionOf = ({ region }: Pick<ClusterNode, "region">): string => region ?? NO_REGION;
+const regionOf = ({ region }: Pick<ClusterNode, "region">): string => region ?? NO_REGION;
 
 /** Old beyond belief. */
 export function staleAfterSeconds(windowSeconds: number): number {

@@ -11,7 +11,7 @@ export interface ChannelCost {
   readonly pair: NodePair | null;
 }
 
-export interface NodePair {
+interface NodePair {
   readonly source: string;
   readonly target: string;
 }

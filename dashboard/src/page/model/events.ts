@@ -8,7 +8,7 @@ export interface ServerEvent {
 }
 
 /** How the stream is followed. */
-export interface FollowOptions {
+interface FollowOptions {
   /** Opens it; `lastId` is empty at first. */
   readonly open: (lastId: string, signal: AbortSignal) => Promise<Response>;
   readonly onEvent: (event: ServerEvent) => void;

@@ -13,7 +13,7 @@ export const KIND_BITS = 15;
 const LOSSY = 0.001;
 
 /** Rows that belong together. */
-export interface Band {
+interface Band {
   readonly label: string;
   readonly region: string;
   readonly begin: number;
@@ -41,7 +41,7 @@ export const LEAST_SAMPLES: Readonly<Partial<Record<Quantity, number>>> = { p90:
 const COLUMN = { p50: "p50", p90: "p90", p99: "p99", loss: "lossRatio", age: "ageSeconds" } as const;
 
 /** More cells than this no canvas shows: larger clusters are shown by zone. */
-export const MAX_ROWS = 2_500;
+const MAX_ROWS = 2_500;
 
 /** As which level a cluster of that many nodes is best seen at first. */
 export function usualLevel(nodes: number): Level {

@@ -6,7 +6,7 @@ import { callsPerRequest } from "../model/request-time.ts";
 import type { Mark } from "./marks.ts";
 
 /** How often a request goes from one node to another. */
-export interface Way {
+interface Way {
   readonly source: string;
   readonly target: string;
   readonly calls: number;
@@ -39,7 +39,7 @@ export function waysOf({
   return [...ways.values()].sort((a, b) => b.calls - a.calls);
 }
 
-export interface Past {
+interface Past {
   /** Seconds since the epoch. */
   readonly times: readonly number[];
   /** null where one of the ways isn't known. */

@@ -89,6 +89,6 @@ function silence(pairs: number, one: Known["worst"][number] | null): Concern {
   };
 }
 
-export function isWorth({ todayMs, bestMs }: Gain): boolean {
+function isWorth({ todayMs, bestMs }: Gain): boolean {
   return todayMs - bestMs >= WORTH_MS && todayMs - bestMs >= WORTH_RATIO * todayMs;
 }

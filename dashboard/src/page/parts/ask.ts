@@ -3,7 +3,7 @@ import { failureOf, moment, ofMoment, round, type Failure } from "../state/store
 import { getJson, Refused } from "../state/session.ts";
 
 /** What an address answers: `status` is 404 and the like where the server said no. */
-export interface Answer<T> {
+interface Answer<T> {
   readonly data: T | null;
   readonly failure: Failure | null;
   readonly status: number | null;

@@ -68,7 +68,7 @@ export function Name(props: { readonly children: string; readonly title?: string
   );
 }
 
-export interface Column {
+interface Column {
   readonly title: string;
   /** Figures stand to the right. */
   readonly isText?: boolean;

@@ -5,7 +5,7 @@ import { milliseconds } from "../model/format.ts";
 import { theme } from "../state/store.ts";
 import { drawMarks, type PlotMark } from "./plot-marks.ts";
 
-export interface Line {
+interface Line {
   readonly label: string;
   readonly values: readonly (number | null)[];
 }

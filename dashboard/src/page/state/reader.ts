@@ -23,7 +23,7 @@ export interface Picture extends Omit<PackedPicture, "grid"> {
   readonly grid: Grid;
 }
 
-export type ReadAnswer = Reading | { readonly status: number; readonly text: string };
+type ReadAnswer = Reading | { readonly status: number; readonly text: string };
 
 /** The worker that reads and draws. */
 export class Reader {

@@ -32,7 +32,7 @@ export const hasToken = signal(token !== "");
 let refusal: { readonly token: string; readonly untilMs: number } | null = null;
 
 /** What asks the server. */
-export type Fetcher = (path: string, init: RequestInit & { readonly headers: Headers }) => Promise<Response>;
+type Fetcher = (path: string, init: RequestInit & { readonly headers: Headers }) => Promise<Response>;
 
 /** Like fetch, of a path below this page's own. Rejects with TokenNeeded, and shows the form for it, where the server wants a token. */
 export async function ask(path: string, init: RequestInit = {}, fetcher: Fetcher = fetch): Promise<Response> {

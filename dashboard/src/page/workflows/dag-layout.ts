@@ -6,7 +6,7 @@ export const BOX = { width: 168, height: 58 } as const;
 /** Room for the milliseconds of a line. */
 export const LABEL = { width: 52, height: 18 } as const;
 
-export interface PlacedBox {
+interface PlacedBox {
   readonly name: string;
   readonly x: number;
   readonly y: number;
@@ -20,12 +20,12 @@ export interface PlacedLine {
   readonly label: Point;
 }
 
-export interface Point {
+interface Point {
   readonly x: number;
   readonly y: number;
 }
 
-export interface Drawing {
+interface Drawing {
   readonly width: number;
   readonly height: number;
   readonly boxes: readonly PlacedBox[];
@@ -74,7 +74,7 @@ export function layoutOf(
 }
 
 /** Through the points without corners: curves that leave and arrive in the direction of reading. */
-export function curveOf(points: readonly Point[], direction: "LR" | "TB"): string {
+function curveOf(points: readonly Point[], direction: "LR" | "TB"): string {
   const [first, ...rest] = points;
   if (first === undefined) return "";
   let path = `M ${round(first.x)} ${round(first.y)}`;

@@ -12,7 +12,7 @@ import { channelCosts, withMoves, type ChannelCost } from "../model/costs.ts";
 import { Dag, MAX_WORKLOADS } from "./dag.tsx";
 import { matching } from "./filter.ts";
 
-export interface Chosen {
+interface Chosen {
   readonly namespace: string;
   readonly name: string;
 }

@@ -4,7 +4,7 @@ import type { FillingCluster, NodeAccount } from "./filling-cluster.ts";
 import type { WaitingPod } from "./port.ts";
 
 /** Why the node is none for the pod, in kube-scheduler's words; null: it is one. */
-export function rejection(pod: WaitingPod, account: NodeAccount): string | null {
+function rejection(pod: WaitingPod, account: NodeAccount): string | null {
   const { node, pods, cpuMillicores, memoryBytes } = account;
   if (pod.pinnedTo !== null && pod.pinnedTo !== node.name)
     return "node(s) didn't match Pod's node affinity/selector";

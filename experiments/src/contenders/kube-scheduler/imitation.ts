@@ -19,20 +19,20 @@ export interface ExtraPlugin {
   readonly placed: (pod: WaitingPod, node: string) => void;
 }
 
-export interface Profile {
+interface Profile {
   /** @default DEFAULT_WEIGHTS */
   readonly weights?: Readonly<Partial<Record<ScorePlugin, number>>>;
   readonly extra?: ExtraPlugin;
 }
 
 /** What the profile makes of one pod. */
-export interface Ranking {
+interface Ranking {
   readonly feasible: readonly NodeAccount[];
   /** By feasible node. */
   readonly totals: Float64Array;
 }
 
-export type Ranked = { readonly ranking: Ranking } | { readonly message: string };
+type Ranked = { readonly ranking: Ranking } | { readonly message: string };
 
 /** Raised when no node is feasible for a pod. */
 export class UnschedulableError extends Error {
@@ -56,12 +56,7 @@ export function scheduleAll(request: SchedulingRequest, random: Random, profile:
 }
 
 /** The node that the pod goes to. Throws UnschedulableError. */
-export function choose(
-  pod: WaitingPod,
-  cluster: FillingCluster,
-  random: Random,
-  profile: Profile = {},
-): string {
+function choose(pod: WaitingPod, cluster: FillingCluster, random: Random, profile: Profile = {}): string {
   const ranked = rank(pod, cluster, profile);
   if ("message" in ranked) throw new UnschedulableError(pod.name, ranked.message);
   const best = topNodes(ranked.ranking);

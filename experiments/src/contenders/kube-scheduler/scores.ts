@@ -14,7 +14,7 @@ export const DEFAULT_WEIGHTS = {
 export type ScorePlugin = keyof typeof DEFAULT_WEIGHTS;
 
 /** By plugin, then by feasible node. */
-export type PluginScores = Readonly<Record<ScorePlugin, Float64Array>>;
+type PluginScores = Readonly<Record<ScorePlugin, Float64Array>>;
 
 const MAX_SCORE = 100;
 

@@ -4,7 +4,7 @@ import type { Point, PointCall, PointCluster, PointNode, PointWorkload } from ".
 import type { ContenderDeps } from "../deps.ts";
 import type { Observation, ObservedChannel } from "../port.ts";
 
-export const GI = 1024 ** 3;
+const GI = 1024 ** 3;
 export const MI = 1024 ** 2;
 
 /** 2 CPUs and 8 GiB in a zone and region of its own. */

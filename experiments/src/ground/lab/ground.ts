@@ -23,7 +23,7 @@ const READY_WITHIN_MS = 60_000;
 const CONNECTING_MS = 2_000;
 const CONNECTING_RESPONSES = 3;
 
-export interface LabGroundOptions {
+interface LabGroundOptions {
   /** @default namespaces where this machine allows them, else the relay */
   readonly links?: LinkKind;
   /** @default errors alone, to standard error */

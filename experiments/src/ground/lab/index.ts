@@ -1,4 +1,3 @@
 export { createLabGround } from "./ground.ts";
-export type { LabGroundOptions } from "./ground.ts";
 export { LINK_KINDS } from "./links.ts";
 export type { LinkKind } from "./links.ts";

@@ -17,7 +17,7 @@ export interface Links {
   close(): Promise<void>;
 }
 
-export interface LinksOptions {
+interface LinksOptions {
   readonly kind: LinkKind;
   readonly cluster: PointCluster;
   readonly logger: Logger;

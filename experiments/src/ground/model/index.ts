@@ -1,2 +1,1 @@
 export { createModelGround, REPLACE_MS } from "./ground.ts";
-export { PlacementError } from "./plan.ts";

@@ -24,7 +24,7 @@ export interface Plan {
   readonly usersAt: number;
 }
 
-export class PlacementError extends Error {
+class PlacementError extends Error {
   override readonly name = "PlacementError";
 }
 

@@ -12,7 +12,7 @@ import { SharedCpus } from "./shared-cpu.ts";
 const STREAMS = { work: 0x51ed270b, choice: 0x2545f491 } as const;
 
 /** What was counted since the last `resetCounts`. */
-export interface Counts {
+interface Counts {
   readonly busyMs: Float64Array;
   /** Of users. */
   sent: number;
@@ -20,7 +20,7 @@ export interface Counts {
   readonly requests: Float64Array;
 }
 
-export interface SimulationOptions {
+interface SimulationOptions {
   readonly plan: Plan;
   readonly load: PointLoad;
   /** One way, by nodes: row-major. The simulation reads it at each message; changes hold for those sent later. */

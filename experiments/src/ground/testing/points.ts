@@ -1,7 +1,7 @@
 import type { Placement } from "../../contenders/port.ts";
 import type { Change, Point, PointCall, PointLoad, PointWorkload } from "../../scenario/model.ts";
 
-export interface PointParts {
+interface PointParts {
   readonly workloads: readonly PointWorkload[];
   /** Cores of each node. */
   readonly cores: readonly number[];

@@ -9,7 +9,7 @@ import type { Ground, Stretch } from "../port.ts";
 import { idlePoint, validationPoint } from "./points.ts";
 import type { LoadName, ValidationPoint } from "./points.ts";
 
-export interface ValidationOptions {
+interface ValidationOptions {
   /** Of the lab, for all points. */
   readonly scale: number;
   /** Another, at which some are measured once more: the results must not depend on it. */
@@ -89,7 +89,7 @@ export async function validateGrounds(options: ValidationOptions): Promise<Valid
 }
 
 /** The overhead of a message with which the model's median is the lab's where nothing queues. */
-export async function calibrateHopMs(lab: Ground, signal: AbortSignal): Promise<number> {
+async function calibrateHopMs(lab: Ground, signal: AbortSignal): Promise<number> {
   const { point, placement } = idlePoint(IDLE_RTT_MS);
   const { responseMs } = await measure(lab, point, placement, IDLE_SECONDS, signal);
   const measured = quantileOfSorted(ascending(responseMs), 0.5);

@@ -5,7 +5,7 @@ import type { Ground, Running, Stretch } from "../../ground/port.ts";
 import { readScenario } from "../../scenario/read-scenario.ts";
 import type { ContenderId, Point, PointCluster, Scenario } from "../../scenario/model.ts";
 
-export const TINY = `title: Tiny
+const TINY = `title: Tiny
 question: Is it so?
 source: nowhere
 seed: 1

@@ -1,7 +1,7 @@
 import type { Random } from "@isochrone/runtime";
 import type { PointCluster, PointNode } from "../model.ts";
 
-export interface ClusterStatistics {
+interface ClusterStatistics {
   readonly nodes: number;
   readonly regions: number;
   readonly cpuMillicores: number;

@@ -6,7 +6,7 @@
 import type { Random } from "@isochrone/runtime";
 import type { PointCall, PointWorkflow, PointWorkload } from "../model.ts";
 
-export interface WorkflowStatistics {
+interface WorkflowStatistics {
   readonly services: number;
   /** Mean busy work of a call. */
   readonly cpuMs: number;

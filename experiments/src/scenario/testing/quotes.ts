@@ -7,7 +7,7 @@ import type { Point, Reference, Scenario } from "../model.ts";
 /** Where in the paper, label, numbers as printed, field of the scenario. */
 export type Quote = readonly [at: string, label: string, printed: unknown, field: string];
 
-export interface Quotes {
+interface Quotes {
   readonly papers: Readonly<Record<string, string>>;
   readonly scenarios: Readonly<Record<string, readonly Quote[]>>;
   readonly streams: Readonly<Record<string, readonly Quote[]>>;

@@ -38,7 +38,7 @@ const RETRYABLE: ReadonlySet<BusErrorCode> = new Set([
 ]);
 
 /** Facts about a failure that callers act on; they never parse messages. */
-export interface BusErrorDetails {
+interface BusErrorDetails {
   readonly cause?: unknown;
   /** The bus asked not to be tried again before this many milliseconds have passed. */
   readonly retryAfterMs?: number;

@@ -8,7 +8,7 @@ import { MacKey } from "./record-mac.ts";
 import type { RecordKey } from "./sealed-bus.ts";
 
 /** Where a publisher gets its key from. */
-export interface RecordKeyClientOptions {
+interface RecordKeyClientOptions {
   /** Base URL of the aggregator. */
   readonly aggregatorUrl: string;
   readonly speaker: ProvenSpeaker;
@@ -134,7 +134,7 @@ export class RecordKeyClient implements Service {
 }
 
 /** Where an aggregator answers with the key of a speaker. */
-export function recordKeyPath(speaker: ProvenSpeaker): string {
+function recordKeyPath(speaker: ProvenSpeaker): string {
   return speaker.kind === "node"
     ? `/api/v1/record-key/${encodeURIComponent(speaker.node)}`
     : `/api/v1/record-key/service/${encodeURIComponent(speaker.name)}`;

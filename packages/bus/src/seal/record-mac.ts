@@ -13,7 +13,7 @@ import type { OutgoingRecord, TopicPartition } from "../ports/port.ts";
 /** Header of the MAC: `<key id>.<salt>.<proof>`. */
 export const MAC_HEADER = "isochrone-mac";
 /** Bytes of a key. */
-export const KEY_BYTES = 32;
+const KEY_BYTES = 32;
 /** Characters of a salt: base64url of 16 bytes. */
 export const SALT_CHARACTERS = 22;
 /** Characters of a proof: base64url of a nonce of 8 bytes and a tag of 16 bytes. */
@@ -84,7 +84,7 @@ export class MacKey {
 }
 
 /** What a seal covers. */
-export interface CoveredBytes {
+interface CoveredBytes {
   /** Where the record is, its key and its headers. */
   readonly text: Uint8Array;
   readonly value: Uint8Array;

@@ -12,7 +12,7 @@ import {
 import { SPEAKER_HEADER } from "./speaker.ts";
 
 /** Why a record is not proven; a metric's label. */
-export const SEAL_FAULTS = [
+const SEAL_FAULTS = [
   /** It has no speaker or no MAC. */
   "unsealed",
   /** A speaker or a MAC of another form, or headers without end. */
@@ -28,7 +28,7 @@ export type SealFault = (typeof SEAL_FAULTS)[number];
 export type MasterKeys = ReadonlyMap<number, MacKey>;
 
 /** How a checker is built. */
-export interface SealCheckerOptions {
+interface SealCheckerOptions {
   /** The same map until the keys change. */
   readonly masters: () => MasterKeys;
   /** Lives of proven speakers whose keys are kept: some hundred bytes each. @default 16384 */

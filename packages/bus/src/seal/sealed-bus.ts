@@ -14,7 +14,7 @@ export interface RecordKey {
 }
 
 /** Gives the key that seals a record; null: the record goes out as it is. Throws a BusError `unavailable` while there is none yet. */
-export type RecordKeySource = (topic: string, record: OutgoingRecord) => RecordKey | null;
+type RecordKeySource = (topic: string, record: OutgoingRecord) => RecordKey | null;
 
 /** The record with its speaker and MAC. A speaker and a MAC that it had before are replaced. */
 export function sealRecord(

@@ -2,12 +2,12 @@ import type { GateAnswer, GateRequest, Refusal, RequestGate } from "@isochrone/r
 import type { AccessDecision, AccessRequest } from "./access-review.ts";
 
 /** What decides; an AccessReview. */
-export interface AccessDecider {
+interface AccessDecider {
   decide(request: AccessRequest): AccessDecision | Promise<AccessDecision>;
 }
 
 /** How a gate is built. */
-export interface AccessGateOptions {
+interface AccessGateOptions {
   readonly review: AccessDecider;
   /** In front of the paths that rules name. */
   readonly pathPrefix: string;

@@ -1,5 +1,5 @@
 /** What a JSON Web Token says of itself. Nobody has verified it. */
-export interface TokenClaims {
+interface TokenClaims {
   /** Null: it names none. */
   readonly audiences: readonly string[] | null;
   /** Wall time, ms since the epoch; null: it has no end. */

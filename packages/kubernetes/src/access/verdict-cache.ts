@@ -16,7 +16,7 @@ export type Outcome<T> =
   | { readonly kind: "unavailable" };
 
 /** How verdicts are kept. */
-export interface VerdictCacheOptions {
+interface VerdictCacheOptions {
   readonly clock: Clock;
   readonly state: ApiServerState;
   /** Label of metrics and messages. */
@@ -36,7 +36,7 @@ export interface VerdictCacheOptions {
 }
 
 /** A question that may have to be asked. */
-export interface Question<T> {
+interface Question<T> {
   readonly key: string;
   /** What is wrong with it, as far as that shows without asking anybody; null: nothing. */
   readonly mistake?: () => string | null;

@@ -11,7 +11,7 @@ import type { Authority, CertificateBundle, KeyPair } from "./bundle.ts";
 import { issueClientCertificate } from "./x509.ts";
 
 /** What a {@link ClientCertificateKeeper} needs. */
-export interface ClientCertificateOptions {
+interface ClientCertificateOptions {
   readonly store: Pick<ClusterStore, "get" | "create" | "update">;
   readonly namespace: string;
   readonly secretName: string;

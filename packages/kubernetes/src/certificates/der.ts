@@ -28,7 +28,7 @@ const LONG_LENGTH = 0x80;
 /** The last year that UTCTime can say: RFC 5280, 4.1.2.5. */
 const LAST_SHORT_YEAR = 2049;
 
-export function der(tag: number, ...parts: readonly Buffer[]): Buffer {
+function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   return Buffer.concat([Buffer.from([tag]), lengthOf(content.length), content]);
 }

@@ -27,7 +27,7 @@ export interface CertificateEvents {
   isPublished(is: boolean): void;
 }
 
-export interface CertificateKeeperOptions {
+interface CertificateKeeperOptions {
   /** What they are, for logs and for the authority's name: "webhook". */
   readonly name: string;
   readonly store: Pick<ClusterStore, "get" | "create" | "update">;

@@ -24,7 +24,7 @@ export interface LeaseRecord {
 }
 
 /** What a candidate writes. */
-export interface LeaseTerm {
+interface LeaseTerm {
   readonly identity: string;
   readonly url: string | null;
   readonly durationMs: number;

@@ -4,7 +4,7 @@ import type { Leadership } from "../leadership.ts";
 import type { ClusterStore } from "../store/port.ts";
 
 /** Says whether this process may write now; by a monotonic clock, for the process may have stood still. */
-export interface WriteFence {
+interface WriteFence {
   readonly mayWrite: () => boolean;
   /** For messages: "lease isochrone-aggregator is not held". */
   readonly reason: string;

@@ -14,7 +14,7 @@ export const GENERATED_ANNOTATION = "isochrone.dev/appgroup-generated";
 export const MAX_CHANNELS_CHARACTERS = 200 * 1024;
 
 /** A workload. */
-export interface ChannelEnd {
+interface ChannelEnd {
   readonly namespace: string;
   readonly name: string;
 }

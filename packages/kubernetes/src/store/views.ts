@@ -17,7 +17,7 @@ import { LABELS } from "./labels.ts";
 import { looseFields, type Unchecked } from "./loose.ts";
 
 /** What placement and the graphs read of a Node. */
-export interface NodeView {
+interface NodeView {
   readonly name: string;
   /** null where the node has no such label. */
   readonly zone: string | null;

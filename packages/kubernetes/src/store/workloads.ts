@@ -1,14 +1,14 @@
 import type { KubernetesObject, OwnerReference } from "./port.ts";
 
 /** What a pod is a replica of. */
-export interface WorkloadRef {
+interface WorkloadRef {
   readonly namespace: string;
   readonly kind: string;
   readonly name: string;
 }
 
 /** Looks a ReplicaSet up, in a cache for instance; null or undefined when it is not known. */
-export type ReplicaSetLookup = (namespace: string, name: string) => KubernetesObject | null | undefined;
+type ReplicaSetLookup = (namespace: string, name: string) => KubernetesObject | null | undefined;
 
 /**
  * Pod -> ReplicaSet -> Deployment; Pod -> StatefulSet, DaemonSet, Job ...; a pod without a controller is its own workload.

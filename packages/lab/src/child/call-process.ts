@@ -9,11 +9,11 @@ export type CallMessage =
   | { readonly kind: "failure"; readonly id: number; readonly message: string };
 
 /** Calls by name, with the types of their arguments and results. */
-export type CallTable<C> = {
+type CallTable<C> = {
   readonly [K in keyof C]: { readonly arguments: unknown; readonly result: unknown };
 };
 
-export interface CallProcessOptions {
+interface CallProcessOptions {
   /** The child's entry file. */
   readonly entry: string;
   readonly execArgv?: readonly string[];

@@ -1,17 +1,17 @@
 import { CodedError } from "@isochrone/runtime";
 
 /** What can go wrong in the embedded cluster; `code` is stable, the message names subject, rule and value. */
-export const CLUSTER_ERROR_CODES = [
+const CLUSTER_ERROR_CODES = [
   "invalid_manifest",
   "invalid_site",
   "extender_failed",
   "not_ready",
   "pod_failed",
 ] as const;
-export type ClusterErrorCode = (typeof CLUSTER_ERROR_CODES)[number];
+type ClusterErrorCode = (typeof CLUSTER_ERROR_CODES)[number];
 
 /** Base of every error that the embedded cluster throws. */
-export class ClusterError extends CodedError {
+class ClusterError extends CodedError {
   declare readonly code: ClusterErrorCode;
 
   constructor(

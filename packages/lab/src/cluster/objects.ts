@@ -2,14 +2,14 @@
 import { matchesLabels } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 
-export interface Container {
+interface Container {
   name: string;
   image?: string;
   ports?: { name?: string; containerPort: number }[];
   resources?: { requests?: Record<string, string>; limits?: Record<string, string> };
 }
 
-export interface PodSpec {
+interface PodSpec {
   nodeSelector?: Record<string, string>;
   schedulingGates?: { name: string }[];
   schedulerName?: string;

@@ -5,7 +5,7 @@ export const DEVICE = "eth0";
 /** "02": locally administered; then letters that tell in a packet dump who made it; the node's number in the last two. */
 const MAC_HEAD = [0x02, 0x49, 0x53, 0x4f] as const;
 
-export interface NodeAddresses {
+interface NodeAddresses {
   readonly v4: string;
   readonly v6: string;
   readonly mac: string;

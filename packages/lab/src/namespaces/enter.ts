@@ -6,7 +6,7 @@ const O_CLOEXEC = 0o2000000;
 const OWN_NAMESPACE = "/proc/thread-self/ns/net";
 
 /** Goes back to the namespace that the thread was in before; does nothing the second time. */
-export type LeaveNamespace = () => void;
+type LeaveNamespace = () => void;
 
 /**
  * Moves the CALLING THREAD into the network namespace behind `path` (`NamespaceLab.namespacePath(node)`). Sockets belong for ever
@@ -21,7 +21,7 @@ export async function enterNamespace(path: string): Promise<LeaveNamespace> {
 }
 
 /** {@link enterNamespace} for who has libc already. */
-export function enterNamespaceWith(libc: Libc, path: string): LeaveNamespace {
+function enterNamespaceWith(libc: Libc, path: string): LeaveNamespace {
   const before = openNamespace(libc, OWN_NAMESPACE);
   try {
     moveTo(libc, path);

@@ -1,7 +1,7 @@
 import { CodedError } from "@isochrone/runtime";
 
 /** What can go wrong in a lab of network namespaces; stable, for programs. */
-export const NAMESPACE_ERROR_CODES = [
+const NAMESPACE_ERROR_CODES = [
   "invalid_argument",
   "unknown_node",
   "unsupported",
@@ -11,7 +11,7 @@ export const NAMESPACE_ERROR_CODES = [
   "wire_failed",
   "closed",
 ] as const;
-export type NamespaceErrorCode = (typeof NAMESPACE_ERROR_CODES)[number];
+type NamespaceErrorCode = (typeof NAMESPACE_ERROR_CODES)[number];
 
 /** An error of a lab of network namespaces. The message names subject, rule and value. */
 export class NamespaceError extends CodedError {

@@ -1,18 +1,2 @@
 export { NamespaceLab } from "./namespace-lab.ts";
-export type { NamespaceLabOptions } from "./namespace-lab.ts";
 export { namespaceLabSupport } from "./support.ts";
-export type { NamespaceLabSupport } from "./support.ts";
-export type { Topology } from "./topology.ts";
-export type { Shape } from "./shaping.ts";
-export { enterNamespace, runInNamespace } from "./enter.ts";
-export type { LeaveNamespace } from "./enter.ts";
-export { sweepDeadLabs } from "./reaper.ts";
-export { NAMESPACE_ERROR_CODES, NamespaceError } from "./errors.ts";
-export type { NamespaceErrorCode } from "./errors.ts";
-export { applyPathChange, halfOf, IDEAL_PATH } from "./wire/settings.ts";
-export type { PathChange, PathSettings } from "./wire/settings.ts";
-export type { PathCounts, WireCounts } from "./wire/counters.ts";
-export type { PacketOutcome } from "./wire/packet-ring.ts";
-export { pairExchanges } from "./exchanges.ts";
-export type { ExchangeKey } from "./exchanges.ts";
-export type { ExactTimes, PacketFilter, WireExchange, WirePacket, WireRecord, WireTotals } from "./record.ts";

@@ -5,7 +5,7 @@ const MARK = "isolab";
 /** The namespace of a lab that holds the bridge or the wire; no node has this name. */
 export const HUB = "_hub";
 /** MAC addresses and addresses count nodes in two bytes, and counters are kept for every ordered pair. */
-export const MAX_NODES = 128;
+const MAX_NODES = 128;
 const NODE_NAME = /^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/;
 const PREFIX = /^isolab-(\d+)-(\d+)-[0-9a-f]+-/;
 

@@ -5,7 +5,7 @@ import { run } from "./commands.ts";
 import { labPrefix } from "./names.ts";
 import { ownerOfThisProcess, Reaper } from "./reaper.ts";
 
-export type NamespaceLabSupport =
+type NamespaceLabSupport =
   | { readonly supported: true }
   | { readonly supported: false; readonly reason: string };
 

@@ -8,7 +8,7 @@ import { ipBatch, run } from "./commands.ts";
 export type Topology = "direct" | "bridge" | "wire";
 
 /** What is to be built: node i has namespace i. */
-export interface TopologyPlan {
+interface TopologyPlan {
   readonly topology: Topology;
   readonly namespaces: readonly string[];
   /** Of the bridge or the emulator. */

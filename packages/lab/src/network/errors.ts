@@ -1,7 +1,7 @@
 import { CodedError } from "@isochrone/runtime";
 
 /** What can go wrong in the emulated network; stable, for programs. */
-export const NETWORK_ERROR_CODES = [
+const NETWORK_ERROR_CODES = [
   "invalid_argument",
   "unknown_node",
   "not_exposed",

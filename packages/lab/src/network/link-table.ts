@@ -2,7 +2,7 @@ import { NetworkError } from "./errors.ts";
 import { applyChange, IDEAL_LINK, type LinkChange, type LinkMatrix, type LinkSettings } from "./links.ts";
 
 /** One entry of the table by the positions of its nodes. */
-export interface LinkEntry {
+interface LinkEntry {
   readonly source: number;
   readonly target: number;
   readonly link: LinkSettings;

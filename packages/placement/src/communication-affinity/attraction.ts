@@ -15,7 +15,7 @@ import type { ChannelTypes } from "./channel-types.ts";
  * `paper`: each placed neighbour counts with the whole priority and the whole traffic between both workloads, whatever their replicas.
  * `shared`: with its share of them.
  */
-export type Counting = "paper" | "shared";
+type Counting = "paper" | "shared";
 
 /** Sums over the placed neighbours on one node: priorities, and bytes per second. */
 export interface Attraction {

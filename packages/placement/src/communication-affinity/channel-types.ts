@@ -87,7 +87,7 @@ export class ChannelTypes {
 }
 
 /** What is said of a type; the rest is inherited. */
-export interface DeclaredType {
+interface DeclaredType {
   readonly name: string;
   readonly derivedFrom?: string | null;
   readonly priority?: number | null;

@@ -7,7 +7,7 @@ import { NearestShares } from "../scoring/routing.ts";
 import type { Place } from "../scoring/routing.ts";
 import type { Attraction, Attractions, NearestAttraction, Pull } from "./attraction.ts";
 
-export interface ClosenessRule {
+interface ClosenessRule {
   /** On the neighbour's own node, 1/ms. */
   readonly gamma: number;
   /** What an unknown latency counts as. */
@@ -16,7 +16,7 @@ export interface ClosenessRule {
   readonly capped: boolean;
 }
 
-export interface ClosenessSums {
+interface ClosenessSums {
   /** Priority per ms. */
   readonly priority: Float64Array;
   /** Bytes per second per ms. */

@@ -10,7 +10,7 @@ export interface ChannelLatency {
   readonly bytesPerSecond: number;
 }
 
-export interface MeasuredPod {
+interface MeasuredPod {
   readonly namespace: string;
   readonly name: string;
   /** As the workflow graph calls it. */

@@ -1,6 +1,6 @@
 // Kubernetes objects as the API server gives them, read without trust: what is of a wrong type counts as absent.
 
-export type Fields = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
 export interface ClusterObject {
   readonly kind?: string;

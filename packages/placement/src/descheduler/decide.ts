@@ -32,7 +32,7 @@ export function tooManyUnready(unready: number, all: number, maxRatio: number): 
 }
 
 /** Why nothing is to be moved, by the state of the cluster; null when it is well. */
-export function haltOf({ health, rules, closed }: DescheduleInput): Halt | null {
+function haltOf({ health, rules, closed }: DescheduleInput): Halt | null {
   if (closed !== undefined && closed !== null) return closed;
   const { pods, unreadyPods, nodes, unreadyNodes } = health;
   for (const [what, unready, all] of [

@@ -84,7 +84,7 @@ export interface DescheduleInput {
 }
 
 /** Why a run moves nothing at all. */
-export const HALT_REASONS = ["maintenance", "unready", "regret", "planner", "stale"] as const;
+const HALT_REASONS = ["maintenance", "unready", "regret", "planner", "stale"] as const;
 export interface Halt {
   readonly reason: (typeof HALT_REASONS)[number];
   readonly detail: string;
@@ -119,7 +119,7 @@ export interface Move {
 }
 
 /** Why a pod is moved. `cost`: by the planner's cost. `score`: by the scheduler's function, as the paper has it. */
-export type MoveWorth =
+type MoveWorth =
   | {
       readonly kind: "cost";
       /** Of all pods of its group, or of its larger move, together; bytes per second x milliseconds. */

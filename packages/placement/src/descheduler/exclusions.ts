@@ -28,7 +28,7 @@ export const EXCLUSION_REASONS = [
 ] as const;
 export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
 
-export interface Exclusion {
+interface Exclusion {
   readonly reason: ExclusionReason;
   /** What it is, in words for people. */
   readonly detail: string;

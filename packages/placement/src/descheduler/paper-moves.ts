@@ -5,7 +5,7 @@ import type { ScoreTable } from "../scoring/score-table.ts";
 import type { Strategy } from "../scoring/strategy.ts";
 
 /** A node as the scheduler's function sees it. */
-export interface NodeScore {
+interface NodeScore {
   readonly node: string;
   /** 0 to 100, as for a pod that waits. */
   readonly score: number;

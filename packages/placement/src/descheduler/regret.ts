@@ -12,7 +12,7 @@ export interface JudgedMove {
   readonly bytesPerSecond: number;
 }
 
-export interface RegretRules {
+interface RegretRules {
   /** More than this share of the expected gain missing, and it stops. */
   readonly maxRegret: number;
   /** Moves that must have been judged before it may stop. */

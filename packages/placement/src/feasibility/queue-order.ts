@@ -3,7 +3,7 @@ import type { JudgedTemplate } from "./filters/judged-template.ts";
 import type { SchedulingModel } from "./scheduling-model.ts";
 import type { Rejection } from "./objects/verdict.ts";
 
-export interface QueueInput {
+interface QueueInput {
   /** It is the same afterwards. */
   readonly model: SchedulingModel;
   /** Raw objects, in order of their creation. */
@@ -12,7 +12,7 @@ export interface QueueInput {
   readonly assignment: ArrayLike<number>;
 }
 
-export interface QueueOrder {
+interface QueueOrder {
   /** By pod, as given; pods of one kind may have changed places. */
   readonly assignment: Int32Array;
   /** In the order in which kube-scheduler takes the pods that have a node. */

@@ -3,10 +3,10 @@ import type { ClusterGraph, DeclaredAreaCosts } from "@isochrone/topology";
 import { NodeAreas } from "./areas.ts";
 
 /** Rows by origin, as a NetworkTopology's weights have them. */
-export type AreaRows = Pick<DeclaredAreaCosts, "zones" | "regions">;
+type AreaRows = Pick<DeclaredAreaCosts, "zones" | "regions">;
 
 /** Costs from one area to another; undefined = there is no such entry. */
-export interface AreaLookup {
+interface AreaLookup {
   zone(from: number, to: number): number | undefined;
   region(from: number, to: number): number | undefined;
 }
@@ -52,7 +52,7 @@ export class AreaCostTable {
  * As the plugin's `populateCostMap`: one map holds the rows of the candidate's region and zone, so that a zone called like its region
  * finds entries of both, the zone's first. Nodes without a label have no row.
  */
-export function declaredLookup(areas: NodeAreas, { zones, regions }: AreaRows): AreaLookup {
+function declaredLookup(areas: NodeAreas, { zones, regions }: AreaRows): AreaLookup {
   const find = (from: number, origin: string, destination: string): number | undefined => {
     if (origin === "") return undefined;
     const own = origin === areas.zone[from] ? zones.get(origin)?.get(destination) : undefined;
@@ -70,7 +70,7 @@ const MIN_COST = 1;
 const MAX_COST = 99;
 
 /** Of measured links, in the numbers that the aggregator writes into NetworkTopology: whole milliseconds, rounded up, 1 to 99. */
-export function measuredLookup(areas: NodeAreas, graph: ClusterGraph): AreaLookup {
+function measuredLookup(areas: NodeAreas, graph: ClusterGraph): AreaLookup {
   const whole = (ms: number | null): number | undefined =>
     ms === null ? undefined : Math.min(MAX_COST, Math.max(MIN_COST, Math.ceil(ms)));
   const between = (from: number, to: number, cost: (a: number, b: number) => number | null) => {

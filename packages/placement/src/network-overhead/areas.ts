@@ -2,7 +2,7 @@
 // Source: KEP-260 and its code.
 
 /** Labels of a node; null and "" = it has none. */
-export interface LabelledNode {
+interface LabelledNode {
   readonly region: string | null;
   readonly zone: string | null;
 }

@@ -1,7 +1,7 @@
 import type { ClusterGraph } from "@isochrone/topology";
 
 /** Which candidates were rejected: a flag per row, and words for those that somebody asks about. */
-export interface RejectedRows {
+interface RejectedRows {
   readonly names: readonly string[];
   /** By row: the id in `graph`; -1 for names that it doesn't hold. */
   readonly ids: Int32Array;

@@ -7,7 +7,7 @@ import type { AreaCostTable } from "./area-costs.ts";
 import type { UpstreamPair } from "./upstream.ts";
 
 /** What the plugin's PreFilter comes to. */
-export type UpstreamInput =
+type UpstreamInput =
   | {
       readonly graph: ClusterGraph;
       readonly table: AreaCostTable;

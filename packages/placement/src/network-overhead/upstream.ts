@@ -4,9 +4,9 @@
 import type { AreaCostTable } from "./area-costs.ts";
 
 /** What an entry costs that is missing, and a pod on a node with neither label (its MaxCost). */
-export const MAX_COST = 100;
+const MAX_COST = 100;
 /** Between two nodes of one zone (its SameZone); on one node it is 0. */
-export const SAME_ZONE = 1;
+const SAME_ZONE = 1;
 
 /** A placed pod of a dependency; one that two dependencies name is two of them. */
 export interface UpstreamPair {

@@ -1,5 +1,5 @@
 /** What can be wrong with an AppGroup's spec, as the reasons of its Events are called. */
-export const ORDER_FAULT_CODES = [
+const ORDER_FAULT_CODES = [
   "MalformedSpec",
   "UnknownAlgorithm",
   "DuplicateSelector",
@@ -8,7 +8,7 @@ export const ORDER_FAULT_CODES = [
   "DependencyCycle",
 ] as const;
 
-export type OrderFaultCode = (typeof ORDER_FAULT_CODES)[number];
+type OrderFaultCode = (typeof ORDER_FAULT_CODES)[number];
 
 /** From the AppGroup to the value. */
 export type FaultPath = readonly (string | number)[];

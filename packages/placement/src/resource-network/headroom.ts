@@ -11,7 +11,7 @@ import type { Amount } from "./resource-use.ts";
 export type HeadroomReference = "pod" | "burst";
 
 /** By resource, what the pods on their way and this one take of what nodes have free, on average; 1 is all of it. */
-export type FairShares = Readonly<Record<Amount, number>>;
+type FairShares = Readonly<Record<Amount, number>>;
 
 /**
  * A resource of which the burst takes less than this share of what it takes of the other one counts that much less: evening out a
@@ -69,7 +69,7 @@ export function fairColumn(
 }
 
 /** What is measured, and by how much: the pod's use, and 0 to 1. */
-export interface Measured {
+interface Measured {
   readonly amount: Amount;
   readonly used: number;
   readonly weight: number;

@@ -6,7 +6,7 @@ import type { PlacementProblem } from "../scoring/problem.ts";
 export type Amount = "cpuMillicores" | "memoryBytes";
 
 /** A resource of which it is known how much the pod takes. */
-export interface Use {
+interface Use {
   /** Above 0 and finite. */
   readonly amount: number;
   /** True when the pod's request stands in for its use. */

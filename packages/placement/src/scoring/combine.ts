@@ -15,7 +15,7 @@ import type { PartSource, WeighedPart } from "./weighed-part.ts";
  */
 export const DEFAULT_MIN_SPREAD = 0.1;
 
-export interface Combination {
+interface Combination {
   readonly strategy: string;
   readonly mode: CombinationMode;
   readonly minSpread: number;

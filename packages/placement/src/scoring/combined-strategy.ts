@@ -9,7 +9,7 @@ import type { ScoreTable } from "./score-table.ts";
 import type { Strategy } from "./strategy.ts";
 
 /** A strategy and its share of the sum. */
-export interface WeighedStrategy {
+interface WeighedStrategy {
   readonly strategy: Strategy;
   /** All of a combination add up to 1. */
   readonly weight: number;

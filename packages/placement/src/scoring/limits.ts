@@ -3,7 +3,7 @@ import { bandwidthViolations, networkLimitViolations } from "./network-limits.ts
 import type { PlacementProblem } from "./problem.ts";
 import type { Strategy } from "./strategy.ts";
 
-export interface LimitOptions {
+interface LimitOptions {
   /** Reject nodes where by measured use, not by requests, the pod doesn't fit. @default false */
   readonly usageHeadroom?: boolean;
 }

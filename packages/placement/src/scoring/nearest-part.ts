@@ -5,7 +5,7 @@ import { NearestShares, Proximity, routingScopes } from "./routing.ts";
 import type { Place } from "./routing.ts";
 
 /** Milliseconds x bytes per second, by node id: 0 or more, finite. */
-export interface NearestCosts {
+interface NearestCosts {
   /** What all replicas of the workload would pay for their calls from that node; one of them pays its even share. */
   readonly calls: Float64Array;
   /** What all callers pay when one more replica is on that node: what it gains is what they pay less. */

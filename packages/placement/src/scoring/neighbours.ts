@@ -38,7 +38,7 @@ export interface NearestExchange extends NearestEnds {
 }
 
 /** A placed replica that the pod talks to over `channel`. */
-export interface Peer {
+interface Peer {
   readonly channel: Channel;
   /** True when the pod starts the exchange, false when this peer does. */
   readonly calling: boolean;

@@ -30,9 +30,7 @@ export interface NetworkVector {
 }
 
 /** A vector, or why the network takes no side. */
-export type NetworkFigures =
-  | { readonly vector: NetworkVector }
-  | { readonly vector: null; readonly reason: string };
+type NetworkFigures = { readonly vector: NetworkVector } | { readonly vector: null; readonly reason: string };
 
 /** Vectors kept per pair of graphs: 40 kB each at 5,000 nodes. */
 const MAX_VECTORS = 128;

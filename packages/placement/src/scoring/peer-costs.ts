@@ -30,7 +30,7 @@ export interface PeerCosts {
 }
 
 /** Shown at most: a decision keeps a column for each. */
-export const MAX_PEERS = 16;
+const MAX_PEERS = 16;
 
 /** Of more peers the mean counts the heaviest: a look-up for each of them and each node takes time while kube-scheduler waits. */
 const MAX_COUNTED = 32;

@@ -2,7 +2,7 @@
 import type { Channel, ClusterGraph, RoutingScope } from "@isochrone/topology";
 
 /** Where a nearer replica may be preferred, the narrowest first; what `nearest` means when a channel doesn't say. */
-export const ROUTING_SCOPES: readonly RoutingScope[] = ["node", "zone", "region"];
+const ROUTING_SCOPES: readonly RoutingScope[] = ["node", "zone", "region"];
 
 /** Where the channel's traffic prefers a nearer replica, the narrowest first; null: it is spread evenly over all of them. */
 export function routingScopes(channel: Channel): readonly RoutingScope[] | null {

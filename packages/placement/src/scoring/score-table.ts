@@ -26,7 +26,7 @@ export interface ScoreTable {
 }
 
 /** Row `index` as the decisions API and `isochrone score` show it. */
-export function candidateAt(table: ScoreTable, index: number): Candidate {
+function candidateAt(table: ScoreTable, index: number): Candidate {
   const name = table.names[index]!;
   const reason = table.infeasible.get(name) ?? null;
   const parts: Record<string, number | null> = {};

@@ -4,7 +4,7 @@ import { bytesPerSecondOf, type RequestValue } from "./channel-traffic.ts";
 import { Proximity, routingScopes, type Place } from "./routing.ts";
 
 /** What the graphs say of all channels of a workflow together. */
-export interface WorkflowLatency {
+interface WorkflowLatency {
   /** Of channels whose both ends are placed and whose cost is known; requests are valued at bytesPerRequest. */
   readonly bytesPerSecond: number;
   /** Mean round trip over that traffic, milliseconds; null without any. */

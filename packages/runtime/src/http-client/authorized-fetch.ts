@@ -3,7 +3,7 @@ import { tokenOf, WatchedFile } from "./credential-files.ts";
 import type { FetchInit } from "./https-fetch.ts";
 
 /** How a service of ours is spoken to. */
-export interface AuthorizedFetchOptions {
+interface AuthorizedFetchOptions {
   /** File with the bearer token; read again as it is replaced. @default none is sent */
   readonly tokenFile?: string | null;
   /** PEM file of the authorities whose certificates are believed; read again as it changes. @default the system's */

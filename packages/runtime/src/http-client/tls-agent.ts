@@ -5,7 +5,7 @@ import type { Clock } from "../clock.ts";
 import { CredentialsError } from "../errors.ts";
 import { WatchedFile } from "./credential-files.ts";
 
-export interface TlsAgentOptions {
+interface TlsAgentOptions {
   readonly caFile?: string | null;
   readonly ca?: (() => string) | null;
   readonly serverName?: string | null;

@@ -15,7 +15,7 @@ declare module "fastify" {
 }
 
 /** How bodies are bounded. */
-export interface BodyLimits {
+interface BodyLimits {
   /** Of all bodies together, unpacked ones included. */
   readonly totalBytes: number;
   /** For a body to arrive, beside the time that its bytes get by the least rate. @default 5000 */

@@ -8,7 +8,7 @@ import type { Refusal, RequestGate } from "./gate.ts";
 import { reuse } from "./http-metrics.ts";
 
 /** What clients are judged by. */
-export interface ClientCertificateOptions {
+interface ClientCertificateOptions {
   /** Name of the server in logs and metrics. */
   readonly server: string;
   /** Common names or DNS names of which a certificate must carry one; empty: any that the authorities signed. */

@@ -38,7 +38,7 @@ export interface Principal {
 }
 
 /** The request goes on, and it is known whose it is. */
-export interface Admission {
+interface Admission {
   readonly principal: Principal;
 }
 

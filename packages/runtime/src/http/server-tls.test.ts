@@ -15,9 +15,9 @@ import {
   type HttpApp,
   type HttpAppOptions,
   type ListenAddress,
-  type ServerTlsFiles,
   type TlsMaterial,
 } from "./index.ts";
+import type { ServerTlsFiles } from "./server-tls.ts";
 
 const CHECK_MS = 25;
 let folder: string;

@@ -32,7 +32,7 @@ export interface ServerTlsFiles extends ServerTlsCommon {
   readonly clientNames?: readonly string[];
 }
 
-export interface ServerTlsKept extends ServerTlsCommon {
+interface ServerTlsKept extends ServerTlsCommon {
   /** What to serve with now; its `ca` are the authorities of client certificates, if clients need one. */
   readonly current: () => TlsMaterial;
   /** As in {@link ServerTlsFiles}. With it every request but those for health needs a certificate. @default none does */
@@ -138,7 +138,7 @@ export class ServerTls {
 }
 
 /** What a server's TLS is made with. */
-export interface TlsSurroundings {
+interface TlsSurroundings {
   readonly name: string;
   readonly logger: Logger;
   readonly registry: Registry;

@@ -10,7 +10,7 @@ interface SchemaMistake {
 }
 
 /** The parts of a request that schemas look at. */
-export interface RequestParts {
+interface RequestParts {
   readonly body: unknown;
   readonly query: unknown;
   readonly params: unknown;

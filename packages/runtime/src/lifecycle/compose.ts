@@ -6,14 +6,14 @@ import type { Logger } from "../log.ts";
 import type { ComposedService, Part } from "../service.ts";
 
 /** How long each part may take to start and to stop. */
-export interface Deadlines {
+interface Deadlines {
   readonly clock: Clock;
   readonly startMs: number;
   readonly stopMs: number;
 }
 
 /** Options of {@link composeServices}. */
-export interface ComposeOptions {
+interface ComposeOptions {
   readonly logger?: Logger;
   /** @default none: a process composes all parts of its services, and has deadlines for them */
   readonly deadlines?: Deadlines;

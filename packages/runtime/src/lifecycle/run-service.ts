@@ -8,7 +8,7 @@ import { nodeProcessHost } from "./process-host.ts";
 import type { ProcessHost, StopSignal } from "./process-host.ts";
 
 /** Exit codes of a service. A second signal gives 128 plus the signal's number, as a shell does. */
-export const EXIT_CODES = { ok: 0, failed: 1, SIGINT: 130, SIGTERM: 143 } as const;
+const EXIT_CODES = { ok: 0, failed: 1, SIGINT: 130, SIGTERM: 143 } as const;
 
 /** Options of {@link runService}. */
 export interface RunServiceOptions {

@@ -8,13 +8,13 @@ import { textLine } from "./text-line.ts";
 import { visibleSource } from "../visible.ts";
 
 /** Levels in rising order; a logger writes its own level and those above. */
-export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 
 /** One of {@link LOG_LEVELS}. */
-export type LogLevel = (typeof LOG_LEVELS)[number];
+type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Takes whole lines, each with its line break. process.stdout is one. */
-export interface LogDestination {
+interface LogDestination {
   write(line: string): unknown;
 }
 

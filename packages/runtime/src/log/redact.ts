@@ -16,7 +16,7 @@ export function printableFields(fields: Readonly<Record<string, unknown>>): Reco
 }
 
 /** An error as plain data: type, message, code, stack (outermost only) and causes. */
-export function printableError(error: Error): Record<string, unknown> {
+function printableError(error: Error): Record<string, unknown> {
   const seen = new Set<unknown>();
   let root: Record<string, unknown> | null = null;
   let parent: Record<string, unknown> | null = null;

@@ -9,7 +9,7 @@ import { didYouMean } from "./suggest.ts";
 type RawSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** Where values come from; the first that has a value wins: overrides, environment, file, default. */
-export interface SettingsSources {
+interface SettingsSources {
   /** Usually process.env. An empty variable counts as not set. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The path of a YAML or JSON file; or the values of a program, which may change constants too. */
@@ -25,7 +25,7 @@ export interface SettingsSources {
 }
 
 /** Frozen values by section name. */
-export type LoadedSettings<S extends readonly Section[]> = {
+type LoadedSettings<S extends readonly Section[]> = {
   readonly [X in S[number] as X["name"]]: SettingsOf<X>;
 };
 

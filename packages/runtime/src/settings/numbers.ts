@@ -2,7 +2,7 @@ import { bad, good, makeSetting } from "./setting.ts";
 import type { JsonSchema, OrNull, Parsed, Setting, SettingOptions } from "./setting.ts";
 
 /** Bounds are inclusive. */
-export interface NumberOptions<D> extends SettingOptions<D> {
+interface NumberOptions<D> extends SettingOptions<D> {
   readonly min?: number;
   readonly max?: number;
 }

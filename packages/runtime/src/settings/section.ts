@@ -1,7 +1,7 @@
 import type { Setting, ValueOf } from "./setting.ts";
 
 /** Rows of a section by key. */
-export type SettingsTable = Readonly<Record<string, Setting<unknown>>>;
+type SettingsTable = Readonly<Record<string, Setting<unknown>>>;
 
 type ValuesOfTable<T extends SettingsTable> = { readonly [K in keyof T]: ValueOf<T[K]> };
 

@@ -1,6 +1,6 @@
 import { constant } from "./setting.ts";
 import { section } from "./section.ts";
-import type { Section, SettingsOf } from "./section.ts";
+import type { Section } from "./section.ts";
 import { oneOf, text } from "./texts.ts";
 
 const table = {
@@ -27,6 +27,3 @@ const table = {
 export const serviceSettings: Section<"service", typeof table> = section("service", table, {
   description: "What every service has, whatever it does.",
 });
-
-/** Values of {@link serviceSettings}. */
-export type ServiceSettings = SettingsOf<typeof serviceSettings>;

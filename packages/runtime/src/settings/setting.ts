@@ -29,7 +29,7 @@ export interface Setting<T> {
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** The kinds of settings. */
-export type SettingKind =
+type SettingKind =
   | "integer"
   | "number"
   | "ratio"
@@ -61,7 +61,7 @@ export const good = <T>(value: T): Parsed<T> => ({ ok: true, value });
 export const bad = (rule: string): Parsed<never> => ({ ok: false, rule });
 
 /** What a kind of settings adds to the options of one. */
-export interface SettingForm<T> extends Pick<Setting<T>, "kind" | "type" | "schema" | "parse"> {
+interface SettingForm<T> extends Pick<Setting<T>, "kind" | "type" | "schema" | "parse"> {
   readonly keySuffix?: string;
   readonly units?: Readonly<Record<string, number>>;
 }

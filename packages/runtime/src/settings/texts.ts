@@ -3,7 +3,7 @@ import { bad, good, makeSetting } from "./setting.ts";
 import type { JsonSchema, OrNull, Parsed, Setting, SettingOptions } from "./setting.ts";
 
 /** `pattern` must match the whole text; `patternRule` says it in words ("must be a host name"). */
-export interface TextOptions<D> extends SettingOptions<D> {
+interface TextOptions<D> extends SettingOptions<D> {
   readonly pattern?: RegExp;
   readonly patternRule?: string;
   /** Characters; default 1 */
@@ -13,7 +13,7 @@ export interface TextOptions<D> extends SettingOptions<D> {
 }
 
 /** Options of {@link list}. */
-export interface ListOptions<D> extends SettingOptions<D> {
+interface ListOptions<D> extends SettingOptions<D> {
   /** Every item must match. */
   readonly pattern?: RegExp;
   readonly patternRule?: string;

@@ -4,10 +4,10 @@ import type { ComposedService, Part } from "../service.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 /** How a part may fail. */
-export const PART_FAULTS = ["stop rejects", "stop hangs", "start rejects"] as const;
+const PART_FAULTS = ["stop rejects", "stop hangs", "start rejects"] as const;
 
 /** What became of a service of which one part failed. */
-export interface PartFailure {
+interface PartFailure {
   readonly fault: (typeof PART_FAULTS)[number];
   readonly part: string;
   /** Names of the parts that were stopped, in that order. */

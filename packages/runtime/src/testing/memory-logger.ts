@@ -3,7 +3,7 @@ import type { LogFields, Logger } from "../log.ts";
 import { OnceFilter } from "../log/once-filter.ts";
 
 /** One line that a {@link MemoryLogger} took. */
-export interface LogLine {
+interface LogLine {
   readonly level: "debug" | "info" | "warn" | "error";
   readonly event: string;
   readonly fields: LogFields;

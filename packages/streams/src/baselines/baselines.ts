@@ -8,7 +8,7 @@ import { equalShares, maxMinShares } from "./sharing.ts";
 import { shortestFlows } from "./shortest-flows.ts";
 
 /** How the network shares links of which nobody allocates bandwidth: equally, as the paper's model does, or as TCP does. */
-export type Sharing = "equal" | "tcp";
+type Sharing = "equal" | "tcp";
 
 /** LeastRequestedPriority: the job goes whole to the node with the largest mean of its free parts. */
 export function leastRequested(sharing: Sharing = "equal"): StreamStrategy {

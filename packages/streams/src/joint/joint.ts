@@ -7,14 +7,14 @@ import { PLACE_DEFAULTS, placeJob, type PlaceSettings } from "./place.ts";
 import { relocate } from "./relocate.ts";
 import { keepsPromises, reroute } from "./reroute.ts";
 
-export interface JointSettings extends PlaceSettings {
+interface JointSettings extends PlaceSettings {
   /** Part of the worth that another path must gain. @default 0.001 */
   readonly rerouteMargin: number;
   /** Part of its own throughput that a job must gain by moving tasks. Infinity leaves running jobs where they are. @default 0.2 */
   readonly moveMargin: number;
 }
 
-export const JOINT_DEFAULTS: JointSettings = { ...PLACE_DEFAULTS, rerouteMargin: 1e-3, moveMargin: 0.2 };
+const JOINT_DEFAULTS: JointSettings = { ...PLACE_DEFAULTS, rerouteMargin: 1e-3, moveMargin: 0.2 };
 
 const ROUNDS = 2;
 

@@ -22,7 +22,7 @@ const HOP_PRICE = 1e-3;
 const NO_GAIN = 1e-9;
 
 /** A placement and what all jobs together are worth with it. */
-export interface Judged {
+interface Judged {
   readonly placed: PlacedJob;
   readonly worth: number;
   /** Frames per second, by running job; the new job is the last. */

@@ -5,7 +5,7 @@ import { fillByJob, loadOfJob } from "./filling.ts";
 import { bestMove, candidatesOf, Judge, type PlaceSettings } from "./place.ts";
 import { keepsPromises } from "./reroute.ts";
 
-export interface RelocateSettings extends PlaceSettings {
+interface RelocateSettings extends PlaceSettings {
   /** Part of its own throughput that a job must gain. */
   readonly moveMargin: number;
 }

@@ -4,7 +4,7 @@ import type { StreamSystem } from "../stream-system.ts";
 import { Filling, loadOf, loadOfJob } from "./filling.ts";
 import { worthOf } from "./worth.ts";
 
-export interface RerouteSettings {
+interface RerouteSettings {
   /** Times that all flows are looked at. @default 2 */
   readonly rounds: number;
   /** Part of the worth that a change must gain, so that flows stay where they are for little. @default 0.001 */

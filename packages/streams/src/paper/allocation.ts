@@ -51,7 +51,7 @@ function receivingSeconds(
 }
 
 /** "The average bandwidth of all routing links": the mean capacity of all hops of all paths, bits/s. 0 without a path. */
-export function averageBandwidth({ network, paths }: StreamSystem, source: number, target: number): number {
+function averageBandwidth({ network, paths }: StreamSystem, source: number, target: number): number {
   let sum = 0;
   let count = 0;
   for (const { hops } of paths.between(source, target))

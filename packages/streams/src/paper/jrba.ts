@@ -4,7 +4,7 @@ import type { PathTable, Path } from "../paths.ts";
 import type { Demand } from "../placed-job.ts";
 
 /** A demand with a path and a rate. */
-export type Routed<D extends Demand> = D & { readonly path: Path; readonly bitsPerSecond: number };
+type Routed<D extends Demand> = D & { readonly path: Path; readonly bitsPerSecond: number };
 
 export interface JrbaOptions {
   readonly solve: LinearSolver;
@@ -17,7 +17,7 @@ export interface JrbaOptions {
   readonly ties?: "printed" | "shortest";
 }
 
-export interface JrbaResult<D extends Demand> {
+interface JrbaResult<D extends Demand> {
   readonly flows: readonly Routed<D>[];
   /** No choice of paths and rates has a longer-lasting flow of fewer seconds per frame: the relaxation's optimum. */
   readonly boundSeconds: number;

@@ -6,7 +6,7 @@ import type { StreamStrategy } from "../strategy.ts";
 import type { StreamSystem } from "../stream-system.ts";
 import { jointRoutes, type JrbaOptions } from "./jrba.ts";
 
-export interface OtfaOptions extends JrbaOptions {
+interface OtfaOptions extends JrbaOptions {
   /**
    * Repairs what the printed algorithm leaves: of equally good routes the shortest, and capacity that the slowest flow can't use goes to the
    * other jobs. @default false

@@ -6,7 +6,7 @@ import type { StreamSystem } from "../stream-system.ts";
 import { allocateTasks } from "./allocation.ts";
 import { jointRoutes, type JrbaOptions } from "./jrba.ts";
 
-export interface OtfsOptions extends JrbaOptions {
+interface OtfsOptions extends JrbaOptions {
   /**
    * What happens to a job for which no bandwidth is left, on which the paper is silent: it runs at nothing, or it waits. @default "run"
    */

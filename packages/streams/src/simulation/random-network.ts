@@ -31,7 +31,7 @@ const DEVICES: readonly NodeKind[] = [
   KINDS.nx,
 ];
 
-export interface RandomNetworkOptions {
+interface RandomNetworkOptions {
   readonly nodes: number;
   /** Mean capacity of a link, bits/s. */
   readonly bitsPerSecond: number;

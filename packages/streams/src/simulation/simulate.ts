@@ -12,7 +12,7 @@ export interface Arrival {
   readonly durationSeconds: number;
 }
 
-export interface SimulateOptions {
+interface SimulateOptions {
   readonly network: FlowNetwork;
   readonly total: NodeResources;
   /** Sorted by time. */
@@ -23,7 +23,7 @@ export interface SimulateOptions {
 }
 
 /** What became of a job. */
-export interface JobOutcome {
+interface JobOutcome {
   readonly job: StreamJob;
   /** From submission to placement; null for a job that never ran. */
   readonly waitedSeconds: number | null;

@@ -6,7 +6,7 @@ const MIB = 2 ** 20;
 /** Parallel tasks behind the detection: attributes and re-identification. */
 const ATTRIBUTES = 7;
 
-export interface VideoJobOptions {
+interface VideoJobOptions {
   readonly name: string;
   /** Index of the node. */
   readonly source: number;

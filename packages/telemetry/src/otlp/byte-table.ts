@@ -9,7 +9,7 @@ const CHUNK_BYTES = 8_192;
 const OWN_BUFFER_BYTES = CHUNK_BYTES / 4;
 
 /** What bounds a table beyond the number of its keys. */
-export interface ByteTableBounds<T> {
+interface ByteTableBounds<T> {
   /** Bytes of all keys, with what `charge` adds; beyond it the least recently used go. @default Infinity */
   readonly maxBytes?: number;
   /** True for a value that others depend on: it is not evicted to make room. @default none is */

@@ -1,7 +1,7 @@
 import { OtlpError } from "../errors.ts";
 
-export const WIRE_VARINT = 0;
-export const WIRE_FIXED64 = 1;
+const WIRE_VARINT = 0;
+const WIRE_FIXED64 = 1;
 export const WIRE_BYTES = 2;
 const WIRE_GROUP_START = 3;
 const WIRE_GROUP_END = 4;

@@ -111,7 +111,7 @@ class SeriesEntry extends KeyedEntry implements Series {
 }
 
 /** Bounds of the cache; resources and heads are far fewer than series. */
-export interface SeriesCacheOptions {
+interface SeriesCacheOptions {
   readonly maxSeries: number;
   /** Bytes of the series' attributes, and of the resources and names that they have. */
   readonly maxSeriesBytes: number;

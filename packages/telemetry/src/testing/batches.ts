@@ -118,7 +118,7 @@ export const RECORD_KINDS: Readonly<Record<string, MetricsBatch>> = {
 };
 
 /** A point as a visitor got it. */
-export interface SeenPoint {
+interface SeenPoint {
   readonly series: Series;
   readonly startMs: number;
   readonly timeMs: number;

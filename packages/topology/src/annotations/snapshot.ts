@@ -21,7 +21,7 @@ export type AnnotatedNode = Pick<
   | "allocatableMemoryBytes"
 > & { readonly annotations: RawAnnotations };
 
-export interface AnnotatedClusterOptions {
+interface AnnotatedClusterOptions {
   /** Now, ms since the epoch; null: annotations have no age (those of a dump). */
   readonly nowMs: number | null;
   /** @default isochrone.dev/, then none */
@@ -31,7 +31,7 @@ export interface AnnotatedClusterOptions {
 }
 
 /** The graph, and what could not be read. */
-export interface AnnotatedCluster {
+interface AnnotatedCluster {
   readonly snapshot: ClusterGraphSnapshot;
   /** Nodes whose annotations are missing, or too old to be used. */
   readonly staleNodes: readonly string[];

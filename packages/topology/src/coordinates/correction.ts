@@ -22,7 +22,7 @@ const CUT = 8;
 const DEGREES_OF_FREEDOM = 4;
 
 /** The ends of the measured pairs. */
-export interface PairEnds {
+interface PairEnds {
   readonly first: Int32Array;
   readonly second: Int32Array;
 }
@@ -100,7 +100,7 @@ export class Correction {
   }
 }
 
-export interface Residuals {
+interface Residuals {
   /** Measured minus estimated logarithm, by pair. */
   readonly residual: Float64Array;
   /** What sampling adds to the variance of each, in squares of the median absolute residual. */

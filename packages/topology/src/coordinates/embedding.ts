@@ -44,7 +44,7 @@ export function startPositions(
 }
 
 /** The pairs of the objective: logarithms of RTTs between two nodes each. */
-export interface MemberFit {
+interface MemberFit {
   readonly nodes: number;
   readonly first: Int32Array;
   readonly second: Int32Array;
@@ -71,19 +71,6 @@ export function fitMember(
   return steps;
 }
 
-/** Logarithm of the member's estimate for two nodes. */
-export function memberLog(
-  positions: Float64Array,
-  a: number,
-  b: number,
-  { dimensions, rounding }: MemberOptions,
-): number {
-  const stride = dimensions + 1;
-  const heights =
-    Math.exp(positions[a * stride + dimensions]!) + Math.exp(positions[b * stride + dimensions]!);
-  return Math.log(rounded(squaredDistance(positions, a, b, dimensions), rounding) + heights);
-}
-
 /** Squared distance of two nodes, heights left out. */
 export function squaredDistance(positions: Float64Array, a: number, b: number, dimensions: number): number {
   const stride = dimensions + 1;
@@ -91,11 +78,6 @@ export function squaredDistance(positions: Float64Array, a: number, b: number, d
   for (let k = 0; k < dimensions; k++)
     squared += (positions[a * stride + k]! - positions[b * stride + k]!) ** 2;
   return squared;
-}
-
-/** A distance whose graph has no corner at 0; 0 at 0, and less than the true one by at most `rounding`. */
-function rounded(squared: number, rounding: number): number {
-  return Math.sqrt(squared + rounding * rounding) - rounding;
 }
 
 function addPriors(

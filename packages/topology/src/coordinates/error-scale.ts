@@ -5,7 +5,7 @@
 export const FEATURES = 5;
 
 /** What the features are made of. */
-export interface PairOutlook {
+interface PairOutlook {
   /** Logarithmic estimate, in units of the median RTT. */
   readonly log: number;
   /** Standard deviation between the members of the ensemble. */

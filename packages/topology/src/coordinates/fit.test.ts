@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { CoordinateModel, fitCoordinates } from "./index.ts";
-import type { CoordinateInput, CoordinateNode } from "./index.ts";
+import type { CoordinateInput } from "./index.ts";
 import { evaluate, probed, regions } from "./testing/phantom.ts";
 import type { Phantom } from "./testing/phantom.ts";
+import type { CoordinateNode } from "./types.ts";
 
 type Row = readonly [source: number, target: number, rttMs: number, count?: number];
 

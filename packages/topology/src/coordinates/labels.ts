@@ -6,7 +6,7 @@ import type { Draw } from "../seeded.ts";
 import type { Pairs } from "./samples.ts";
 
 /** Pairs of the objective that nobody measured. */
-export interface SupposedPairs {
+interface SupposedPairs {
   readonly first: Int32Array;
   readonly second: Int32Array;
   readonly value: Float64Array;

@@ -25,7 +25,7 @@ const TOTAL = LEVELS.reduce((sum, { variance }) => sum + variance, OWN_VARIANCE)
 /** Weight of a node's own part. */
 export const OWN_WEIGHT: number = OWN_VARIANCE / TOTAL;
 
-export interface Likeness {
+interface Likeness {
   readonly state: LikenessState;
   /** Nodes that are centres, by level. */
   readonly centres: readonly Int32Array[];

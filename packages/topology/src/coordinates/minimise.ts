@@ -2,9 +2,9 @@
 // approximate diagonal of the Hessian: pairs of 0.2 ms and of 200 ms in one objective are far too differently stiff for a plain gradient.
 
 /** Writes gradient and a positive approximation of the Hessian's diagonal, and gives the value. */
-export type Objective = (at: Float64Array, gradient: Float64Array, diagonal: Float64Array) => number;
+type Objective = (at: Float64Array, gradient: Float64Array, diagonal: Float64Array) => number;
 
-export interface MinimiseOptions {
+interface MinimiseOptions {
   readonly maxSteps: number;
   /** Ends after three steps in a row that each gained less than this share of the value. */
   readonly tolerance: number;

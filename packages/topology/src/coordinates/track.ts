@@ -11,7 +11,7 @@ import type { Draw } from "../seeded.ts";
 import type { Pairs } from "./samples.ts";
 import type { LikenessState, TrackState } from "./types.ts";
 
-export interface TrackOptions {
+interface TrackOptions {
   readonly pairs: Pairs;
   /** Zone of each node as a number, -1 without. */
   readonly zone: Int32Array;

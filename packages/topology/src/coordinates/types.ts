@@ -38,7 +38,7 @@ export interface CoordinateOptions {
 }
 
 /** What a warm start needs of a model. */
-export interface CoordinatePrevious {
+interface CoordinatePrevious {
   toState(): CoordinateState;
 }
 

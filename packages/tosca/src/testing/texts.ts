@@ -3,7 +3,7 @@ import type { FileSource } from "../files.ts";
 import { readTosca, type ReadOptions } from "../read.ts";
 
 /** Files of a test, by path. */
-export function memoryFiles(files: Readonly<Record<string, string>>): FileSource {
+function memoryFiles(files: Readonly<Record<string, string>>): FileSource {
   return { read: async (path) => (Object.hasOwn(files, path) ? files[path]! : null) };
 }
 

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 
-export interface Shape {
+interface Shape {
   readonly rateMbit: number;
   readonly burstKb: number;
 }

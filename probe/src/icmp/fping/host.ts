@@ -14,7 +14,7 @@ const RESTART_MAX_MS = 10_000;
 const HEALTHY_MS = 30_000;
 const LOOPBACK = "127.0.0.1";
 
-export interface FpingHostDeps {
+interface FpingHostDeps {
   monotonic(): number;
   /** Returns a function that calls it off. */
   later(run: () => void, delayMs: number): () => void;

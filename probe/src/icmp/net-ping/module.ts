@@ -10,7 +10,7 @@ export interface NetPingRequest {
   readonly callback: (error: Error | null) => void;
 }
 
-export interface NetPingSocket {
+interface NetPingSocket {
   setOption(level: number, option: number, value: Buffer | number, length?: number): void;
 }
 

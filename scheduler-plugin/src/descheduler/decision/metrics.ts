@@ -3,11 +3,11 @@ import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 
 /** Why an eviction that was decided wasn't done. */
-export const FAILURE_REASONS = ["pdb", "changed", "record", "refused", "other"] as const;
+const FAILURE_REASONS = ["pdb", "changed", "record", "refused", "other"] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 /** What became of a move: on its target, on another node, or without a ready replacement by its deadline. */
-export const MOVE_OUTCOMES = ["on_target", "elsewhere", "lost"] as const;
+const MOVE_OUTCOMES = ["on_target", "elsewhere", "lost"] as const;
 export type MoveOutcome = (typeof MOVE_OUTCOMES)[number];
 
 /** Why a pod stays though its workflow was looked at. */

@@ -13,7 +13,7 @@ import type { PaperInput } from "./paper-decision.ts";
 import type { DeschedulerConfig } from "./settings.ts";
 import { Turns } from "./turns.ts";
 
-export interface RunInput extends Omit<PaperInput, "countOwnUse"> {
+interface RunInput extends Omit<PaperInput, "countOwnUse"> {
   readonly memory: DescheduleMemory;
   readonly disruptionBudgets: readonly DisruptionBudget[];
   readonly rules: MoveRules;

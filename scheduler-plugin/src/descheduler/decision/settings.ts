@@ -13,7 +13,7 @@ import {
 import { parseMaintenanceWindow } from "@isochrone/placement";
 
 /** `paper`: the rule of Marchese and Tomarchio 2023 (DAG workflows), section 3.4, to compare with. */
-export const DESCHEDULER_MODES = ["off", "dry-run", "evict", "paper"] as const;
+const DESCHEDULER_MODES = ["off", "dry-run", "evict", "paper"] as const;
 export type DeschedulerMode = (typeof DESCHEDULER_MODES)[number];
 
 const DAY_MS = 24 * 3_600_000;

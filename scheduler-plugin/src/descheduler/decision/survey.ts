@@ -73,7 +73,7 @@ export interface SurveyedPod {
   readonly node: string;
 }
 
-export interface SkippedPod {
+interface SkippedPod {
   readonly workflow: string;
   readonly namespace: string;
   readonly pod: string;

@@ -1,6 +1,6 @@
 import { CodedError } from "@isochrone/runtime";
 
-export const PLANNER_ERROR_CODES = [
+const PLANNER_ERROR_CODES = [
   "plan_failed",
   "plan_timeout",
   "plan_thread_died",
@@ -8,7 +8,7 @@ export const PLANNER_ERROR_CODES = [
   "plan_busy",
   "plan_no_thread",
 ] as const;
-export type PlannerErrorCode = (typeof PLANNER_ERROR_CODES)[number];
+type PlannerErrorCode = (typeof PLANNER_ERROR_CODES)[number];
 
 /** Thrown when there is no plan because the search for it went wrong; the pods are released without one. */
 export class PlannerError extends CodedError {

@@ -10,7 +10,7 @@ import type { ClusterStore } from "@isochrone/kubernetes";
 import { periodic, withDeadline } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic } from "@isochrone/runtime";
 
-export interface HeartbeatOptions {
+interface HeartbeatOptions {
   /** Refuses writes while another replica leads. */
   readonly store: ClusterStore;
   readonly namespace: string;

@@ -4,7 +4,7 @@ import type { ClusterStore, MoveRecord, ObjectRef } from "@isochrone/kubernetes"
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { GatedPod } from "../gated-workflows.ts";
 
-export interface MoveRecordsOptions {
+interface MoveRecordsOptions {
   readonly store: Pick<ClusterStore, "get">;
   readonly clock: Clock;
   readonly logger: Logger;

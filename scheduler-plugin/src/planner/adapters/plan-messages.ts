@@ -11,7 +11,7 @@ export interface NodeColumns {
 }
 
 /** A problem as it travels: nodes in columns instead of thousands of small arrays, graphs as the snapshots they are views of. */
-export interface PackedProblem {
+interface PackedProblem {
   /** null: those of the request before are still right. */
   readonly nodes: NodeColumns | null;
   /** Node by node, each with all resources. */

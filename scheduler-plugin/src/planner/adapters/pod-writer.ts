@@ -26,9 +26,9 @@ export const PLANNED_NODE_ANNOTATION = "isochrone.dev/planned-node";
  * `released`: it is on its way. `nominated_by_other`: so it is, to a node that somebody else has chosen. `absent`: there was nothing to
  * release any more. `held`: others set a gate meanwhile, or it waits for them.
  */
-export type LandingResult = "released" | "nominated_by_other" | "absent" | "held";
+type LandingResult = "released" | "nominated_by_other" | "absent" | "held";
 
-export interface PodWriterOptions {
+interface PodWriterOptions {
   /** Refuses writes while another replica leads. */
   readonly store: Pick<ClusterStore, "get" | "patch" | "jsonPatch">;
   readonly landing: Landing;

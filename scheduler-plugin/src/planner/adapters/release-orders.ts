@@ -9,9 +9,9 @@ import type { LevelOf } from "../domain/release-levels.ts";
 import type { Release } from "../settings.ts";
 
 /** Annotation of an AppGroup: `ordered` or `together`. */
-export const RELEASE_ANNOTATION = "isochrone.dev/release";
+const RELEASE_ANNOTATION = "isochrone.dev/release";
 
-export interface ReleaseOrdersOptions {
+interface ReleaseOrdersOptions {
   readonly store: Pick<ClusterStore, "get">;
   readonly logger: Logger;
 }

@@ -18,7 +18,7 @@ export interface SearchOptions {
 }
 
 /** Another node for one pod, all others as planned. */
-export interface Alternative {
+interface Alternative {
   /** Its index in the problem. */
   readonly node: number;
   /** What the plan's cost would grow by, bytes/s x ms. */

@@ -1,11 +1,7 @@
 // Child process of scale.bench.ts: the aggregator as it comes, on a memory store and a memory bus that its OTLP/HTTP ingest fills.
-import {
-  PeerAssignment,
-  aggregatorSettings,
-  createAggregator,
-  type Aggregator,
-  type AggregatorConfig,
-} from "@isochrone/aggregator";
+import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
+import type { Aggregator, AggregatorConfig } from "@isochrone/aggregator/testing";
+import { PeerAssignment } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createLogger, createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";

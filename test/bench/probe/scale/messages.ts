@@ -1,5 +1,5 @@
 // What the bench and its child processes say to each other.
-import type { ProbeConfig } from "@isochrone/probe";
+import type { ProbeConfig } from "@isochrone/probe/testing";
 import type { Seat } from "./cluster.ts";
 
 /** How the probes of one process are set; all else is at its default. */

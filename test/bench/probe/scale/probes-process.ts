@@ -1,8 +1,9 @@
 // Child process of scale.bench.ts: some probes as they come, with one measuring thread and one responder's thread for all of them.
 import { gzipSync } from "node:zlib";
 import type { OutgoingRecord, Publisher } from "@isochrone/bus";
-import { OtlpHttpPublisher } from "@isochrone/bus/otlp-http";
-import { createMeasuringThreads, createProbe, probeConfig, type Probe } from "@isochrone/probe";
+import { OtlpHttpPublisher } from "@isochrone/bus/testing";
+import { createMeasuringThreads, createProbe, type Probe } from "@isochrone/probe";
+import { probeConfig } from "@isochrone/probe/testing";
 import { createLogger, createRegistry, systemClock, systemRandom } from "@isochrone/runtime";
 import { MetricsDecoder, PROBE_METRICS } from "@isochrone/telemetry";
 import type { Registry } from "prom-client";

@@ -1,5 +1,6 @@
 // Child process of scale.bench.ts: the responders of nodes whose own probing there is no room for.
-import { ResponderThread, type EngineConfig } from "@isochrone/probe";
+import type { EngineConfig } from "@isochrone/probe/testing";
+import { ResponderThread } from "@isochrone/probe/testing";
 import { createLogger, systemClock } from "@isochrone/runtime";
 import type { Seat } from "./cluster.ts";
 import { HMAC_SECRET } from "./keys.ts";

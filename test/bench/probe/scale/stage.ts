@@ -13,7 +13,7 @@ import type {
 import { planGone, planOnceReady, spreadOf, surveyPlans, type PlanSurvey, type Spread } from "./plans.ts";
 
 /** One size of the cluster. */
-export interface StageOptions {
+interface StageOptions {
   readonly nodes: number;
   /** Of all nodes but one. */
   readonly pace: Pace;

@@ -1,6 +1,6 @@
 // Pods of workflows for a landing, and graphs of any number of nodes and workflows.
-import type { GraphSource } from "@isochrone/scheduler-plugin";
 import { seededRandom } from "@isochrone/runtime";
+import type { GraphSource } from "@isochrone/scheduler-plugin/testing";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, ClusterNode, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { ControlPlane } from "../../../harness/control-plane/index.ts";
@@ -99,7 +99,7 @@ export function podNames(workflow: string): string[] {
   );
 }
 
-export function podsOf(workflow: string, gates: readonly string[]): object[] {
+function podsOf(workflow: string, gates: readonly string[]): object[] {
   return WORKLOADS.flatMap((workload) =>
     Array.from({ length: REPLICAS }, (_, replica) => ({
       apiVersion: "v1",

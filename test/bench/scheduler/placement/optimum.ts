@@ -4,7 +4,7 @@ import type { Random } from "@isochrone/runtime";
 import { placementCost } from "./problem.ts";
 import type { PlacementExperiment } from "./problem.ts";
 
-export interface Optimum {
+interface Optimum {
   readonly cost: number;
   readonly nodeOf: readonly number[];
   /** Partial placements looked at. */

@@ -3,7 +3,7 @@
 import { loadManifest, SAMPLE_MANIFEST } from "@isochrone/lab";
 import { seededRandom } from "@isochrone/runtime";
 
-export interface PlacementChannel {
+interface PlacementChannel {
   readonly source: number;
   readonly target: number;
   readonly bytesPerSecond: number;

@@ -17,7 +17,7 @@ export interface Size {
 }
 
 /** One scale for both directions: a map that is stretched would lie. */
-export interface Field {
+interface Field {
   readonly scale: number;
   x(ms: number): number;
   y(ms: number): number;

@@ -4,7 +4,7 @@ import { costBetween, findPair, PAIR, type ClusterView } from "../../model/clust
 import { mapOf } from "./map-layout.ts";
 
 /** Round trips that rings are drawn at. */
-export const RINGS_MS: readonly number[] = [5, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
+const RINGS_MS: readonly number[] = [5, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
 
 /** A node around the one in the middle. */
 export interface Neighbour {

@@ -13,7 +13,7 @@ export interface Point {
   readonly y: number;
 }
 
-export interface MatrixEvents {
+interface MatrixEvents {
   /** Where it is pointed at, or where the cell is that keys lead to; pixels of the canvas. */
   readonly onCell: (cell: Cell | null, at: Point) => void;
   readonly onOpen: (cell: Cell) => void;

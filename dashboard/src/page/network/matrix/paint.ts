@@ -155,7 +155,7 @@ function inkOf({ grid, theme }: Scene, kind: number, value: number): string {
 }
 
 /** In a cell there is room for three digits. */
-export function cellText({ quantity }: Pick<Grid, "quantity">, value: number): string {
+function cellText({ quantity }: Pick<Grid, "quantity">, value: number): string {
   if (Number.isNaN(value)) return "–";
   if (quantity === "loss") return value === 0 ? "0" : figure(Number((value * 100).toPrecision(2)));
   return value >= 10 ? String(Math.round(value)) : figure(Number(value.toPrecision(2)));

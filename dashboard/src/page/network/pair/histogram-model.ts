@@ -4,7 +4,7 @@ import type { LinkDistributions } from "@isochrone/topology";
 export type MethodDistribution = LinkDistributions["distributions"][number];
 
 /** Answers between two times. */
-export interface Bar {
+interface Bar {
   readonly fromMs: number;
   readonly toMs: number;
   /** Of all answers of its method. */

@@ -33,7 +33,7 @@ export type KnownLink = Link & {
 };
 
 /** When the other side answered last. */
-export interface LastAnswer {
+interface LastAnswer {
   readonly at: string;
   /** False: not after that moment, and at most a window before it. */
   readonly isExact: boolean;

@@ -4,16 +4,7 @@ import type { KafkaClient } from "./client/client.ts";
 import { resolveOptions } from "./client/options.ts";
 import type { KafkaBusOptions, KafkaClientName, KafkaClientOptions } from "./client/options.ts";
 
-export type { KafkaClient, TopicDescription } from "./client/client.ts";
-export { KAFKA_CLIENTS, KAFKA_COMPRESSIONS, SASL_MECHANISMS } from "./client/options.ts";
-export type {
-  KafkaBusOptions,
-  KafkaClientName,
-  KafkaCompression,
-  KafkaSasl,
-  KafkaTls,
-  SaslMechanism,
-} from "./client/options.ts";
+export type { KafkaBusOptions, KafkaSasl, KafkaTls } from "./client/options.ts";
 
 /** Only the chosen library is loaded. */
 const LOADERS: Readonly<Record<KafkaClientName, (options: KafkaClientOptions) => Promise<KafkaClient>>> = {

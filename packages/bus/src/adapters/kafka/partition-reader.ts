@@ -15,7 +15,7 @@ export interface BatchBounds {
   readonly bytes: number;
 }
 
-export interface ReaderOptions {
+interface ReaderOptions {
   readonly partition: TopicPartition;
   readonly group: string;
   readonly bounds: BatchBounds;

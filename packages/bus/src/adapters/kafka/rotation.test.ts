@@ -10,7 +10,8 @@ import { MemoryLogger, TestAuthority, type TestCertificate } from "@isochrone/ru
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { kafkaOptions } from "../../open-bus.ts";
 import { busSettings } from "../../settings.ts";
-import { createKafkaBus, KAFKA_CLIENTS } from "./index.ts";
+import { KAFKA_CLIENTS } from "./client/options.ts";
+import { createKafkaBus } from "./index.ts";
 
 let folder: string;
 let authority: TestAuthority;

@@ -5,7 +5,7 @@ import { ensureTopics } from "./topics-check.ts";
 import type { TopicAdmin, TopicDeviation } from "./topics-check.ts";
 import type { TopicSpec } from "./topics.ts";
 
-export interface TopicKeeperOptions {
+interface TopicKeeperOptions {
   readonly admin: TopicAdmin;
   readonly specs: readonly TopicSpec[];
   /** Whether missing topics are made. */

@@ -4,7 +4,7 @@ import { STATE_TOPICS, TOPICS } from "@isochrone/telemetry";
 import { MAX_RECORD_BYTES } from "./client/client.ts";
 
 /** How a found value is compared with the wanted one. `-1` means without limit, and so is more than any number. */
-export type TopicRule = "equal" | "at least" | "at most";
+type TopicRule = "equal" | "at least" | "at most";
 
 /** `error`: records are lost, misread or refused. `warning`: it works, at a price. */
 export type TopicSeverity = "error" | "warning";

@@ -7,7 +7,7 @@ import { sizeOf } from "./partition-log.ts";
 import type { Bounds, PartitionLog } from "./partition-log.ts";
 
 /** The records of one publish by the partition they go to. */
-export type Parts = ReadonlyMap<PartitionLog, readonly OutgoingRecord[]>;
+type Parts = ReadonlyMap<PartitionLog, readonly OutgoingRecord[]>;
 
 interface AdmissionOptions {
   readonly clock: Clock;

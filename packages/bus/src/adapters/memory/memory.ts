@@ -30,7 +30,7 @@ export interface MemoryBusOptions {
 }
 
 /** State of one partition, for metrics and tests. */
-export interface MemoryPartitionState {
+interface MemoryPartitionState {
   readonly topic: string;
   readonly partition: number;
   readonly startOffset: number;

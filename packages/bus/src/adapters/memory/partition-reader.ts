@@ -19,7 +19,7 @@ export interface GroupPosition {
   committed: number;
 }
 
-export interface PartitionReaderOptions {
+interface PartitionReaderOptions {
   readonly position: GroupPosition;
   readonly batch: Bounds;
   readonly onBatch: (batch: Batch) => Promise<void>;

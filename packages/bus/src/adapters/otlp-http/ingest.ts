@@ -14,7 +14,7 @@ import { encodeExportResponse, encodeStatus } from "./wire.ts";
 import type { PartialSuccess } from "./wire.ts";
 
 /** Why an export was refused; a metric's label. */
-export const INGEST_REFUSALS = [
+const INGEST_REFUSALS = [
   "unauthorized",
   /** The record is in somebody else's name, or nothing says in whose the sender may speak. */
   "not_yours",
@@ -27,7 +27,7 @@ export const INGEST_REFUSALS = [
   "overloaded",
   "unavailable",
 ] as const;
-export type IngestRefusal = (typeof INGEST_REFUSALS)[number];
+type IngestRefusal = (typeof INGEST_REFUSALS)[number];
 
 /** In whose name a request's records go onto the bus, or why they don't. */
 export type SpokenFor = { readonly speaker: string } | { readonly refused: string };
@@ -62,7 +62,7 @@ export interface OtlpHttpIngestOptions {
 }
 
 /** A fastify instance with whatever type provider: their types don't convert into each other. */
-export interface IngestHost {
+interface IngestHost {
   register(...plugin: never[]): unknown;
 }
 

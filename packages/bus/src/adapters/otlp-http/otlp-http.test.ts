@@ -9,9 +9,11 @@ import { BufferedPublisher } from "../../buffered-publisher.ts";
 import { BusError } from "../../ports/errors.ts";
 import { DROPPED_HEADER } from "../../ports/port.ts";
 import type { OutgoingRecord, Publisher } from "../../ports/port.ts";
-import { KEY_HEADER, OtlpHttpPublisher, otlpHttpIngest, TOPIC_HEADER } from "./index.ts";
-import type { OtlpHttpIngestOptions, OtlpHttpPublisherOptions, PartialSuccess } from "./index.ts";
-import { decodeExportResponse, statusMessageOf } from "./wire.ts";
+import { otlpHttpIngest } from "./index.ts";
+import type { OtlpHttpIngestOptions } from "./ingest.ts";
+import { OtlpHttpPublisher, type OtlpHttpPublisherOptions } from "./publisher.ts";
+import { KEY_HEADER, TOPIC_HEADER } from "./routing.ts";
+import { decodeExportResponse, type PartialSuccess, statusMessageOf } from "./wire.ts";
 
 const PROTOBUF = "application/x-protobuf";
 

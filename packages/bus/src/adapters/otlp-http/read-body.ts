@@ -15,7 +15,7 @@ export class BodyTooLargeError extends Error {
 /** The bytes are not what the encoding says. */
 export class BodyEncodingError extends Error {}
 
-export interface BodyReading {
+interface BodyReading {
   readonly isGzip: boolean;
   readonly maxBytes: number;
   readonly maxUnpackedBytes: number;

@@ -7,7 +7,7 @@ export interface PartialSuccess {
 }
 
 /** One length-delimited or skipped field: `data` is empty for the wire types that are skipped. */
-export interface Field {
+interface Field {
   readonly number: number;
   readonly wireType: number;
   readonly data: Uint8Array;

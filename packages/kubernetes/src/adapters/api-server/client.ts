@@ -59,7 +59,7 @@ export interface LaneOptions {
   readonly maxConnections: number;
 }
 
-export interface ApiClientOptions extends LaneOptions {
+interface ApiClientOptions extends LaneOptions {
   readonly credentials: Credentials;
   readonly clock: Clock;
   readonly random: Random;

@@ -13,7 +13,7 @@ const IDLE_CONNECTION_MS = 30_000;
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
 /** A request as it goes over the wire. */
-export interface WireRequest {
+interface WireRequest {
   readonly method: string;
   /** From the server's root, with its query. */
   readonly path: string;

@@ -14,7 +14,7 @@ const KEPT_MS = 30_000;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Where a pod's service account and API server are found. */
-export interface InClusterOptions {
+interface InClusterOptions {
   readonly clock: Clock;
   /** @default process.env of the caller */
   readonly env: Environment;

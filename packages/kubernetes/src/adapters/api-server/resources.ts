@@ -4,7 +4,7 @@ import type { KindRef } from "../../store/port.ts";
 import type { ApiClient } from "./client.ts";
 
 /** What a kind is called in paths. */
-export interface Resource {
+interface Resource {
   readonly plural: string;
   readonly isNamespaced: boolean;
 }

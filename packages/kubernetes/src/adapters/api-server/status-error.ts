@@ -3,7 +3,7 @@ import type { StoreErrorCode } from "../../store/errors.ts";
 import { looseFields } from "../../store/loose.ts";
 
 /** A Status object of the API server, as far as it is understood. */
-export interface ApiStatus {
+interface ApiStatus {
   readonly code: number;
   readonly reason: string;
   readonly message: string;

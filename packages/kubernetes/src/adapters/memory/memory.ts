@@ -33,7 +33,7 @@ import { bound, deletion, isGone, newObject, replacement, unstamped } from "./li
 import { OwnerIndex } from "./owner-index.ts";
 
 /** How a memory store is built. */
-export interface MemoryStoreOptions {
+interface MemoryStoreOptions {
   readonly clock: Clock;
   /** Changes kept for watchers, over all kinds; one that lags further behind gets `expired`. @default 10000 */
   readonly historyLimit?: number;

@@ -5,7 +5,7 @@ import { serviceSelects } from "../objects.ts";
 import type { Identity } from "../pod/protocol.ts";
 
 /** A ready pod behind a service, before its address is resolved for a caller. */
-export interface ServiceEndpoint {
+interface ServiceEndpoint {
   readonly node: string;
   /** Port of the inbound proxy on that node's address. */
   readonly port: number;

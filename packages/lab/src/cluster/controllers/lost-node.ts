@@ -3,7 +3,7 @@ import { isStoreError, KINDS, podView, timestamp, withConditions } from "@isochr
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock } from "@isochrone/runtime";
 
-export interface LostNodeOptions {
+interface LostNodeOptions {
   readonly store: Pick<ClusterStore, "get" | "list" | "patch" | "delete">;
   readonly node: string;
   /** How long the kubelet has been silent before it is noticed; Kubernetes waits 50 s. @default 5000 */

@@ -15,7 +15,7 @@ export interface ContainerUsage {
   readonly memoryBytes: number;
 }
 
-export interface NodeUsage {
+interface NodeUsage {
   readonly startedAtMs: number;
   readonly nowMs: number;
   readonly cpuMillicores: number;

@@ -17,7 +17,7 @@ export interface ContainerPorts {
 }
 
 /** Asks for a share of the node's CPU; `done` is called once the work has had it. */
-export type AskCpu = (cpuMs: number, done: () => void) => void;
+type AskCpu = (cpuMs: number, done: () => void) => void;
 
 /** One run of a pod's process: from its start to its exit. */
 export class Container {

@@ -23,7 +23,7 @@ import type { PodAddresses } from "./pod-addresses.ts";
 import { PodRunner } from "./pod-runner.ts";
 import type { RunnerOptions } from "./pod-runner.ts";
 
-export interface KubeletDependencies {
+interface KubeletDependencies {
   readonly site: Site;
   readonly store: ClusterStore;
   readonly network: PodNetwork;

@@ -59,7 +59,7 @@ const STORE_RETRIES = {
   maxAttempts: Number.POSITIVE_INFINITY,
 };
 
-export interface RunnerDependencies {
+interface RunnerDependencies {
   readonly node: string;
   readonly store: ClusterStore;
   readonly network: PodNetwork;

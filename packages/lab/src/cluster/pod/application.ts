@@ -6,7 +6,7 @@ import type { Behaviour } from "../manifest/model.ts";
 import type { SocketAddress } from "../ports.ts";
 import type { Cpu } from "./cpu.ts";
 
-export interface ApplicationDependencies {
+interface ApplicationDependencies {
   readonly workload: string;
   readonly behaviour: Behaviour;
   /** The sidecar's outbound listener. */

@@ -14,7 +14,7 @@ import type { SocketAddress } from "../ports.ts";
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 
 /** One request on its way through the proxy. */
-export interface Exchange {
+interface Exchange {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
   readonly target: SocketAddress;

@@ -29,7 +29,7 @@ export interface Outcome {
   readonly durationMs: number;
 }
 
-export interface ChannelLabels {
+interface ChannelLabels {
   readonly reporter: "source" | "destination";
   readonly source: Identity | null;
   readonly destination: Identity | null;

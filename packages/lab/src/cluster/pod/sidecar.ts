@@ -18,7 +18,7 @@ interface RouteState {
   next: number;
 }
 
-export interface SidecarDependencies {
+interface SidecarDependencies {
   readonly config: Pick<PodConfig, "identity" | "service" | "callTimeoutMs" | "idleTimeoutMs">;
   readonly application: () => SocketAddress;
   readonly monotonic: () => number;

@@ -23,7 +23,7 @@ export interface ExtenderConfig {
   readonly managedResources?: readonly string[];
 }
 
-export interface FilterResult {
+interface FilterResult {
   readonly feasible: KubernetesObject[];
   /** Node -> reason; of both kinds, the unresolvable ones win. */
   readonly failed: ReadonlyMap<string, string>;

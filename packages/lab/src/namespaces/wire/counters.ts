@@ -48,7 +48,7 @@ export interface WireCounts {
   readonly leadUs: number;
 }
 
-export const WIRE_COUNTS = [
+const WIRE_COUNTS = [
   "ignored",
   "overrun",
   "unstampedEntries",

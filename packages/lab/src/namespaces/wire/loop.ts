@@ -36,7 +36,7 @@ const NOT_DELIVERED: Readonly<Record<number, { outcome: PacketOutcome; count: ke
   [NOT_ADMITTED.queueFull]: { outcome: "queue_full", count: "queueFull" },
 };
 
-export interface WireLoopOptions {
+interface WireLoopOptions {
   readonly libc: Libc;
   readonly plan: WirePlan;
   readonly ring: PacketRing;

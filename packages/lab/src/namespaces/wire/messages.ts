@@ -39,7 +39,7 @@ export interface WireCalls {
   packets: { readonly arguments: IndexFilter; readonly result: PacketList<number> };
 }
 
-export type WireCall = keyof WireCalls;
+type WireCall = keyof WireCalls;
 
 /** Lab to wire. */
 export interface WireRequest<C extends WireCall = WireCall> {

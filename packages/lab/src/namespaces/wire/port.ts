@@ -13,7 +13,7 @@ const RECEIVE_BUFFER_BYTES = 8 * 1024 * 1024;
 const REMEMBERED_SENDS = 4096;
 
 /** Hears the kernel's stamp of a packet's departure. */
-export type StampListener = (packet: number, kernelTime: number) => void;
+type StampListener = (packet: number, kernelTime: number) => void;
 
 /** The lab's end of the cable to one node: frames in with the kernel's stamps, frames out likewise. */
 export class WirePort {

@@ -64,7 +64,7 @@ export function readPackets(ring: PacketRing, filter: IndexFilter, baseNs: bigin
 }
 
 /** Exact nearest-rank quantiles. */
-export function exactTimes(values: Float64Array): ExactTimes {
+function exactTimes(values: Float64Array): ExactTimes {
   const sorted = values.toSorted();
   const count = sorted.length;
   const quantile = (q: number): number | null =>

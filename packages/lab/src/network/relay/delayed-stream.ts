@@ -23,7 +23,7 @@ interface Item {
 }
 
 /** What the connection wants to know of one way. */
-export interface StreamObserver {
+interface StreamObserver {
   /** A chunk came in; the result is called when it goes out. */
   arrived(nowMs: number): ((spentMs: number, nowMs: number) => void) | null;
   /** A chunk was sent more than once. */

@@ -48,7 +48,7 @@ export interface RelayCalls {
   record: { readonly arguments: { readonly lastMs: number }; readonly result: readonly RelayPairRecord[] };
 }
 
-export type RelayCall = keyof RelayCalls;
+type RelayCall = keyof RelayCalls;
 
 /** Parent to relay. */
 export interface RelayRequest<C extends RelayCall = RelayCall> {

@@ -11,7 +11,7 @@ const MIN_RETRANSMISSION_MS = 200;
 const MAX_RETRANSMISSIONS = 6;
 
 /** When a TCP chunk arrives at the other end, and how often it was lost before. */
-export interface ChunkPassage {
+interface ChunkPassage {
   readonly dueMs: number;
   readonly retransmissions: number;
 }

@@ -10,7 +10,7 @@ const MAX_OPEN_EXCHANGES = 1024;
 /** Packets for a socket that is not connected yet. */
 const MAX_UNSENT = 64;
 
-export interface UdpFlowEnds {
+interface UdpFlowEnds {
   readonly client: SocketAddress;
   readonly target: SocketAddress;
   readonly egressHost: string | null;

@@ -12,7 +12,7 @@ const NOBODY: readonly SchedulingPod[] = Object.freeze([]);
 const NO_VOLUMES: BoundVolumes = { volumes: [], exclusive: [] };
 
 /** All that pods are judged by. */
-export interface JudgedCluster {
+interface JudgedCluster {
   readonly nodes: readonly NodeState[];
   readonly topologies: Topologies;
   readonly storage: Storage;
@@ -137,7 +137,7 @@ const PORTS_TAKEN: Rejection = {
 };
 
 /** Whom the pod must let go first. */
-export function nominatedBefore(pod: SchedulingPod, node: NodeState): readonly SchedulingPod[] {
+function nominatedBefore(pod: SchedulingPod, node: NodeState): readonly SchedulingPod[] {
   if (node.nominated.size === 0) return NOBODY;
   return [...node.nominated.values()].filter(
     ({ key, uid, priority }) =>

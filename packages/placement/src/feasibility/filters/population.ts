@@ -2,7 +2,7 @@ import type { LabelSet } from "../objects/label-sets.ts";
 import type { SchedulingPod } from "../objects/scheduling-pod.ts";
 
 /** Pods of one namespace and set of labels on one node. */
-export interface Residents {
+interface Residents {
   /** All of them. */
   all: number;
   /** Without those that are being deleted. */

@@ -8,7 +8,7 @@ import type { Rejection } from "../objects/verdict.ts";
 import { volumeFilter, type BoundVolumes } from "./volumes.ts";
 
 /** kube-scheduler asks about resources in between. */
-export interface StaticVerdict {
+interface StaticVerdict {
   readonly first: Rejection | null;
   readonly last: Rejection | null;
 }

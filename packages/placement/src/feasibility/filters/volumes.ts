@@ -69,7 +69,7 @@ const GA_LABELS: Readonly<Record<string, string>> = {
 };
 const ZONE_LABELS = [...Object.keys(GA_LABELS), ...Object.values(GA_LABELS)];
 
-export interface Volume {
+interface Volume {
   readonly labels: readonly (readonly [key: string, values: ReadonlySet<string>])[];
   readonly onNode: NodeTest | null;
   /** Of a CSI driver, else null. */

@@ -66,7 +66,7 @@ export interface SpreadRule {
 const NONE: readonly never[] = Object.freeze([]);
 
 /** What is known beside the pods. */
-export interface PodContext {
+interface PodContext {
   readonly labelSets: LabelSets;
   readonly namespaceLabels: NamespaceLabels;
 }

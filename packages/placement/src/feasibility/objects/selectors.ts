@@ -39,7 +39,7 @@ export function withLabels(selector: LabelSelector, labels: Labels): LabelSelect
 }
 
 /** A node as a NodeSelector sees it. */
-export interface SelectedNode {
+interface SelectedNode {
   readonly name: string;
   readonly labels: Labels;
 }

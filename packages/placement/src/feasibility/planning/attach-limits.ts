@@ -8,7 +8,7 @@ import type { SchedulingModel } from "../scheduling-model.ts";
 import { driversOf } from "../filters/volumes.ts";
 
 /** Nodes and what is wanted of them, by the resources. */
-export interface Demand {
+interface Demand {
   readonly resources: readonly string[];
   readonly nodes: PlanNode[];
   /** By planned pod. */

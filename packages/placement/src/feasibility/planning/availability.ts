@@ -10,7 +10,7 @@ import { matchesAll } from "../filters/pod-affinity.ts";
 import type { SchedulingModel } from "../scheduling-model.ts";
 import { ZONE, type SpreadLimits } from "../objects/spread-limits.ts";
 
-export interface AvailabilityInput {
+interface AvailabilityInput {
   readonly model: SchedulingModel;
   readonly planned: readonly PlannedPod[];
   readonly limits: SpreadLimits;
@@ -18,7 +18,7 @@ export interface AvailabilityInput {
   readonly fits: (pod: PlannedPod) => Int32Array;
 }
 
-export interface AvailabilityRules {
+interface AvailabilityRules {
   readonly rules: readonly DomainConstraint[];
   /** Where a workload gets less than the limits say, and why. */
   readonly notes: readonly string[];

@@ -10,7 +10,7 @@ import { planProblem } from "./plan-problem.ts";
 import type { SchedulingModel } from "../scheduling-model.ts";
 import type { SpreadLimits } from "../objects/spread-limits.ts";
 
-export interface PlannedMove {
+interface PlannedMove {
   readonly pod: string;
   readonly workload: string;
   readonly from: string;
@@ -37,7 +37,7 @@ export interface WorkflowPlanReport {
   readonly notes: readonly string[];
 }
 
-export interface RunningWorkflowInput {
+interface RunningWorkflowInput {
   readonly model: SchedulingModel;
   /** Of the cluster's pods. @param key namespace/name */
   readonly podOf: (key: string) => ApiObject | undefined;
@@ -63,10 +63,10 @@ export interface WorkflowPlanInput extends Omit<RunningWorkflowInput, "podOf"> {
 /** By pod, the node that it was to move to. */
 export type PreviousMoves = ReadonlyMap<string, string>;
 
-export type CostSettings = Partial<Pick<PlanSettings, "bytesPerRequest" | "maxCpuUse">>;
+type CostSettings = Partial<Pick<PlanSettings, "bytesPerRequest" | "maxCpuUse">>;
 
 /** The pods of a workflow that run, to be placed anew. */
-export interface RunningWorkflow {
+interface RunningWorkflow {
   /** Of those that may move. */
   readonly problem: FeasiblePlanProblem;
   readonly kept: WorkflowPlanReport["kept"];

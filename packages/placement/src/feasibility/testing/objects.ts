@@ -4,7 +4,7 @@ import { SchedulingModel } from "../scheduling-model.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-export interface NodeFields {
+interface NodeFields {
   readonly labels?: Labels;
   /** @default 4 CPU, 8Gi, 110 pods */
   readonly allocatable?: Labels;

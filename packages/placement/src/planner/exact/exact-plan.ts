@@ -11,7 +11,7 @@ import { limitRules } from "../rules/limit-rule.ts";
 /** Pairs of a pod and a node up to which the solver answers within a second or so: 8 x 5. */
 export const EXACT_PAIRS = 40;
 
-export interface ExactOptions extends Partial<PlanSettings> {
+interface ExactOptions extends Partial<PlanSettings> {
   readonly solve: LinearSolver;
   /** Milliseconds by a clock that never goes back. */
   readonly now: () => number;
@@ -20,7 +20,7 @@ export interface ExactOptions extends Partial<PlanSettings> {
   readonly maxPairs?: number;
 }
 
-export type ExactPlan =
+type ExactPlan =
   /** Nothing is cheaper by more than the solver's tolerance, some parts in a million. */
   | {
       readonly kind: "optimal";

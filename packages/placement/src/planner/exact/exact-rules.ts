@@ -8,7 +8,7 @@ import type {
   TogetherConstraint,
 } from "../objective/plan-problem.ts";
 
-export type InDomain = (pod: number, domain: number) => Terms;
+type InDomain = (pod: number, domain: number) => Terms;
 
 /** `prefix` makes the names of the rule's own variables its own. */
 export function addRule(program: LinearProgram, rule: DomainConstraint, at: InDomain, prefix: string): void {

@@ -9,7 +9,7 @@ interface End {
   readonly fixed: readonly number[];
 }
 
-export interface NearestChannelOptions {
+interface NearestChannelOptions {
   readonly field: CostField;
   /** Where a nearer replica is preferred, the narrowest first. */
   readonly scopes: readonly RoutingScope[];

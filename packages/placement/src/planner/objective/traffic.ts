@@ -28,7 +28,7 @@ export interface GroupLink {
 }
 
 /** A placed replica that isn't planned. */
-export interface FixedPeer {
+interface FixedPeer {
   readonly location: number;
   readonly calling: number;
   readonly called: number;

@@ -7,7 +7,7 @@ const ROUNDS = 20;
 /** What looking at the clock, and a change without much weighing, counts as. */
 const STEP = 60;
 
-export interface BudgetOptions {
+interface BudgetOptions {
   readonly now: () => number;
   /** By the clock of `now`. */
   readonly deadlineMs: number;

@@ -20,7 +20,7 @@ const BLOCKS = 0.2;
 /** Regret weighs each pod up again after each placement: where there are more pairs, more tries find more. */
 const MAX_REGRET_WORK = 1_500;
 
-export interface NeighbourhoodOptions {
+interface NeighbourhoodOptions {
   readonly budget: Budget;
   readonly draw: Draw;
   readonly links: PodLinks;

@@ -1,13 +1,11 @@
 // Orders in which pods look for a node. Each leads a greedy start to another end.
 import type { PlanProblem } from "../objective/plan-problem.ts";
-import { shuffle } from "./seeded.ts";
-import type { Draw } from "./seeded.ts";
 import type { Traffic } from "../objective/traffic.ts";
 
 /** By pod: what its neighbours in the graph of pods are, with the rate of both directions together. */
 export type PodLinks = readonly (readonly PodLink[])[];
 
-export interface PodLink {
+interface PodLink {
   readonly pod: number;
   /** Bytes per second. */
   readonly rate: number;
@@ -93,10 +91,4 @@ export function byTopology({ groups, groupOf }: Traffic, podCount: number): numb
 /** The largest first: they find the fewest places. */
 export function bySize(sizes: Float64Array): number[] {
   return [...sizes.keys()].sort((a, b) => sizes[b]! - sizes[a]! || a - b);
-}
-
-export function atRandom(podCount: number, draw: Draw): number[] {
-  const order = Array.from({ length: podCount }, (_, pod) => pod);
-  shuffle(order, draw);
-  return order;
 }

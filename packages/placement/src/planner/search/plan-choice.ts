@@ -9,7 +9,7 @@ import { PlanState } from "./plan-state.ts";
 const RATE_NOISE = 0.05;
 
 /** One move of a plan. */
-export interface OrderedMove {
+interface OrderedMove {
   readonly pod: number;
   readonly node: number;
   /** What the plan would cost more without this move, bytes/s x ms. */
@@ -18,7 +18,7 @@ export interface OrderedMove {
   readonly obstacle: string | null;
 }
 
-export interface PlanChoice {
+interface PlanChoice {
   /** Node by pod: where each pod runs, but for those that are to move. */
   readonly target: Int32Array;
   readonly moves: readonly OrderedMove[];

@@ -10,7 +10,7 @@ import { ruleOf } from "../rules/rules.ts";
 import type { Traffic } from "../objective/traffic.ts";
 
 /** A node for a pod, and what the pod adds to the total cost there. */
-export interface Spot {
+interface Spot {
   readonly node: number;
   readonly cost: number;
 }

@@ -5,7 +5,7 @@ import type { Objective } from "../objective/objective.ts";
 import type { DomainConstraint, PlanProblem } from "../objective/plan-problem.ts";
 import { faultsOf } from "./verdict.ts";
 
-export interface Optimum {
+interface Optimum {
   /** null when no complete plan is possible. */
   readonly assignment: Int32Array | null;
   readonly total: number;

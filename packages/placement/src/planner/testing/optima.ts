@@ -1,7 +1,7 @@
 import optima from "./optima.json" with { type: "json" };
 
 /** A proven optimum of `smallProblem(seed)`; how many nodes of the search tree the proof took. */
-export type ProvenOptimum = readonly [seed: number, total: number, visited: number];
+type ProvenOptimum = readonly [seed: number, total: number, visited: number];
 
 /** Written by test/bench/placement/planner-optima.ts. */
 export const OPTIMA: readonly ProvenOptimum[] = optima as [number, number, number][];

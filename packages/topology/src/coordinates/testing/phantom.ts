@@ -3,7 +3,8 @@
 import { gaussian } from "../random.ts";
 import { seeded } from "../../seeded.ts";
 import type { Draw } from "../../seeded.ts";
-import type { CoordinateInput, CoordinateModel, CoordinateNode } from "../index.ts";
+import type { CoordinateInput, CoordinateModel } from "../index.ts";
+import type { CoordinateNode } from "../types.ts";
 
 /** Round-trip times in ms by ordered pair; NaN: never answers. */
 export interface Phantom {
@@ -88,7 +89,7 @@ function symmetric(nodes: CoordinateNode[], rttMs: (a: number, b: number) => num
   return { nodes, rttMs: (a, b) => times[a * size + b]! };
 }
 
-export interface Probing {
+interface Probing {
   readonly peers: number;
   /** Replies per measured pair. */
   readonly count: number;
@@ -143,7 +144,7 @@ function peersOf(source: number, size: number, peers: number, random: Draw): num
   return others.slice(0, count);
 }
 
-export interface PhantomErrors {
+interface PhantomErrors {
   readonly median: number;
   readonly p90: number;
   /** Mean absolute error over all pairs, ms. */

@@ -3,7 +3,7 @@ import { BusError } from "../../../ports/errors.ts";
 import type { BusErrorCode } from "../../../ports/errors.ts";
 
 /** After a refusal nothing is tried again before this: somebody must change something first. */
-export const REFUSED_RETRY_AFTER_MS = 5_000;
+const REFUSED_RETRY_AFTER_MS = 5_000;
 
 /** Kafka's error names, as both libraries give them, that are more than "not now". All others are `unavailable`. */
 const CODES: Readonly<Record<string, BusErrorCode>> = {

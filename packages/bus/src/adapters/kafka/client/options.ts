@@ -10,8 +10,8 @@ export type KafkaClientName = (typeof KAFKA_CLIENTS)[number];
 export const KAFKA_COMPRESSIONS = ["none", "gzip", "lz4", "zstd"] as const;
 export type KafkaCompression = (typeof KAFKA_COMPRESSIONS)[number];
 
-export const SASL_MECHANISMS = ["scram-sha-512", "scram-sha-256", "plain"] as const;
-export type SaslMechanism = (typeof SASL_MECHANISMS)[number];
+const SASL_MECHANISMS = ["scram-sha-512", "scram-sha-256", "plain"] as const;
+type SaslMechanism = (typeof SASL_MECHANISMS)[number];
 
 /** PEM texts; without `ca` the system's authorities decide. Read for each connection: getters may give what is newest. */
 export interface KafkaTls {

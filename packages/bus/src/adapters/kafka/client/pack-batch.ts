@@ -10,7 +10,7 @@ import type { ProducerId } from "./idempotent-producer.ts";
 import type { KafkaCompression } from "./options.ts";
 
 /** What stands in a batch's header beside what follows from the records. */
-export interface BatchHead {
+interface BatchHead {
   readonly producer: ProducerId;
   /** Number of the first record in the partition. */
   readonly sequence: number;

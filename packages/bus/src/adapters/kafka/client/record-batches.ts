@@ -26,7 +26,7 @@ export interface Aborted {
   readonly firstOffset: number;
 }
 
-export interface BatchesSplit {
+interface BatchesSplit {
   readonly batches: readonly PackedBatch[];
   /** Where to go on: after every whole batch, wanted or not. Null when there was none. */
   readonly nextOffset: number | null;

@@ -7,7 +7,7 @@ import type { Call } from "./kafkajs-wire.ts";
 import type { KafkaClientOptions } from "../client/options.ts";
 import { TopicCache } from "../client/topic-cache.ts";
 
-export interface PartitionMetadata {
+interface PartitionMetadata {
   readonly partitionId: number;
   /** Node id; -1 while there is none. */
   readonly leader: number;

@@ -33,14 +33,14 @@ export interface LibraryBroker {
   lookupRequest(apiKey: number, definition: unknown): (args: unknown) => Protocol;
 }
 
-export interface SocketRequest {
+interface SocketRequest {
   readonly host: string;
   readonly port: number;
   readonly ssl: ConnectionOptions | null;
   readonly onConnect: () => void;
 }
 
-export interface PoolOptions {
+interface PoolOptions {
   readonly host: string;
   readonly port: number;
   readonly rack: null;

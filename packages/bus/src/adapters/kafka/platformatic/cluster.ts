@@ -22,7 +22,7 @@ import { TopicCache } from "../client/topic-cache.ts";
 import { brokerErrorName, mapError, responseIn } from "./errors.ts";
 
 /** A topic as the last metadata had it. */
-export interface TopicMetadata {
+interface TopicMetadata {
   readonly id: string;
   /** Node that leads each partition, by its number; NO_LEADER while there is none. */
   readonly leaders: readonly number[];

@@ -4,7 +4,7 @@ import type { Reader } from "@platformatic/kafka";
 import type { Aborted } from "../client/record-batches.ts";
 
 /** What a broker gave of one partition, its batches as they came. */
-export interface PartitionAnswer {
+interface PartitionAnswer {
   readonly topicId: string;
   readonly partition: number;
   readonly errorCode: number;
@@ -13,7 +13,7 @@ export interface PartitionAnswer {
   readonly aborted: readonly Aborted[];
 }
 
-export interface FetchAnswer {
+interface FetchAnswer {
   readonly errorCode: number;
   readonly partitions: readonly PartitionAnswer[];
 }

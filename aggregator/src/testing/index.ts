@@ -1,0 +1,26 @@
+// What tests of other packages use.
+export type { Aggregator } from "../aggregator.ts";
+export { MemoryKeyStore } from "../keys/memory-key-store.ts";
+export { SecretKeyStore } from "../keys/secret-key-store.ts";
+export { DEPENDENCIES_ANNOTATION } from "../adapters/declared-channels.ts";
+export { type ClusterState, EMPTY_CLUSTER } from "../domain/cluster-state.ts";
+export { EventHistory } from "../domain/graphs/event-history.ts";
+export { type IncomingRecord, Ingest } from "../domain/ingest/ingest.ts";
+export { IN_DEGREE_FACTOR, type PeerRule, type PlanNode } from "../probing/domain/rule.ts";
+export { PeerAssignment } from "../probing/domain/peer-assignment.ts";
+export { createSharedMetrics } from "../intake/intake-metrics.ts";
+export { SharedIntake } from "../intake/shared-intake.ts";
+export { Tables } from "../domain/graphs/tables.ts";
+export { GraphKeeper, type PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
+export type { HmacKeySet, KeyStore } from "../ports/ports.ts";
+export type { AggregatorConfig } from "../settings.ts";
+export { openAccess } from "../http/access.ts";
+export { FIELD_MANAGER } from "../writers/object-writer.ts";
+export type { Ownership } from "../writers/ownership.ts";
+export { createWriters } from "../writers/writers.ts";
+export { AGGREGATOR_LEASE, leaderStore } from "../replication/leadership.ts";
+export { KeyKeeper } from "../keys/key-keeper.ts";
+export { SpeakerPolicy } from "../domain/speakers/policy.ts";
+export { createUnprovenCounter } from "../record-keys/metrics.ts";
+export { RecordKeys } from "../record-keys/record-keys.ts";
+export { RecordSeals } from "../record-keys/record-seals.ts";

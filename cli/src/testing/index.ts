@@ -1,0 +1,3 @@
+// What tests of other packages use.
+export { CommandError } from "../errors.ts";
+export { createProgram } from "../program.ts";

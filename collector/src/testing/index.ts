@@ -1,0 +1,10 @@
+// What tests of other packages use.
+export { staticTargets } from "../adapters/static-targets.ts";
+export type { Target } from "../ports/ports.ts";
+export { collectorSpeaker } from "../speaker.ts";
+export {
+  createPrometheusCollector,
+  type PrometheusCollectorConfig,
+} from "../prometheus/prometheus-collector.ts";
+export { prometheusFields, prometheusRules } from "../prometheus/settings.ts";
+export { trustFields } from "../trust-settings.ts";

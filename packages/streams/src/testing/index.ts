@@ -1,0 +1,7 @@
+// What tests of other packages use.
+export { balancedPaths } from "../joint/balance.ts";
+export { jointRoutes } from "../paper/jrba.ts";
+export type { Demand } from "../placed-job.ts";
+export { allocationProgram } from "../proofs/allocation.ts";
+export { pathChoiceProgram } from "../proofs/path-choice.ts";
+export type { RandomNetwork } from "../simulation/random-network.ts";
