@@ -55,7 +55,7 @@ export interface Aggregator extends ComposedService {
   address(): ListenAddress;
 }
 
-/** Graphs of former moments are no closer together, ms. */
+/** Graphs of pastGraphs moments are no closer together, ms. */
 const HISTORY_GAP_MS = 10_000;
 
 /** How much larger than its compressed form a body may be. */
@@ -75,7 +75,7 @@ class RunningAggregator implements Aggregator {
   readonly #proven: ProvenBus;
   readonly #intake: Intake;
   readonly #keeper: GraphKeeper;
-  readonly #former: GraphHistory;
+  readonly #pastGraphs: GraphHistory;
   readonly #coordinates: CoordinateKeeper;
   readonly #events: EventStream;
   readonly #metrics: AggregatorMetrics;
@@ -99,7 +99,7 @@ class RunningAggregator implements Aggregator {
     this.#tables = new Tables(shapeOf(config), config, costMethodsOf(config));
     const rule = { methods: costMethodsOf(config), quantile: config.costQuantile ?? "p50" } as const;
     this.#keeper = new GraphKeeper(this.#tables, rule, new EventHistory(this.#epoch, config.eventHistory));
-    this.#former = new GraphHistory({
+    this.#pastGraphs = new GraphHistory({
       horizonMs: config.historyMs,
       minGapMs: HISTORY_GAP_MS,
       maxBytes: config.historyBytes,
@@ -197,7 +197,7 @@ class RunningAggregator implements Aggregator {
       allowedHosts: { hosts: config.allowedHosts, setting: "aggregator.allowedHosts" },
       epoch: this.#epoch,
       keeper: this.#keeper,
-      former: this.#former,
+      pastGraphs: this.#pastGraphs,
       replica: config.replicaName,
       nowMs: () => clock.now(),
       events: this.#events,
@@ -295,7 +295,7 @@ class RunningAggregator implements Aggregator {
     const graphs = await this.#keeper.buildInTurns(inputs, turnsOf(clock));
     this.#metrics.buildSeconds.observe((clock.monotonic() - beganMs) / 1000);
     this.#coordinates.offer(graphs.cluster("full"));
-    this.#former.keep(graphs);
+    this.#pastGraphs.keep(graphs);
   }
 
   /** A new leader begins where the one before ended: which pairs were tested, and what that took of the nodes' budgets. */

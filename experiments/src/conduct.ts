@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ConductDeps, Conducted, ConductOptions } from "./conducted.ts";
-import { createModelGround } from "./ground/model/index.ts";
+import { createModelTestbed } from "./testbed/model/index.ts";
 import { analyse } from "./report/analysis.ts";
 import { toCsv } from "./report/csv.ts";
 import { reportHtml } from "./report/report.ts";
@@ -35,7 +35,7 @@ export async function conduct(options: ConductOptions, deps: ConductDeps): Promi
     {
       ...deps,
       // Sockets and processes only where they are wanted.
-      labGround: async (settings) => (await import("./ground/lab/index.ts")).createLabGround(settings),
+      labGround: async (settings) => (await import("./testbed/lab/index.ts")).createLabTestbed(settings),
     },
     options,
   );
@@ -43,7 +43,7 @@ export async function conduct(options: ConductOptions, deps: ConductDeps): Promi
   const names = new Set(results.map(({ ground }) => ground));
   const grounds: Facts = {
     ...(names.has("model") && scenario.grounds.model !== null
-      ? { model: createModelGround(scenario.grounds.model).describe() }
+      ? { model: createModelTestbed(scenario.grounds.model).describe() }
       : {}),
     ...(names.has("lab") ? remembered(join(folder, "lab.json"), run.grounds["lab"]) : {}),
   };

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
 import { controlPlaneSupport, startControlPlane } from "../harness/control-plane/index.ts";
 import type { ControlPlane, CutProxy, CutProxyOptions } from "../harness/control-plane/index.ts";
-import { Ground, names, node, nodeRef, Observed, soon } from "./cluster-store-api-server/ground.ts";
+import { Testbed, names, node, nodeRef, Observed, soon } from "./cluster-store-api-server/testbed.ts";
 
 const support = controlPlaneSupport([]);
 if (!support.supported) console.warn(`faults of the API server skipped: ${support.reason}`);
@@ -17,7 +17,7 @@ const ADMIN = { user: "far-admin", groups: ["system:masters"] };
 const PATIENCE = { timeout: 90_000 };
 
 describe.runIf(support.supported)("an API server that is away, slow or overrun", PATIENCE, () => {
-  const ground = new Ground();
+  const testbed = new Testbed();
   const proxies: CutProxy[] = [];
   let cluster: ControlPlane;
 
@@ -26,7 +26,7 @@ describe.runIf(support.supported)("an API server that is away, slow or overrun",
   }, 900_000);
   afterEach(async () => {
     for (const proxy of proxies.splice(0)) proxy.close();
-    await ground.clear();
+    await testbed.clear();
     await cluster.request("DELETE", "/api/v1/nodes");
   });
   afterAll(async () => cluster?.close());
@@ -41,7 +41,7 @@ describe.runIf(support.supported)("an API server that is away, slow or overrun",
   it("lists again after etcd has compacted what it had seen, and tells what went and came meanwhile", async () => {
     const { proxy, kubeconfig } = await far();
     const observed = new Observed();
-    const informer = ground.informer(ground.store({ kubeconfig }, { observer: observed }));
+    const informer = testbed.informer(testbed.store({ kubeconfig }, { observer: observed }));
     const changes: string[] = [];
     informer.onChange(({ type, object }) => changes.push(`${type} ${object.metadata.name}`));
     await cluster.create([node("gone"), node("kept"), node("replaced")]);
@@ -64,8 +64,8 @@ describe.runIf(support.supported)("an API server that is away, slow or overrun",
   });
 
   it("follows an API server that is restarted under its watch", async () => {
-    const store = ground.store({ kubeconfig: cluster.kubeconfig });
-    const informer = ground.informer(store);
+    const store = testbed.store({ kubeconfig: cluster.kubeconfig });
+    const informer = testbed.informer(store);
     await cluster.create(node("before"));
     await soon(() => expect(names(informer)).toEqual(["before"]));
     await cluster.restartApiServer();
@@ -78,7 +78,7 @@ describe.runIf(support.supported)("an API server that is away, slow or overrun",
   it("loses nothing and tells nothing twice while every connection is cut each second", async () => {
     const { kubeconfig } = await far({ cutEveryMs: 1_000 });
     const observed = new Observed();
-    const informer = ground.informer(ground.store({ kubeconfig }, { observer: observed }));
+    const informer = testbed.informer(testbed.store({ kubeconfig }, { observer: observed }));
     const told = new Map<string, string>();
     const wrong: string[] = [];
     informer.onChange(({ type, object }: InformerChange) => {
@@ -107,11 +107,11 @@ describe.runIf(support.supported)("an API server that is away, slow or overrun",
   it("notices a connection that is dead without a sign, and goes on over a new one", async () => {
     const { proxy, kubeconfig } = await far();
     const observed = new Observed();
-    const store = ground.store(
+    const store = testbed.store(
       { kubeconfig },
       { observer: observed, watchSilenceMs: 1_500, requestTimeoutMs: 1_500 },
     );
-    const informer = ground.informer(store);
+    const informer = testbed.informer(store);
     await cluster.create(node("before"));
     await soon(() => expect(names(informer)).toEqual(["before"]));
     await soon(() => expect(observed.count("watch", 200)).toBeGreaterThan(0));
@@ -132,7 +132,7 @@ describe.runIf(support.supported)("an API server that is away, slow or overrun",
     await cluster.create(node("a"));
     const end = await cluster.throttle(identity);
     const observed = new Observed();
-    const store = ground.store({ kubeconfig }, { observer: observed });
+    const store = testbed.store({ kubeconfig }, { observer: observed });
     const startedAtMs = performance.now();
     await expect(store.list(KINDS.node)).rejects.toMatchObject({
       code: "too_many_requests",
@@ -140,7 +140,7 @@ describe.runIf(support.supported)("an API server that is away, slow or overrun",
     });
     expect(performance.now() - startedAtMs).toBeGreaterThan(3_000);
     expect(observed.count("list", 429)).toBe(4);
-    const informer = ground.informer(store);
+    const informer = testbed.informer(store);
     await end();
     await soon(() => expect(names(informer)).toEqual(["a"]));
   });
@@ -171,7 +171,7 @@ describe.runIf(support.supported)("an API server that is away, slow or overrun",
       },
     };
     // A page each second: there is time between two.
-    const store = ground.store(
+    const store = testbed.store(
       { kubeconfig: cluster.kubeconfig },
       { pageSize: 2, qps: 1, burst: 1, observer },
     );
@@ -185,7 +185,7 @@ describe.runIf(support.supported)("an API server that is away, slow or overrun",
   });
 
   it("says `unavailable` while nobody listens, and does a write at most once", async () => {
-    const store = ground.store({ kubeconfig: cluster.kubeconfig });
+    const store = testbed.store({ kubeconfig: cluster.kubeconfig });
     await store.create(node("a"));
     await cluster.stopApiServer();
     const failure = store.create(node("b")).catch((error: unknown) => error);

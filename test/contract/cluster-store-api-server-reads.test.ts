@@ -12,7 +12,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
 import { controlPlaneSupport, startControlPlane } from "../harness/control-plane/index.ts";
 import type { ControlPlane } from "../harness/control-plane/index.ts";
-import { Ground, Observed, soon } from "./cluster-store-api-server/ground.ts";
+import { Testbed, Observed, soon } from "./cluster-store-api-server/testbed.ts";
 import { largePod } from "./cluster-store-api-server/pods.ts";
 
 const support = controlPlaneSupport([]);
@@ -25,7 +25,7 @@ const ACCOUNT = { namespace: "isochrone", name: "reader" };
 const PATIENCE = { timeout: 90_000 };
 
 describe.runIf(support.supported)("reading from an API server", PATIENCE, () => {
-  const ground = new Ground();
+  const testbed = new Testbed();
   let cluster: ControlPlane;
   let folder: string;
 
@@ -33,7 +33,7 @@ describe.runIf(support.supported)("reading from an API server", PATIENCE, () => 
     cluster = await startControlPlane();
     folder = await mkdtemp(join(tmpdir(), "isochrone-account-"));
   }, 900_000);
-  afterEach(() => ground.clear());
+  afterEach(() => testbed.clear());
   afterAll(async () => {
     await cluster?.close();
     await rm(folder, { recursive: true, force: true });
@@ -50,7 +50,7 @@ describe.runIf(support.supported)("reading from an API server", PATIENCE, () => 
       await writeFile(join(folder, "ca.crt"), cluster.ca);
       await writeFile(join(folder, "token"), token);
       await writeFile(join(folder, "namespace"), `${ACCOUNT.namespace}\n`);
-      const store = ground.store(inPod());
+      const store = testbed.store(inPod());
       const refused: unknown = await store.list(KINDS.node).catch((error: unknown) => error);
       expect(refused).toMatchObject({ code: "unauthorized", retryable: false });
       expect(String(refused)).toContain("list Node");
@@ -65,7 +65,7 @@ describe.runIf(support.supported)("reading from an API server", PATIENCE, () => 
     });
 
     it("is told what it may not do, in the API server's words", async () => {
-      const store = ground.store(inPod());
+      const store = testbed.store(inPod());
       const refused = store.list(KINDS.secret, { namespace: "kube-system" });
       await expect(refused).rejects.toMatchObject({ code: "forbidden", retryable: false });
       await expect(refused).rejects.toThrow(
@@ -101,25 +101,25 @@ describe.runIf(support.supported)("reading from an API server", PATIENCE, () => 
         users: [{ name: "u", user: { exec } }],
       };
       await writeFile(kubeconfig, JSON.stringify(config));
-      const store = ground.store({ kubeconfig });
+      const store = testbed.store({ kubeconfig });
       await Promise.all(Array.from({ length: 5 }, () => store.list(KINDS.node)));
       await store.list(KINDS.node);
       expect(await readFile(calls, "utf8")).toBe("x\n");
     });
 
     it("is told when the kubeconfig isn't there, or its authority isn't the server's", async () => {
-      const absent = ground.store({ kubeconfig: join(folder, "no-such-file") });
+      const absent = testbed.store({ kubeconfig: join(folder, "no-such-file") });
       await expect(absent.list(KINDS.node)).rejects.toMatchObject({ code: "unavailable" });
       await expect(absent.list(KINDS.node)).rejects.toThrow("no-such-file");
       await writeFile(join(folder, "ca.crt"), "");
-      const distrusting = ground.store(inPod());
+      const distrusting = testbed.store(inPod());
       await expect(distrusting.list(KINDS.node)).rejects.toMatchObject({ code: "unavailable" });
     });
   });
 
   describe("kinds", () => {
     it("are found by discovery as soon as their definition is there", async () => {
-      const store = ground.store({ kubeconfig: cluster.kubeconfig });
+      const store = testbed.store({ kubeconfig: cluster.kubeconfig });
       const kind = { apiVersion: "example.com/v1", kind: "Mouse" };
       await expect(store.list(kind)).rejects.toMatchObject({ code: "not_found" });
       await cluster.create({
@@ -149,7 +149,7 @@ describe.runIf(support.supported)("reading from an API server", PATIENCE, () => 
     });
 
     it("that are never replaced unseen are replaced all the same when no version is given", async () => {
-      const store = ground.store({ kubeconfig: cluster.kubeconfig });
+      const store = testbed.store({ kubeconfig: cluster.kubeconfig });
       const metadata = { name: "l", namespace: "default" };
       await store.create({ ...KINDS.lease, metadata, spec: { holderIdentity: "a" } });
       const updated = await store.update({ ...KINDS.lease, metadata, spec: { holderIdentity: "b" } });
@@ -173,7 +173,7 @@ describe.runIf(support.supported)("reading from an API server", PATIENCE, () => 
 
     beforeAll(async () => {
       await cluster.createNamespace(namespace);
-      const store = ground.store({ kubeconfig: cluster.kubeconfig });
+      const store = testbed.store({ kubeconfig: cluster.kubeconfig });
       const names = Array.from({ length: PODS }, (_, i) => `web-${String(i).padStart(4, "0")}`);
       const work = names.values();
       const worker = async (): Promise<void> => {
@@ -188,7 +188,7 @@ describe.runIf(support.supported)("reading from an API server", PATIENCE, () => 
       const bytes = JSON.stringify(crowd[0]).length;
       expect(bytes).toBeGreaterThan(7_000);
       const observed = new Observed();
-      const store = ground.store({ kubeconfig: cluster.kubeconfig }, { observer: observed, pageSize: 50 });
+      const store = testbed.store({ kubeconfig: cluster.kubeconfig }, { observer: observed, pageSize: 50 });
       let [trimmed, mostAhead] = [0, 0];
       const beforeBytes = heapBytes();
       const { items } = await store.list(KINDS.pod, {
@@ -208,7 +208,7 @@ describe.runIf(support.supported)("reading from an API server", PATIENCE, () => 
     });
 
     it("are without managedFields when nobody trims them, and without spec when only metadata is wanted", async () => {
-      const store = ground.store({ kubeconfig: cluster.kubeconfig });
+      const store = testbed.store({ kubeconfig: cluster.kubeconfig });
       const full = (await store.list(KINDS.pod, { namespace })).items;
       expect(JSON.stringify(full)).not.toContain("managedFields");
       expect(full[0]?.spec).toHaveProperty("containers");
@@ -220,7 +220,7 @@ describe.runIf(support.supported)("reading from an API server", PATIENCE, () => 
 
     it("reach a watcher that is too slow for the server all the same, each change once and in order", async () => {
       const observed = new Observed();
-      const store = ground.store({ kubeconfig: cluster.kubeconfig }, { observer: observed });
+      const store = testbed.store({ kubeconfig: cluster.kubeconfig }, { observer: observed });
       const { resourceVersion } = await store.list(KINDS.pod, { namespace, metadataOnly: true });
       const end = new AbortController();
       const watch = store.watch(KINDS.pod, { resourceVersion, namespace, signal: end.signal, trim });

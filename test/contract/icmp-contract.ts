@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe } from "vitest";
-import { Ground, canMakeGround } from "./icmp/ground.ts";
+import { Testbed, canMakeTestbed } from "./icmp/testbed.ts";
 import { describeReplies } from "./icmp/replies.ts";
 import { describeSending } from "./icmp/sending.ts";
 import { IcmpUnderTest, type IcmpContract } from "./icmp/under-test.ts";
@@ -13,19 +13,19 @@ export function describeIcmpContract(
   contract: IcmpContract,
   missing: string | null = null,
 ): void {
-  const reason = missing ?? (canMakeGround() ? null : "network namespaces need root");
+  const reason = missing ?? (canMakeTestbed() ? null : "network namespaces need root");
   const title = reason === null ? "" : ` (skipped: ${reason})`;
   describe.skipIf(reason !== null)(`ICMP contract: ${name}${title}`, () => {
     const under = new IcmpUnderTest(contract);
     beforeAll(async () => {
-      under.ground = await Ground.open(contract);
+      under.testbed = await Testbed.open(contract);
     });
     afterEach(async () => {
-      await under.ground.rule(null);
-      await under.ground.stop();
+      await under.testbed.rule(null);
+      await under.testbed.stop();
     });
     afterAll(async () => {
-      await under.ground.close();
+      await under.testbed.close();
     });
     describe("sending", () => {
       describeSending(under);

@@ -52,7 +52,7 @@ const RULES = [
   "uninstall",
 ];
 
-export class WebhookGround {
+export class WebhookTestbed {
   readonly cluster: ControlPlane;
   readonly installation: Installation;
   readonly balancer = new Balancer();
@@ -150,7 +150,7 @@ export class WebhookGround {
     return gatesOf(await this.cluster.request("POST", path, pod));
   }
 
-  pod(name: string, options: PodWishes = {}): KubernetesObject {
+  pod(name: string, options: PodFields = {}): KubernetesObject {
     const { namespace = "default", labels = {}, annotations = {}, ownerReferences, spec = {} } = options;
     const container = { name: "main", image: "none", resources: { requests: { cpu: "10m" } } };
     return {
@@ -201,7 +201,7 @@ export class WebhookGround {
   }
 }
 
-export interface PodWishes {
+export interface PodFields {
   readonly namespace?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;

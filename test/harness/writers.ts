@@ -31,7 +31,7 @@ interface WriterGroundOptions {
 }
 
 /** One replica's writers. `nodes` and `links` are the graph: change them at will. */
-export class WriterGround {
+export class WriterTestbed {
   nodes: readonly ClusterNode[] = [];
   links: readonly Link[] = [];
   workflows: readonly WorkflowGraphSnapshot[] = [];

@@ -130,7 +130,7 @@ function deployment(namespace: string, release: string, group: string, selector:
   };
 }
 
-interface PodWish {
+interface PodFields {
   readonly namespace?: string;
   readonly group?: string;
   readonly selector: string;
@@ -139,7 +139,7 @@ interface PodWish {
   readonly on: string | null;
 }
 
-function podObject({ namespace = "shop", group = "a1", selector, release, on }: PodWish): KubernetesObject {
+function podObject({ namespace = "shop", group = "a1", selector, release, on }: PodFields): KubernetesObject {
   const owner = `${release}-5d4f`;
   const ownerReferences = [
     { apiVersion: "apps/v1", kind: "ReplicaSet", name: owner, uid: owner, controller: true },

@@ -10,7 +10,7 @@ import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { AggregatorProcess } from "../harness/delivery/aggregator-process.ts";
 import { aggregatorEnvironment } from "../harness/delivery/environment.ts";
-import { loopbackGround } from "../harness/delivery/ground.ts";
+import { loopbackTestbed } from "../harness/delivery/testbed.ts";
 import { kafkaSupport, startKafka, type KafkaCluster } from "../harness/kafka/index.ts";
 import { ReapedFolder } from "../harness/common/reaped-folder.ts";
 import { GoodSource, KEYS, REQUESTS_PER_SECOND } from "../harness/poison/good-source.ts";
@@ -50,7 +50,7 @@ describe.runIf(support.supported)("poisoned records on the partitions of a good 
     kafka = await startKafka({ brokers: 1 });
     aggregator = new AggregatorProcess({
       name: "aggregator",
-      seat: await loopbackGround().seat("aggregator"),
+      seat: await loopbackTestbed().seat("aggregator"),
       logPath: join(folder, "aggregator.log"),
       env: {
         ...processes.environment,

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport, nodeNameOf } from "../harness/control-plane/index.ts";
 import { clusterGraph, schedulerConfig, workflowGraph, WORKFLOW } from "../harness/extender.ts";
 import type { Replica } from "../harness/extender.ts";
-import { extenderGround } from "../harness/extender-ground.ts";
+import { extenderTestbed } from "../harness/extender-testbed.ts";
 
 const NODES = ["node0", "node1", "node2", "node3"];
 /** Milliseconds, by the digits of both nodes. */
@@ -51,13 +51,13 @@ const support = controlPlaneSupport(["scheduler"]);
 if (!support.supported) console.warn(`communication-affinity is not tested: ${support.reason}`);
 
 describe.runIf(support.supported)("the messaging application on a real kube-scheduler", () => {
-  const ground = extenderGround(async ({ cluster }) => {
+  const testbed = extenderTestbed(async ({ cluster }) => {
     await cluster.addNodes(NODES.length, (index) => ({ name: NODES[index]!, memory: "4G" }));
   });
 
   const say = (traffic?: Readonly<Record<string, number>>): void => {
     const nodes = NODES.map((name) => ({ name }));
-    ground.graphs.say({ cluster: clusterGraph(nodes, latencyMs), workflow: messaging(traffic) });
+    testbed.graphs.say({ cluster: clusterGraph(nodes, latencyMs), workflow: messaging(traffic) });
   };
 
   const labelsOf = (workload: string): Record<string, string> => ({
@@ -78,12 +78,12 @@ describe.runIf(support.supported)("the messaging application on a real kube-sche
   const place = async (workload: string, pin?: string): Promise<string> => {
     const memory = workload === "rabbitmq" ? "3G" : "1500M";
     const pinned = pin === undefined ? {} : { spec: { nodeSelector: { "kubernetes.io/hostname": pin } } };
-    await ground.cluster.createPods([workload], {
+    await testbed.cluster.createPods([workload], {
       labels: labelsOf(workload),
       requests: { memory },
       ...pinned,
     });
-    return ground.cluster.waitFor(
+    return testbed.cluster.waitFor(
       "pods",
       (pods: readonly KubernetesObject[]) => {
         const pod = pods.find(({ metadata }) => metadata.name === workload);
@@ -97,14 +97,14 @@ describe.runIf(support.supported)("the messaging application on a real kube-sche
     "is placed as figure 5 shows it, and follows the traffic: %s",
     async (mode) => {
       say();
-      const extender = await ground.replica({ strategy: "communication-affinity", mode });
+      const extender = await testbed.replica({ strategy: "communication-affinity", mode });
       onTestFinished(async () => {
         for (const name of WORKLOADS)
-          await ground.cluster
+          await testbed.cluster
             .request("DELETE", `/api/v1/namespaces/default/pods/${name}`, { gracePeriodSeconds: 0 })
             .catch(() => undefined);
       });
-      await ground.cluster.restartScheduler(await schedulerConfig(extender.url, ground.certificates));
+      await testbed.cluster.restartScheduler(await schedulerConfig(extender.url, testbed.certificates));
       const eventually = (workload: string, among: readonly string[]) =>
         expect.poll(() => best(extender, workload, among), { timeout: 15_000 });
 
@@ -127,7 +127,7 @@ describe.runIf(support.supported)("the messaging application on a real kube-sche
       expect(await place("api-gateway", "node1")).toBe("node1");
 
       say({ "api-gateway message-publisher": 50_000, "api-gateway message-reader": 10_000 });
-      await ground.cluster.request("DELETE", "/api/v1/namespaces/default/pods/api-gateway", {
+      await testbed.cluster.request("DELETE", "/api/v1/namespaces/default/pods/api-gateway", {
         gracePeriodSeconds: 0,
       });
       await eventually("api-gateway", left).toEqual(["node0"]);

@@ -15,7 +15,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { controlPlaneSupport } from "../harness/control-plane/index.ts";
-import { FaultGround, SERVICE_ACCOUNTS, userAgentOf } from "../harness/faults/fault-ground.ts";
+import { FaultTestbed, SERVICE_ACCOUNTS, userAgentOf } from "../harness/faults/fault-testbed.ts";
 import { isOncePerChange } from "../harness/faults/step-account.ts";
 
 /** From the end of a fault until every object says what is so. Without one it takes the window of 4 s and the intervals of 1 s, some 4 s. */
@@ -28,40 +28,40 @@ const support = controlPlaneSupport(["kwok"]);
 if (!support.supported) console.warn(`faults of the API server are not tested: ${support.reason}`);
 
 describe.runIf(support.supported)("when the API server", { timeout: 120_000 }, () => {
-  let ground: FaultGround;
+  let testbed: FaultTestbed;
 
   beforeAll(async () => {
-    ground = await FaultGround.start([]);
-    await ground.caughtUp(60_000);
+    testbed = await FaultTestbed.start([]);
+    await testbed.caughtUp(60_000);
   }, 900_000);
-  afterAll(() => ground?.close(), 60_000);
+  afterAll(() => testbed?.close(), 60_000);
 
   test("is killed and has then forgotten all versions (410): everything is listed anew", async () => {
-    const wrong = await ground.through("etcd compaction, 410", WITHIN_MS, async () => {
-      await ground.change();
-      await ground.cluster.compact();
+    const wrong = await testbed.through("etcd compaction, 410", WITHIN_MS, async () => {
+      await testbed.change();
+      await testbed.cluster.compact();
     });
     expect(wrong).toEqual([]);
   });
 
   test("loses every connection every 5 s, changes get through", async () => {
-    const wrong = await ground.through("watches cut every 5 s", WITHIN_MS, async () => {
-      ground.proxy.cutEvery(5_000);
+    const wrong = await testbed.through("watches cut every 5 s", WITHIN_MS, async () => {
+      testbed.proxy.cutEvery(5_000);
       for (let count = 0; count < 3; count++) {
-        await ground.change();
+        await testbed.change();
         await sleep(7_000);
       }
-      ground.proxy.cutEvery(null);
+      testbed.proxy.cutEvery(null);
     });
     expect(wrong).toEqual([]);
   });
 
   test("turns everything away (429), nobody presses it, and what was held up follows", async () => {
-    const { cluster } = ground;
-    const wrong = await ground.through("429s", WITHIN_MS, async () => {
+    const { cluster } = testbed;
+    const wrong = await testbed.through("429s", WITHIN_MS, async () => {
       const ends = await Promise.all(SERVICE_ACCOUNTS.map((account) => cluster.throttle(account)));
       const fromMs = Date.now();
-      await ground.change();
+      await testbed.change();
       await sleep(TURNED_AWAY_MS);
       // The harness asks as the same users, but is called otherwise.
       const asked = await cluster.auditEvents(
@@ -76,13 +76,13 @@ describe.runIf(support.supported)("when the API server", { timeout: 120_000 }, (
   });
 
   test("restarts, and refuses all tokens from then on: nothing is written, and with fresh ones everything is", async () => {
-    const wrong = await ground.through("restart, tokens ended", WITHIN_MS, async () => {
+    const wrong = await testbed.through("restart, tokens ended", WITHIN_MS, async () => {
       const fromMs = Date.now();
-      await ground.revokeTokens();
+      await testbed.revokeTokens();
       // It would remember for 10 s whom it has let in.
-      await ground.cluster.restartApiServer();
+      await testbed.cluster.restartApiServer();
       const refused = async (): Promise<string[]> => {
-        const events = await ground.cluster.auditEvents(
+        const events = await testbed.cluster.auditEvents(
           ({ code, receivedMs }) => code === 401 && receivedMs >= fromMs,
         );
         return [...new Set(events.map(({ userAgent }) => userAgent))].sort();
@@ -91,20 +91,20 @@ describe.runIf(support.supported)("when the API server", { timeout: 120_000 }, (
         .poll(refused, { timeout: 30_000, interval: 250 })
         .toEqual(["aggregator-0", "aggregator-1", "plugin-0"].map(userAgentOf));
       const refusedMs = Date.now();
-      await ground.change();
+      await testbed.change();
       await sleep(2_000);
-      expect(await ground.writes(refusedMs)).toEqual([]);
-      await ground.renewTokens();
+      expect(await testbed.writes(refusedMs)).toEqual([]);
+      await testbed.renewTokens();
     });
     expect(wrong).toEqual([]);
   });
 
   test("has done all that, it has accepted each change once, and Events are merged", async () => {
-    const account = await ground.account();
+    const account = await testbed.account();
     console.table(account);
-    console.table(ground.memory());
+    console.table(testbed.memory());
     expect(account.filter((step) => !isOncePerChange(step))).toEqual([]);
     expect(account).toHaveLength(4);
-    expect(await ground.doubled()).toEqual({ said: [], told: [] });
+    expect(await testbed.doubled()).toEqual({ said: [], told: [] });
   });
 });

@@ -4,7 +4,7 @@ import { controlPlaneSupport, nodeNameOf } from "../harness/control-plane/index.
 import { MeasuredAggregator } from "../harness/measured-aggregator.ts";
 import { BASE_CONFIG, clusterGraph, schedulerConfig, workflowGraph } from "../harness/extender.ts";
 import type { Replica } from "../harness/extender.ts";
-import { extenderGround } from "../harness/extender-ground.ts";
+import { extenderTestbed } from "../harness/extender-testbed.ts";
 
 const NODES = ["n0", "n1", "n2", "n3"];
 const RESOURCE = "isochrone.dev/placement";
@@ -26,7 +26,7 @@ describe.runIf(support.supported)(
   "an extender that is asked about its own pods only",
   { timeout: 60_000 },
   () => {
-    const ground = extenderGround(async ({ cluster, graphs }) => {
+    const testbed = extenderTestbed(async ({ cluster, graphs }) => {
       await cluster.addNodes(NODES.length, (index) => ({ name: NODES[index]! }));
       await cluster.createNamespace(CANARIES);
       graphs.say({
@@ -37,7 +37,7 @@ describe.runIf(support.supported)(
         workflow: workflowGraph({ p: [], q: ["n2"] }, [["p", "q", 1_000]]),
       });
     });
-    const { replica, nodesOf } = ground;
+    const { replica, nodesOf } = testbed;
 
     const pods = (
       names: readonly string[],
@@ -45,7 +45,7 @@ describe.runIf(support.supported)(
       schedulerName?: string,
     ): Promise<unknown> => {
       const amounts = Object.fromEntries(extended.map((name) => [name, "1"]));
-      return ground.cluster.createPods(names, {
+      return testbed.cluster.createPods(names, {
         labels: { app: "p", "isochrone.dev/workflow": "flow" },
         requests: { cpu: "100m", ...amounts },
         limits: amounts,
@@ -58,11 +58,11 @@ describe.runIf(support.supported)(
 
     test("by a managed resource: 0 calls for other pods, and other ignored resources stay ignored", async () => {
       const extender = await replica();
-      const config = await schedulerConfig(extender.url, ground.certificates, {
+      const config = await schedulerConfig(extender.url, testbed.certificates, {
         base: WITH_LICENCE,
         options: ["--managed-resource", RESOURCE],
       });
-      await ground.cluster.restartScheduler(config);
+      await testbed.cluster.restartScheduler(config);
       const others = Array.from({ length: 50 }, (_, index) => `other-${index}`);
       await pods(others, []);
       await pods(["licensed"], [LICENCE]);
@@ -75,34 +75,34 @@ describe.runIf(support.supported)(
 
     test("the guard opens when canaries are scheduled and closes when they pend; none is left behind", async () => {
       const extender = await replica(GUARD);
-      await ground.cluster.restartScheduler(
-        await schedulerConfig(extender.url, ground.certificates, {
+      await testbed.cluster.restartScheduler(
+        await schedulerConfig(extender.url, testbed.certificates, {
           options: ["--managed-resource", RESOURCE],
         }),
       );
       await expect
         .poll(() => injectable(extender), { timeout: 20_000 })
         .toMatchObject({ injectable: true, reason: null });
-      await ground.cluster.restartScheduler(BASE_CONFIG);
+      await testbed.cluster.restartScheduler(BASE_CONFIG);
       await expect
         .poll(() => injectable(extender), { timeout: 20_000 })
         .toMatchObject({ injectable: false, reason: expect.stringContaining(`Insufficient ${RESOURCE}`) });
       expect(await extender.metrics()).toMatch(/managed_resource_injectable 0/);
       await extender.stop();
-      await ground.cluster.waitFor("pods", (all) => all.length === 0, { namespace: CANARIES });
+      await testbed.cluster.waitFor("pods", (all) => all.length === 0, { namespace: CANARIES });
     });
 
     test("by a second scheduler: only pods that name it are asked about", async () => {
       const extender = await replica();
-      const config = await schedulerConfig(extender.url, ground.certificates, {
+      const config = await schedulerConfig(extender.url, testbed.certificates, {
         options: ["--second-scheduler", "isochrone-scheduler"],
       });
-      await ground.cluster.restartScheduler(config);
+      await testbed.cluster.restartScheduler(config);
       await pods(["first-scheduler"], []);
       await pods(["second-scheduler"], [], "isochrone-scheduler");
       expect(await nodesOf(["second-scheduler"])).toEqual(["n2"]);
       expect(await extender.requests()).toBe(1);
-      const waiting = await ground.cluster.get({
+      const waiting = await testbed.cluster.get({
         apiVersion: "v1",
         kind: "Pod",
         namespace: "default",
@@ -114,7 +114,7 @@ describe.runIf(support.supported)(
     test("a filter rejects nodes beyond a declared limit, and the pending pod is told so", async () => {
       const cheap = workflowGraph({ p: [], q: ["n2"] }, [["p", "q", 1_000]]);
       const channels = cheap.channels.map((channel) => ({ ...channel, maxNetworkCost: 3 }));
-      ground.graphs.say({
+      testbed.graphs.say({
         cluster: clusterGraph(
           NODES.map((name) => ({ name })),
           (a, b) => (a === "n2" || b === "n2" ? 5 : 50),
@@ -122,16 +122,16 @@ describe.runIf(support.supported)(
         workflow: { ...cheap, channels },
       });
       const extender = await replica();
-      await ground.cluster.restartScheduler(
-        await schedulerConfig(extender.url, ground.certificates, { options: ["--filter"] }),
+      await testbed.cluster.restartScheduler(
+        await schedulerConfig(extender.url, testbed.certificates, { options: ["--filter"] }),
       );
       await pods(["within"], []);
       expect(await nodesOf(["within"])).toEqual(["n2"]);
-      await ground.cluster.createPods(["beyond"], {
+      await testbed.cluster.createPods(["beyond"], {
         labels: { app: "p", "isochrone.dev/workflow": "flow" },
         spec: { nodeSelector: { "kubernetes.io/hostname": "n1" } },
       });
-      const message = await ground.cluster.waitFor("pods", (all) => {
+      const message = await testbed.cluster.waitFor("pods", (all) => {
         const conditions = all.find(({ metadata }) => metadata.name === "beyond")?.status?.["conditions"];
         return (conditions as { reason?: string; message?: string }[] | undefined)?.find(
           ({ reason }) => reason === "Unschedulable",
@@ -149,9 +149,9 @@ describe.runIf(support.supported)(
         ),
         bytesPerSecond: { "cart redis": 200_000 },
       };
-      await ground.cluster.createNamespace("shop");
+      await testbed.cluster.createNamespace("shop");
       const pod = (name: string, workload: string, nodeName: string | null): Promise<unknown> =>
-        ground.cluster.create({
+        testbed.cluster.create({
           apiVersion: "v1",
           kind: "Pod",
           metadata: {
@@ -172,10 +172,10 @@ describe.runIf(support.supported)(
         });
       await pod("redis-1", "redis", "n3");
       await pod("cart-1", "cart", "n0");
-      const aggregator = await MeasuredAggregator.start(ground.cluster.kubeconfig, {}, measured);
+      const aggregator = await MeasuredAggregator.start(testbed.cluster.kubeconfig, {}, measured);
       onTestFinished(() => aggregator.stop());
       const extender = await replica({ gamma: 0, delta: 1 }, aggregator.url);
-      await ground.cluster.restartScheduler(await schedulerConfig(extender.url, ground.certificates));
+      await testbed.cluster.restartScheduler(await schedulerConfig(extender.url, testbed.certificates));
       const isKnown = async (): Promise<boolean> => {
         const graph = await fetch(`${aggregator.url}/api/v1/graph/workflows/shop/shop`);
         const { channels = [] } = (await graph.json()) as { channels?: { bytesPerSecond: number | null }[] };

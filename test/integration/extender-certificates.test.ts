@@ -21,7 +21,7 @@ import { OUR_CRDS } from "../harness/appgroups.ts";
 import { installPolicies, installRules, MANIFEST_VALUES } from "../harness/components/index.ts";
 import { controlPlaneSupport } from "../harness/control-plane/index.ts";
 import { BASE_CONFIG, clusterGraph, COMMAND, workflowGraph, WORKFLOW } from "../harness/extender.ts";
-import { extenderGround } from "../harness/extender-ground.ts";
+import { extenderTestbed } from "../harness/extender-testbed.ts";
 
 const { NAMESPACE, NAME } = MANIFEST_VALUES;
 const SERVICE = `${NAME}-scheduler-plugin`;
@@ -30,7 +30,7 @@ const support = controlPlaneSupport(["scheduler"]);
 if (!support.supported) console.warn(`the extender's own certificates are not tested: ${support.reason}`);
 
 describe.runIf(support.supported)("an extender that makes its own certificates", () => {
-  const ground = extenderGround(async ({ cluster }) => {
+  const testbed = extenderTestbed(async ({ cluster }) => {
     await cluster.addNodes(NODES.length, (index) => ({ name: NODES[index]! }));
     for (const crd of OUR_CRDS) await cluster.createYaml(await readFile(crd, "utf8"));
     await installRules(cluster, [
@@ -54,7 +54,7 @@ describe.runIf(support.supported)("an extender that makes its own certificates",
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "isochrone-own-certificates-"));
     const near = (a: string, b: string): number => 10 * Math.abs(Number(a.slice(1)) - Number(b.slice(1)));
-    ground.graphs.say({
+    testbed.graphs.say({
       cluster: clusterGraph(
         NODES.map((name) => ({ name })),
         near,
@@ -64,7 +64,7 @@ describe.runIf(support.supported)("an extender that makes its own certificates",
     const overrides = {
       scheduler: {
         port: 0,
-        graphUrl: ground.graphs.url,
+        graphUrl: testbed.graphs.url,
         refreshMs: 100,
         podEvents: false,
         appGroupStatus: "upstream",
@@ -85,7 +85,7 @@ describe.runIf(support.supported)("an extender that makes its own certificates",
       registry: createRegistry(),
     };
     const serviceAccount = { namespace: NAMESPACE, name: SERVICE };
-    const kubeconfig = await ground.cluster.kubeconfigOf({ serviceAccount });
+    const kubeconfig = await testbed.cluster.kubeconfigOf({ serviceAccount });
     const store = createApiServerStore({
       ...surroundings,
       credentials: { kubeconfig },
@@ -118,7 +118,7 @@ describe.runIf(support.supported)("an extender that makes its own certificates",
     const file = join(folder, "scheduler.yaml");
     await writeFile(file, BASE_CONFIG);
     const service = `${NAMESPACE}/${SERVICE}`;
-    const args = ["scheduler-config", file, "--service", service, "--kubeconfig", ground.cluster.kubeconfig];
+    const args = ["scheduler-config", file, "--service", service, "--kubeconfig", testbed.cluster.kubeconfig];
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
       [COMMAND, ...args, "--client-folder", join(folder, "client")],
@@ -128,14 +128,16 @@ describe.runIf(support.supported)("an extender that makes its own certificates",
     expect(stdout).not.toContain("PRIVATE KEY");
     // No network of Services here: the address is the machine's own, the name in the certificate stays the Service's.
     const here = stdout.replace(/urlPrefix: https:\/\/[^/]+\//, `urlPrefix: https://127.0.0.1:${port}/`);
-    await ground.cluster.restartScheduler(here);
-    await ground.cluster.createPods(["near-q"], { labels: { app: "p", "isochrone.dev/workflow": WORKFLOW } });
-    expect(await ground.nodesOf(["near-q"])).toEqual(["n2"]);
+    await testbed.cluster.restartScheduler(here);
+    await testbed.cluster.createPods(["near-q"], {
+      labels: { app: "p", "isochrone.dev/workflow": WORKFLOW },
+    });
+    expect(await testbed.nodesOf(["near-q"])).toEqual(["n2"]);
   }, 60_000);
 
   test("answers nobody without a certificate, nor one of another authority", async () => {
     const ca = await readFile(join(folder, "client", "tls.crt"), "utf8");
-    const { certFile, keyFile } = ground.certificates.stranger;
+    const { certFile, keyFile } = testbed.certificates.stranger;
     const strange = { cert: await readFile(certFile), key: await readFile(keyFile) };
     for (const pair of [{}, strange])
       for (const path of ["/scheduler/prioritize", "/scheduler/filter", "/api/v1/decisions"]) {
@@ -161,7 +163,7 @@ describe.runIf(support.supported)("an extender that makes its own certificates",
 
   test("may write its own Secrets and ConfigMap alone", async () => {
     const serviceAccount = { namespace: NAMESPACE, name: SERVICE };
-    const kubeconfig = await ground.cluster.kubeconfigOf({ serviceAccount });
+    const kubeconfig = await testbed.cluster.kubeconfigOf({ serviceAccount });
     const around = { clock: systemClock, random: systemRandom, logger: new MemoryLogger() };
     const store = createApiServerStore({ ...around, credentials: { kubeconfig }, qps: 100, burst: 100 });
     const secret = (name: string): Promise<unknown> =>

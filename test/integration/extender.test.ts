@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport } from "../harness/control-plane/index.ts";
 import { clusterGraph, COMMAND, schedulerConfig, workflowGraph, WORKFLOW } from "../harness/extender.ts";
-import { extenderGround } from "../harness/extender-ground.ts";
+import { extenderTestbed } from "../harness/extender-testbed.ts";
 
 const NODES = Array.from({ length: 8 }, (_, index) => `n${index}`);
 const support = controlPlaneSupport(["scheduler"]);
@@ -22,16 +22,16 @@ const twoRegionsMs = (a: string, b: string): number => {
 const TRAFFIC = [["p", "q", 100_000]] as const;
 
 describe.runIf(support.supported)("the extender of a real kube-scheduler", () => {
-  const ground = extenderGround(async ({ cluster }) => {
+  const testbed = extenderTestbed(async ({ cluster }) => {
     await cluster.addNodes(NODES.length, (index) => ({ name: NODES[index]! }));
   });
-  const { replica, nodesOf } = ground;
+  const { replica, nodesOf } = testbed;
 
   const nodes = (availableCpuMillicores: number | null = null) =>
     NODES.map((name) => ({ name, availableCpuMillicores }));
   /** q is on that node. */
   const sayQOn = (node: string): void =>
-    ground.graphs.say({
+    testbed.graphs.say({
       cluster: clusterGraph(nodes(), twoRegionsMs),
       workflow: workflowGraph({ p: [], q: [node] }, TRAFFIC),
     });
@@ -41,36 +41,39 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
     workload = "p",
     workflow: string | null = WORKFLOW,
   ): Promise<unknown> =>
-    ground.cluster.createPods(names, {
+    testbed.cluster.createPods(names, {
       labels: { app: workload, ...(workflow === null ? {} : { "isochrone.dev/workflow": workflow }) },
       requests: { cpu: "500m", memory: "128Mi" },
     });
 
   /** What `isochrone explain` says, without the decisions: they are behind certificates. */
   const explained = async (pod: string): Promise<string> => {
-    const args = ["explain", pod, "--kubeconfig", ground.cluster.kubeconfig, "--server", ground.graphs.url];
+    const args = ["explain", pod, "--kubeconfig", testbed.cluster.kubeconfig, "--server", testbed.graphs.url];
     return (await promisify(execFile)(process.execPath, [COMMAND, ...args], { timeout: 30_000 })).stdout;
   };
 
   test("pods of a workflow land by score; each says why on itself and to the command", async () => {
     sayQOn("n5");
     const extender = await replica();
-    await ground.cluster.restartScheduler(await schedulerConfig(extender.url, ground.certificates));
+    await testbed.cluster.restartScheduler(await schedulerConfig(extender.url, testbed.certificates));
     await createPods(["by-score-1", "by-score-2"]);
     expect(await nodesOf(["by-score-1", "by-score-2"])).toEqual(["n5", "n5"]);
     const [decision] = await extender.decisions("by-score-1");
     expect(decision).toMatchObject({ best: "n5", workload: "p", workflow: "default/flow" });
-    const events = await ground.cluster.waitFor("/apis/events.k8s.io/v1/namespaces/default/events", (all) => {
-      const ours = all.filter(
-        ({ reportingController }) => reportingController === "isochrone.dev/scheduler-plugin",
-      );
-      return ours.length === 2 ? ours : null;
-    });
+    const events = await testbed.cluster.waitFor(
+      "/apis/events.k8s.io/v1/namespaces/default/events",
+      (all) => {
+        const ours = all.filter(
+          ({ reportingController }) => reportingController === "isochrone.dev/scheduler-plugin",
+        );
+        return ours.length === 2 ? ours : null;
+      },
+    );
     expect(events.map(({ reason: why }) => why)).toEqual(["NetworkAwarePlacement", "NetworkAwarePlacement"]);
     expect(String(events[0]!["note"])).toContain("on n5, scored by resource-network");
     expect(await explained("by-score-1")).toContain("It is on n5, put there by default-scheduler.");
-    await ground.cluster.createPods(["nowhere"], { requests: { cpu: "1000" } });
-    await ground.cluster.waitFor("pods", (pods) =>
+    await testbed.cluster.createPods(["nowhere"], { requests: { cpu: "1000" } });
+    await testbed.cluster.waitFor("pods", (pods) =>
       JSON.stringify(pods.find(({ metadata }) => metadata.name === "nowhere")?.status).includes(
         "Unschedulable",
       ),
@@ -81,13 +84,13 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
   });
 
   test("a burst of 20 pods doesn't herd", async () => {
-    ground.graphs.say({
+    testbed.graphs.say({
       cluster: clusterGraph(nodes(16_000), twoRegionsMs),
       workflow: workflowGraph({ p: [], q: [] }, TRAFFIC),
     });
     const extender = await replica({ gamma: 1, delta: 0 });
-    await ground.cluster.restartScheduler(
-      await schedulerConfig(extender.url, ground.certificates, { options: ["--weight", "50"] }),
+    await testbed.cluster.restartScheduler(
+      await schedulerConfig(extender.url, testbed.certificates, { options: ["--weight", "50"] }),
     );
     const names = Array.from({ length: 20 }, (_, index) => `burst-${index}`);
     await createPods(names);
@@ -98,7 +101,7 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
   });
 
   test("two replicas that get every other connection agree", async () => {
-    ground.graphs.say({
+    testbed.graphs.say({
       cluster: clusterGraph(nodes(16_000), twoRegionsMs),
       workflow: workflowGraph({ p: [], q: ["n6"] }, TRAFFIC),
     });
@@ -107,8 +110,8 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
     const replicas = [await replica(behindProxy), await replica(behindProxy)];
     const proxy = await alternating(replicas.map(({ port }) => port));
     onTestFinished(() => proxy.close());
-    await ground.cluster.restartScheduler(
-      await schedulerConfig(`https://127.0.0.1:${proxy.port}/scheduler`, ground.certificates),
+    await testbed.cluster.restartScheduler(
+      await schedulerConfig(`https://127.0.0.1:${proxy.port}/scheduler`, testbed.certificates),
     );
     const names = Array.from({ length: 12 }, (_, index) => `agreed-${index}`);
     for (const name of names) {
@@ -118,7 +121,7 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
     }
     for (const each of replicas) expect(await each.requests('verb="prioritize"')).toBeGreaterThan(0);
     // Nobody schedules it: it stays pending while the replicas are asked about it.
-    const [asked] = await ground.cluster.createPods(["asked"], {
+    const [asked] = await testbed.cluster.createPods(["asked"], {
       labels: { app: "p", "isochrone.dev/workflow": WORKFLOW },
       spec: { schedulerName: "nobody" },
     });
@@ -141,7 +144,7 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
   test("scheduling goes on when the extender is killed, and it takes over when it is back", async () => {
     sayQOn("n2");
     const first = await replica();
-    await ground.cluster.restartScheduler(await schedulerConfig(first.url, ground.certificates));
+    await testbed.cluster.restartScheduler(await schedulerConfig(first.url, testbed.certificates));
     const names = Array.from({ length: 200 }, (_, index) => `outlasting-${index}`);
     const creating = createPods(names);
     await expect.poll(() => first.requests('verb="prioritize"'), { interval: 5 }).toBeGreaterThan(10);
@@ -156,7 +159,7 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
 
   test("without the graph API the nodes' annotations are used, and with those old too, nothing is, which decisions say", async () => {
     // Fresh for three seconds.
-    ground.graphs.say({
+    testbed.graphs.say({
       cluster: clusterGraph(nodes(), twoRegionsMs, 1),
       workflow: workflowGraph({ p: [], q: ["n1"] }, TRAFFIC),
     });
@@ -176,14 +179,14 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
         const annotations = Object.fromEntries(
           texts.map(([key, text]) => [DEFAULT_ANNOTATION_PREFIX + key, text]),
         );
-        await ground.cluster.request("PATCH", `/api/v1/nodes/${name}`, { metadata: { annotations } });
+        await testbed.cluster.request("PATCH", `/api/v1/nodes/${name}`, { metadata: { annotations } });
       }
     };
     await annotate(Date.now());
     // The pods of the tests before are still held against their nodes' CPU.
     const extender = await replica({ gamma: 0, delta: 1 });
-    await ground.cluster.restartScheduler(await schedulerConfig(extender.url, ground.certificates));
-    ground.graphs.say(null);
+    await testbed.cluster.restartScheduler(await schedulerConfig(extender.url, testbed.certificates));
+    testbed.graphs.say(null);
     const noteOf = async (name: string): Promise<string> => {
       await createPods([name]);
       await nodesOf([name]);
@@ -208,13 +211,13 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
     const wrong = await extender.post(
       "prioritize",
       { Pod: {}, NodeNames: NODES },
-      ground.certificates.stranger,
+      testbed.certificates.stranger,
     );
     expect(wrong).toMatchObject({ status: 401, json: { code: "client_certificate" } });
-    const config = await schedulerConfig(extender.url, ground.certificates, {
-      client: ground.certificates.stranger,
+    const config = await schedulerConfig(extender.url, testbed.certificates, {
+      client: testbed.certificates.stranger,
     });
-    await ground.cluster.restartScheduler(config);
+    await testbed.cluster.restartScheduler(config);
     await createPods(["refused"]);
     await nodesOf(["refused"]);
     expect(await extender.requests()).toBe(0);

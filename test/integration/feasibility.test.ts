@@ -13,7 +13,7 @@ import { FILTER_PLUGINS, type FilterPlugin } from "@isochrone/placement/testing"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
 import { generateCluster } from "./feasibility/cases.ts";
-import { Ground, type Asked } from "./feasibility/ground.ts";
+import { Testbed, type Asked } from "./feasibility/testbed.ts";
 import { Judge, SCHEDULER_CONFIG } from "./feasibility/judge.ts";
 import { Landing } from "./feasibility/landing.ts";
 import { sharedObjects } from "./feasibility/shared.ts";
@@ -40,7 +40,7 @@ if (!support.supported) console.warn(`feasibility is not tested on a real kube-s
 describe.runIf(support.supported)("the model of kube-scheduler's filters", () => {
   let plane: ControlPlane;
   let judge: Judge;
-  let ground: Ground;
+  let testbed: Testbed;
 
   beforeAll(async () => {
     judge = await Judge.start();
@@ -48,10 +48,10 @@ describe.runIf(support.supported)("the model of kube-scheduler's filters", () =>
       components: ["scheduler"],
       schedulerConfig: SCHEDULER_CONFIG(judge.url),
     });
-    ground = new Ground(plane, judge);
+    testbed = new Testbed(plane, judge);
     await plane.create(sharedObjects());
   }, 120_000);
-  afterEach(() => ground.clear());
+  afterEach(() => testbed.clear());
   afterAll(async () => {
     await plane?.close();
     await judge?.close();
@@ -62,14 +62,14 @@ describe.runIf(support.supported)("the model of kube-scheduler's filters", () =>
     for (let round = 0; round * PODS_PER_CLUSTER < CASES; round++) {
       const name = `c${round}`;
       const generated = generateCluster(SEED * 100_000 + round, name, PODS_PER_CLUSTER);
-      await ground.build(generated);
-      const asked = await ground.ask(generated.asked, name);
-      const model = SchedulingModel.of(await ground.objects());
+      await testbed.build(generated);
+      const asked = await testbed.ask(generated.asked, name);
+      const model = SchedulingModel.of(await testbed.objects());
       for (const [index, one] of asked.entries()) {
         if (isAgreed(one, model)) tally.add(one, model);
         else tally.add(await askAgain(generated.asked[index]!, name), model);
       }
-      await ground.clear();
+      await testbed.clear();
     }
     console.log(tally.summary);
     expect(tally.wrongYes).toEqual([]);
@@ -87,7 +87,7 @@ describe.runIf(support.supported)("the model of kube-scheduler's filters", () =>
   const askAgain = async (pod: KubernetesObject, label: string): Promise<Asked> => {
     await sleep(500);
     const again = { ...pod, metadata: { ...pod.metadata, name: `${pod.metadata.name}-again` } };
-    return (await ground.ask([again], label))[0]!;
+    return (await testbed.ask([again], label))[0]!;
   };
 
   test(`foretells what becomes of ${PLANS} plans, pod by pod`, { timeout: 600_000 }, async () => {
@@ -95,22 +95,22 @@ describe.runIf(support.supported)("the model of kube-scheduler's filters", () =>
     for (let round = 0; round < PLANS; round++) {
       const name = `p${round}`;
       const { nodes, csiNodes, placed } = generateCluster(SEED * 200_000 + round, name, 0);
-      await ground.build({ nodes, csiNodes, placed: placed.slice(0, 8), nominated: [], asked: [] });
+      await testbed.build({ nodes, csiNodes, placed: placed.slice(0, 8), nominated: [], asked: [] });
       const pods: KubernetesObject[] = [];
-      for (const pod of generateWorkloads(SEED * 300_000 + round, name)) pods.push(await ground.create(pod));
-      const model = SchedulingModel.of(await ground.objects());
+      for (const pod of generateWorkloads(SEED * 300_000 + round, name)) pods.push(await testbed.create(pod));
+      const model = SchedulingModel.of(await testbed.objects());
       const problem = planProblem({ model, pods, ...EMPTY_GRAPHS });
       const { assignment } = plan(problem, { seed: 1, now: () => 0, deadlineMs: 1, partial: true });
       const { steps } = inQueueOrder({ model, pods, assignment });
       fates.unplaced += pods.length - steps.length;
       fates.before += steps.filter(({ before }) => before).length;
       // Every other one as it is meant to be landed, those between nominated as a whole.
-      const landing = new Landing({ ground, judge, model, pods, steps, atOnce: round % 2 === 1 });
+      const landing = new Landing({ testbed, judge, model, pods, steps, atOnce: round % 2 === 1 });
       for await (const { said, got, target, foretold } of landing.run()) {
         expect(got, `to ${target}: ${said}`).toBe(foretold === null ? target : null);
         fates[foretold === null ? "landed" : "refused"]++;
       }
-      await ground.clear();
+      await testbed.clear();
     }
     console.log(fates);
     expect(fates.landed).toBeGreaterThan(PLANS * 3);

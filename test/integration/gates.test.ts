@@ -9,7 +9,7 @@ import {
   startControlPlane,
   type ControlPlane,
 } from "../harness/control-plane/index.ts";
-import { CONFIGURATION, ENABLED, WebhookGround } from "../harness/webhook.ts";
+import { CONFIGURATION, ENABLED, WebhookTestbed } from "../harness/webhook.ts";
 
 const { NAMESPACE } = MANIFEST_VALUES;
 const PODS = 200;
@@ -24,28 +24,28 @@ if (!support.supported) console.warn(`the opening of gates is not tested: ${supp
 
 describe.runIf(support.supported)("gates are opened", { timeout: 300_000 }, () => {
   let cluster: ControlPlane;
-  let ground: WebhookGround;
+  let testbed: WebhookTestbed;
   let plugins: ComponentProcess[];
   let aggregator: ComponentProcess;
   let uninstaller: string;
 
   beforeAll(async () => {
     cluster = await startControlPlane({ components: ["scheduler"] });
-    ground = new WebhookGround(cluster);
-    await ground.prepare(8);
+    testbed = new WebhookTestbed(cluster);
+    await testbed.prepare(8);
     for (const name of ["killed", "uninstalled", "apart", "by-hand"])
       await cluster.createNamespace(name, ENABLED);
-    plugins = [await ground.plugin("plugin-0"), await ground.plugin("plugin-1")];
-    aggregator = await ground.aggregator("aggregator-0", { deadlineMs: DEADLINE_MS });
-    await ground.beat();
+    plugins = [await testbed.plugin("plugin-0"), await testbed.plugin("plugin-1")];
+    aggregator = await testbed.aggregator("aggregator-0", { deadlineMs: DEADLINE_MS });
+    await testbed.beat();
     await Promise.all(plugins.map((plugin) => plugin.start()));
-    await ground.untilGating();
+    await testbed.untilGating();
     const serviceAccount = { namespace: NAMESPACE, name: "isochrone-uninstall" };
     uninstaller = await cluster.kubeconfigOf({ serviceAccount });
   }, 900_000);
 
   afterAll(async () => {
-    await ground?.close();
+    await testbed?.close();
     await cluster?.close();
   });
 
@@ -61,7 +61,7 @@ describe.runIf(support.supported)("gates are opened", { timeout: 300_000 }, () =
     }
   }
   async function createMany(namespace: string, pods: number): Promise<void> {
-    const all = Array.from({ length: pods }, (_, index) => ground.pod(`pod-${index}`, { namespace }));
+    const all = Array.from({ length: pods }, (_, index) => testbed.pod(`pod-${index}`, { namespace }));
     await Promise.all(
       Array.from({ length: 10 }, async () => {
         for (let pod = all.pop(); pod !== undefined; pod = all.pop()) await createGated(pod);
@@ -78,19 +78,19 @@ describe.runIf(support.supported)("gates are opened", { timeout: 300_000 }, () =
       ["b", { spec }],
       ["c", {}],
     ] as const)
-      await createGated(ground.pod(name, { namespace: "by-hand", ...more }));
-    const list = await ground.gates(["list", "-n", "by-hand", "-o", "json"]);
+      await createGated(testbed.pod(name, { namespace: "by-hand", ...more }));
+    const list = await testbed.gates(["list", "-n", "by-hand", "-o", "json"]);
     expect(JSON.parse(list.stdout)).toMatchObject([
       { name: "a", others: [] },
       { name: "b", others: [OTHERS_GATE] },
       { name: "c", others: [] },
     ]);
-    const dry = await ground.gates(["open", "--all", "-n", "by-hand", "--dry-run"]);
+    const dry = await testbed.gates(["open", "--all", "-n", "by-hand", "--dry-run"]);
     expect(dry.stdout.match(/would be opened/g)).toHaveLength(3);
-    expect(await ground.gatedPods("by-hand")).toEqual(["a", "b", "c"]);
-    const { code, stdout } = await ground.gates(["open", "a", "b", "-n", "by-hand"]);
+    expect(await testbed.gatedPods("by-hand")).toEqual(["a", "b", "c"]);
+    const { code, stdout } = await testbed.gates(["open", "a", "b", "-n", "by-hand"]);
     expect([code, stdout.match(/ opened/g)?.length]).toEqual([0, 2]);
-    expect(await ground.gatedPods("by-hand")).toEqual(["c"]);
+    expect(await testbed.gatedPods("by-hand")).toEqual(["c"]);
     expect(gatesOf((await cluster.get({ ...KINDS.pod, namespace: "by-hand", name: "b" }))!)).toEqual([
       OTHERS_GATE,
     ]);
@@ -98,18 +98,21 @@ describe.runIf(support.supported)("gates are opened", { timeout: 300_000 }, () =
   });
 
   test("by hand: what can't be done is said, with an exit code", async () => {
-    expect(await ground.gates(["open"])).toMatchObject({ code: 2, stderr: expect.stringContaining("--all") });
-    expect(await ground.gates(["open", "--all", "x"])).toMatchObject({ code: 2 });
-    expect(await ground.gates(["open", "x", "--remove-webhook"])).toMatchObject({ code: 2 });
-    expect(await ground.gates(["open", "nobody", "-n", "by-hand"])).toMatchObject({
+    expect(await testbed.gates(["open"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--all"),
+    });
+    expect(await testbed.gates(["open", "--all", "x"])).toMatchObject({ code: 2 });
+    expect(await testbed.gates(["open", "x", "--remove-webhook"])).toMatchObject({ code: 2 });
+    expect(await testbed.gates(["open", "nobody", "-n", "by-hand"])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("no pod nobody with the gate"),
     });
     const reader = await cluster.kubeconfigOf({
       serviceAccount: { namespace: NAMESPACE, name: "isochrone-aggregator" },
     });
-    expect(await ground.gates(["open", "c", "-n", "by-hand"], reader)).toMatchObject({ code: 0 });
-    expect(await ground.gates(["list"], "/no/such/file")).toMatchObject({
+    expect(await testbed.gates(["open", "c", "-n", "by-hand"], reader)).toMatchObject({ code: 0 });
+    expect(await testbed.gates(["list"], "/no/such/file")).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("/no/such/file"),
     });
@@ -119,17 +122,17 @@ describe.runIf(support.supported)("gates are opened", { timeout: 300_000 }, () =
     await aggregator.start();
     const beganMs = performance.now();
     const spec = { schedulingGates: [{ name: OTHERS_GATE }] };
-    await createGated(ground.pod("waits-for-others", { namespace: "apart", spec }));
+    await createGated(testbed.pod("waits-for-others", { namespace: "apart", spec }));
     await createMany("killed", PODS);
     await Promise.all(plugins.map((plugin) => plugin.kill()));
-    await ground.stopBeating();
+    await testbed.stopBeating();
     const lastMs = performance.now();
     await expect.poll(() => bound("killed"), { timeout: 150_000, interval: 500 }).toBe(PODS);
     console.log(
       `all ${PODS} pods were bound ${Math.round(performance.now() - lastMs)} ms after the last was created (deadline ${DEADLINE_MS} ms, allowed ${DEADLINE_MS + GRACE_MS} ms), the first ${Math.round(lastMs - beganMs)} ms before`,
     );
     // Ours is not what holds it.
-    expect(await ground.gatedPods("apart")).toEqual(["waits-for-others"]);
+    expect(await testbed.gatedPods("apart")).toEqual(["waits-for-others"]);
     const metrics = await (await aggregator.get("/metrics")).text();
     expect(metrics).toMatch(/isochrone_gates_opened_total\{result="opened"\} 20[0-9]/);
     const events = await cluster.list(KINDS.event, { namespace: "killed" });
@@ -144,11 +147,11 @@ describe.runIf(support.supported)("gates are opened", { timeout: 300_000 }, () =
 
   test("all at once when Isochrone goes: all pods are scheduled, and none waits again", async () => {
     await aggregator.kill();
-    await ground.beat();
+    await testbed.beat();
     await Promise.all(plugins.map((plugin) => plugin.start()));
-    await ground.untilGating();
+    await testbed.untilGating();
     await createMany("uninstalled", PODS);
-    const { code, stdout, stderr } = await ground.gates(
+    const { code, stdout, stderr } = await testbed.gates(
       ["open", "--all", "--remove-webhook", "-o", "json"],
       uninstaller,
     );
@@ -161,8 +164,8 @@ describe.runIf(support.supported)("gates are opened", { timeout: 300_000 }, () =
     expect(pods.filter(({ result }) => result === "opened").length).toBeGreaterThanOrEqual(PODS);
     await expect.poll(() => bound("uninstalled"), { timeout: 120_000, interval: 500 }).toBe(PODS);
     expect(await cluster.get(CONFIGURATION)).toBeNull();
-    const [late] = await cluster.create(ground.pod("late", { namespace: "uninstalled" }));
+    const [late] = await cluster.create(testbed.pod("late", { namespace: "uninstalled" }));
     expect(gatesOf(late as KubernetesObject)).toEqual([]);
-    expect(await ground.gatedPods()).toEqual([]);
+    expect(await testbed.gatedPods()).toEqual([]);
   });
 });

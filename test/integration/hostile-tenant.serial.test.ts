@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { controlPlaneSupport } from "../harness/control-plane/index.ts";
 import { helmSupport } from "../harness/helm/index.ts";
 import { ATTEMPTS } from "../harness/hostile-tenant/attempts.ts";
-import { COMPONENTS, HostileGround, TENANT, VICTIM, WORKFLOW } from "../harness/hostile-tenant/ground.ts";
+import { COMPONENTS, HostileTestbed, TENANT, VICTIM, WORKFLOW } from "../harness/hostile-tenant/testbed.ts";
 import { HonestSpeakers } from "../harness/hostile-tenant/honest.ts";
 import { Observer, type Picture } from "../harness/hostile-tenant/picture.ts";
 import { Tenant } from "../harness/hostile-tenant/tenant.ts";
@@ -27,7 +27,7 @@ function changesOf(before: Picture, after: Picture): string[] {
 }
 
 describe.runIf(missing.length === 0)("a tenant that may do everything in its own namespace", () => {
-  let ground: HostileGround;
+  let testbed: HostileTestbed;
   let honest: HonestSpeakers;
   let observer: Observer;
   let tenant: Tenant;
@@ -35,14 +35,14 @@ describe.runIf(missing.length === 0)("a tenant that may do everything in its own
   let places: string[];
 
   beforeAll(async () => {
-    ground = await HostileGround.start();
-    honest = await HonestSpeakers.start(ground);
-    await ground.planned("worker");
-    observer = await Observer.open(ground);
-    tenant = await Tenant.open(ground);
+    testbed = await HostileTestbed.start();
+    honest = await HonestSpeakers.start(testbed);
+    await testbed.planned("worker");
+    observer = await Observer.open(testbed);
+    tenant = await Tenant.open(testbed);
     // The first plan knew no traffic yet.
     await observer.steady({ isPlanned: false });
-    places = await ground.plannedAnew("worker");
+    places = await testbed.plannedAnew("worker");
     before = await observer.steady({ isPlanned: true });
     observer.watch();
   }, 300_000);
@@ -51,7 +51,7 @@ describe.runIf(missing.length === 0)("a tenant that may do everything in its own
     await observer?.stop();
     await tenant?.close();
     await honest?.stop();
-    await ground?.close();
+    await testbed?.close();
   }, 60_000);
 
   test.each(ATTEMPTS.map((attempt) => [attempt.name, attempt] as const))(
@@ -75,11 +75,11 @@ describe.runIf(missing.length === 0)("a tenant that may do everything in its own
 
   test("does not decide where pods of another namespace are planned and bound", async () => {
     await observer.stop();
-    expect(await ground.plannedAnew("worker")).toEqual(places);
+    expect(await testbed.plannedAnew("worker")).toEqual(places);
   }, 90_000);
 
   test("leaves the aggregator alive, well and within its memory", async () => {
-    expect((await ground.aggregator.get("/readyz")).status).toBe(200);
+    expect((await testbed.aggregator.get("/readyz")).status).toBe(200);
     expect(observer.largestRssBytes).toBeGreaterThan(0);
     expect(observer.largestRssBytes).toBeLessThan(MAX_RSS_BYTES);
   });
@@ -87,7 +87,7 @@ describe.runIf(missing.length === 0)("a tenant that may do everything in its own
   test("would be seen: what the victim itself declares changes the picture", async () => {
     const annotations = { "isochrone.dev/dependencies": JSON.stringify([{ name: "db", maxNetworkCost: 0 }]) };
     const api = { ...KINDS.deployment, namespace: VICTIM, name: "api" };
-    await ground.cluster.patch(api, { metadata: { annotations } });
+    await testbed.cluster.patch(api, { metadata: { annotations } });
     await observer.settled(await tenant.mark(), TENANT);
     const rejected = async () => Object.keys((await observer.picture()).filter as object);
     expect(Object.keys(before.filter as object)).toEqual(["node-0"]);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { MANIFEST_VALUES, type ComponentProcess } from "../harness/components/index.ts";
 import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
-import { WebhookGround } from "../harness/webhook.ts";
+import { WebhookTestbed } from "../harness/webhook.ts";
 
 const { NAMESPACE } = MANIFEST_VALUES;
 const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`;
@@ -16,17 +16,17 @@ if (!support.supported) console.warn(`idle replicas are not tested: ${support.re
 
 describe.runIf(support.supported)("a replica that waits", { timeout: 240_000 }, () => {
   let cluster: ControlPlane;
-  let ground: WebhookGround;
+  let testbed: WebhookTestbed;
 
   beforeAll(async () => {
     cluster = await startControlPlane({ audit: true });
-    ground = new WebhookGround(cluster);
-    await ground.prepare();
-    await ground.beat();
+    testbed = new WebhookTestbed(cluster);
+    await testbed.prepare();
+    await testbed.beat();
   }, 900_000);
 
   afterAll(async () => {
-    await ground?.close();
+    await testbed?.close();
     await cluster?.close();
   });
 
@@ -80,7 +80,7 @@ describe.runIf(support.supported)("a replica that waits", { timeout: 240_000 }, 
   test("of the scheduler-plugin with its webhook watches the Leases, and looks at its certificates", async () => {
     const replicas = await Promise.all(
       ["plugin-0", "plugin-1"].map((name) =>
-        ground.plugin(name, WEBHOOK, { scheduler: LEASE_TIMES, kubernetes: { userAgent: name } }),
+        testbed.plugin(name, WEBHOOK, { scheduler: LEASE_TIMES, kubernetes: { userAgent: name } }),
       ),
     );
     const rates = await idleRates(replicas, "isochrone-scheduler-plugin");
@@ -92,7 +92,7 @@ describe.runIf(support.supported)("a replica that waits", { timeout: 240_000 }, 
   test("of the aggregator renews its own Lease and asks for no other", async () => {
     const replicas = await Promise.all(
       ["aggregator-0", "aggregator-1"].map((name) =>
-        ground.installation.component("aggregator", name, {
+        testbed.installation.component("aggregator", name, {
           aggregator: { ...LEASE_TIMES, replicaName: name, replicaNamespace: NAMESPACE },
           annotations: { nodes: false },
           networkTopology: { writer: "upstream" },

@@ -53,7 +53,7 @@ describe.runIf(support.supported)(`delivery by Kafka, seed ${seed}`, () => {
       const { verdicts } = await runDelivery({
         ...base,
         records: 40_000,
-        ground: "namespaces",
+        testbed: "namespaces",
         victims: ["broker cable", "aggregator cable"],
         faults: { count: 3, everyMs: 5000, awayMs: { least: 3000, most: 9000 } },
       });

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport } from "../harness/control-plane/index.ts";
 import { clusterGraph, schedulerConfig, workflowGraph } from "../harness/extender.ts";
 import type { Replica } from "../harness/extender.ts";
-import { extenderGround } from "../harness/extender-ground.ts";
+import { extenderTestbed } from "../harness/extender-testbed.ts";
 
 /** Below 100 kube-scheduler looks at all of them. */
 const NODES = Array.from({ length: 90 }, (_, index) => `n${index}`);
@@ -39,17 +39,17 @@ function workflow(): WorkflowGraphSnapshot {
 }
 
 describe.runIf(support.supported)("network-overhead on a real kube-scheduler", () => {
-  const ground = extenderGround(async () => {
-    await ground.cluster.addNodes(NODES.length, (index) => ({ name: NODES[index]! }));
-    ground.graphs.say({ cluster: cluster(), workflow: workflow() });
+  const testbed = extenderTestbed(async () => {
+    await testbed.cluster.addNodes(NODES.length, (index) => ({ name: NODES[index]! }));
+    testbed.graphs.say({ cluster: cluster(), workflow: workflow() });
   });
-  const { nodesOf } = ground;
+  const { nodesOf } = testbed;
 
   const replica = async (mode: string, options: readonly string[] = []): Promise<Replica> => {
     const settings = { strategy: "network-overhead", mode };
-    const started = await ground.replica(settings);
-    await ground.cluster.restartScheduler(
-      await schedulerConfig(started.url, ground.certificates, { options }),
+    const started = await testbed.replica(settings);
+    await testbed.cluster.restartScheduler(
+      await schedulerConfig(started.url, testbed.certificates, { options }),
     );
     return started;
   };
@@ -67,22 +67,22 @@ describe.runIf(support.supported)("network-overhead on a real kube-scheduler", (
     // Its own zone alone; the other sixty are at the lowest level.
     expect(listed).toHaveLength(30);
     expect(listed[0]).toMatchObject({ Host: HOME });
-    await ground.cluster.createPods(["near-1", "near-2"], { labels });
+    await testbed.cluster.createPods(["near-1", "near-2"], { labels });
     expect(await nodesOf(["near-1", "near-2"])).toEqual([HOME, HOME]);
     expect((await extender.post("prioritize", asked({ metadata: { name: "other" } }))).json).toEqual([]);
-    await ground.cluster.createPods(["other-1", "other-2"]);
+    await testbed.cluster.createPods(["other-1", "other-2"]);
     expect(await nodesOf(["other-1", "other-2"])).toHaveLength(2);
   });
 
   test("in upstream mode the filter rejects as the plugin does, in its words", async () => {
     await replica("upstream", ["--filter"]);
-    await ground.cluster.createPods(["upstream"], { labels });
+    await testbed.cluster.createPods(["upstream"], { labels });
     expect(Number((await nodesOf(["upstream"]))[0]!.slice(1)) % 3).toBe(0);
-    await ground.cluster.createPods(["beyond"], {
+    await testbed.cluster.createPods(["beyond"], {
       labels,
       spec: { nodeSelector: { "kubernetes.io/hostname": "n1" } },
     });
-    const message = await ground.cluster.waitFor("pods", (all) => {
+    const message = await testbed.cluster.waitFor("pods", (all) => {
       const conditions = all.find(({ metadata }) => metadata.name === "beyond")?.status?.["conditions"];
       return (conditions as { reason?: string; message?: string }[] | undefined)?.find(
         ({ reason }) => reason === "Unschedulable",
@@ -101,18 +101,18 @@ describe.runIf(support.supported)("network-overhead on a real kube-scheduler", (
       { from: "r2", to: "r0", cost: 30 },
     ];
     const source = "NetworkTopology default/nt-default, UserDefined";
-    ground.graphs.say({
+    testbed.graphs.say({
       cluster: { ...cluster(), version: 2, declaredCosts: { source, unitMs: 1, zones: [], regions } },
       workflow: workflow(),
     });
-    onTestFinished(() => ground.graphs.say({ cluster: { ...cluster(), version: 3 }, workflow: workflow() }));
+    onTestFinished(() => testbed.graphs.say({ cluster: { ...cluster(), version: 3 }, workflow: workflow() }));
     // Measured it is 40 ms from there, over a limit of 15. A pod that was rejected by the graph before would wait minutes for its next attempt.
     const pod = { metadata: { name: "asked", namespace: "default", labels } };
     const accepted = async (): Promise<unknown> =>
       ((await extender.post("filter", { Pod: pod, NodeNames: ["n1"] })).json as { NodeNames?: string[] })
         .NodeNames;
     await expect.poll(accepted, { timeout: 20_000, interval: 100 }).toEqual(["n1"]);
-    await ground.cluster.createPods(["declared"], needsNeighbour);
+    await testbed.cluster.createPods(["declared"], needsNeighbour);
     expect(await nodesOf(["declared"])).toEqual(["n1"]);
   });
 });

@@ -7,7 +7,7 @@ import { MemoryLogger } from "@isochrone/runtime/testing";
 import type { Page, Request } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";
-import { startPageGround, type PageGround } from "../harness/page-ground.ts";
+import { startPageTestbed, type PageTestbed } from "../harness/page-testbed.ts";
 import { PageVisit } from "../harness/page-visit.ts";
 
 const TOKEN = "the-token_of-this-emulator";
@@ -18,7 +18,7 @@ const LINK = { rttMs: 6, jitterMs: 0, lossRatio: 0, bandwidthBitsPerSecond: null
 describe.runIf(hasBrowser)("the emulator's controls", () => {
   const logger = new MemoryLogger();
   let network: EmulatedNetwork;
-  let ground: PageGround;
+  let testbed: PageTestbed;
   let visit: PageVisit;
   let page: Page;
   let sockets: Socket[] = [];
@@ -28,13 +28,13 @@ describe.runIf(hasBrowser)("the emulator's controls", () => {
     const links = [A, B].map(() => [LINK, LINK]);
     network = await EmulatedNetwork.start({ nodes: [A, B], links, logger });
     const timeline = new LabTimeline({ cluster: () => null, clock: systemClock, logger });
-    ground = await startPageGround({
+    testbed = await startPageTestbed({
       nodes: 2,
       zoneSize: 1,
       degree: 1,
       emulator: { network, timeline, token: TOKEN },
     });
-    visit = await PageVisit.open(ground.url);
+    visit = await PageVisit.open(testbed.url);
     page = visit.page;
     page.on("request", (request) => requests.push(request));
     sockets = await exchange(network);
@@ -43,7 +43,7 @@ describe.runIf(hasBrowser)("the emulator's controls", () => {
   afterAll(async () => {
     for (const socket of sockets) socket.close();
     await visit?.close();
-    await ground?.stop();
+    await testbed?.stop();
     await network?.stop();
   });
 
@@ -55,7 +55,7 @@ describe.runIf(hasBrowser)("the emulator's controls", () => {
     expect(await page.getByRole("button", { name: "Cut" }).count()).toBe(0);
     expect(await visit.barriers()).toEqual([]);
     const put = (headers: Record<string, string>) =>
-      fetch(`${ground.url}/lab/v1/links/${A}/${B}`, {
+      fetch(`${testbed.url}/lab/v1/links/${A}/${B}`, {
         method: "PUT",
         headers: { "content-type": "application/json", ...headers },
         body: '{"cut":true}',
@@ -76,9 +76,9 @@ describe.runIf(hasBrowser)("the emulator's controls", () => {
   });
 
   test("slow a link, and the emulator's record of the packets says so", async () => {
-    await page.goto(`${ground.url}/#/pair/${A}/${B}?emulator=${TOKEN}`);
+    await page.goto(`${testbed.url}/#/pair/${A}/${B}?emulator=${TOKEN}`);
     await page.getByLabel("Round trip").fill("90");
-    expect(page.url()).toBe(`${ground.url}/#/pair/${A}/${B}`);
+    expect(page.url()).toBe(`${testbed.url}/#/pair/${A}/${B}`);
     requests.splice(0);
     await page.getByRole("button", { name: "Slow" }).click();
     await expect.poll(says).toContain("The round trip is 90 ms now");
@@ -94,10 +94,10 @@ describe.runIf(hasBrowser)("the emulator's controls", () => {
   test("send the token to this server's own address for changes, and nowhere else", () => {
     const withToken = requests.filter((request) => JSON.stringify(request.headers()).includes(TOKEN));
     expect(withToken.map((request) => [request.method(), request.url()])).toEqual([
-      ["PUT", `${ground.url}/lab/v1/links/${A}/${B}`],
+      ["PUT", `${testbed.url}/lab/v1/links/${A}/${B}`],
     ]);
     expect(requests.filter((request) => request.url().includes(TOKEN))).toEqual([]);
-    expect(new Set(requests.map((request) => new URL(request.url()).origin))).toEqual(new Set([ground.url]));
+    expect(new Set(requests.map((request) => new URL(request.url()).origin))).toEqual(new Set([testbed.url]));
   });
 
   test("lose packets, cut, and heal to what it was at the start", async () => {
@@ -117,7 +117,7 @@ describe.runIf(hasBrowser)("the emulator's controls", () => {
     await visit.goTo("/overview");
     // Nobody sends requests here: the overview says so and makes nothing up.
     await expect.poll(() => page.locator("main").textContent()).toContain("No requests yet");
-    const timeline = (await (await fetch(`${ground.url}/lab/v1/timeline`)).json()) as {
+    const timeline = (await (await fetch(`${testbed.url}/lab/v1/timeline`)).json()) as {
       readonly marks: readonly { readonly kind: string }[];
     };
     expect(timeline.marks.length).toBeGreaterThanOrEqual(8);

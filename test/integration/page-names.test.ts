@@ -3,26 +3,26 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";
 import { answerHostilely, EVIL } from "../harness/hostile-answers.ts";
-import { startPageGround, workflowOf, type PageGround } from "../harness/page-ground.ts";
+import { startPageTestbed, workflowOf, type PageTestbed } from "../harness/page-testbed.ts";
 import { PageVisit } from "../harness/page-visit.ts";
 
 describe.runIf(hasBrowser)("names of workflows, pods, decisions and replicas", () => {
-  let ground: PageGround;
+  let testbed: PageTestbed;
   let visit: PageVisit;
   let page: Page;
 
   beforeAll(async () => {
-    ground = await startPageGround({ nodes: 4, zoneSize: 2, degree: 3 });
-    visit = await PageVisit.open(ground.url);
+    testbed = await startPageTestbed({ nodes: 4, zoneSize: 2, degree: 3 });
+    visit = await PageVisit.open(testbed.url);
     page = visit.page;
-    await answerHostilely(page, ground.names);
+    await answerHostilely(page, testbed.names);
     await page.reload();
     await page.waitForSelector("#nodes tbody tr:nth-child(4)", { timeout: 20_000 });
   }, 60_000);
 
   afterAll(async () => {
     await visit?.close();
-    await ground?.stop();
+    await testbed?.stop();
   });
 
   /** Nothing of a name became part of the page, it fits its place, and nobody is kept out. */
@@ -85,7 +85,7 @@ describe.runIf(hasBrowser)("names of workflows, pods, decisions and replicas", (
       await page.waitForSelector("#candidates tbody tr");
       expect(await page.locator(".why .lead").textContent()).toBe(`Because of ${EVIL[index]}.`);
       // Never the best node in the place of the node that the pod runs on.
-      const [best, , , home] = ground.names;
+      const [best, , , home] = testbed.names;
       const title = await page.locator("h1").textContent();
       expect(title).toContain(index === 2 ? best : home);
       expect(await page.locator("#candidates tr", { hasText: "runs here" }).textContent()).toContain(home);
@@ -115,8 +115,8 @@ describe.runIf(hasBrowser)("ten thousand workflows", () => {
   const MANY = 10_000;
 
   test("are listed as far as anybody reads, found by a few letters, and cost no long wait", async () => {
-    const ground = await startPageGround({ nodes: 4, zoneSize: 2, degree: 3, workflows: MANY });
-    const visit = await PageVisit.open(`${ground.url}/#/workflows`);
+    const testbed = await startPageTestbed({ nodes: 4, zoneSize: 2, degree: 3, workflows: MANY });
+    const visit = await PageVisit.open(`${testbed.url}/#/workflows`);
     const { page } = visit;
     try {
       const find = page.getByRole("searchbox", { name: "Find" });
@@ -142,7 +142,7 @@ describe.runIf(hasBrowser)("ten thousand workflows", () => {
       expect(visit.faults.filter((fault) => !fault.includes("/api/v1/plans"))).toEqual([]);
     } finally {
       await visit.close();
-      await ground.stop();
+      await testbed.stop();
     }
   }, 120_000);
 });

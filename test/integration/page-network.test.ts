@@ -3,31 +3,31 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";
-import { startPageGround, type PageGround } from "../harness/page-ground.ts";
+import { startPageTestbed, type PageTestbed } from "../harness/page-testbed.ts";
 import { expectSlowest, PageVisit } from "../harness/page-visit.ts";
 
 const NODES = 6;
 
 describe.runIf(hasBrowser)("the network's page", () => {
-  let ground: PageGround;
+  let testbed: PageTestbed;
   let visit: PageVisit;
   let page: Page;
 
   beforeAll(async () => {
-    ground = await startPageGround({
+    testbed = await startPageTestbed({
       nodes: NODES,
       zoneSize: 2,
       degree: NODES - 1,
       settings: { windowMs: 12_000, paneMs: 2000 },
     });
-    visit = await PageVisit.open(ground.url);
+    visit = await PageVisit.open(testbed.url);
     page = visit.page;
     await page.waitForSelector(`#nodes tbody tr:nth-child(${NODES})`, { timeout: 20_000 });
   }, 60_000);
 
   afterAll(async () => {
     await visit?.close();
-    await ground?.stop();
+    await testbed?.stop();
   });
 
   /** Where a cell is, pixels of the canvas. */
@@ -54,7 +54,7 @@ describe.runIf(hasBrowser)("the network's page", () => {
     await expect
       .poll(
         async () => {
-          await ground.publish();
+          await testbed.publish();
           return await tooltip.textContent();
         },
         { timeout: 40_000, interval: 1000 },
@@ -68,11 +68,11 @@ describe.runIf(hasBrowser)("the network's page", () => {
     const frame = (await page.locator(".canvas-frame").boundingBox())!;
     expect(box.x >= frame.x && box.x + box.width <= frame.x + frame.width + 1).toBe(true);
     // The figures of the cell are those of the newest graph, while the pointer rests.
-    ground.set(1, 4, 77);
+    testbed.set(1, 4, 77);
     await expect
       .poll(
         async () => {
-          await ground.publish();
+          await testbed.publish();
           return await tooltip.textContent();
         },
         { timeout: 40_000, interval: 1000 },
@@ -83,11 +83,11 @@ describe.runIf(hasBrowser)("the network's page", () => {
   }, 60_000);
 
   test("has the last colour of the legend for a link that is very slow", async () => {
-    ground.set(2, 5, 420);
+    testbed.set(2, 5, 420);
     const isPublishing = new AbortController();
     const publishing = (async () => {
       while (!isPublishing.signal.aborted) {
-        await ground.publish();
+        await testbed.publish();
         await new Promise((resolve) => setTimeout(resolve, 1000));
       }
     })();
@@ -123,7 +123,7 @@ describe.runIf(hasBrowser)("the network's page", () => {
   });
 
   test("shows a percentile of too few samples as such", async () => {
-    const few = await startPageGround({ nodes: 3, zoneSize: 3, degree: 2 });
+    const few = await startPageTestbed({ nodes: 3, zoneSize: 3, degree: 2 });
     const other = await PageVisit.open(few.url);
     try {
       await other.goTo("/network?show=p99");
@@ -160,13 +160,13 @@ describe.runIf(hasBrowser)("the network's page", () => {
       const [from, to] = [await visit.column("#worst", 1), await visit.column("#worst", 2)];
       return from.map((name, index) => [name, to[index]!].sort().join(" "));
     };
-    const names = ground.names.flatMap((name, index) =>
-      ground.names.slice(index + 1).map((other) => `${name} ${other}`),
+    const names = testbed.names.flatMap((name, index) =>
+      testbed.names.slice(index + 1).map((other) => `${name} ${other}`),
     );
     await expect
       .poll(
         async () => {
-          await ground.publish();
+          await testbed.publish();
           return (await pairs()).sort();
         },
         { timeout: 20_000, interval: 1000 },
@@ -183,7 +183,7 @@ describe.runIf(hasBrowser)("the network's page", () => {
       await expect
         .poll(
           async () => {
-            await ground.publish();
+            await testbed.publish();
             return await isSo();
           },
           { timeout: 60_000, interval: 1000 },
@@ -193,8 +193,8 @@ describe.runIf(hasBrowser)("the network's page", () => {
     await publishUntil(async () => (await page.locator("#worst tbody tr").count()) > 0);
     const tile = page.locator(".tile", { hasText: "No answer" });
     const cutUntil = async (ms: number | null, rows: number): Promise<void> => {
-      ground.set(0, 1, ms);
-      ground.set(1, 0, ms);
+      testbed.set(0, 1, ms);
+      testbed.set(1, 0, ms);
       await publishUntil(async () => (await bad.count()) === rows);
       await expect.poll(() => tile.locator("dd").textContent()).toContain(String(rows));
     };
@@ -206,7 +206,7 @@ describe.runIf(hasBrowser)("the network's page", () => {
   }, 150_000);
 
   test("has no time slider where all is of now, and says so where the others show the past", async () => {
-    const { times } = (await (await fetch(`${ground.url}/api/v1/graph/history`)).json()) as {
+    const { times } = (await (await fetch(`${testbed.url}/api/v1/graph/history`)).json()) as {
       readonly times: readonly string[];
     };
     await visit.goTo(`/network?at=${encodeURIComponent(times[0]!)}`);
@@ -237,7 +237,7 @@ describe.runIf(hasBrowser)("the network's page", () => {
         return fillText.call(this, text, x, ...rest);
       };
     })()`);
-    await visit.goTo(`/pair/${ground.names[0]!}/${ground.names[1]!}`);
+    await visit.goTo(`/pair/${testbed.names[0]!}/${testbed.names[1]!}`);
     await page.reload();
     const times = async (): Promise<{ at: number; width: number }[]> =>
       await page.evaluate(

@@ -4,7 +4,7 @@ import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";
-import { startPageGround, type PageGround } from "../harness/page-ground.ts";
+import { startPageTestbed, type PageTestbed } from "../harness/page-testbed.ts";
 import { PageVisit } from "../harness/page-visit.ts";
 
 const NODES = 6;
@@ -14,13 +14,13 @@ const LAST = "node-0006";
 const PATIENCE = { timeout: 30_000 };
 
 describe.runIf(hasBrowser)("the overview and the map", () => {
-  let ground: PageGround;
+  let testbed: PageTestbed;
   let visit: PageVisit;
   let page: Page;
   let publishing: ReturnType<typeof setInterval>;
 
   beforeAll(async () => {
-    ground = await startPageGround({
+    testbed = await startPageTestbed({
       nodes: NODES,
       zoneSize: 2,
       degree: NODES - 1,
@@ -30,15 +30,15 @@ describe.runIf(hasBrowser)("the overview and the map", () => {
         ["store", 0],
       ],
     });
-    publishing = setInterval(() => void ground.publish(), 1_000);
-    visit = await PageVisit.open(`${ground.url}/#/`);
+    publishing = setInterval(() => void testbed.publish(), 1_000);
+    visit = await PageVisit.open(`${testbed.url}/#/`);
     page = visit.page;
   }, 60_000);
 
   afterAll(async () => {
     clearInterval(publishing);
     await visit?.close();
-    await ground?.stop();
+    await testbed?.stop();
   });
 
   const tile = (label: string) => page.locator(".tile", { hasText: label }).textContent();
@@ -47,7 +47,7 @@ describe.runIf(hasBrowser)("the overview and the map", () => {
   async function median(source: string, target: string): Promise<number> {
     let found: number | null = null;
     const look = async (): Promise<number | null> => {
-      const response = await fetch(`${ground.url}/api/v1/graph/cluster`);
+      const response = await fetch(`${testbed.url}/api/v1/graph/cluster`);
       const { links } = (await response.json()) as ClusterGraphSnapshot;
       const link = links.find((each) => each.source === source && each.target === target);
       return (found = link?.rttMs.p50 ?? null);
@@ -76,7 +76,7 @@ describe.runIf(hasBrowser)("the overview and the map", () => {
   });
 
   test("a pair without an answer is the first of the worst things, and leads to its page", async () => {
-    ground.set(2, 3, null);
+    testbed.set(2, 3, null);
     const first = page.locator(".concerns li a").first();
     await expect.poll(() => first.textContent(), { timeout: 90_000 }).toMatch(/node-0003.*node-0004/);
     await first.click();
@@ -127,7 +127,7 @@ describe.runIf(hasBrowser)("the overview and the map", () => {
     await expect.poll(said).toMatch(/→ 0 ms network time per request/);
     await page.mouse.up();
     await expect.poll(said).toMatch(/With 1 pod elsewhere: .* → 0 ms/);
-    const workflow = (await (await fetch(`${ground.url}/api/v1/graph/workflows/shop/shop`)).json()) as {
+    const workflow = (await (await fetch(`${testbed.url}/api/v1/graph/workflows/shop/shop`)).json()) as {
       readonly workloads: readonly {
         readonly name: string;
         readonly pods: readonly { readonly node: string }[];

@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";
-import { startPageGround, type PageGround } from "../harness/page-ground.ts";
+import { startPageTestbed, type PageTestbed } from "../harness/page-testbed.ts";
 import { PageVisit } from "../harness/page-visit.ts";
 
 /** An API server accepts none of these, and neither does the store here: they are put into the real answers on their way to the page. */
@@ -16,21 +16,21 @@ const EVIL = [
 ];
 
 describe.runIf(hasBrowser)("the page", () => {
-  let ground: PageGround;
+  let testbed: PageTestbed;
   let visit: PageVisit;
   let page: Page;
 
   beforeAll(async () => {
-    ground = await startPageGround({ nodes: EVIL.length, zoneSize: 2, degree: EVIL.length - 1 });
-    visit = await PageVisit.open(ground.url, { isDark: true });
+    testbed = await startPageTestbed({ nodes: EVIL.length, zoneSize: 2, degree: EVIL.length - 1 });
+    visit = await PageVisit.open(testbed.url, { isDark: true });
     page = visit.page;
     await page.route("**/api/v1/graph/cluster**", async (route) => {
-      const asked = ground.names.reduce(
+      const asked = testbed.names.reduce(
         (url, name, index) => url.replaceAll(encodeURIComponent(EVIL[index]!), name),
         route.request().url(),
       );
       const response = await route.fetch({ url: asked });
-      const body = ground.names.reduce(
+      const body = testbed.names.reduce(
         (text, name, index) => text.replaceAll(JSON.stringify(name), () => JSON.stringify(EVIL[index])),
         await response.text(),
       );
@@ -42,7 +42,7 @@ describe.runIf(hasBrowser)("the page", () => {
 
   afterAll(async () => {
     await visit?.close();
-    await ground?.stop();
+    await testbed?.stop();
   });
 
   const isUnharmed = async (): Promise<void> => {
@@ -89,7 +89,7 @@ describe.runIf(hasBrowser)("the page", () => {
   });
 
   test("shows the past, says so, and comes back to now", async () => {
-    const { times } = (await (await fetch(`${ground.url}/api/v1/graph/history`)).json()) as {
+    const { times } = (await (await fetch(`${testbed.url}/api/v1/graph/history`)).json()) as {
       readonly times: readonly string[];
     };
     await visit.goTo(`/network?at=${encodeURIComponent(times[0]!)}`);
@@ -104,7 +104,7 @@ describe.runIf(hasBrowser)("the page", () => {
     await page.waitForSelector("#nodes tbody tr");
     expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
     await page.unrouteAll({ behavior: "ignoreErrors" });
-    await ground.aggregator.stop();
+    await testbed.aggregator.stop();
     await expect
       .poll(() => page.locator("#freshness").textContent(), { timeout: 20_000 })
       .toContain("can't be reached");
@@ -115,8 +115,8 @@ describe.runIf(hasBrowser)("the page", () => {
 
 describe.runIf(hasBrowser)("the page of an empty cluster", () => {
   test("says on every page what is missing, and what makes it appear", async () => {
-    const ground = await startPageGround({ nodes: 0, zoneSize: 1, degree: 0 });
-    const visit = await PageVisit.open(ground.url);
+    const testbed = await startPageTestbed({ nodes: 0, zoneSize: 1, degree: 0 });
+    const visit = await PageVisit.open(testbed.url);
     try {
       for (const [address, words] of [
         ["/overview", "No workflow with traffic is known"],
@@ -134,7 +134,7 @@ describe.runIf(hasBrowser)("the page of an empty cluster", () => {
       }
     } finally {
       await visit.close();
-      await ground.stop();
+      await testbed.stop();
     }
   }, 180_000);
 });

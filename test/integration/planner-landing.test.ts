@@ -9,7 +9,7 @@ import { MOVES_ANNOTATION } from "@isochrone/kubernetes/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport, nodeNameOf } from "../harness/control-plane/index.ts";
 import { boundPods, gated, plannedNodes, SHOP_NODES, shopGraphs } from "../harness/planner.ts";
-import { PLANNER_COMPONENTS, plannerGround } from "../harness/planner-ground.ts";
+import { PLANNER_COMPONENTS, plannerTestbed } from "../harness/planner-testbed.ts";
 import { TUNED, tunedEnvironment } from "../harness/components/tuned.ts";
 
 const MAIN = join(import.meta.dirname, "../../scheduler-plugin/src/main.ts");
@@ -17,10 +17,10 @@ const support = controlPlaneSupport(PLANNER_COMPONENTS);
 if (!support.supported) console.warn(`landing on a real control plane is not tested: ${support.reason}`);
 
 describe.runIf(support.supported)("plans on a real control plane", () => {
-  const ground = plannerGround();
-  const { planner, begin } = ground;
+  const testbed = plannerTestbed();
+  const { planner, begin } = testbed;
   const lease = (): Promise<KubernetesObject | null> =>
-    ground.cluster.get({
+    testbed.cluster.get({
       apiVersion: "coordination.k8s.io/v1",
       kind: "Lease",
       namespace: "default",
@@ -31,11 +31,11 @@ describe.runIf(support.supported)("plans on a real control plane", () => {
     const namespace = "ordered";
     await begin(namespace);
     for (const workload of ["db", "api", "web"])
-      await ground.cluster.createPods([`${workload}-1`, `${workload}-2`], gated(namespace, workload));
+      await testbed.cluster.createPods([`${workload}-1`, `${workload}-2`], gated(namespace, workload));
     const running = await planner({ planner: { release: "ordered" } });
     const tooEarly: string[] = [];
     const order = ["web", "api", "db"];
-    await ground.cluster.waitFor(
+    await testbed.cluster.waitFor(
       "pods",
       (pods) => {
         const of = (workload: string) => pods.filter(({ metadata }) => metadata.name.startsWith(workload));
@@ -61,11 +61,11 @@ describe.runIf(support.supported)("plans on a real control plane", () => {
     const namespace = "moved";
     await begin(namespace);
     const running = await planner();
-    await ground.cluster.createWorkload("web", { ...gated(namespace, "web"), replicas: 3 });
-    const before = await boundPods(ground.cluster, namespace, 3);
+    await testbed.cluster.createWorkload("web", { ...gated(namespace, "web"), replicas: 3 });
+    const before = await boundPods(testbed.cluster, namespace, 3);
     const [pod] = [...before.keys()];
-    const [replicaSet] = await ground.cluster.list(`/apis/apps/v1/namespaces/${namespace}/replicasets`);
-    const { uid } = (await ground.cluster.request("GET", `/api/v1/namespaces/${namespace}/pods/${pod!}`))
+    const [replicaSet] = await testbed.cluster.list(`/apis/apps/v1/namespaces/${namespace}/replicasets`);
+    const { uid } = (await testbed.cluster.request("GET", `/api/v1/namespaces/${namespace}/pods/${pod!}`))
       .metadata;
     // In the same zone: a move that left one zone alone with all replicas would be refused.
     const zoneOf = (node: string) => SHOP_NODES.find(({ name }) => name === node)!.zone;
@@ -73,7 +73,7 @@ describe.runIf(support.supported)("plans on a real control plane", () => {
       ({ name, zone }) => zone === zoneOf(before.get(pod!)!) && ![...before.values()].includes(name),
     )!;
     const deadline = new Date(Date.now() + 120_000).toISOString().replace(/\.\d+/, "");
-    await ground.cluster.request(
+    await testbed.cluster.request(
       "PATCH",
       `/apis/apps/v1/namespaces/${namespace}/replicasets/${replicaSet!.metadata.name}`,
       {
@@ -84,8 +84,8 @@ describe.runIf(support.supported)("plans on a real control plane", () => {
         },
       },
     );
-    await ground.cluster.remove({ apiVersion: "v1", kind: "Pod", namespace, name: pod! });
-    const landed = await ground.cluster.waitFor(
+    await testbed.cluster.remove({ apiVersion: "v1", kind: "Pod", namespace, name: pod! });
+    const landed = await testbed.cluster.waitFor(
       "pods",
       (pods) => {
         const fresh = pods.find((each) => !before.has(each.metadata.name));
@@ -102,18 +102,18 @@ describe.runIf(support.supported)("plans on a real control plane", () => {
   test("without graphs pods are released unplanned, and the heartbeat pauses until there are some", async () => {
     const namespace = "blind";
     await begin(namespace);
-    ground.graphs.say(null);
+    testbed.graphs.say(null);
     const running = await planner({ planner: { graphWaitMs: 500 } });
-    await ground.cluster.createPods(["early"], gated(namespace, "web"));
-    await boundPods(ground.cluster, namespace, 1);
+    await testbed.cluster.createPods(["early"], gated(namespace, "web"));
+    await boundPods(testbed.cluster, namespace, 1);
     expect((await running.decisions(namespace, "early"))[0]!.explanation[0]).toContain("(no_graph)");
     expect(await running.sum("isochrone_planner_heartbeat ")).toBe(0);
-    ground.graphs.say(shopGraphs(namespace));
+    testbed.graphs.say(shopGraphs(namespace));
     await expect.poll(() => running.sum("isochrone_planner_heartbeat "), { timeout: 15_000 }).toBe(1);
     const renewed = Date.parse(String((await lease())?.spec?.["renewTime"]));
     expect(Date.now() - renewed).toBeLessThan(30_000);
-    await ground.cluster.createPods(["late"], gated(namespace, "web"));
-    const bound = await boundPods(ground.cluster, namespace, 2);
+    await testbed.cluster.createPods(["late"], gated(namespace, "web"));
+    const bound = await boundPods(testbed.cluster, namespace, 2);
     expect((await plannedNodes(running, namespace)).get("late")).toBe(bound.get("late"));
     await running.stop();
     expect((await lease())?.spec?.["renewTime"] ?? null).toBeNull();
@@ -123,17 +123,17 @@ describe.runIf(support.supported)("plans on a real control plane", () => {
     const namespace = "preferred";
     await begin(namespace);
     const own = { weight: 1, preference: { matchExpressions: [{ key: "disk", operator: "Exists" }] } };
-    await ground.cluster.createPods(["bare"], gated(namespace, "web"));
-    await ground.cluster.createPods(
+    await testbed.cluster.createPods(["bare"], gated(namespace, "web"));
+    await testbed.cluster.createPods(
       ["choosy"],
       gated(namespace, "api", "100m", undefined, {
         affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [own] } },
       }),
     );
     const running = await planner({ planner: { landing: "preferred-affinity" } });
-    await boundPods(ground.cluster, namespace, 2);
+    await boundPods(testbed.cluster, namespace, 2);
     const planned = await plannedNodes(running, namespace);
-    const pods = await ground.cluster.list("pods", { namespace });
+    const pods = await testbed.cluster.list("pods", { namespace });
     for (const { metadata, spec } of pods) {
       const terms = (spec as any).affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution; // oxlint-disable-line typescript/no-explicit-any
       expect(terms.at(-1)).toEqual({
@@ -156,17 +156,17 @@ describe.runIf(support.supported)("plans on a real control plane", () => {
       Array.from({ length: 30 }, (_, index) => [workload, `${workload}-${index}`] as const),
     );
     for (const [workload, name] of names)
-      await ground.cluster.createPods([name], gated(namespace, workload, "10m"));
-    await boundPods(ground.cluster, namespace, 5);
+      await testbed.cluster.createPods([name], gated(namespace, workload, "10m"));
+    await boundPods(testbed.cluster, namespace, 5);
     first.kill("SIGKILL");
     await once(first, "exit");
-    const left = await ground.cluster.list("pods", { namespace });
+    const left = await testbed.cluster.list("pods", { namespace });
     expect(left.some(({ spec }) => spec?.["schedulingGates"] !== undefined)).toBe(true);
     startProcess();
-    const bound = await boundPods(ground.cluster, namespace, names.length);
+    const bound = await boundPods(testbed.cluster, namespace, names.length);
     expect(bound.size).toBe(names.length);
     const uids = new Map(left.map(({ metadata }) => [metadata.name, metadata.uid]));
-    const pods = await ground.cluster.list("pods", { namespace });
+    const pods = await testbed.cluster.list("pods", { namespace });
     for (const pod of pods) {
       expect(pod.metadata.uid).toBe(uids.get(pod.metadata.name));
       expect(pod.spec?.["schedulingGates"]).toBeUndefined();
@@ -180,9 +180,9 @@ describe.runIf(support.supported)("plans on a real control plane", () => {
     const child = spawn(process.execPath, [...TUNED, MAIN], {
       env: {
         PATH: process.env["PATH"],
-        ISOCHRONE_KUBERNETES_KUBECONFIG: ground.cluster.kubeconfig,
+        ISOCHRONE_KUBERNETES_KUBECONFIG: testbed.cluster.kubeconfig,
         ISOCHRONE_SCHEDULER_PORT: "0",
-        ISOCHRONE_SCHEDULER_GRAPH_URL: ground.graphs.url,
+        ISOCHRONE_SCHEDULER_GRAPH_URL: testbed.graphs.url,
         ISOCHRONE_SCHEDULER_REPLICA_NAMESPACE: "default",
         ISOCHRONE_SCHEDULER_POD_EVENTS: "false",
         ISOCHRONE_PLANNER_ENABLED: "true",

@@ -11,16 +11,16 @@ import { controlPlaneSupport } from "../harness/control-plane/index.ts";
 import { COMMAND } from "../harness/extender.ts";
 import { boundPods, gated, PLACEMENT_GATE, plannedNodes, shopGraphs } from "../harness/planner.ts";
 import type { RunningPlanner } from "../harness/planner.ts";
-import { PLANNER_COMPONENTS, plannerGround } from "../harness/planner-ground.ts";
+import { PLANNER_COMPONENTS, plannerTestbed } from "../harness/planner-testbed.ts";
 
 const support = controlPlaneSupport(PLANNER_COMPONENTS);
 if (!support.supported) console.warn(`the planner on a real control plane is not tested: ${support.reason}`);
 
 describe.runIf(support.supported)("the planner", () => {
-  const ground = plannerGround();
-  const { planner, begin } = ground;
+  const testbed = plannerTestbed();
+  const { planner, begin } = testbed;
   const podOf = (namespace: string, name: string): Promise<KubernetesObject> =>
-    ground.cluster.request("GET", `/api/v1/namespaces/${namespace}/pods/${name}`);
+    testbed.cluster.request("GET", `/api/v1/namespaces/${namespace}/pods/${name}`);
 
   const decisionOf = async (running: RunningPlanner, namespace: string, pod: string): Promise<Decision> => {
     await expect.poll(() => running.decisions(namespace, pod), { timeout: 20_000 }).not.toEqual([]);
@@ -36,8 +36,8 @@ describe.runIf(support.supported)("the planner", () => {
       ["api", 2],
       ["db", 1],
     ] as const)
-      await ground.cluster.createWorkload(name, { ...gated(namespace, name), replicas });
-    const bound = await boundPods(ground.cluster, namespace, 6);
+      await testbed.cluster.createWorkload(name, { ...gated(namespace, name), replicas });
+    const bound = await boundPods(testbed.cluster, namespace, 6);
     expect(await plannedNodes(running, namespace)).toEqual(bound);
     await expect
       .poll(() => running.sum("isochrone_planner_landings_total", "landed"), { timeout: 10_000 })
@@ -47,10 +47,10 @@ describe.runIf(support.supported)("the planner", () => {
     // Replicas span two zones, and db stands with the api that it talks to most.
     const zones = [...bound.values()].map((node) => Number(node.slice(1)) < 4);
     expect(new Set(zones).size).toBe(2);
-    await ground.cluster.request("PATCH", `/apis/apps/v1/namespaces/${namespace}/deployments/web`, {
+    await testbed.cluster.request("PATCH", `/apis/apps/v1/namespaces/${namespace}/deployments/web`, {
       spec: { replicas: 4 },
     });
-    const all = await boundPods(ground.cluster, namespace, 7);
+    const all = await boundPods(testbed.cluster, namespace, 7);
     const [late] = [...all.keys()].filter((name) => !bound.has(name));
     expect((await plannedNodes(running, namespace)).get(late!)).toBe(all.get(late!));
     await expect
@@ -71,15 +71,15 @@ describe.runIf(support.supported)("the planner", () => {
     const namespace = "released";
     await begin(namespace);
     const running = await planner();
-    await ground.cluster.createPods(["huge"], gated(namespace, "api", "1000"));
-    await ground.cluster.createPods(
+    await testbed.cluster.createPods(["huge"], gated(namespace, "api", "1000"));
+    await testbed.cluster.createPods(
       ["claims"],
       gated(namespace, "api", "100m", [PLACEMENT_GATE], {
         resourceClaims: [{ name: "gpu", resourceClaimName: "gpu" }],
       }),
     );
-    await ground.cluster.createPods(["web"], gated(namespace, "web"));
-    await boundPods(ground.cluster, namespace, 1);
+    await testbed.cluster.createPods(["web"], gated(namespace, "web"));
+    await boundPods(testbed.cluster, namespace, 1);
     for (const name of ["huge", "claims"])
       await expect
         .poll(async () => (await podOf(namespace, name)).spec?.["schedulingGates"], { timeout: 20_000 })
@@ -91,7 +91,7 @@ describe.runIf(support.supported)("the planner", () => {
     expect((await decisionOf(running, namespace, "claims")).explanation[0]).toMatch(
       /\(unsupported\): it has resourceClaims/,
     );
-    const events = await ground.cluster.waitFor(
+    const events = await testbed.cluster.waitFor(
       `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,
       (all) => {
         const ours = all.filter(({ reason }) => reason === "ReleasedUnplanned");
@@ -105,32 +105,32 @@ describe.runIf(support.supported)("the planner", () => {
     const namespace = "others";
     await begin(namespace);
     const running = await planner();
-    await ground.cluster.createPods(
+    await testbed.cluster.createPods(
       ["both"],
       gated(namespace, "web", "100m", ["example.com/quota", PLACEMENT_GATE]),
     );
-    await ground.cluster.createPods(["ours"], gated(namespace, "api"));
-    await boundPods(ground.cluster, namespace, 1);
+    await testbed.cluster.createPods(["ours"], gated(namespace, "api"));
+    await boundPods(testbed.cluster, namespace, 1);
     expect((await podOf(namespace, "both")).spec?.["schedulingGates"]).toHaveLength(2);
-    await ground.cluster.request(
+    await testbed.cluster.request(
       "PATCH",
       `/api/v1/namespaces/${namespace}/pods/both`,
       [{ op: "remove", path: "/spec/schedulingGates/0" }],
       "application/json-patch+json",
     );
-    const bound = await boundPods(ground.cluster, namespace, 2);
+    const bound = await boundPods(testbed.cluster, namespace, 2);
     expect((await plannedNodes(running, namespace)).get("both")).toBe(bound.get("both"));
   });
 
   test("a nomination of somebody else is kept", async () => {
     const namespace = "nominated";
     await begin(namespace, { api: ["n0"] });
-    await ground.cluster.createPods(["taken"], gated(namespace, "web"));
-    await ground.cluster.request("PATCH", `/api/v1/namespaces/${namespace}/pods/taken/status`, {
+    await testbed.cluster.createPods(["taken"], gated(namespace, "web"));
+    await testbed.cluster.request("PATCH", `/api/v1/namespaces/${namespace}/pods/taken/status`, {
       status: { nominatedNodeName: "n7" },
     });
     const running = await planner();
-    const bound = await boundPods(ground.cluster, namespace, 1);
+    const bound = await boundPods(testbed.cluster, namespace, 1);
     expect(bound.get("taken")).toBe("n7");
     await expect
       .poll(() => running.sum("isochrone_planner_unplanned_total", "nominated_by_other"), { timeout: 10_000 })
@@ -141,16 +141,16 @@ describe.runIf(support.supported)("the planner", () => {
     const namespace = "told";
     await begin(namespace);
     const running = await planner();
-    await ground.cluster.createPods(["api-1"], gated(namespace, "api"));
-    await ground.cluster.createPods(["db-1"], gated(namespace, "db"));
-    const bound = await boundPods(ground.cluster, namespace, 2);
+    await testbed.cluster.createPods(["api-1"], gated(namespace, "api"));
+    await testbed.cluster.createPods(["db-1"], gated(namespace, "db"));
+    const bound = await boundPods(testbed.cluster, namespace, 2);
     const node = bound.get("api-1")!;
     expect(bound.get("db-1")).toBe(node);
     const command = async (...args: string[]): Promise<string> =>
       (
         await promisify(execFile)(
           process.execPath,
-          [COMMAND, ...args, "--kubeconfig", ground.cluster.kubeconfig],
+          [COMMAND, ...args, "--kubeconfig", testbed.cluster.kubeconfig],
           {
             timeout: 60_000,
           },
@@ -164,7 +164,7 @@ describe.runIf(support.supported)("the planner", () => {
     expect(explained).toMatch(/That is where the plan \S+ of its workflow wanted it/);
     expect(explained).toContain(`outcome: landed on ${node}`);
     const far = node < "n4" ? "n7" : "n0";
-    await ground.cluster.createPods(["web-1"], { ...gated(namespace, "web", "100m", []), nodeName: far });
+    await testbed.cluster.createPods(["web-1"], { ...gated(namespace, "web", "100m", []), nodeName: far });
     const places = { web: [["web-1", far]], api: [["api-1", node]], db: [["db-1", node]] };
     const shop = shopGraphs(namespace);
     const shown = (): (typeof shop.workflow.workloads)[number][] =>
@@ -172,13 +172,13 @@ describe.runIf(support.supported)("the planner", () => {
         ...workload,
         pods: places[workload.name as keyof typeof places].map(([name, at]) => ({ name: name!, node: at! })),
       }));
-    ground.graphs.say({ ...shop, workflow: { ...shop.workflow, workloads: shown() } });
-    const planned = await command("plan", namespace, "--server", ground.graphs.url);
+    testbed.graphs.say({ ...shop, workflow: { ...shop.workflow, workloads: shown() } });
+    const planned = await command("plan", namespace, "--server", testbed.graphs.url);
     // It joins the others, or they join it: which is as good.
     expect(planned).toMatch(/[12] of 3 pods would move/);
     expect(planned).toMatch(new RegExp(`web-1 +web +${far} +${node}|api-1 +api +${node} +${far}`));
     const [report] = JSON.parse(
-      await command("plan", namespace, "--server", ground.graphs.url, "-o", "json"),
+      await command("plan", namespace, "--server", testbed.graphs.url, "-o", "json"),
     ) as [{ today: { total: number }; best: { total: number } }];
     expect(report.best.total).toBeLessThan(report.today.total / 10);
 
@@ -188,7 +188,7 @@ describe.runIf(support.supported)("the planner", () => {
     const settings = join(folder, "settings.yaml");
     const plan = async (text: string): Promise<{ best: { network: number } }> => {
       writeFileSync(settings, text);
-      const words = ["plan", namespace, "--server", ground.graphs.url, "--settings", settings, "-o", "json"];
+      const words = ["plan", namespace, "--server", testbed.graphs.url, "--settings", settings, "-o", "json"];
       return (JSON.parse(await command(...words)) as [{ best: { network: number } }])[0];
     };
     const together = await plan("service: { port: 1 }\nplanner: { minNodes: 1, minZones: 1 }\n");

@@ -3,47 +3,47 @@
 import { NamespaceLab, namespaceLabSupport } from "@isochrone/lab/namespaces";
 import { systemClock } from "@isochrone/runtime";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ProbeGround, soon } from "../harness/faults/probe-ground.ts";
+import { ProbeTestbed, soon } from "../harness/faults/probe-testbed.ts";
 import { Prober, engineConfig } from "../harness/prober.ts";
 
 describe("faults around the probes", () => {
-  let ground: ProbeGround;
+  let testbed: ProbeTestbed;
   beforeEach(async () => {
-    ground = await ProbeGround.start({ prefix: "127.0.21", publishMs: 100, bufferRecords: 30 });
+    testbed = await ProbeTestbed.start({ prefix: "127.0.21", publishMs: 100, bufferRecords: 30 });
   });
-  afterEach(() => ground?.close());
+  afterEach(() => testbed?.close());
 
   test("a peer that dies is loss and silence for its pairs alone, and comes back", async () => {
-    await ground.stopProbe("b");
+    await testbed.stopProbe("b");
     await soon(async () => {
-      const { links } = await ground.graph();
+      const { links } = await testbed.graph();
       const lossOf = (source: string, target: string): number | null | undefined =>
         links.find((link) => link.source === source && link.target === target)?.lossRatio;
       expect(lossOf("a", "b")).toBe(1);
       expect([lossOf("a", "c"), lossOf("c", "a")]).toEqual([0, 0]);
     });
-    expect(await ground.metric("a", "isochrone_unreachable_peers")).toBe(1);
-    expect(await ground.metric("a", 'isochrone_peers{source_node="a",state="known"}')).toBe(2);
-    await ground.startProbe("b");
+    expect(await testbed.metric("a", "isochrone_unreachable_peers")).toBe(1);
+    expect(await testbed.metric("a", 'isochrone_peers{source_node="a",state="known"}')).toBe(2);
+    await testbed.startProbe("b");
     await soon(async () => {
-      const { links } = await ground.graph();
+      const { links } = await testbed.graph();
       const again = links.filter(({ source, target }) => source === "b" || target === "b");
       expect(again.filter(({ lossRatio, rttMs }) => lossRatio === 0 && rttMs.p50 !== null)).toHaveLength(4);
     });
   }, 60_000);
 
   test("a node that leaves the cluster leaves plans and pages; a NotReady one too", async () => {
-    await ground.store.delete({ apiVersion: "v1", kind: "Pod", namespace: "isochrone", name: "probe-c" });
-    await ground.store.delete({ apiVersion: "v1", kind: "Node", name: "c" });
+    await testbed.store.delete({ apiVersion: "v1", kind: "Pod", namespace: "isochrone", name: "probe-c" });
+    await testbed.store.delete({ apiVersion: "v1", kind: "Node", name: "c" });
     await soon(async () => {
-      expect(await ground.metric("a", 'isochrone_peers{source_node="a",state="known"}')).toBe(1);
-      expect(await ground.page("a")).not.toContain('destination_node="c"');
+      expect(await testbed.metric("a", 'isochrone_peers{source_node="a",state="known"}')).toBe(1);
+      expect(await testbed.page("a")).not.toContain('destination_node="c"');
     });
-    const b = await ground.store.get({ apiVersion: "v1", kind: "Node", name: "b" });
+    const b = await testbed.store.get({ apiVersion: "v1", kind: "Node", name: "b" });
     const status = { conditions: [{ type: "Ready", status: "False" }] };
-    await ground.store.update({ ...b!, status }, { subresource: "status" });
+    await testbed.store.update({ ...b!, status }, { subresource: "status" });
     await soon(async () => {
-      expect(await ground.metric("a", 'isochrone_peers{source_node="a",state="known"}')).toBe(0);
+      expect(await testbed.metric("a", 'isochrone_peers{source_node="a",state="known"}')).toBe(0);
     });
   }, 60_000);
 });

@@ -2,7 +2,7 @@
 // A test that mostly waits, and so has company; what else goes wrong around probes is in probing-faults.serial.test.ts.
 import { systemClock } from "@isochrone/runtime";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { ProbeGround, soon } from "../harness/faults/probe-ground.ts";
+import { ProbeTestbed, soon } from "../harness/faults/probe-testbed.ts";
 
 const BUFFER_RECORDS = 10;
 /** Long: what runs beside it may hold an answer up, and one that is lost by that would be another fault. */
@@ -10,43 +10,43 @@ const PUBLISH_MS = 300;
 /** Ten minutes and an hour of records, shortened: thirty times as long as the buffer lasts. */
 const OUTAGE_MS = 30 * BUFFER_RECORDS * PUBLISH_MS;
 
-let ground: ProbeGround;
+let testbed: ProbeTestbed;
 
 beforeEach(async () => {
-  ground = await ProbeGround.start({
+  testbed = await ProbeTestbed.start({
     prefix: "127.0.22",
     publishMs: PUBLISH_MS,
     bufferRecords: BUFFER_RECORDS,
   });
 });
 
-afterEach(() => ground?.close());
+afterEach(() => testbed?.close());
 
 test("the aggregator, plan and bus in one, is away for thirty times what the buffer holds", async () => {
-  await ground.stopAggregator();
+  await testbed.stopAggregator();
   const before = await sent();
   await systemClock.sleep(OUTAGE_MS);
   const during = await sent();
   // Two peers at 20 packets a second each; a machine under load may send a part of them only.
   expect(during - before).toBeGreaterThan((OUTAGE_MS / 1000) * 40 * 0.5);
-  expect(await ground.metric("a", "isochrone_probe_records_pending")).toBeLessThanOrEqual(BUFFER_RECORDS);
-  expect(await ground.metric("a", "isochrone_probe_records_dropped_total")).toBeGreaterThan(BUFFER_RECORDS);
-  expect(await ground.metric("a", "isochrone_probe_plan_fetch_errors_total")).toBeGreaterThan(2);
-  expect(await ground.metric("a", "isochrone_probe_plan_age_seconds")).toBeGreaterThan(OUTAGE_MS / 2000);
-  expect(await ground.metric("a", "isochrone_unreachable_peers")).toBe(0);
+  expect(await testbed.metric("a", "isochrone_probe_records_pending")).toBeLessThanOrEqual(BUFFER_RECORDS);
+  expect(await testbed.metric("a", "isochrone_probe_records_dropped_total")).toBeGreaterThan(BUFFER_RECORDS);
+  expect(await testbed.metric("a", "isochrone_probe_plan_fetch_errors_total")).toBeGreaterThan(2);
+  expect(await testbed.metric("a", "isochrone_probe_plan_age_seconds")).toBeGreaterThan(OUTAGE_MS / 2000);
+  expect(await testbed.metric("a", "isochrone_unreachable_peers")).toBe(0);
 
-  await ground.startAggregator();
+  await testbed.startAggregator();
   await soon(async () => {
-    const { links } = await ground.graph();
+    const { links } = await testbed.graph();
     expect(links.filter(({ rttMs, lossRatio }) => rttMs.p50 !== null && lossRatio === 0)).toHaveLength(6);
-    expect(await ground.metric("a", "isochrone_probe_records_pending")).toBeLessThanOrEqual(1);
-    expect(await ground.metric("a", "isochrone_probe_plan_age_seconds")).toBeLessThan(2);
+    expect(await testbed.metric("a", "isochrone_probe_records_pending")).toBeLessThanOrEqual(1);
+    expect(await testbed.metric("a", "isochrone_probe_plan_age_seconds")).toBeLessThan(2);
   });
   // What the probes dropped they said; nothing else is missing.
-  expect(await ground.aggregatorMetric("isochrone_records_missing_total")).toBe(0);
+  expect(await testbed.aggregatorMetric("isochrone_records_missing_total")).toBe(0);
 }, 180_000);
 
 /** Requests of one node to all peers. */
 function sent(): Promise<number> {
-  return ground.metric("a", "isochrone_rr_requests_total");
+  return testbed.metric("a", "isochrone_rr_requests_total");
 }

@@ -6,7 +6,7 @@ import { hasOurGate, KINDS, PLACEMENT_GATE, type ObjectRef } from "@isochrone/ku
 import { MANIFEST_VALUES, type ComponentProcess } from "../harness/components/index.ts";
 import { podObject, type ControlPlane } from "../harness/control-plane/index.ts";
 import { COMMAND } from "../harness/extender.ts";
-import type { Ground } from "./rbac-ground.ts";
+import type { Testbed } from "./rbac-testbed.ts";
 
 const WITHIN_MS = 60_000;
 const OPENED_WITHIN_MS = 120_000;
@@ -63,11 +63,11 @@ const UNTIL_MS = 240_000;
  * Adds gated replicas until all that they are for has happened, or four minutes have passed. Each pair is planned within seconds or released
  * without a plan: on a busy machine others get their chance.
  */
-export async function replicasUntil(ground: Ground, isDone: () => Promise<boolean>): Promise<void> {
+export async function replicasUntil(testbed: Testbed, isDone: () => Promise<boolean>): Promise<void> {
   const endMs = Date.now() + UNTIL_MS;
   for (let nextMs = 0; Date.now() < endMs && !(await isDone()); await sleep(1000)) {
     if (Date.now() < nextMs) continue;
-    await ground.addGatedReplicas();
+    await testbed.addGatedReplicas();
     nextMs = Date.now() + PLANNED_WITHIN_MS;
   }
 }

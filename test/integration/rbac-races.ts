@@ -1,7 +1,7 @@
 // Of the test of the rights: objects that have always changed again when they are written.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ControlPlane, CutProxy } from "../harness/control-plane/index.ts";
-import { SHOP } from "./rbac-ground.ts";
+import { SHOP } from "./rbac-testbed.ts";
 
 /** What the API server tells the aggregators is so late that whatever changes more often has changed again. */
 const STALE_BY_MS = 200;

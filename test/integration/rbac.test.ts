@@ -43,7 +43,7 @@ import {
 import { certifiedServices } from "./rbac-certificates.ts";
 import { evidenceOf } from "./rbac-evidence.ts";
 import { addGatedPod, isGatedPastDeadline, replicasUntil, SHORT_DEADLINE, uninstall } from "./rbac-gates.ts";
-import { askForRecordKeys, DECLARED, Ground, NODES, SHOP } from "./rbac-ground.ts";
+import { askForRecordKeys, DECLARED, Testbed, NODES, SHOP } from "./rbac-testbed.ts";
 import { raceForObjects } from "./rbac-races.ts";
 
 const { NAMESPACE, NAME, KEYS_SECRET, NETPERF_NAMESPACE, NETPERF_NAME, TOPOLOGY_NAMESPACE, TOPOLOGY_NAME } =
@@ -73,7 +73,7 @@ if (!support.supported) console.warn(`RBAC is not tested: ${support.reason}`);
 
 describe.runIf(support.supported)("the rights of each service account", { timeout: 300_000 }, () => {
   let cluster: ControlPlane;
-  let ground: Ground;
+  let testbed: Testbed;
   /** Between the aggregators and the API server. */
   let proxy: CutProxy;
   let aggregator: ComponentProcess;
@@ -84,15 +84,15 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
   beforeAll(async () => {
     cluster = await startControlPlane({ audit: "RequestResponse" });
     proxy = await cluster.startCutProxy();
-    ground = new Ground(cluster);
+    testbed = new Testbed(cluster);
     for (const file of OUR_CRDS) await cluster.createYaml(readFileSync(file, "utf8"));
     await installRules(cluster, BASE);
     await installPolicies(cluster);
-    await ground.prepare();
+    await testbed.prepare();
   }, 900_000);
 
   afterAll(async () => {
-    await ground?.close();
+    await testbed?.close();
     proxy?.close();
     await cluster?.close();
   });
@@ -138,7 +138,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
   };
 
   test("without the optional features the rules of the services themselves are enough", async () => {
-    const plain = await ground.withoutFeatures();
+    const plain = await testbed.withoutFeatures();
     await Promise.all(plain.map((component) => component.start()));
     // Longer than the pause between two looks at what there is to do.
     await sleep(1500);
@@ -151,23 +151,23 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
       cluster,
       RULE_FILES.filter((name) => !BASE.includes(name) && !DESCHEDULER.includes(name)),
     );
-    aggregator = await ground.aggregator("aggregator-0", {}, proxy.url);
+    aggregator = await testbed.aggregator("aggregator-0", {}, proxy.url);
     await aggregator.start();
-    second = await ground.aggregator("aggregator-1", {}, proxy.url);
+    second = await testbed.aggregator("aggregator-1", {}, proxy.url);
     await second.start();
     await exists(KEYS);
     const { url } = aggregator;
-    plugin = await ground.schedulerPlugin("scheduler-plugin-0", url);
+    plugin = await testbed.schedulerPlugin("scheduler-plugin-0", url);
     // What the second probe reports, the second replica tells the leader.
-    const probes = [await ground.probe(0, url), await ground.probe(1, second.url)];
-    const certified = await certifiedServices(ground.installation, url);
-    const others = [plugin, await ground.collector(url), ...certified, ...probes];
+    const probes = [await testbed.probe(0, url), await testbed.probe(1, second.url)];
+    const certified = await certifiedServices(testbed.installation, url);
+    const others = [plugin, await testbed.collector(url), ...certified, ...probes];
     await Promise.all(others.map((other) => other.start()));
-    await ground.place(plugin, "web-1");
+    await testbed.place(plugin, "web-1");
     await exists(TOPOLOGY);
-    expect(await askForRecordKeys(ground.installation, url)).toEqual(["not_your_key", "not_your_key"]);
-    await ground.declare();
-    await replicasUntil(ground, async () => (await unusedEveryday()).length === 0);
+    expect(await askForRecordKeys(testbed.installation, url)).toEqual(["not_your_key", "not_your_key"]);
+    await testbed.declare();
+    await replicasUntil(testbed, async () => (await unusedEveryday()).length === 0);
     expect(await unusedEveryday()).toEqual([]);
     expect((await verdict()).denied).toEqual([]);
   });
@@ -305,7 +305,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
   test(`${UNPLANNED}: its gate is opened`, async () => {
     await during(UNPLANNED, async () => {
       await plugin.stop();
-      const opener = await ground.aggregator("aggregator-2", SHORT_DEADLINE, proxy.url);
+      const opener = await testbed.aggregator("aggregator-2", SHORT_DEADLINE, proxy.url);
       expect(await isGatedPastDeadline(cluster, opener, [aggregator, second])).toBe(false);
     });
   });

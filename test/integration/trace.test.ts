@@ -13,7 +13,7 @@ import protobuf from "protobufjs";
 import { describe, expect, test, vi } from "vitest";
 import { AggregatorProcess } from "../harness/delivery/aggregator-process.ts";
 import { aggregatorEnvironment } from "../harness/delivery/environment.ts";
-import { loopbackGround } from "../harness/delivery/ground.ts";
+import { loopbackTestbed } from "../harness/delivery/testbed.ts";
 import { kafkaSupport, startKafka } from "../harness/kafka/index.ts";
 import { ReapedFolder } from "../harness/common/reaped-folder.ts";
 import { servePages } from "../harness/otelcol/pages.ts";
@@ -169,7 +169,7 @@ describe.each([
         // Spans are sent in batches, every five seconds if nobody says otherwise.
         OTEL_BSP_SCHEDULE_DELAY: "200",
       };
-      const seat = await loopbackGround().seat("aggregator");
+      const seat = await loopbackTestbed().seat("aggregator");
       const aggregator = new AggregatorProcess({
         name: "aggregator",
         seat,

@@ -5,7 +5,7 @@ import { KINDS, PLACEMENT_GATE, WEBHOOK_SECRET } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MANIFEST_VALUES, type ComponentProcess } from "../harness/components/index.ts";
 import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
-import { askWebhook, CONFIGURATION, ENABLED, LEASE, WebhookGround } from "../harness/webhook.ts";
+import { askWebhook, CONFIGURATION, ENABLED, LEASE, WebhookTestbed } from "../harness/webhook.ts";
 
 const { NAMESPACE } = MANIFEST_VALUES;
 const SECRET = { ...KINDS.secret, namespace: NAMESPACE, name: WEBHOOK_SECRET };
@@ -24,21 +24,21 @@ if (!support.supported) console.warn(`the webhook's certificates are not tested:
 
 describe.runIf(support.supported)("the webhook's certificates", { timeout: 120_000 }, () => {
   let cluster: ControlPlane;
-  let ground: WebhookGround;
+  let testbed: WebhookTestbed;
   let plugins: ComponentProcess[];
 
   beforeAll(async () => {
     cluster = await startControlPlane();
-    ground = new WebhookGround(cluster);
-    await ground.prepare();
-    plugins = [await ground.plugin("plugin-0", SHORT), await ground.plugin("plugin-1", SHORT)];
-    await ground.beat();
+    testbed = new WebhookTestbed(cluster);
+    await testbed.prepare();
+    plugins = [await testbed.plugin("plugin-0", SHORT), await testbed.plugin("plugin-1", SHORT)];
+    await testbed.beat();
     await Promise.all(plugins.map((plugin) => plugin.start()));
-    await ground.untilGating();
+    await testbed.untilGating();
   }, 900_000);
 
   afterAll(async () => {
-    await ground?.close();
+    await testbed?.close();
     await cluster?.close();
   });
 
@@ -55,18 +55,18 @@ describe.runIf(support.supported)("the webhook's certificates", { timeout: 120_0
     );
     return (first ?? "").match(/-----BEGIN[^-]+-----[^-]+-----END[^-]+-----/g) ?? [];
   };
-  const admitted = (): Promise<string[]> => ground.admitted();
+  const admitted = (): Promise<string[]> => testbed.admitted();
 
   const asNewcomer = async (): Promise<boolean> => {
     const request = {
       uid: "u",
       namespace: "default",
       operation: "CREATE",
-      object: ground.pod("x", { labels: ENABLED }),
+      object: testbed.pod("x", { labels: ENABLED }),
     };
     const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request };
     const ca = (await trusted()).join("\n");
-    const answer = await askWebhook(`${ground.balancer.url}/v1/pods/pod`, JSON.stringify(review), { ca });
+    const answer = await askWebhook(`${testbed.balancer.url}/v1/pods/pod`, JSON.stringify(review), { ca });
     return answer.text.includes('"patchType":"JSONPatch"');
   };
 
@@ -135,10 +135,10 @@ describe.runIf(support.supported)("the webhook's certificates", { timeout: 120_0
     const kubeconfig = await cluster.kubeconfigOf({
       serviceAccount: { namespace: NAMESPACE, name: "isochrone-uninstall" },
     });
-    const { code, stdout, stderr } = await ground.gates(["open", "--all", "--remove-webhook"], kubeconfig);
+    const { code, stdout, stderr } = await testbed.gates(["open", "--all", "--remove-webhook"], kubeconfig);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("MutatingWebhookConfiguration isochrone-placement: deleted");
-    expect(await ground.gatedPods()).toEqual([]);
+    expect(await testbed.gatedPods()).toEqual([]);
     // Several of the leader's checks.
     await sleep(2_000);
     expect([await cluster.get(CONFIGURATION), await cluster.get(SECRET)]).toEqual([null, null]);

@@ -20,9 +20,9 @@ import {
   ENABLED,
   groupLabels,
   ROLE,
-  WebhookGround,
+  WebhookTestbed,
 } from "../harness/webhook.ts";
-import type { PodWishes } from "../harness/webhook.ts";
+import type { PodFields } from "../harness/webhook.ts";
 
 const { NAMESPACE, CANARY_NAMESPACE } = MANIFEST_VALUES;
 const WITHIN = { timeout: 40_000, interval: 200 };
@@ -33,14 +33,14 @@ if (!support.supported) console.warn(`the webhook is not tested: ${support.reaso
 
 describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 60_000 }, () => {
   let cluster: ControlPlane;
-  let ground: WebhookGround;
+  let testbed: WebhookTestbed;
   let plugin: ComponentProcess;
   let count = 0;
 
   beforeAll(async () => {
     cluster = await startControlPlane();
-    ground = new WebhookGround(cluster);
-    await ground.prepare();
+    testbed = new WebhookTestbed(cluster);
+    await testbed.prepare();
     for (const [name, labels] of [
       ["shop", ENABLED],
       ["plain", {}],
@@ -50,42 +50,42 @@ describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 6
       await cluster.patch({ ...KINDS.namespace, name }, { metadata: { labels: ENABLED } });
     await cluster.create(appGroup("asked", { ...ENABLED, "isochrone.dev/bandwidth": "annotate" }));
     await cluster.create(appGroup("unasked", {}));
-    plugin = await ground.plugin("scheduler-plugin-0");
-    await ground.beat();
+    plugin = await testbed.plugin("scheduler-plugin-0");
+    await testbed.beat();
     await plugin.start();
   }, 900_000);
 
   afterAll(async () => {
-    await ground?.close();
+    await testbed?.close();
     await cluster?.close();
   });
 
   beforeEach(async () => {
-    await ground.beat();
-    await ground.untilGating();
+    await testbed.beat();
+    await testbed.untilGating();
   });
 
   afterEach(() => {
-    ground.balancer.isSilent = false;
+    testbed.balancer.isSilent = false;
   });
 
-  async function created(options: PodWishes): Promise<KubernetesObject> {
-    const [pod] = await cluster.create(ground.pod(`pod-${count++}`, options));
+  async function created(options: PodFields): Promise<KubernetesObject> {
+    const [pod] = await cluster.create(testbed.pod(`pod-${count++}`, options));
     return pod!;
   }
-  const gates = async (options: PodWishes): Promise<string[]> => gatesOf(await created(options));
+  const gates = async (options: PodFields): Promise<string[]> => gatesOf(await created(options));
   const metrics = async (): Promise<string> => (await plugin.get("/metrics")).text();
 
   /** Name of a new pod that the webhook has answered about. */
   async function expectAnswered(): Promise<string> {
-    await ground.untilGating();
+    await testbed.untilGating();
     const pod = await created({ namespace: "shop" });
     expect(pod.metadata.annotations).toEqual({ [WEBHOOK_ANSWER]: "gated" });
     return pod.metadata.name;
   }
 
   describe("sets the gate", () => {
-    test.each<[string, PodWishes]>([
+    test.each<[string, PodFields]>([
       ["in a namespace that asks for it", { namespace: "shop" }],
       ["for a pod that asks for it", { namespace: "plain", labels: ENABLED }],
       ["for a pod of an AppGroup that asks for it", { labels: groupLabels("asked", "web") }],
@@ -120,7 +120,7 @@ describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 6
       uid: "1",
       controller: true,
     });
-    test.each<[string, PodWishes]>([
+    test.each<[string, PodFields]>([
       ["pods that nobody asked about", { namespace: "plain" }],
       ["pods of an AppGroup that asks for nothing", { labels: groupLabels("unasked", "web") }],
       ["a pod that says no in a namespace that says yes", { namespace: "shop", labels: DISABLED }],
@@ -161,20 +161,20 @@ describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 6
   });
 
   test("without a sign of life of the planner no pod gets the gate; with the next one they do again", async () => {
-    await ground.stopBeating();
+    await testbed.stopBeating();
     await expect.poll(() => gates({ namespace: "shop" }), WITHIN).toEqual([]);
     expect(await metrics()).toMatch(/isochrone_webhook_pods_total\{outcome="no_planner"\} [1-9]/);
-    await ground.beat();
+    await testbed.beat();
     await expect.poll(() => gates({ namespace: "shop" }), WITHIN).toEqual([PLACEMENT_GATE]);
   });
 
   test("a webhook that says nothing costs its time limit and no pod", async () => {
-    ground.balancer.isSilent = true;
-    ground.balancer.cut();
+    testbed.balancer.isSilent = true;
+    testbed.balancer.cut();
     // The first one may still meet the end of a connection that was open.
     const held = async (): Promise<number> => {
       expect(await gates({ namespace: "shop" })).toEqual([]);
-      return ground.balancer.held;
+      return testbed.balancer.held;
     };
     await expect.poll(held, WITHIN).toBeGreaterThan(0);
     const { webhooks } = (await cluster.get(CONFIGURATION)) as unknown as {
@@ -188,19 +188,19 @@ describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 6
       Number(/^isochrone_webhook_unanswered_pods_total (\d+)$/m.exec(await metrics())?.[1]);
     await created({ namespace: "shop" });
     const before = await unanswered();
-    ground.balancer.isSilent = true;
-    ground.balancer.cut();
+    testbed.balancer.isSilent = true;
+    testbed.balancer.cut();
     const lost = await created({ namespace: "shop" });
-    ground.balancer.isSilent = false;
+    testbed.balancer.isSilent = false;
     expect(lost.metadata.annotations?.[WEBHOOK_ANSWER]).toBeUndefined();
     const answered = await expectAnswered();
     await expect.poll(unanswered, WITHIN).toBe(before + 1);
     const { name } = lost.metadata;
     const explained = async (pod: string): Promise<string> =>
-      (await ground.command(["explain", pod, "-n", "shop"])).stdout;
+      (await testbed.command(["explain", pod, "-n", "shop"])).stdout;
     expect(await explained(name)).toContain("was created without the webhook's answer");
     expect(await explained(answered)).not.toContain("webhook");
-    const examined = await ground.command(["doctor", "--only", "gates", "-o", "json"]);
+    const examined = await testbed.command(["doctor", "--only", "gates", "-o", "json"]);
     const { findings } = JSON.parse(examined.stdout) as { findings: { check: string; value: string }[] };
     const { value } = findings.find(({ check }) => check === "pods without the webhook's answer")!;
     expect(value).toContain(`shop/${name}`);
@@ -313,7 +313,7 @@ describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 6
         '"uid":"u","allowed":true',
       ],
     ])("%s", async (_, body, status, words) => {
-      const answer = await askWebhook(`${ground.balancer.url}/v1/pods/namespace`, body);
+      const answer = await askWebhook(`${testbed.balancer.url}/v1/pods/namespace`, body);
       expect(answer.text).toContain(words);
       expect(answer.status).toBe(status);
       expect(await gates({ namespace: "shop" })).toEqual([PLACEMENT_GATE]);
@@ -327,8 +327,8 @@ describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 6
     });
 
     test("another path or method", async () => {
-      expect((await askWebhook(`${ground.balancer.url}/v1/pods/other`, "{}")).status).toBe(404);
-      expect((await askWebhook(`${ground.balancer.url}/v1/pods/pod`, "", { method: "GET" })).status).toBe(
+      expect((await askWebhook(`${testbed.balancer.url}/v1/pods/other`, "{}")).status).toBe(404);
+      expect((await askWebhook(`${testbed.balancer.url}/v1/pods/pod`, "", { method: "GET" })).status).toBe(
         404,
       );
     });

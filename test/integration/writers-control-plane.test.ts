@@ -13,7 +13,7 @@ import {
   workloadObject,
   type ControlPlane,
 } from "../harness/control-plane/index.ts";
-import { graphNode, WriterGround } from "../harness/writers.ts";
+import { graphNode, WriterTestbed } from "../harness/writers.ts";
 
 const support = controlPlaneSupport([]);
 if (!support.supported) console.warn(`writers on a real API server skipped: ${support.reason}`);
@@ -27,7 +27,7 @@ describe.runIf(support.supported)("writers on a real API server", () => {
   let cluster: ControlPlane;
   let store: ApiServerClusterStore;
   let logger: MemoryLogger;
-  let ground: WriterGround;
+  let testbed: WriterTestbed;
 
   beforeAll(async () => {
     cluster = await startControlPlane({ audit: true });
@@ -40,7 +40,7 @@ describe.runIf(support.supported)("writers on a real API server", () => {
     store = openStore(cluster.kubeconfig);
   });
   afterEach(async () => {
-    await ground.stop();
+    await testbed.stop();
     store.close();
     for (const { metadata } of await cluster.list("nodes"))
       await cluster.request("DELETE", `/api/v1/nodes/${metadata.name}`);
@@ -61,17 +61,17 @@ describe.runIf(support.supported)("writers on a real API server", () => {
     settings: Readonly<Record<string, unknown>> = {},
     on: ApiServerClusterStore = store,
   ): Promise<void> {
-    ground = new WriterGround({
+    testbed = new WriterTestbed({
       store: on,
       clock: systemClock,
       logger,
       settings: { ...SETTINGS, ...settings },
     });
-    ground.nodes = NAMES.map((name) => graphNode(name));
-    ground.links = NAMES.flatMap((from, i) =>
+    testbed.nodes = NAMES.map((name) => graphNode(name));
+    testbed.links = NAMES.flatMap((from, i) =>
       NAMES.filter((to) => to !== from).map((to, j) => link(from, to, 1 + i * 10 + j / 7)),
     );
-    await ground.start();
+    await testbed.start();
   }
 
   const nodesWhere = (are: (nodes: readonly KubernetesObject[]) => boolean): Promise<KubernetesObject[]> =>
@@ -97,11 +97,11 @@ describe.runIf(support.supported)("writers on a real API server", () => {
         { nowMs: Date.now() },
       ).snapshot,
     );
-    for (const { source, target, costMs } of ground.links) {
+    for (const { source, target, costMs } of testbed.links) {
       const cost = graph.cost(source, target);
       expect(cost.known && Math.abs(cost.ms - costMs!)).toBeLessThanOrEqual(0.0005);
     }
-    await ground.stop();
+    await testbed.stop();
     await start({ nodes: false });
     await nodesWhere((after) =>
       after.every(({ metadata }) =>
@@ -119,37 +119,38 @@ describe.runIf(support.supported)("writers on a real API server", () => {
       "isochrone.dev/available-memory": "4194304Ki",
     });
     await cluster.kubectl("annotate", "node", "node-2", `${CPU}=3`, "--overwrite");
-    ground.nodes = NAMES.map((name) => graphNode(name, { availableCpuMillicores: 1500 }));
+    testbed.nodes = NAMES.map((name) => graphNode(name, { availableCpuMillicores: 1500 }));
     await nodesWhere(
       (after) => after.filter(({ metadata }) => metadata.annotations?.[CPU] === "1500m").length === 6,
     );
     await cluster.kubectl("annotate", "node", "node-1", `${CPU}-`);
     const after = await nodesWhere((nodes) => nodes[1]!.metadata.annotations?.[CPU] === "1500m");
     expect(after[2]!.metadata.annotations![CPU]).toBe("3");
-    expect(ground.events.map(({ name, event }) => [name, event.reason])).toEqual([
+    expect(testbed.events.map(({ name, event }) => [name, event.reason])).toEqual([
       ["node-1", "AnnotationConflict"],
       ["node-2", "AnnotationConflict"],
     ]);
-    expect(await ground.metric("isochrone_aggregator_annotation_conflicts_total", { kind: "node" })).toBe(2);
+    expect(await testbed.metric("isochrone_aggregator_annotation_conflicts_total", { kind: "node" })).toBe(2);
   });
 
   test("don't bring back a node that is deleted before the watch tells, nor write onto its successor", async () => {
     await start();
     await nodesWhere(all);
-    ground.freeze();
+    testbed.freeze();
     await cluster.request("DELETE", "/api/v1/nodes/node-3");
     await cluster.request("DELETE", "/api/v1/nodes/node-4");
     await cluster.addNodes([{ name: "node-4" }]);
-    ground.nodes = NAMES.map((name) => graphNode(name, { availableCpuMillicores: 1000 }));
+    testbed.nodes = NAMES.map((name) => graphNode(name, { availableCpuMillicores: 1000 }));
     await expect
       .poll(
-        () => ground.metric("isochrone_aggregator_annotation_writes_total", { kind: "node", result: "gone" }),
+        () =>
+          testbed.metric("isochrone_aggregator_annotation_writes_total", { kind: "node", result: "gone" }),
         { timeout: 20_000 },
       )
       .toBeGreaterThanOrEqual(2);
     expect(await cluster.get({ ...KINDS.node, name: "node-3" })).toBeNull();
     expect(hasCpu((await cluster.get({ ...KINDS.node, name: "node-4" }))!)).toBe(false);
-    ground.thaw();
+    testbed.thaw();
     await nodesWhere(
       (nodes) => nodes.length === 7 && nodes.every(({ metadata }) => metadata.annotations?.[CPU] === "1000m"),
     );
@@ -159,7 +160,7 @@ describe.runIf(support.supported)("writers on a real API server", () => {
     await start();
     await nodesWhere(all);
     await cluster.stopApiServer();
-    ground.nodes = NAMES.map((name) => graphNode(name, { availableCpuMillicores: 500 }));
+    testbed.nodes = NAMES.map((name) => graphNode(name, { availableCpuMillicores: 500 }));
     await systemClock.sleep(3000);
     await cluster.startApiServer();
     const nodes = await nodesWhere((nodes) =>
@@ -175,7 +176,7 @@ describe.runIf(support.supported)("writers on a real API server", () => {
     const sinceMs = Date.now();
     const random = seededRandom(3);
     for (let step = 0; step < 60; step++) {
-      ground.nodes = NAMES.map((name) =>
+      testbed.nodes = NAMES.map((name) =>
         graphNode(name, { availableCpuMillicores: 2000 * (1 + 0.04 * random.next()) }),
       );
       await systemClock.sleep(100);
@@ -195,7 +196,7 @@ describe.runIf(support.supported)("writers on a real API server", () => {
     await expect
       .poll(
         () =>
-          ground.metric("isochrone_aggregator_annotation_writes_total", {
+          testbed.metric("isochrone_aggregator_annotation_writes_total", {
             kind: "node",
             result: "forbidden",
           }),
@@ -227,7 +228,7 @@ describe.runIf(support.supported)("writers on a real API server", () => {
       origin: "observed" as const,
       ageSeconds: 1,
     };
-    ground.workflows = [
+    testbed.workflows = [
       {
         version: 1,
         observedAt: "",

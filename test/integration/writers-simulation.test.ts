@@ -3,7 +3,7 @@ import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { expect, test } from "vitest";
-import { graphNode, WriterGround } from "../harness/writers.ts";
+import { graphNode, WriterTestbed } from "../harness/writers.ts";
 
 const NODES = 5000;
 const MINUTE_MS = 60_000;
@@ -49,7 +49,7 @@ test("5,000 nodes on two replicas: at most 10 writes a second, and nothing older
     );
   const replicas = [0, 1].map(
     (replica) =>
-      new WriterGround({
+      new WriterTestbed({
         store,
         clock,
         logger: new MemoryLogger({ clock }),

@@ -6,7 +6,7 @@ import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import type { Browser, Page } from "playwright-core";
 import { launchBrowser } from "../harness/browser.ts";
 import { EmbeddedSystem } from "../harness/embedded.ts";
-import { startPageGround } from "../harness/page-ground.ts";
+import { startPageTestbed } from "../harness/page-testbed.ts";
 import { toPalette } from "./palette.ts";
 import { recordStory } from "./story.ts";
 
@@ -95,7 +95,7 @@ async function embedded(browser: Browser): Promise<void> {
 }
 
 async function large(browser: Browser): Promise<void> {
-  const ground = await startPageGround({
+  const testbed = await startPageTestbed({
     nodes: 1000,
     zoneSize: 50,
     degree: 20,
@@ -103,19 +103,25 @@ async function large(browser: Browser): Promise<void> {
   });
   try {
     await pause(3_000);
-    ground.set(3, 4, 420);
-    ground.set(700, 701, null);
-    await ground.publish();
+    testbed.set(3, 4, 420);
+    testbed.set(700, 701, null);
+    await testbed.publish();
     // Every pair that nobody measures is estimated once coordinates are fitted.
     // A pair is silent when the window has forgotten its last answer.
-    for (let round = 0; round < 17 || (round < 40 && !(await hasCoordinates(ground.url))); round++) {
+    for (let round = 0; round < 17 || (round < 40 && !(await hasCoordinates(testbed.url))); round++) {
       await pause(2_000);
-      await ground.publish();
+      await testbed.publish();
     }
-    await shoot(browser, `${ground.url}/#/network?level=nodes`, "network-1000", ["light", "dark"], "#matrix");
-    await shoot(browser, `${ground.url}/#/network?level=zones`, "network-1000-zones", ["light"], "#matrix");
+    await shoot(
+      browser,
+      `${testbed.url}/#/network?level=nodes`,
+      "network-1000",
+      ["light", "dark"],
+      "#matrix",
+    );
+    await shoot(browser, `${testbed.url}/#/network?level=zones`, "network-1000-zones", ["light"], "#matrix");
   } finally {
-    await ground.stop();
+    await testbed.stop();
   }
 }
 
@@ -125,26 +131,26 @@ async function hasCoordinates(url: string): Promise<boolean> {
 }
 
 async function empty(browser: Browser): Promise<void> {
-  const ground = await startPageGround({ nodes: 0, zoneSize: 1, degree: 0 });
+  const testbed = await startPageTestbed({ nodes: 0, zoneSize: 1, degree: 0 });
   try {
     await pause(2_500);
-    await shoot(browser, `${ground.url}/#/overview`, "empty-overview", ["light"], ".empty");
-    await shoot(browser, `${ground.url}/#/network`, "empty-network", ["light", "dark", "narrow"], ".empty");
-    await shoot(browser, `${ground.url}/#/workflows`, "empty-workflows", ["light"], ".empty");
-    await shoot(browser, `${ground.url}/#/decisions`, "empty-decisions", ["light"], ".empty");
+    await shoot(browser, `${testbed.url}/#/overview`, "empty-overview", ["light"], ".empty");
+    await shoot(browser, `${testbed.url}/#/network`, "empty-network", ["light", "dark", "narrow"], ".empty");
+    await shoot(browser, `${testbed.url}/#/workflows`, "empty-workflows", ["light"], ".empty");
+    await shoot(browser, `${testbed.url}/#/decisions`, "empty-decisions", ["light"], ".empty");
   } finally {
-    await ground.stop();
+    await testbed.stop();
   }
 }
 
 async function broken(browser: Browser): Promise<void> {
-  const ground = await startPageGround({ nodes: 8, zoneSize: 2, degree: 7 });
+  const testbed = await startPageTestbed({ nodes: 8, zoneSize: 2, degree: 7 });
   await pause(2_500);
   const pages = await Promise.all(
-    ALL.map(async (look) => [look, await open(browser, ground.url, look)] as const),
+    ALL.map(async (look) => [look, await open(browser, testbed.url, look)] as const),
   );
   for (const [, page] of pages) await page.waitForSelector("#matrix");
-  await ground.stop();
+  await testbed.stop();
   await pause(4_000);
   for (const [look, page] of pages) {
     await page.waitForSelector(".status.bad", { timeout: 20_000 });

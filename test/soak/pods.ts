@@ -28,9 +28,9 @@ export interface Kill {
   readonly atMs: number;
   /** Until its process was there again; null so long as it isn't. */
   backMs: number | null;
-  /** Until every channel had its former rate; null so long as one hasn't. */
+  /** Until every channel had its previous rate; null so long as one hasn't. */
   recoveredMs: number | null;
-  /** At the last look, the channel that was furthest from its former rate. */
+  /** At the last look, the channel that was furthest from its previous rate. */
   furthest: string;
 }
 
@@ -43,7 +43,7 @@ const RATE_TOLERANCE = 0.25;
 /** The window must have forgotten the rates of before. */
 const WINDOW_MS = 30_000;
 
-/** Kills pods one after the other, each once the former's traffic has recovered. */
+/** Kills pods one after the other, each once the previous's traffic has recovered. */
 export class PodKiller {
   readonly kills: Kill[] = [];
   readonly #system: EmbeddedSystem;

@@ -65,9 +65,9 @@ export class PodIndex {
   #assign(entry: Entry, replicaSet: string | null): void {
     if (entry.replicaSet === replicaSet) return;
     if (entry.replicaSet !== null) {
-      const former = this.#byReplicaSet.get(entry.replicaSet)!;
-      former.delete(entry);
-      if (former.size === 0) this.#byReplicaSet.delete(entry.replicaSet);
+      const previous = this.#byReplicaSet.get(entry.replicaSet)!;
+      previous.delete(entry);
+      if (previous.size === 0) this.#byReplicaSet.delete(entry.replicaSet);
     }
     entry.replicaSet = replicaSet;
     if (replicaSet === null) return;

@@ -42,7 +42,7 @@ interface GraphApiParts {
   /** Tells lives of replicas apart. */
   readonly epoch: string;
   readonly keeper: GraphKeeper;
-  readonly former: GraphHistory;
+  readonly pastGraphs: GraphHistory;
   /** Name among several replicas. */
   readonly replica: string | null;
   readonly nowMs: () => number;
@@ -86,9 +86,9 @@ export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
     // The routes state their types themselves: with a type provider, 304 without a body has none.
     const api = scope as unknown as FastifyInstance;
     answerKnownErrors(api);
-    registerGraphRoutes(api, parts.keeper, parts.former, parts.epoch);
+    registerGraphRoutes(api, parts.keeper, parts.pastGraphs, parts.epoch);
     registerLinkRoute(api, parts.keeper, parts.nowMs);
-    registerHistoryRoutes(api, parts.former, parts.keeper);
+    registerHistoryRoutes(api, parts.pastGraphs, parts.keeper);
     registerHealthRoute(api, parts);
     registerProbePlanRoute(api, parts.plan, parts.replication);
     registerBandwidthLeaseRoutes(api, parts.leases, parts.replication?.forward);

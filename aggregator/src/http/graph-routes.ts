@@ -72,11 +72,11 @@ const Unchanged = Type.Null({ description: "The client has this version" });
 export function registerGraphRoutes(
   app: FastifyInstance,
   keeper: GraphKeeper,
-  former: GraphHistory,
+  pastGraphs: GraphHistory,
   epoch: string,
 ): void {
   const fresh: Fresh = (request, reply, { window = "full", at }) => {
-    const graphs = at === undefined ? keeper.newest : former.at(momentOf(at));
+    const graphs = at === undefined ? keeper.newest : pastGraphs.at(momentOf(at));
     if (graphs === null) throw new AggregatorError("no_graph_yet", "the first graph is still being built");
     return isUnchanged(request, reply, `"${epoch}-${graphs.version}-${window}"`) ? null : graphs;
   };

@@ -41,7 +41,7 @@ export class FileKeyStore implements KeyStore {
 
   async write(set: HmacKeySet, revision: string | null): Promise<string> {
     const next = Number(revision ?? FOREIGN) + 1;
-    const temporary = await this.#writeAside(
+    const temporary = await this.#writeTemporary(
       JSON.stringify({ state: writeKeyState(set), lines: writeKeyLines(set) }),
     );
     try {
@@ -70,7 +70,7 @@ export class FileKeyStore implements KeyStore {
       if (text === null) continue;
       const lines = writeKeyLines(readState(text, this.#statePath(newest)));
       if (lines === (await readBounded(this.#path))) continue;
-      await rename(await this.#writeAside(lines), this.#path);
+      await rename(await this.#writeTemporary(lines), this.#path);
     }
     this.#isProjected = true;
   }
@@ -97,7 +97,7 @@ export class FileKeyStore implements KeyStore {
     return join(dirname(this.#path), `${this.#statePrefix}${revision}`);
   }
 
-  async #writeAside(text: string): Promise<string> {
+  async #writeTemporary(text: string): Promise<string> {
     this.#temporaries += 1;
     const path = `${this.#path}.tmp-${process.pid}-${this.#temporaries}`;
     // A former process of the same number may have left one behind.

@@ -30,7 +30,7 @@ export function measuredLink(source: string, target: string, costMs: number, mor
 }
 
 /** A store, graphs made by hand and the writers between them, under a clock made by hand. */
-export class WriterGround {
+export class WriterTestbed {
   readonly clock = new ManualClock();
   readonly store: ClusterStore;
   readonly logger = new MemoryLogger({ clock: this.clock });

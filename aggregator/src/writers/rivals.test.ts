@@ -2,16 +2,16 @@
 import { KINDS } from "@isochrone/kubernetes";
 import { ANNOTATED_BY } from "@isochrone/topology";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { measuredLink, WriterGround } from "../testing/writers.ts";
+import { measuredLink, WriterTestbed } from "../testing/writers.ts";
 import { soleOwner } from "./ownership.ts";
 
 const MINUTE = 60_000;
 const SOLE = soleOwner({ isLeader: () => true });
 const YIELDED = "isochrone_aggregator_annotations_yielded";
-let ground: WriterGround;
+let ground: WriterTestbed;
 
 beforeEach(async () => {
-  ground = new WriterGround();
+  ground = new WriterTestbed();
   await ground.addNodes("a", "b");
   ground.links = [measuredLink("a", "b", 10), measuredLink("b", "a", 10)];
 });

@@ -1,13 +1,13 @@
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { measuredLink, WriterGround } from "../testing/writers.ts";
+import { measuredLink, WriterTestbed } from "../testing/writers.ts";
 
 const MINUTE = 60_000;
-let ground: WriterGround;
+let ground: WriterTestbed;
 
 beforeEach(() => {
-  ground = new WriterGround();
+  ground = new WriterTestbed();
 });
 afterEach(() => ground.stop());
 

@@ -1,14 +1,14 @@
 import { KINDS, StoreError, type KubernetesObject } from "@isochrone/kubernetes";
 import { ANNOTATED_BY } from "@isochrone/topology";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { graphNode, measuredLink, WriterGround } from "../testing/writers.ts";
+import { graphNode, measuredLink, WriterTestbed } from "../testing/writers.ts";
 
 const MINUTE = 60_000;
 const PREFIX = "isochrone.dev/";
-let ground: WriterGround;
+let ground: WriterTestbed;
 
 beforeEach(() => {
-  ground = new WriterGround();
+  ground = new WriterTestbed();
 });
 afterEach(() => ground.stop());
 
@@ -262,7 +262,7 @@ describe("the API server", () => {
 });
 
 describe("several replicas", () => {
-  const owning = (own: string[], isLeader: boolean): Parameters<WriterGround["start"]>[1] => ({
+  const owning = (own: string[], isLeader: boolean): Parameters<WriterTestbed["start"]>[1] => ({
     owns: (object) => own.includes(object),
     isLeader: () => isLeader,
     replicas: () => 2,

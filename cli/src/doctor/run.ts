@@ -28,7 +28,7 @@ import { judgeSockets, lookAtSockets } from "./sockets.ts";
 import { judgeSources } from "./sources.ts";
 
 /** What there is to look at beside this machine. */
-interface Ground {
+interface Targets {
   readonly graph: { readonly client: GraphClient; readonly server: string; readonly isAssumed: boolean };
   /** null: none is named, `clusterWhy` says so. */
   readonly cluster: {
@@ -73,7 +73,7 @@ const CHECKS: Readonly<Record<Group, Check>> = {
 
 /** Looks at the groups, one after the other; none stops another. */
 export async function examine(
-  ground: Ground,
+  ground: Targets,
   groups: readonly Group[],
   onGroup: (group: Group, index: number) => void = () => undefined,
 ): Promise<Finding[]> {
@@ -100,11 +100,11 @@ async function verdictsOf(group: Group, asked: Asked): Promise<readonly Verdict[
 
 /** Answers that several groups use, each asked for once and only when it is needed. */
 class Asked {
-  readonly ground: Ground;
+  readonly ground: Targets;
   #apiServer: Promise<ApiServerLook | null> | null = null;
   #graph: Promise<GraphFacts & { readonly clock: ClockLook }> | null = null;
 
-  constructor(ground: Ground) {
+  constructor(ground: Targets) {
     this.ground = ground;
   }
 

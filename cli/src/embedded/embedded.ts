@@ -20,7 +20,7 @@ import { deferred } from "./deferred.ts";
 import { labControl } from "./lab-control.ts";
 import { PartTokens } from "./part-tokens.ts";
 import { freePort, requireFreePorts } from "./free-port.ts";
-import { openGround, type Ground } from "./ground.ts";
+import { openEmbeddedCluster, type EmbeddedCluster } from "./cluster.ts";
 import type { EmbeddedOptions, EmbeddedUrls } from "./options.ts";
 import { optIn, placeByPlan } from "./place-by-plan.ts";
 import { PodMoves } from "./pod-moves.ts";
@@ -78,7 +78,7 @@ export class Embedded {
     // What a user gave is read first: a mistake in it should cost no start.
     const manifest = await loadManifest(options.manifest ?? SAMPLE_MANIFEST);
     const urls = await chooseUrls(options.port);
-    const ground = await openGround(options);
+    const ground = await openEmbeddedCluster(options);
     try {
       const network = await startNetwork(ground, options);
       try {
@@ -94,7 +94,7 @@ export class Embedded {
   }
 
   static async #startOn(
-    ground: Ground,
+    ground: EmbeddedCluster,
     network: EmulatedNetwork,
     manifest: WorkflowManifest,
     options: EmbeddedOptions & { readonly urls: EmbeddedUrls; readonly signal: AbortSignal },
@@ -224,7 +224,7 @@ async function startUnlessAborted(services: Service, signal: AbortSignal): Promi
 }
 
 async function startNetwork(
-  { sites, links }: Ground,
+  { sites, links }: EmbeddedCluster,
   { seed, logger }: EmbeddedOptions,
 ): Promise<EmulatedNetwork> {
   return EmulatedNetwork.start({
@@ -237,7 +237,7 @@ async function startNetwork(
 
 function clusterOptions(
   { requestsPerSecond, placement, logger }: EmbeddedOptions,
-  { store, sites, isReal }: Ground,
+  { store, sites, isReal }: EmbeddedCluster,
   urls: EmbeddedUrls,
 ) {
   return {

@@ -52,13 +52,13 @@ function sinceThen(changes: readonly string[]): string[] {
 }
 
 /** The newest round trips that are known. */
-function peerTable({ peers: former, now, ...decision }: Decision, name: string): string[] {
-  const peers = now !== undefined && now.peers.length > 0 ? now.peers : (former ?? []);
+function peerTable({ peers: stored, now, ...decision }: Decision, name: string): string[] {
+  const peers = now !== undefined && now.peers.length > 0 ? now.peers : (stored ?? []);
   if (peers.length === 0) return [];
   const nodes = comparedNodes({ ...decision, ...(now === undefined ? {} : { now }) });
   const { node } = decision.binding ?? { node: null };
   return [
-    `${name} talks to (round trip in ms ${peers === former ? "then" : "now"}):`,
+    `${name} talks to (round trip in ms ${peers === stored ? "then" : "now"}):`,
     table(
       [
         "  peer",
@@ -90,10 +90,10 @@ function comparedNodes({ binding, best, now, candidates }: Decision): string[] {
 
 function scoreTable({ candidates, now, best, binding }: Decision): string {
   const current = byName(now?.candidates ?? []);
-  const former = byName(candidates);
+  const stored = byName(candidates);
   const names = new Set([...candidates.toSorted(byScore).map(({ name }) => name), ...current.keys()]);
   const rows = [...names].map((name): Cell[] => {
-    const [then, later] = [former.get(name), current.get(name)];
+    const [then, later] = [stored.get(name), current.get(name)];
     const pair = (figure: (candidate: Candidate) => number | null): Cell[] => {
       const of = (candidate: Candidate | undefined): number | null =>
         candidate === undefined ? null : figure(candidate);

@@ -6,7 +6,7 @@ import { CommandError, usageError } from "../errors.ts";
 import { shown } from "../score/errors.ts";
 
 /** What is known of the extender, and of kube-scheduler's way to it. */
-export interface ExtenderWishes {
+export interface ExtenderRequest {
   /** Address and path in front of the verbs. */
   readonly url: string;
   /** The name in the extender's certificate. @default none: the certificate must name the host of `url` */
@@ -55,29 +55,29 @@ interface Kept {
 
 /** Throws CommandError, naming option, rule and value. */
 export function extenderEntry(
-  wishes: ExtenderWishes,
+  request: ExtenderRequest,
   kept: Kept,
   ignoredByScheduler: boolean,
 ): ExtenderEntry {
-  const url = checkedUrl(wishes.url);
+  const url = checkedUrl(request.url);
   const https = url.protocol === "https:";
-  const tls = https ? tlsConfig(wishes) : noTls(wishes);
+  const tls = https ? tlsConfig(request) : noTls(request);
   const keptWeight = Number.isInteger(kept.weight) && Number(kept.weight) > 0 ? Number(kept.weight) : null;
   const keptTimeout = typeof kept.httpTimeout === "string" ? kept.httpTimeout : null;
   return {
     urlPrefix: url.href.replace(/\/+$/, ""),
-    ...(wishes.filter ? { filterVerb: "filter" } : {}),
+    ...(request.filter ? { filterVerb: "filter" } : {}),
     prioritizeVerb: "prioritize",
-    weight: wishes.weight ?? keptWeight ?? DEFAULT_WEIGHT,
+    weight: request.weight ?? keptWeight ?? DEFAULT_WEIGHT,
     enableHTTPS: https,
     httpTimeout:
-      wishes.timeoutMs === undefined ? (keptTimeout ?? `${DEFAULT_TIMEOUT_MS}ms`) : `${wishes.timeoutMs}ms`,
+      request.timeoutMs === undefined ? (keptTimeout ?? `${DEFAULT_TIMEOUT_MS}ms`) : `${request.timeoutMs}ms`,
     nodeCacheCapable: true,
     ignorable: true,
     ...(tls === null ? {} : { tlsConfig: tls }),
-    ...(wishes.managedResources.length === 0
+    ...(request.managedResources.length === 0
       ? {}
-      : { managedResources: managedResources(wishes.managedResources, ignoredByScheduler) }),
+      : { managedResources: managedResources(request.managedResources, ignoredByScheduler) }),
   };
 }
 
@@ -107,21 +107,21 @@ function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
 
-function noTls(wishes: ExtenderWishes): null {
+function noTls(request: ExtenderRequest): null {
   for (const [option, value] of [
-    ["--ca", wishes.ca],
-    ["--server-name", wishes.serverName],
-    ["--client-certificate", wishes.clientCertificate],
-    ["--client-key", wishes.clientKey],
+    ["--ca", request.ca],
+    ["--server-name", request.serverName],
+    ["--client-certificate", request.clientCertificate],
+    ["--client-key", request.clientKey],
   ] as const) {
     if (value !== undefined)
-      throw usageError(`${option} needs an https address in --url, got ${shown(wishes.url)}`);
+      throw usageError(`${option} needs an https address in --url, got ${shown(request.url)}`);
   }
   return null;
 }
 
-function tlsConfig(wishes: ExtenderWishes): NonNullable<ExtenderEntry["tlsConfig"]> {
-  const { serverName, ca, clientCertificate, clientKey } = wishes;
+function tlsConfig(request: ExtenderRequest): NonNullable<ExtenderEntry["tlsConfig"]> {
+  const { serverName, ca, clientCertificate, clientKey } = request;
   if (ca === undefined)
     throw usageError(
       "--ca must name the authority of the extender's certificate: without it kube-scheduler verifies no certificate at all, got nothing",

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { configurationText, emptyConfiguration, readConfiguration } from "./configuration-file.ts";
 import { mergeExtender } from "./merge.ts";
-import type { MergeWishes } from "./merge.ts";
+import type { MergeRequest } from "./merge.ts";
 
 let ca = "";
 beforeAll(async () => {
@@ -14,7 +14,7 @@ beforeAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const wishes = (fields: Partial<MergeWishes> = {}): MergeWishes => ({
+const request = (fields: Partial<MergeRequest> = {}): MergeRequest => ({
   url: "https://10.96.0.12:443/scheduler",
   serverName: "scheduler-plugin.isochrone.svc",
   ca,
@@ -45,9 +45,9 @@ extenders:
 `;
 
 /** What is printed, and the same as data. */
-function merged(text: string | null, fields: Partial<MergeWishes> = {}) {
+function merged(text: string | null, fields: Partial<MergeRequest> = {}) {
   const file = text === null ? emptyConfiguration() : readConfiguration(text, "config.yaml");
-  const { document, notes } = mergeExtender(file, wishes(fields));
+  const { document, notes } = mergeExtender(file, request(fields));
   return { text: configurationText(document), json: document.toJS(), notes };
 }
 
@@ -247,7 +247,7 @@ describe("upstream's QueueSort", () => {
 });
 
 describe("what is refused names field, rule and value", () => {
-  test.each<[string, Partial<MergeWishes>, RegExp]>([
+  test.each<[string, Partial<MergeRequest>, RegExp]>([
     ["no address", { url: "scheduler" }, /--url must be an address, got "scheduler"/],
     ["another scheme", { url: "ftp://10.0.0.1/x" }, /--url must begin with https:\/\/.*got "ftp:/],
     ["a query", { url: "https://10.0.0.1/x?y=1" }, /no user, query or fragment.*y=1/],

@@ -8,11 +8,11 @@ import { isRecord } from "../score/read-objects.ts";
 import { recordsOf } from "./configuration-file.ts";
 import type { ConfigurationFile } from "./configuration-file.ts";
 import { extenderEntry } from "./extender-entry.ts";
-import type { ExtenderEntry, ExtenderWishes } from "./extender-entry.ts";
+import type { ExtenderEntry, ExtenderRequest } from "./extender-entry.ts";
 import { ignoreInProfiles, ignoringExtenders, profilesIgnoreResources } from "./ignored-resources.ts";
 import { QUEUE_SORT_NOTES, sortQueue } from "./queue-sort.ts";
 
-export interface MergeWishes extends ExtenderWishes {
+export interface MergeRequest extends ExtenderRequest {
   /** The configuration is for a scheduler of this name beside the cluster's own. @default the cluster's own */
   readonly secondScheduler?: string | undefined;
   /** Namespaces of AppGroups by which upstream's QueueSort orders pods. @default the profiles keep theirs */
@@ -28,23 +28,23 @@ interface Merged {
 const DEFAULT_SCHEDULER = "default-scheduler";
 
 /** Changes the file's document. Throws CommandError, naming field, rule and value. */
-export function mergeExtender(file: ConfigurationFile, wishes: MergeWishes): Merged {
+export function mergeExtender(file: ConfigurationFile, request: MergeRequest): Merged {
   const notes: string[] = [];
   const { document } = file;
-  if (wishes.secondScheduler !== undefined) becomeSecond(file, wishes.secondScheduler, notes);
-  if (wishes.topologicalSort !== undefined) {
-    sortQueue(file, wishes.topologicalSort);
+  if (request.secondScheduler !== undefined) becomeSecond(file, request.secondScheduler, notes);
+  if (request.topologicalSort !== undefined) {
+    sortQueue(file, request.topologicalSort);
     notes.push(...QUEUE_SORT_NOTES);
   }
   const extenders = recordsOf(file.json["extenders"]);
-  const index = ownIndex(extenders, wishes);
+  const index = ownIndex(extenders, request);
   const others = extenders.filter((_, at) => at !== index);
-  checkManaged(file, extenders, index, wishes.managedResources);
-  const keepIgnored = wishes.managedResources.length > 0 && keepsIgnored(document, others, notes);
-  if (keepIgnored) ignoreInProfiles(document, wishes.managedResources);
-  const entry = extenderEntry(wishes, extenders[index] ?? {}, !keepIgnored);
+  checkManaged(file, extenders, index, request.managedResources);
+  const keepIgnored = request.managedResources.length > 0 && keepsIgnored(document, others, notes);
+  if (keepIgnored) ignoreInProfiles(document, request.managedResources);
+  const entry = extenderEntry(request, extenders[index] ?? {}, !keepIgnored);
   putEntry(document, index, entry);
-  if (wishes.managedResources.length === 0 && wishes.secondScheduler === undefined)
+  if (request.managedResources.length === 0 && request.secondScheduler === undefined)
     notes.push(
       "this kube-scheduler will ask about every pod, whatever its profile; --managed-resource or --second-scheduler leave other pods alone",
     );
@@ -52,12 +52,14 @@ export function mergeExtender(file: ConfigurationFile, wishes: MergeWishes): Mer
 }
 
 /** The entry of the same address or, when the service got another address, of the same certificate name; its place, else one behind the last. */
-function ownIndex(extenders: readonly Readonly<Record<string, unknown>>[], wishes: ExtenderWishes): number {
-  const url = plainUrl(wishes.url);
+function ownIndex(extenders: readonly Readonly<Record<string, unknown>>[], request: ExtenderRequest): number {
+  const url = plainUrl(request.url);
   const same = extenders.findIndex(({ urlPrefix, tlsConfig }) => {
     if (typeof urlPrefix === "string" && plainUrl(urlPrefix) === url) return true;
     return (
-      wishes.serverName !== undefined && isRecord(tlsConfig) && tlsConfig["serverName"] === wishes.serverName
+      request.serverName !== undefined &&
+      isRecord(tlsConfig) &&
+      tlsConfig["serverName"] === request.serverName
     );
   });
   return same < 0 ? extenders.length : same;

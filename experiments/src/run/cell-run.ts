@@ -1,7 +1,7 @@
 import type { Clock } from "@isochrone/runtime";
 import { ContenderError } from "../contenders/port.ts";
 import type { Contender } from "../contenders/port.ts";
-import type { Ground } from "../ground/port.ts";
+import type { Testbed } from "../testbed/port.ts";
 import type { ContenderId } from "../scenario/model.ts";
 import { cellHash } from "./cells.ts";
 import type { Cell } from "./cells.ts";
@@ -10,7 +10,7 @@ import { runTrial, settledP95 } from "./trial.ts";
 
 interface CellDeps {
   readonly contender: (id: ContenderId) => Contender;
-  readonly ground: Ground;
+  readonly ground: Testbed;
   readonly clock: Pick<Clock, "monotonic">;
   /** Of the product, as text: other settings are other measurements. */
   readonly settings: string;

@@ -4,7 +4,7 @@ import { systemClock } from "@isochrone/runtime";
 import { createContender } from "../contenders/index.ts";
 import type { ContenderDeps, KubeScheduler } from "../contenders/index.ts";
 import type { Placement } from "../contenders/port.ts";
-import { createModelGround } from "../ground/model/index.ts";
+import { createModelTestbed } from "../testbed/model/index.ts";
 import { runCell } from "./cell-run.ts";
 import type { Cell } from "./cells.ts";
 import type { FromWorker, ToWorker, WorkerSettings } from "./messages.ts";
@@ -43,7 +43,7 @@ port.on("message", (message: ToWorker) => {
 async function measure(cell: Cell): Promise<void> {
   try {
     if (cell.ground.name !== "model") throw new Error(`a thread measures the model, got ${cell.ground.name}`);
-    const ground = createModelGround(cell.ground.model);
+    const ground = createModelTestbed(cell.ground.model);
     const contender = (id: typeof cell.contender): ReturnType<typeof createContender> =>
       createContender(id, deps);
     // The owner ends the thread when it has enough.

@@ -2,7 +2,7 @@
 import type { Clock } from "@isochrone/runtime";
 import { createContender } from "../contenders/index.ts";
 import type { ContenderDeps, KubeScheduler, ProductSettings } from "../contenders/index.ts";
-import type { Ground } from "../ground/port.ts";
+import type { Testbed } from "../testbed/port.ts";
 import type { LabSettings, Scenario } from "../scenario/model.ts";
 import { CellPool } from "./cell-pool.ts";
 import { runCell } from "./cell-run.ts";
@@ -16,7 +16,7 @@ export interface ExperimentDeps {
   readonly product: ProductSettings;
   /** The real one; null: the imitation decides, and the results say so. */
   readonly kubeScheduler: KubeScheduler | null;
-  readonly labGround: (settings: LabSettings) => Promise<Ground>;
+  readonly labGround: (settings: LabSettings) => Promise<Testbed>;
 }
 
 export interface ExperimentOptions extends CellChoice {

@@ -9,7 +9,7 @@ import type { Cell } from "./cells.ts";
 import { factsOf, unloadedMs, visitsOf } from "./facts.ts";
 import type { CellResult } from "./result.ts";
 import { openStore } from "./store.ts";
-import { FakeContender, FakeGround, tiny } from "./testing/fakes.ts";
+import { FakeContender, FakeTestbed, tiny } from "./testing/fakes.ts";
 import { pointAt } from "./trial.ts";
 
 const ALL = { grounds: ["model", "lab"], only: {} } as const;
@@ -20,7 +20,11 @@ function firstCell(change?: (text: string) => string): Cell {
   return cellsOf(tiny(change), ALL).find(({ point }) => point.labels["rttMs"] === 100)!;
 }
 
-async function measure(cell: Cell, contender: FakeContender, ground = new FakeGround()): Promise<CellResult> {
+async function measure(
+  cell: Cell,
+  contender: FakeContender,
+  ground = new FakeTestbed(),
+): Promise<CellResult> {
   return runCell(cell, { contender: () => contender, ground, clock: CLOCK, settings: "" }, signal);
 }
 
@@ -76,7 +80,7 @@ describe("cells", () => {
 
 describe("a trial", () => {
   it("places, learns, adjusts until content, warms up and measures", async () => {
-    const ground = new FakeGround();
+    const ground = new FakeTestbed();
     const contender = new FakeContender("isochrone", true);
     const { measured, failure } = await measure(firstCell(), contender, ground);
     expect(failure).toBeNull();
@@ -101,10 +105,10 @@ describe("a trial", () => {
       (most: string) =>
       (text: string): string =>
         text.replace("warmUp: 1s, duration", `warmUp: 1s, steadyWithin: ${most}, duration`);
-    const runs = ({ log }: FakeGround): string[] => log.filter((line) => line.startsWith("run "));
+    const runs = ({ log }: FakeTestbed): string[] => log.filter((line) => line.startsWith("run "));
 
     it("goes on until two rounds in a row are no faster than the fastest before", async () => {
-      const ground = new FakeGround();
+      const ground = new FakeTestbed();
       const { measured } = await measure(firstCell(waiting("10m")), new FakeContender("default"), ground);
       expect(runs(ground)).toStrictEqual(["run 1", "run 1", "run 10", "run 10", "run 10", "run 60"]);
       expect(measured).toMatchObject({ steadyAfterSeconds: 30, p95: 102 });
@@ -114,7 +118,7 @@ describe("a trial", () => {
       const { measured } = await measure(
         firstCell(waiting("10m")),
         new FakeContender("default"),
-        new FakeGround(800),
+        new FakeTestbed(800),
       );
       // 800, 400: start and warm-up. 200 to 1.6 fall by more than a percent of what is left beside 102 ms, 0.8 and 0.4 don't.
       expect(measured!.steadyAfterSeconds).toBe(100);
@@ -125,7 +129,7 @@ describe("a trial", () => {
       const { measured } = await measure(
         firstCell(waiting("25s")),
         new FakeContender("default"),
-        new FakeGround(800),
+        new FakeTestbed(800),
       );
       expect(measured!.steadyAfterSeconds).toBe(25);
     });
@@ -165,7 +169,7 @@ describe("a trial", () => {
       failure: "default: no node for web-0",
       measured: null,
     });
-    const broken = new FakeGround();
+    const broken = new FakeTestbed();
     broken.start = () => Promise.reject(new Error("no sockets left"));
     await expect(measure(nowhere, new FakeContender("default"), broken)).rejects.toThrow(
       "model, rttMs=100, default, trial 1 failed",

@@ -2,9 +2,9 @@
 import { seededRandom } from "@isochrone/runtime";
 import type { Random } from "@isochrone/runtime";
 import type { Contender, Observation, Pace, Placement, PodMove } from "../contenders/port.ts";
-import { REQUEST_TIMEOUT_MS } from "../ground/limits.ts";
-import { REPLACE_MS } from "../ground/model/index.ts";
-import type { Ground, Running, Stretch } from "../ground/port.ts";
+import { REQUEST_TIMEOUT_MS } from "../testbed/limits.ts";
+import { REPLACE_MS } from "../testbed/model/index.ts";
+import type { Testbed, Running, Stretch } from "../testbed/port.ts";
 import type { Point } from "../scenario/model.ts";
 import { ascending, quantileOfSorted } from "@isochrone/primitives";
 import { mean } from "../statistics/mean.ts";
@@ -16,7 +16,7 @@ import type { Measured, SeriesPoint } from "./result.ts";
 export async function runTrial(
   cell: Cell,
   contender: Contender,
-  ground: Ground,
+  ground: Testbed,
   signal: AbortSignal,
 ): Promise<Measured> {
   const { point, protocol } = cell;
@@ -145,7 +145,7 @@ export function pointAt(point: Point, atSeconds: number): Point {
 export async function settledP95(
   cell: Cell,
   contender: Contender,
-  ground: Ground,
+  ground: Testbed,
   signal: AbortSignal,
 ): Promise<number> {
   return (await runTrial({ ...cell, point: afterChanges(cell.point) }, contender, ground, signal)).p95;

@@ -7,7 +7,7 @@ export {
   type SchedulingRequest,
   type WaitingPod,
 } from "../contenders/index.ts";
-export { LINK_KINDS, type LinkKind } from "../ground/lab/index.ts";
-export { createModelGround } from "../ground/model/index.ts";
-export { LOADS } from "../ground/validation/points.ts";
-export { type Comparison, validateGrounds, type Validation } from "../ground/validation/validate.ts";
+export { LINK_KINDS, type LinkKind } from "../testbed/lab/index.ts";
+export { createModelTestbed } from "../testbed/model/index.ts";
+export { LOADS } from "../testbed/validation/points.ts";
+export { type Comparison, validateGrounds, type Validation } from "../testbed/validation/validate.ts";

@@ -142,11 +142,11 @@ export class BandwidthService {
     while (!signal.aborted) {
       await clock.sleep(pauseMs, signal).catch(() => undefined);
       if (signal.aborted) return;
-      const wishMs = await this.#once(signal).catch((error: unknown) => {
+      const desiredMs = await this.#once(signal).catch((error: unknown) => {
         logger.warnOnce("bandwidth-test", "bandwidth test failed", { error });
         return this.#settings.intervalMs;
       });
-      pauseMs = wishMs * (0.8 + 0.4 * random.next());
+      pauseMs = desiredMs * (0.8 + 0.4 * random.next());
     }
   }
 

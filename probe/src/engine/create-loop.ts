@@ -1,7 +1,7 @@
 import { loadLibc, type Libc } from "@isochrone/kernel-sockets";
 import { KernelLoop } from "./kernel-loop.ts";
 import type { Loop, LoopDeps } from "./loop.ts";
-import { NodeLoop } from "./node-loop.ts";
+import { UserSpaceLoop } from "./user-space-loop.ts";
 
 interface LoopChoice {
   readonly loop: Loop;
@@ -19,7 +19,7 @@ export async function createLoop(
   track: (libc: Libc) => Libc = (libc) => libc,
 ): Promise<LoopChoice> {
   const onNode = (reason: string | null): LoopChoice => ({
-    loop: new NodeLoop(deps),
+    loop: new UserSpaceLoop(deps),
     sockets: "node",
     reason,
     wakeFd: null,

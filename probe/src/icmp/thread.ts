@@ -37,7 +37,7 @@ export class IcmpThread {
   readonly #refusals: Partial<Record<IcmpProberName, string>> = {};
   /** Probers that haven't been tried. */
   #untried: IcmpProberName[] = [];
-  #wish: IcmpTask["prober"] | null = null;
+  #requested: IcmpTask["prober"] | null = null;
   #attempt: Attempt | null = null;
   #prober: IcmpProberName | null = null;
   #restarts = 0;
@@ -64,12 +64,12 @@ export class IcmpThread {
   setTask(task: IcmpTask): void {
     this.#tasks.set(task.engine, task);
     const wanted = task.peers.length > 0 || task.zeroCheckIntervalMs > 0;
-    if (this.#wish === null && wanted && !this.#closed) this.#choose(task.prober);
+    if (this.#requested === null && wanted && !this.#closed) this.#choose(task.prober);
     else this.#post({ type: "task", task });
-    if (wanted && this.#wish !== task.prober) {
+    if (wanted && this.#requested !== task.prober) {
       this.#logger.warnOnce("icmp-prober", "all engines of a process share one ICMP prober", {
         asked: task.prober,
-        used: this.#wish,
+        used: this.#requested,
       });
     }
   }
@@ -105,9 +105,9 @@ export class IcmpThread {
     await attempt?.link.close();
   }
 
-  #choose(wish: IcmpTask["prober"]): void {
-    this.#wish = wish;
-    this.#untried = wish === "auto" ? [...ICMP_PROBERS] : [wish];
+  #choose(requested: IcmpTask["prober"]): void {
+    this.#requested = requested;
+    this.#untried = requested === "auto" ? [...ICMP_PROBERS] : [requested];
     this.#tryNext();
   }
 

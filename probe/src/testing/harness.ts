@@ -10,7 +10,7 @@ import { createRequest, signRequest, type Transport } from "../domain/packet.ts"
 import type { EngineContext } from "../engine/context.ts";
 import { KernelLoop } from "../engine/kernel-loop.ts";
 import type { Loop } from "../engine/loop.ts";
-import { NodeLoop } from "../engine/node-loop.ts";
+import { UserSpaceLoop } from "../engine/user-space-loop.ts";
 import type { EngineConfig, ProbePeer } from "../ports/ports.ts";
 import { openNodeTcp } from "../responder/node-tcp.ts";
 import { openNodeUdp } from "../responder/node-udp.ts";
@@ -65,7 +65,7 @@ export function openLoop(kind: LoopKind): Loop {
   const loop =
     kind === "kernel" && libc !== null
       ? new KernelLoop({ ...deps, libc, turnMs: 1, yieldToNode: (run) => void setImmediate(run) })
-      : new NodeLoop(deps);
+      : new UserSpaceLoop(deps);
   loop.start();
   return loop;
 }

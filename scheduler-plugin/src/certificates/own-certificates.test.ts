@@ -29,7 +29,7 @@ interface Pair {
   readonly key: string;
 }
 
-interface Ground {
+interface Testbed {
   readonly store: ClusterStore;
   readonly clock: ManualClock;
   readonly certificates: OwnCertificates;
@@ -38,7 +38,7 @@ interface Ground {
   readonly pairOf: (name: string) => Promise<Pair>;
 }
 
-async function ground(settings: Record<string, unknown> = {}, asksClients = true): Promise<Ground> {
+async function ground(settings: Record<string, unknown> = {}, asksClients = true): Promise<Testbed> {
   const clock = new ManualClock(Date.now());
   const store = createMemoryStore({ clock });
   const surroundings = { clock, logger: new MemoryLogger(), registry: createRegistry() };
@@ -58,14 +58,14 @@ async function ground(settings: Record<string, unknown> = {}, asksClients = true
   });
   await plugin.start();
   onTestFinished(() => plugin.stop());
-  const secret: Ground["secret"] = async (name) => {
+  const secret: Testbed["secret"] = async (name) => {
     const found = (await store.get({ ...KINDS.secret, namespace: NAMESPACE, name })) as KubernetesObject;
     const data = found["data"] as Record<string, string>;
     return Object.fromEntries(
       Object.entries(data).map(([entry, text]) => [entry, Buffer.from(text, "base64").toString()]),
     );
   };
-  const pairOf: Ground["pairOf"] = async (name) => {
+  const pairOf: Testbed["pairOf"] = async (name) => {
     const { "tls.crt": cert, "tls.key": key } = await secret(name);
     return { cert: cert!, key: key! };
   };
@@ -73,7 +73,7 @@ async function ground(settings: Record<string, unknown> = {}, asksClients = true
 }
 
 async function ask(
-  { plugin, secret }: Ground,
+  { plugin, secret }: Testbed,
   pair: Partial<Pair>,
   path = "/scheduler/prioritize",
 ): Promise<{ status: number; json: unknown }> {

@@ -31,7 +31,7 @@ interface CarryOutOptions {
 }
 
 /** What a run stands on. */
-interface Ground {
+interface RunInputs {
   readonly found: Survey;
   readonly graphs: Graphs;
   readonly nowMs: number;
@@ -49,7 +49,7 @@ export class CarryOut {
    *
    * @returns workflows whose larger move is over: one of its pods was refused
    */
-  async run(moves: readonly Move[], ground: Ground, signal: AbortSignal): Promise<ReadonlySet<string>> {
+  async run(moves: readonly Move[], ground: RunInputs, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const over = new Set<string>();
     const stopped = new Set<string>();
     for (let index = 0; index < moves.length;) {
@@ -69,7 +69,7 @@ export class CarryOut {
   }
 
   /** @returns why one of them stays; null: all are moved */
-  async #group(moves: readonly Move[], ground: Ground): Promise<FailureReason | null> {
+  async #group(moves: readonly Move[], ground: RunInputs): Promise<FailureReason | null> {
     for (const move of moves) {
       const failure = await this.#move(move, ground);
       if (failure !== null) return failure;
@@ -79,7 +79,7 @@ export class CarryOut {
 
   async #move(
     move: Move,
-    { found, graphs: { cluster, workflow }, nowMs }: Ground,
+    { found, graphs: { cluster, workflow }, nowMs }: RunInputs,
   ): Promise<FailureReason | null> {
     const { config, bytesPerRequest, evictor, reports, metrics } = this.#options;
     const { object, identity, workload } = found.pods.get(move.pod.uid)!;

@@ -119,10 +119,13 @@ function networkTime(then: PeerCosts | null, now: PeerCosts | null, node: string
 function movedPeers(then: PeerCosts, now: PeerCosts): string[] {
   const before = nodesByWorkload(then);
   return [...nodesByWorkload(now)].flatMap(([workload, nodes]) => {
-    const former = before.get(workload);
-    if (former === undefined || (former.size === nodes.size && [...former].every((node) => nodes.has(node))))
+    const previous = before.get(workload);
+    if (
+      previous === undefined ||
+      (previous.size === nodes.size && [...previous].every((node) => nodes.has(node)))
+    )
       return [];
-    return [`${workload} ran on ${listed(former)} then and runs on ${listed(nodes)} now.`];
+    return [`${workload} ran on ${listed(previous)} then and runs on ${listed(nodes)} now.`];
   });
 }
 

@@ -39,7 +39,7 @@ export class Ledger {
     this.#keepMs = keepMs;
   }
 
-  /** A later decision on the same pod replaces the former. `graph` is the workflow's graph that the decision was made by. */
+  /** A later decision on the same pod replaces the previous. `graph` is the workflow's graph that the decision was made by. */
   record(entry: LedgerEntry, graph: WorkflowGraph | null, nowMs: number): void {
     if (this.#keepMs === 0) return;
     const key = podKey(entry.namespace, entry.pod);
@@ -110,7 +110,7 @@ export class Ledger {
 
   /**
    * Drops the pods that a newer graph shows on a node. For a decision that may be whichever node, since kube-scheduler may have chosen
-   * another one; but the graph that it was made by doesn't count: what it shows is a former pod of that name.
+   * another one; but the graph that it was made by doesn't count: what it shows is a previous pod of that name.
    */
   settle(graphOf: (namespace: string, workflow: string) => WorkflowGraph | null): void {
     for (const group of this.#sums.groups()) {

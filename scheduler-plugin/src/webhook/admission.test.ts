@@ -12,14 +12,14 @@ import { Admission } from "./admission.ts";
 import type { AdmissionSurroundings } from "./admission.ts";
 import type { Entry } from "./gate-rules.ts";
 
-interface PodWishes {
+interface PodFields {
   readonly labels?: unknown;
   readonly annotations?: unknown;
   readonly owners?: unknown;
   readonly spec?: Record<string, unknown>;
 }
 
-const podOf = ({ labels, annotations, owners, spec = {} }: PodWishes = {}): KubernetesObject =>
+const podOf = ({ labels, annotations, owners, spec = {} }: PodFields = {}): KubernetesObject =>
   ({
     ...KINDS.pod,
     metadata: { generateName: "web-", labels, annotations, ownerReferences: owners },
@@ -112,7 +112,7 @@ const group = (labels: Record<string, string>): KubernetesObject => ({
 const IN_GROUP = { [LABELS.appGroup]: "a1", [LABELS.appGroupWorkload]: "web" };
 
 describe("who waits", () => {
-  test.each<[string, PodWishes, Entry, Record<string, string> | null, string]>([
+  test.each<[string, PodFields, Entry, Record<string, string> | null, string]>([
     ["asked by the namespace", {}, "namespace", null, "gated"],
     ["asked by the pod", { labels: ON }, "pod", null, "gated"],
     ["asked by the AppGroup", { labels: IN_GROUP }, "app-group", ON, "gated"],
@@ -152,9 +152,9 @@ describe("who waits", () => {
       null,
       "already_gated",
     ],
-  ])("%s", (_, wishes, entry, appGroup, outcome) => {
+  ])("%s", (_, fields, entry, appGroup, outcome) => {
     const around = { appGroup: () => (appGroup === null ? null : group(appGroup)) };
-    const answered = ask(podOf(wishes), entry, around);
+    const answered = ask(podOf(fields), entry, around);
     expect(answered.outcomes).toEqual([outcome]);
     expect(answered.response).toMatchObject({ uid: "review-1", allowed: true });
     const gate = { op: "add", path: "/spec/schedulingGates", value: [{ name: PLACEMENT_GATE }] };
@@ -256,12 +256,12 @@ describe("odd requests", () => {
     expect(response.warnings).toHaveLength(1);
   });
 
-  test.each<[string, PodWishes]>([
+  test.each<[string, PodFields]>([
     ["labels", { labels: 7 }],
     ["annotations", { annotations: "x" }],
     ["owners", { owners: { kind: 5 } }],
     ["gates", { spec: { schedulingGates: "none", containers: null } }],
-  ])("%s of a wrong type count as absent", (_, wishes) => {
-    expect(ask(podOf(wishes), "namespace").outcomes).toEqual(["gated"]);
+  ])("%s of a wrong type count as absent", (_, fields) => {
+    expect(ask(podOf(fields), "namespace").outcomes).toEqual(["gated"]);
   });
 });

@@ -27,7 +27,7 @@ const RULES = rulesOfRegistration(
   ),
 );
 
-interface Wishes {
+interface PodFields {
   readonly labels?: Record<string, string>;
   readonly annotations?: Record<string, string>;
   readonly owner?: string;
@@ -35,7 +35,7 @@ interface Wishes {
   readonly createdMs?: number;
 }
 
-function podOf({ labels = {}, annotations = {}, owner, spec = {}, createdMs = SINCE_MS }: Wishes) {
+function podOf({ labels = {}, annotations = {}, owner, spec = {}, createdMs = SINCE_MS }: PodFields) {
   const owners = owner === undefined ? [] : [{ apiVersion: "apps/v1", kind: owner, name: "x", uid: "1" }];
   return {
     ...KINDS.pod,
@@ -58,7 +58,7 @@ interface Around {
   readonly type?: InformerChange["type"];
 }
 
-function count(wishes: Wishes, around: Around = {}): number {
+function count(fields: PodFields, around: Around = {}): number {
   const { namespace = ON, appGroup = null, isRemoved = false, type = "added" } = around;
   let found = 0;
   const unanswered = new UnansweredPods({
@@ -74,7 +74,7 @@ function count(wishes: Wishes, around: Around = {}): number {
     isRemoved: () => isRemoved,
     onUnanswered: () => void found++,
   });
-  unanswered.take({ type, object: podOf(wishes) });
+  unanswered.take({ type, object: podOf(fields) });
   return found;
 }
 
@@ -87,7 +87,7 @@ describe("pods without the webhook's answer", () => {
     expect(count({ spec: { nodeName: "n1", schedulerName: "second" } })).toBe(1);
   });
 
-  test.each<[string, Wishes, Around]>([
+  test.each<[string, PodFields, Around]>([
     ["an answer", { annotations: { [WEBHOOK_ANSWER]: "no_planner" } }, {}],
     ["the gate from its manifest", { spec: { schedulingGates: [{ name: PLACEMENT_GATE }] } }, {}],
     ["no wish", {}, { namespace: {} }],
@@ -98,8 +98,8 @@ describe("pods without the webhook's answer", () => {
     ["an earlier time of creation", { createdMs: SINCE_MS - 2_000 }, {}],
     ["a webhook that was taken away on purpose", {}, { isRemoved: true }],
     ["changed, not come", {}, { type: "modified" }],
-  ])("are not those with %s", (_, wishes, around) => {
-    expect(count(wishes, around)).toBe(0);
+  ])("are not those with %s", (_, fields, around) => {
+    expect(count(fields, around)).toBe(0);
   });
 });
 

@@ -1,7 +1,7 @@
 // The queueing model: how many events a second, and how long a minute of figure 3's heaviest load takes.
 import { scenarioFile } from "@isochrone/experiments";
 import type { Point } from "@isochrone/experiments/testing";
-import { createModelGround, loadScenario } from "@isochrone/experiments/testing";
+import { createModelTestbed, loadScenario } from "@isochrone/experiments/testing";
 import type { BenchResult } from "../types.ts";
 
 /** For each request of a user. */
@@ -15,7 +15,7 @@ const TARGET_PER_SECOND = 2e6;
 export async function run(): Promise<BenchResult[]> {
   const point = heaviest();
   const { signal } = new AbortController();
-  const running = await createModelGround({ hopMs: 0.2 }).start(point, placementOf(point), 1, signal);
+  const running = await createModelTestbed({ hopMs: 0.2 }).start(point, placementOf(point), 1, signal);
   // Compiled code is what an experiment spends its time in.
   await running.run(10);
   const startedMs = performance.now();

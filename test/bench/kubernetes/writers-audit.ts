@@ -7,7 +7,7 @@ import { seededRandom, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { writeNodeAnnotations } from "@isochrone/topology";
 import { startControlPlane } from "../../harness/control-plane/index.ts";
-import { graphNode, WriterGround } from "../../harness/writers.ts";
+import { graphNode, WriterTestbed } from "../../harness/writers.ts";
 
 const MINUTE_MS = 60_000;
 /** A little less than what the writers let an annotation get old. */
@@ -55,10 +55,10 @@ try {
   }
   console.log(`${nodes} nodes are annotated, ${Math.round((plannedMs - Date.now()) / 1000)} s to spare`);
   await systemClock.sleep(Math.max(0, plannedMs - Date.now()));
-  const ground = new WriterGround({ store, clock: systemClock, logger });
+  const testbed = new WriterTestbed({ store, clock: systemClock, logger });
   const measure = (): void => {
     const jitter = (): number => 1 + JITTER * (random.next() - 0.5);
-    ground.nodes = names.map((name, index) =>
+    testbed.nodes = names.map((name, index) =>
       graphNode(name, {
         availableCpuMillicores: 2000 * jitter(),
         coordinate: places[index]!.map((ms) => ms * jitter()),
@@ -67,7 +67,7 @@ try {
   };
   measure();
   const beganMs = Date.now();
-  await ground.start();
+  await testbed.start();
   for (let minute = 1; minute <= minutes; minute++) {
     await systemClock.sleep(beganMs + minute * MINUTE_MS - Date.now());
     measure();
@@ -91,7 +91,7 @@ try {
         `API server ${cpuSeconds.toFixed(0)} s of CPU so far, ${Math.round(residentBytes / 1024 ** 2)} MiB`,
     );
   }
-  await ground.stop();
+  await testbed.stop();
   store.close();
 } finally {
   await cluster.close();

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { createPage } from "@isochrone/dashboard";
 import type { CDPSession, Page } from "playwright-core";
 import { hasBrowser, launchBrowser } from "../../harness/browser.ts";
-import { startPageGround, type PageGround } from "../../harness/page-ground.ts";
+import { startPageTestbed, type PageTestbed } from "../../harness/page-testbed.ts";
 import type { BenchResult } from "../types.ts";
 
 const NODES = 1000;
@@ -16,7 +16,7 @@ const SHOWN = "isochrone-matrix-shown";
 export async function run(): Promise<BenchResult[]> {
   const results = [bundle()];
   if (!hasBrowser) return results;
-  const ground = await startPageGround({
+  const testbed = await startPageTestbed({
     nodes: NODES,
     zoneSize: 50,
     degree: DEGREE,
@@ -24,26 +24,26 @@ export async function run(): Promise<BenchResult[]> {
   });
   const browser = await launchBrowser();
   try {
-    await warm(ground);
-    const url = `${ground.url}/#/network?level=nodes`;
+    await warm(testbed);
+    const url = `${testbed.url}/#/network?level=nodes`;
     results.push(await firstPaint(() => browser.newPage({ viewport: { width: 1400, height: 1000 } }), url));
     const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
     await page.goto(url);
     await shown(page, 1);
-    results.push(...(await movement(page)), await update(page, ground));
+    results.push(...(await movement(page)), await update(page, testbed));
     return results;
   } finally {
     await browser.close();
-    await ground.stop();
+    await testbed.stop();
   }
 }
 
 /** Until coordinates are fitted, so that all of the million cells have something to show. */
-async function warm(ground: PageGround): Promise<void> {
+async function warm(testbed: PageTestbed): Promise<void> {
   for (let round = 0; round < 30; round++) {
-    await ground.publish();
+    await testbed.publish();
     await pause(1_000);
-    const graph = (await (await fetch(`${ground.url}/api/v1/graph/cluster?limit=1`)).json()) as {
+    const graph = (await (await fetch(`${testbed.url}/api/v1/graph/cluster?limit=1`)).json()) as {
       readonly coordinates?: unknown;
     };
     if (graph.coordinates !== null && graph.coordinates !== undefined) return;
@@ -140,14 +140,14 @@ async function frames(page: Page, act: () => Promise<void>): Promise<Frames> {
 }
 
 /** All that the main thread does from version to version, the reading of the answer included. */
-async function update(page: Page, ground: PageGround): Promise<BenchResult> {
+async function update(page: Page, testbed: PageTestbed): Promise<BenchResult> {
   await page.locator("button", { hasText: "Fit" }).click();
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable");
   const count = (): Promise<number> => timesShown(page);
   const before = { tasks: await taskSeconds(session), updates: await count() };
   for (let round = 0; round < 60 && (await count()) - before.updates < UPDATES; round++) {
-    await ground.publish();
+    await testbed.publish();
     await pause(1_000);
   }
   const updates = (await count()) - before.updates;

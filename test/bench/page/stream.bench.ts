@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../../harness/common/free-port.ts";
 import { ComponentProcess } from "../../harness/components/component-process.ts";
-import { nodeObject, recordsOf } from "../../harness/page-ground.ts";
+import { nodeObject, recordsOf } from "../../harness/page-testbed.ts";
 import { processUse } from "../../soak/proc.ts";
 import type { BenchResult } from "../types.ts";
 

@@ -3,7 +3,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { IcmpProberName, IcmpTask } from "@isochrone/probe/testing";
-import { Ground, WIRE, canMakeGround, type FlowSums } from "../../contract/icmp/ground.ts";
+import { Testbed, WIRE, canMakeTestbed, type FlowSums } from "../../contract/icmp/testbed.ts";
 import type { BenchResult } from "../types.ts";
 
 const INTERVAL_MS = 10;
@@ -35,11 +35,11 @@ interface Measured {
 /** A prober on a wire of its own, running since long, as it would in a service. */
 interface Contender {
   readonly prober: IcmpProberName;
-  readonly ground: Ground;
+  readonly testbed: Testbed;
 }
 
 export async function run(): Promise<BenchResult[]> {
-  if (!canMakeGround()) {
+  if (!canMakeTestbed()) {
     console.error("icmp: network namespaces need root; skipped");
     return [];
   }
@@ -55,24 +55,24 @@ export async function run(): Promise<BenchResult[]> {
     return [
       ...(await compare(contenders, false)),
       ...(await compare(contenders, true)),
-      ...(await many(ours.ground, "10,000 probes/s", FAST_FLOWS, INTERVAL_MS)),
-      ...(await many(ours.ground, "5,000 flows, 1/s each", WIDE_FLOWS, WIDE_INTERVAL_MS)),
+      ...(await many(ours.testbed, "10,000 probes/s", FAST_FLOWS, INTERVAL_MS)),
+      ...(await many(ours.testbed, "5,000 flows, 1/s each", WIDE_FLOWS, WIDE_INTERVAL_MS)),
     ];
   } finally {
-    await Promise.all(contenders.map(({ ground }) => ground.close()));
+    await Promise.all(contenders.map(({ testbed }) => testbed.close()));
   }
 }
 
 /** Lets the compiler see everything often. Null: the prober can't run here. */
 async function prepare(prober: IcmpProberName): Promise<Contender | null> {
-  const ground = await Ground.open();
-  ground.rest();
-  ground.task(taskOf(prober, 4, 2));
+  const testbed = await Testbed.open();
+  testbed.rest();
+  testbed.task(taskOf(prober, 4, 2));
   await delay(WARM_MS);
-  await ground.look();
-  ground.task({ ...taskOf(prober, 0, INTERVAL_MS) });
-  if (ground.prober === prober) return { prober, ground };
-  await ground.close();
+  await testbed.look();
+  testbed.task({ ...taskOf(prober, 0, INTERVAL_MS) });
+  if (testbed.prober === prober) return { prober, testbed };
+  await testbed.close();
   return null;
 }
 
@@ -80,10 +80,10 @@ async function prepare(prober: IcmpProberName): Promise<Contender | null> {
 async function compare(contenders: readonly Contender[], busy: boolean): Promise<BenchResult[]> {
   const rounds = new Map<IcmpProberName, Measured[]>();
   for (let round = 0; round < ROUNDS; round++) {
-    for (const { prober, ground } of contenders) {
-      ground.busy(busy);
-      const measured = await measure(ground, taskOf(prober, 1, INTERVAL_MS), MEASURE_MS);
-      ground.busy(false);
+    for (const { prober, testbed } of contenders) {
+      testbed.busy(busy);
+      const measured = await measure(testbed, taskOf(prober, 1, INTERVAL_MS), MEASURE_MS);
+      testbed.busy(false);
       rounds.set(prober, [...(rounds.get(prober) ?? []), measured]);
     }
   }
@@ -163,12 +163,12 @@ function costs(ours: Measured, fping: Measured | null, netPing: Measured | null)
 }
 
 async function many(
-  ground: Ground,
+  testbed: Testbed,
   title: string,
   flows: number,
   intervalMs: number,
 ): Promise<BenchResult[]> {
-  const measured = await measure(ground, taskOf("kernel", flows, intervalMs), FAST_MS);
+  const measured = await measure(testbed, taskOf("kernel", flows, intervalMs), FAST_MS);
   const { p50, p99, sent, sentPerSecond, lost, cpuShare, cpuMsPer1000, kernelShare } = measured;
   const rate = (flows * 1000) / intervalMs;
   const sentShare = sentPerSecond / rate;
@@ -189,22 +189,22 @@ async function many(
   ];
 }
 
-async function measure(ground: Ground, task: IcmpTask, measureMs: number): Promise<Measured> {
-  ground.task(task);
+async function measure(testbed: Testbed, task: IcmpTask, measureMs: number): Promise<Measured> {
+  testbed.task(task);
   await delay(SETTLE_MS + Math.min(task.intervalMs, 1000));
-  await ground.look();
+  await testbed.look();
   // Reports come every half second, with many flows less often: what is measured is what is reported between two looks.
-  ground.flows.clear();
-  const cpuBefore = cpuMs(ground);
-  const packetsBefore = packetsOnWire(ground);
+  testbed.flows.clear();
+  const cpuBefore = cpuMs(testbed);
+  const packetsBefore = packetsOnWire(testbed);
   const startMs = performance.now();
   await delay(measureMs);
-  await ground.look();
-  const flows = [...ground.flows.values()];
-  const usedMs = cpuMs(ground) - cpuBefore;
+  await testbed.look();
+  const flows = [...testbed.flows.values()];
+  const usedMs = cpuMs(testbed) - cpuBefore;
   const tookMs = performance.now() - startMs;
-  const measured = summary(flows, usedMs, tookMs, packetsOnWire(ground) - packetsBefore);
-  ground.task({ ...task, peers: [] });
+  const measured = summary(flows, usedMs, tookMs, packetsOnWire(testbed) - packetsBefore);
+  testbed.task({ ...task, peers: [] });
   return measured;
 }
 
@@ -247,8 +247,8 @@ function taskOf(prober: IcmpProberName, flows: number, intervalMs: number): Icmp
 }
 
 /** Packets that the near end has put on the wire. Reports of many flows come seldom; this is exact at every moment. */
-function packetsOnWire(ground: Ground): number {
-  const line = ground
+function packetsOnWire(testbed: Testbed): number {
+  const line = testbed
     .inNear("cat", "/proc/net/dev")
     .split("\n")
     .find((text) => text.includes("wire0:"));
@@ -257,8 +257,8 @@ function packetsOnWire(ground: Ground): number {
 }
 
 /** CPU time of the near end and of what it started, milliseconds. */
-function cpuMs(ground: Ground): number {
-  const pids = [ground.nearPid, ...ground.children().map(({ pid }) => pid)];
+function cpuMs(testbed: Testbed): number {
+  const pids = [testbed.nearPid, ...testbed.children().map(({ pid }) => pid)];
   const ns = pids.flatMap((pid) =>
     readdirSync(`/proc/${pid}/task`).map((task) =>
       Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]),

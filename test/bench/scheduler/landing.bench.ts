@@ -17,7 +17,7 @@ import {
   podNames,
   regionOf,
   zoneOf,
-} from "./landing/ground.ts";
+} from "./landing/testbed.ts";
 import { clear, measured, until } from "./landing/run.ts";
 import type { Run, Spender } from "./landing/run.ts";
 import { landAtOnce } from "./landing/trivial-planner.ts";
@@ -47,7 +47,7 @@ interface Runs {
 }
 
 /** One cluster size under test. */
-interface Ground {
+interface Testbed {
   readonly cluster: ControlPlane;
   readonly nodes: readonly string[];
   /** The first {@link WARM_UP} of them warm up. */
@@ -76,13 +76,13 @@ async function measure(size: number, pods: number): Promise<BenchResult[]> {
       zone: zoneOf(index),
     }));
     await cluster.createNamespace(NAMESPACE);
-    const ground = { cluster, nodes, workflows };
+    const testbed = { cluster, nodes, workflows };
     const runs = { plain: [] as Run[], trivial: [] as Run[], planned: [] as Planned[] };
     // By turns: machines aren't equally busy all the time.
     for (let round = 0; round < ROUNDS; round++) {
       for (const way of round % 2 === 0 ? WAYS : WAYS.toReversed()) {
-        if (way === "planned") runs.planned.push(await byPlan(ground));
-        else runs[way].push(await (way === "plain" ? plain(ground) : trivially(ground)));
+        if (way === "planned") runs.planned.push(await byPlan(testbed));
+        else runs[way].push(await (way === "plain" ? plain(testbed) : trivially(testbed)));
         const { rate, cpuMs } = runs[way].at(-1)!;
         console.error(`${size} nodes, ${way}: ${rate.toFixed(1)} pods/s; ${cpuText(cpuMs)}; ${loadText()}`);
       }
@@ -152,7 +152,7 @@ function ruled(target: string, met: boolean): Pick<BenchResult, "target" | "met"
   return LANDING === "nomination" ? { target, met } : {};
 }
 
-async function plain({ cluster, workflows }: Ground): Promise<Run> {
+async function plain({ cluster, workflows }: Testbed): Promise<Run> {
   await cluster.stop("scheduler");
   await createWorkflows(cluster, workflows, []);
   await cluster.restartScheduler();
@@ -161,7 +161,7 @@ async function plain({ cluster, workflows }: Ground): Promise<Run> {
   return run;
 }
 
-async function trivially({ cluster, nodes, workflows }: Ground): Promise<Run> {
+async function trivially({ cluster, nodes, workflows }: Testbed): Promise<Run> {
   await cluster.restartScheduler();
   await createWorkflows(cluster, workflows, [PLACEMENT_GATE]);
   const names = Array.from({ length: workflows }, (_, index) => podNames(`wf-${index}`)).flat();
@@ -172,7 +172,7 @@ async function trivially({ cluster, nodes, workflows }: Ground): Promise<Run> {
   return run;
 }
 
-async function byPlan({ cluster, nodes, workflows }: Ground): Promise<Planned> {
+async function byPlan({ cluster, nodes, workflows }: Testbed): Promise<Planned> {
   await cluster.restartScheduler();
   await createWorkflows(cluster, workflows, [PLACEMENT_GATE]);
   const graphs = new BenchGraphs(nodes, workflows);

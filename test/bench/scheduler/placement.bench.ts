@@ -33,7 +33,7 @@ const VARIANTS = ["plain", "with the extender", "with the extender, network only
 type Variant = (typeof VARIANTS)[number];
 type Costs = Record<Variant | "optimum", number>;
 
-interface Ground {
+interface Testbed {
   readonly cluster: ControlPlane;
   readonly certificates: Certificates;
   readonly graphs: GraphApi;
@@ -44,15 +44,15 @@ export async function run(): Promise<BenchResult[]> {
   const [certificates, graphs] = [await Certificates.create(), await startGraphApi()];
   const cluster = await startControlPlane({ components: ["scheduler"] });
   try {
-    const ground = { cluster, certificates, graphs };
+    const testbed = { cluster, certificates, graphs };
     const pinned = await experimentsOf(true);
     const { nodes } = pinned[0]!;
     const cpu = `${NODE_CPU_MILLICORES}m`;
     await cluster.addNodes(nodes.map(({ name, region, zone }) => ({ name, region, zone, cpu })));
-    const pinnedCosts = await measure(ground, pinned);
+    const pinnedCosts = await measure(testbed, pinned);
     // One by one, whoever comes first finds nobody to be near: this is what planning together is for.
     const free = await experimentsOf(false);
-    const freeCosts = await measure(ground, free);
+    const freeCosts = await measure(testbed, free);
     const file = process.env["ISOCHRONE_BENCH_TABLE"];
     if (file !== undefined)
       writeFileSync(
@@ -77,8 +77,8 @@ function experimentsOf(dataIsPinned: boolean): Promise<PlacementExperiment[]> {
 }
 
 /** By seed, in order. */
-async function measure(ground: Ground, experiments: readonly PlacementExperiment[]): Promise<Costs[]> {
-  const { cluster, certificates, graphs } = ground;
+async function measure(testbed: Testbed, experiments: readonly PlacementExperiment[]): Promise<Costs[]> {
+  const { cluster, certificates, graphs } = testbed;
   const costs = experiments.map((experiment) => ({ optimum: optimum(experiment).cost }) as Costs);
   for (const variant of VARIANTS) {
     const settings = settingsOf(variant);

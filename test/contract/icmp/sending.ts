@@ -1,22 +1,22 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { WIRE } from "./ground.ts";
+import { WIRE } from "./testbed.ts";
 import type { IcmpUnderTest } from "./under-test.ts";
 
 /** When, whom and how often is asked. */
 export function describeSending(under: IcmpUnderTest): void {
   test("the schedule is kept: neither more nor fewer packets than asked for", async () => {
-    const { ground } = under;
-    const before = await ground.requests();
-    ground.task(under.task({ peers: under.peers("a", "b"), intervalMs: 50 }));
-    await ground.until(
+    const { testbed } = under;
+    const before = await testbed.requests();
+    testbed.task(under.task({ peers: under.peers("a", "b"), intervalMs: 50 }));
+    await testbed.until(
       "the first replies",
-      () => ground.flows.size === 2 && ground.of("b").outcomes.received > 0,
+      () => testbed.flows.size === 2 && testbed.of("b").outcomes.received > 0,
     );
     const firstMs = performance.now();
-    const first = await ground.requests();
+    const first = await testbed.requests();
     await delay(2000);
-    const counted = (await ground.requests()) - first;
+    const counted = (await testbed.requests()) - first;
     const expected = (2 * (performance.now() - firstMs)) / 50;
     expect(first).toBeGreaterThan(before);
     expect(counted).toBeGreaterThan(expected * 0.5);
@@ -24,93 +24,93 @@ export function describeSending(under: IcmpUnderTest): void {
   });
 
   test("packets have the size and the code point that were asked for", async () => {
-    const { ground } = under;
+    const { testbed } = under;
     for (const [dscp, payloadBytes] of [
       [0, 56],
       [46, 32],
       [10, 1400],
     ] as const) {
-      ground.task(under.task({ peers: under.peers("a"), dscp, payloadBytes }));
+      testbed.task(under.task({ peers: under.peers("a"), dscp, payloadBytes }));
       let seen = { tos: -1, payloadBytes: -1 };
-      await ground.until("replies to such packets", () => {
-        void ground.counted().then((counted) => (seen = counted));
+      await testbed.until("replies to such packets", () => {
+        void testbed.counted().then((counted) => (seen = counted));
         const right = seen.tos === dscp << 2 && seen.payloadBytes === payloadBytes;
-        return right && (ground.flows.get("a")?.outcomes.received ?? 0) > 5;
+        return right && (testbed.flows.get("a")?.outcomes.received ?? 0) > 5;
       });
-      expect(ground.of("a").outcomes).toMatchObject({ lost: 0, corrupt: 0, duplicate: 0 });
-      await ground.stop();
+      expect(testbed.of("a").outcomes).toMatchObject({ lost: 0, corrupt: 0, duplicate: 0 });
+      await testbed.stop();
     }
   });
 
   test("targets come and go, and those that stay lose nothing", async () => {
-    const { ground } = under;
-    ground.task(under.task({ peers: under.peers("a", "b") }));
-    await ground.until("replies of both", () =>
-      ["a", "b"].every((node) => (ground.flows.get(node)?.outcomes.received ?? 0) > 5),
+    const { testbed } = under;
+    testbed.task(under.task({ peers: under.peers("a", "b") }));
+    await testbed.until("replies of both", () =>
+      ["a", "b"].every((node) => (testbed.flows.get(node)?.outcomes.received ?? 0) > 5),
     );
-    ground.task(under.task({ peers: under.peers("b", "c") }));
-    await ground.until("replies of the new one", () => (ground.flows.get("c")?.outcomes.received ?? 0) > 5);
-    const ofA = ground.of("a").outcomes.sent;
-    await ground.until("more replies", () => ground.of("c").outcomes.received > 30);
-    expect(ground.reported.toSorted()).toEqual(["b", "c"]);
-    expect(ground.of("a").outcomes.sent).toBeLessThan(ofA + 20);
+    testbed.task(under.task({ peers: under.peers("b", "c") }));
+    await testbed.until("replies of the new one", () => (testbed.flows.get("c")?.outcomes.received ?? 0) > 5);
+    const ofA = testbed.of("a").outcomes.sent;
+    await testbed.until("more replies", () => testbed.of("c").outcomes.received > 30);
+    expect(testbed.reported.toSorted()).toEqual(["b", "c"]);
+    expect(testbed.of("a").outcomes.sent).toBeLessThan(ofA + 20);
     for (const node of ["b", "c"]) {
-      const { lost, duplicate, send_error: refused } = ground.of(node).outcomes;
+      const { lost, duplicate, send_error: refused } = testbed.of(node).outcomes;
       expect({ lost, duplicate, refused }).toEqual({ lost: 0, duplicate: 0, refused: 0 });
     }
   });
 
   test("a target without a route is not silence: every send is an error", async () => {
-    const { ground } = under;
-    ground.task(under.task({ peers: [...under.peers("a"), { node: "nowhere", address: WIRE.nowhere }] }));
-    await ground.until("send errors", () => (ground.flows.get("nowhere")?.outcomes.send_error ?? 0) > 5);
-    const { sent, received, lost } = ground.of("nowhere").outcomes;
+    const { testbed } = under;
+    testbed.task(under.task({ peers: [...under.peers("a"), { node: "nowhere", address: WIRE.nowhere }] }));
+    await testbed.until("send errors", () => (testbed.flows.get("nowhere")?.outcomes.send_error ?? 0) > 5);
+    const { sent, received, lost } = testbed.of("nowhere").outcomes;
     expect({ sent, received, lost }).toEqual({ sent: 0, received: 0, lost: 0 });
-    expect(ground.of("a").outcomes.received).toBeGreaterThan(0);
-    expect(ground.of("a").outcomes.lost).toBe(0);
-    expect(ground.of("nowhere").errors[under.contract.refusal]).toBeGreaterThan(5);
+    expect(testbed.of("a").outcomes.received).toBeGreaterThan(0);
+    expect(testbed.of("a").outcomes.lost).toBe(0);
+    expect(testbed.of("nowhere").errors[under.contract.refusal]).toBeGreaterThan(5);
   });
 
   test("the interface goes away and comes back: probing goes on by itself", async () => {
-    const { ground } = under;
-    ground.task(under.task({ peers: under.peers("a") }));
-    await ground.until("replies", () => (ground.flows.get("a")?.outcomes.received ?? 0) > 5);
-    ground.cut();
-    const failed = (): number => ground.of("a").outcomes.send_error + ground.of("a").outcomes.lost;
-    await ground.until("failures", () => failed() > 5);
-    ground.mend();
-    const { received } = ground.of("a").outcomes;
-    await ground.until("replies again", () => ground.of("a").outcomes.received > received + 20);
-    expect(ground.prober).toBe(under.contract.prober);
+    const { testbed } = under;
+    testbed.task(under.task({ peers: under.peers("a") }));
+    await testbed.until("replies", () => (testbed.flows.get("a")?.outcomes.received ?? 0) > 5);
+    testbed.cut();
+    const failed = (): number => testbed.of("a").outcomes.send_error + testbed.of("a").outcomes.lost;
+    await testbed.until("failures", () => failed() > 5);
+    testbed.mend();
+    const { received } = testbed.of("a").outcomes;
+    await testbed.until("replies again", () => testbed.of("a").outcomes.received > received + 20);
+    expect(testbed.prober).toBe(under.contract.prober);
   });
 
   test("after close nothing is sent, and no process is left", async () => {
-    const { ground } = under;
-    ground.task(under.task({ peers: under.peers("a") }));
-    await ground.until("replies", () => (ground.flows.get("a")?.outcomes.received ?? 0) > 5);
-    await ground.stop();
-    const sent = await ground.requests();
+    const { testbed } = under;
+    testbed.task(under.task({ peers: under.peers("a") }));
+    await testbed.until("replies", () => (testbed.flows.get("a")?.outcomes.received ?? 0) > 5);
+    await testbed.stop();
+    const sent = await testbed.requests();
     await delay(300);
-    expect(await ground.requests()).toBe(sent);
-    expect(ground.children()).toEqual([]);
+    expect(await testbed.requests()).toBe(sent);
+    expect(testbed.children()).toEqual([]);
   });
 
   test.skipIf(under.contract.process === null)(
     "a prober that is killed is started anew, and that is counted",
     async () => {
-      const { ground } = under;
-      ground.task(under.task({ peers: under.peers("a") }));
-      await ground.until("replies", () => (ground.flows.get("a")?.outcomes.received ?? 0) > 5);
-      const { received } = ground.of("a").outcomes;
-      const [child] = ground.children().filter(({ name }) => name === under.contract.process);
+      const { testbed } = under;
+      testbed.task(under.task({ peers: under.peers("a") }));
+      await testbed.until("replies", () => (testbed.flows.get("a")?.outcomes.received ?? 0) > 5);
+      const { received } = testbed.of("a").outcomes;
+      const [child] = testbed.children().filter(({ name }) => name === under.contract.process);
       expect(child).toBeDefined();
       process.kill(child?.pid as number, "SIGKILL");
-      await ground.until("replies of the next", () => ground.of("a").outcomes.received > received + 10);
-      expect(ground.restarts).toBe(1);
-      expect(ground.log.filter(({ level }) => level === "warn").map(({ event }) => event)).toEqual([
+      await testbed.until("replies of the next", () => testbed.of("a").outcomes.received > received + 10);
+      expect(testbed.restarts).toBe(1);
+      expect(testbed.log.filter(({ level }) => level === "warn").map(({ event }) => event)).toEqual([
         "ICMP prober died",
       ]);
-      expect(ground.children().map(({ pid }) => pid)).not.toContain(child?.pid);
+      expect(testbed.children().map(({ pid }) => pid)).not.toContain(child?.pid);
     },
   );
 }

@@ -1,5 +1,5 @@
 import type { IcmpProberName, IcmpTask } from "@isochrone/probe/testing";
-import { WIRE, type Ground } from "./ground.ts";
+import { WIRE, type Testbed } from "./testbed.ts";
 
 /** A prober, and what it can't do by its nature. */
 export interface IcmpContract {
@@ -18,22 +18,22 @@ export interface IcmpContract {
   readonly process: string | null;
 }
 
-/** What the parts of the suite share. The ground is there once `beforeAll` has run. */
+/** What the parts of the suite share. The testbed is there once `beforeAll` has run. */
 export class IcmpUnderTest {
   readonly contract: IcmpContract;
-  #ground: Ground | null = null;
+  #testbed: Testbed | null = null;
 
   constructor(contract: IcmpContract) {
     this.contract = contract;
   }
 
-  get ground(): Ground {
-    if (this.#ground === null) throw new Error("the ground is laid in beforeAll");
-    return this.#ground;
+  get testbed(): Testbed {
+    if (this.#testbed === null) throw new Error("the ground is laid in beforeAll");
+    return this.#testbed;
   }
 
-  set ground(ground: Ground) {
-    this.#ground = ground;
+  set testbed(testbed: Testbed) {
+    this.#testbed = testbed;
   }
 
   /** Nodes a, b, c, d have the far end's addresses in turn. */

@@ -28,7 +28,7 @@ interface ComponentsOptions {
 }
 
 /** What the components need to be there. */
-interface Ground {
+interface Testbed {
   readonly programs: Programs;
   readonly folder: string;
   readonly environment: NodeJS.ProcessEnv;
@@ -59,15 +59,15 @@ const CLOCK_TICKS_PER_SECOND = 100;
 const PAGE_BYTES = 4096;
 
 export class Components {
-  readonly #ground: Ground;
+  readonly #testbed: Testbed;
   readonly #processes: ReadonlyMap<Component, RestartableProcess>;
 
-  constructor(ground: Ground, options: ComponentsOptions) {
-    this.#ground = ground;
+  constructor(testbed: Testbed, options: ComponentsOptions) {
+    this.#testbed = testbed;
     this.#processes = new Map(
       (["etcd", "api-server", ...options.components] as const).map((name) => [
         name,
-        makeProcess(ground, name, options),
+        makeProcess(testbed, name, options),
       ]),
     );
     if (options.components.includes("scheduler")) this.writeSchedulerConfig(options.schedulerConfig);
@@ -102,13 +102,13 @@ export class Components {
   }
 
   async metrics(name: "api-server" | "controller-manager" | "scheduler"): Promise<string> {
-    const { apiServer, controllerManager, scheduler } = this.#ground.clients;
+    const { apiServer, controllerManager, scheduler } = this.#testbed.clients;
     const clients = { "api-server": apiServer, "controller-manager": controllerManager, scheduler };
     return clients[name].request<string>("GET", "/metrics");
   }
 
   writeSchedulerConfig(config = PLAIN_SCHEDULER_CONFIG): void {
-    const { folder, kubeconfigs } = this.#ground;
+    const { folder, kubeconfigs } = this.#testbed;
     const path = join(folder, FILES.schedulerConfig);
     writeFileSync(path, config.replaceAll("@KUBECONFIG@", kubeconfigs.scheduler));
   }
@@ -126,9 +126,9 @@ export class Components {
   }
 }
 
-function makeProcess(ground: Ground, name: Component, options: ComponentsOptions): RestartableProcess {
-  const { folder, environment } = ground;
-  const [command, args, isReady] = COMMANDS[name](ground, options);
+function makeProcess(testbed: Testbed, name: Component, options: ComponentsOptions): RestartableProcess {
+  const { folder, environment } = testbed;
+  const [command, args, isReady] = COMMANDS[name](testbed, options);
   return new RestartableProcess({
     name,
     command,
@@ -143,7 +143,7 @@ function makeProcess(ground: Ground, name: Component, options: ComponentsOptions
 
 type Command = readonly [command: string, args: readonly string[], isReady: () => Promise<boolean>];
 
-const COMMANDS: Readonly<Record<Component, (ground: Ground, options: ComponentsOptions) => Command>> = {
+const COMMANDS: Readonly<Record<Component, (testbed: Testbed, options: ComponentsOptions) => Command>> = {
   etcd: ({ programs, folder, ports, clients }) => [
     programs.etcd,
     etcdArguments(folder, ports),

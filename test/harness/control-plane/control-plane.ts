@@ -96,7 +96,7 @@ export class ControlPlane extends ClusterObjects {
     const fileOf = (user: string, groups: readonly string[] = []): string =>
       identities.kubeconfig(identities.certificateOf({ user, groups }), url);
     const visitorOf = (port: number): ApiClient => identities.client({}, `https://${HOST}:${port}`);
-    const ground = {
+    const testbed = {
       programs,
       folder: folder.path,
       environment: folder.environment,
@@ -114,7 +114,7 @@ export class ControlPlane extends ClusterObjects {
         kwok: `http://${HOST}:${ports.kwok}`,
       },
     };
-    this.#components = new Components(ground, {
+    this.#components = new Components(testbed, {
       components: options.components ?? [],
       audit: (options.audit ?? false) !== false,
       apiServerFlags: options.apiServerFlags ?? [],

@@ -4,7 +4,7 @@ import type { ChildProcess } from "node:child_process";
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
-import type { Seat } from "./ground.ts";
+import type { Seat } from "./testbed.ts";
 import { TUNED } from "../components/tuned.ts";
 
 interface AggregatorTask {

@@ -11,14 +11,14 @@ import { ReapedFolder } from "../common/reaped-folder.ts";
 import { AggregatorProcess } from "./aggregator-process.ts";
 import { aggregatorEnvironment } from "./environment.ts";
 import { injectFaults, type FaultPlan, type Victim } from "./faults.ts";
-import { loopbackGround, namespaceGround, type Ground, type Seat } from "./ground.ts";
+import { loopbackTestbed, namespaceTestbed, type Testbed, type Seat } from "./testbed.ts";
 import { readLedger } from "./ledger.ts";
 import { Producer } from "./producer.ts";
 import { isExact, judge, type Verdict } from "./verdict.ts";
 
 /**
  * What is taken away: by SIGKILL; (`reading aggregator`) by SIGKILL as soon as it has taken records off the bus; (`member`) an aggregator that
- * is told to end, as in a rolling update; or by pulling its cable, which needs `ground: "namespaces"`.
+ * is told to end, as in a rolling update; or by pulling its cable, which needs `testbed: "namespaces"`.
  */
 type VictimKind =
   | "broker"
@@ -36,7 +36,7 @@ export interface DeliveryOptions {
   readonly aggregators: number;
   readonly brokers: 1 | 3;
   /** Processes on the loopback, or on nodes of a lab of network namespaces. @default "loopback" */
-  readonly ground?: "loopback" | "namespaces";
+  readonly testbed?: "loopback" | "namespaces";
   readonly client: KafkaBusOptions["client"];
   readonly faults: FaultPlan;
   readonly victims: readonly VictimKind[];
@@ -71,29 +71,29 @@ export async function runDelivery(options: DeliveryOptions): Promise<DeliveryRes
   const folder = mkdtempSync(join(tmpdir(), "isochrone-delivery-"));
   const aggregatorNames = named("aggregator", options.aggregators);
   const producerNames = named("producer", options.producers);
-  const ground =
-    options.ground === "namespaces"
-      ? await namespaceGround([...aggregatorNames, ...producerNames], options.brokers)
-      : loopbackGround();
-  const kafka = await ground.startKafka(options.brokers);
+  const testbed =
+    options.testbed === "namespaces"
+      ? await namespaceTestbed([...aggregatorNames, ...producerNames], options.brokers)
+      : loopbackTestbed();
+  const kafka = await testbed.startKafka(options.brokers);
   const processes = new ReapedFolder("isochrone-delivery-processes");
   const aggregators: AggregatorProcess[] = [];
   const producers: Producer[] = [];
   let exact = false;
   try {
     for (const name of aggregatorNames)
-      aggregators.push(aggregatorOn(await ground.seat(name), name, options, kafka, { folder, processes }));
+      aggregators.push(aggregatorOn(await testbed.seat(name), name, options, kafka, { folder, processes }));
     for (const aggregator of aggregators) aggregator.start();
     for (const aggregator of aggregators) await aggregator.ready(READY_MS);
     options.log(`${kafka.brokers.length} brokers and ${aggregators.length} aggregators are ready`);
     const beganMs = Date.now();
     for (const [i, name] of producerNames.entries())
-      producers.push(producerOn(await ground.seat(name), name, i, options, kafka, { folder, processes }));
+      producers.push(producerOn(await testbed.seat(name), name, i, options, kafka, { folder, processes }));
     for (const producer of producers) await producer.began();
     const watching = options.watch?.(aggregators);
     const random = seededRandom(options.seed);
     const isOver = (): boolean => producers.every(({ latest }) => latest.done);
-    const kinds = options.victims.map((kind) => victimsOf(kind, kafka, aggregators, ground, isOver));
+    const kinds = options.victims.map((kind) => victimsOf(kind, kafka, aggregators, testbed, isOver));
     await injectFaults(kinds, options.faults, random, (text) =>
       options.log(`${seconds(beganMs)} s  fault ${text}; ${progress(producers)}`),
     );
@@ -108,7 +108,7 @@ export async function runDelivery(options: DeliveryOptions): Promise<DeliveryRes
     await Promise.all([...producers, ...aggregators].map((each) => each.kill()));
     await processes.remove();
     await kafka.close();
-    await ground.close();
+    await testbed.close();
     // What went wrong is in the logs.
     if (exact) rmSync(folder, { recursive: true, force: true });
     else options.log(`logs and ledgers: ${folder}`);
@@ -170,11 +170,11 @@ function victimsOf(
   kind: VictimKind,
   kafka: KafkaCluster,
   aggregators: readonly AggregatorProcess[],
-  ground: Ground,
+  testbed: Testbed,
   isOver: () => boolean,
 ): Victim[] {
   if (kind === "broker cable") {
-    return ground.brokerCables().map((setPlugged, i) => ({
+    return testbed.brokerCables().map((setPlugged, i) => ({
       name: `cable of broker ${i + 1}`,
       takeAway: () => setPlugged(false),
       bringBack: () => setPlugged(true),

@@ -5,7 +5,7 @@ import { OtlpHttpPublisher } from "@isochrone/bus/testing";
 import { authorizedFetch, systemClock, systemRandom, type Fetch } from "@isochrone/runtime";
 import { encodeMetrics, RESOURCE_ATTRIBUTES, TOPICS, type Metric } from "@isochrone/telemetry";
 import { rttMetrics } from "../../soak/floods/honest.ts";
-import { NODES, VICTIM, type HostileGround } from "./ground.ts";
+import { NODES, VICTIM, type HostileTestbed } from "./testbed.ts";
 
 const EVERY_MS = 500;
 /** Of all traffic to db. */
@@ -37,16 +37,16 @@ export class HonestSpeakers {
     this.#timer = setInterval(() => this.#say(), EVERY_MS);
   }
 
-  static async start(ground: HostileGround): Promise<HonestSpeakers> {
-    const ca = await ground.trustedCa();
+  static async start(testbed: HostileTestbed): Promise<HonestSpeakers> {
+    const ca = await testbed.trustedCa();
     const open = async (component: string, node: string): Promise<BufferedPublisher> => {
-      const token = await ground.podToken(component, node);
+      const token = await testbed.podToken(component, node);
       const plain = authorizedFetch({ ca: () => ca, clock: systemClock });
       const authorization = `Bearer ${token}`;
       const fetch: Fetch = (url, init) =>
         plain(url, { ...init, headers: { ...init?.headers, authorization } });
       return new BufferedPublisher({
-        publisher: new OtlpHttpPublisher({ url: `${ground.aggregator.url}/v1/metrics`, fetch }),
+        publisher: new OtlpHttpPublisher({ url: `${testbed.aggregator.url}/v1/metrics`, fetch }),
         source: `${component}/${node}`,
         epoch: "honest",
         clock: systemClock,

@@ -5,7 +5,7 @@ import { authorizedFetch, systemClock, type Fetch } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot, ProbePlan, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { nodeNameOf } from "../control-plane/index.ts";
 import { processUse } from "../../soak/proc.ts";
-import { NODES, VICTIM, WORKFLOW, type ClientFiles, type HostileGround } from "./ground.ts";
+import { NODES, VICTIM, WORKFLOW, type ClientFiles, type HostileTestbed } from "./testbed.ts";
 
 const TIMEOUT_MS = 10_000;
 const EVERY_MS = 400;
@@ -31,7 +31,7 @@ export interface Picture {
 }
 
 export class Observer {
-  readonly #ground: HostileGround;
+  readonly #testbed: HostileTestbed;
   readonly #fetch: Fetch;
   /** In the order of the nodes. */
   readonly #probeTokens: readonly string[];
@@ -42,39 +42,45 @@ export class Observer {
   readonly faults: string[] = [];
   largestRssBytes = 0;
 
-  private constructor(ground: HostileGround, fetch: Fetch, probeTokens: readonly string[]) {
-    this.#ground = ground;
+  private constructor(testbed: HostileTestbed, fetch: Fetch, probeTokens: readonly string[]) {
+    this.#testbed = testbed;
     this.#fetch = fetch;
     this.#probeTokens = probeTokens;
   }
 
-  static async open(ground: HostileGround): Promise<Observer> {
-    const [ca, token] = [await ground.trustedCa(), await ground.readerToken()];
+  static async open(testbed: HostileTestbed): Promise<Observer> {
+    const [ca, token] = [await testbed.trustedCa(), await testbed.readerToken()];
     const plain = authorizedFetch({ ca: () => ca, clock: systemClock });
     const fetch: Fetch = (url, init) =>
       plain(url, { ...init, headers: { authorization: `Bearer ${token}`, ...init?.headers } });
     return new Observer(
-      ground,
+      testbed,
       fetch,
-      await Promise.all(NODES.map((node) => ground.podToken("probe", node))),
+      await Promise.all(NODES.map((node) => testbed.podToken("probe", node))),
     );
   }
 
   /** @param headers beside the reader's token, or in its place */
   async graph<T>(path: string, headers: Readonly<Record<string, string>> = {}): Promise<T> {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const response = await this.#fetch(this.#ground.aggregator.url + path, { signal, headers });
+    const response = await this.#fetch(this.#testbed.aggregator.url + path, { signal, headers });
     if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
     return (await response.json()) as T;
   }
 
   /** What the extender answers kube-scheduler, or the aggregator. */
   asked<T>(method: string, path: string, body?: unknown): Promise<T> {
-    return askExtender(this.#ground.plugin.url, this.#ground.kubeScheduler, method, path, body) as Promise<T>;
+    return askExtender(
+      this.#testbed.plugin.url,
+      this.#testbed.kubeScheduler,
+      method,
+      path,
+      body,
+    ) as Promise<T>;
   }
 
   async picture(): Promise<Picture> {
-    const { cluster } = this.#ground;
+    const { cluster } = this.#testbed;
     const pods = await cluster.list("pods", { namespace: VICTIM });
     const pod = pods.find(({ metadata }) => metadata.labels?.["app"] === "api")!;
     const question = { Pod: pod, NodeNames: NODES };
@@ -164,7 +170,7 @@ export class Observer {
   async #pluginHasRead(): Promise<void> {
     const sinceMs = Date.now();
     await until("the scheduler-plugin has read the graphs", async () => {
-      const page = await (await this.#ground.plugin.get("/metrics")).text();
+      const page = await (await this.#testbed.plugin.get("/metrics")).text();
       const age = /^isochrone_scheduler_graph_age_seconds\{graph="cluster"\} (\S+)$/m.exec(page)?.[1];
       return Date.now() - Number(age) * 1_000 > sinceMs;
     });
@@ -186,7 +192,7 @@ export class Observer {
   }
 
   async #take(): Promise<void> {
-    const pid = this.#ground.aggregator.pid;
+    const pid = this.#testbed.aggregator.pid;
     const use = pid === null ? null : processUse(pid);
     if (use !== null) this.largestRssBytes = Math.max(this.largestRssBytes, use.rssBytes);
     try {

@@ -1,7 +1,7 @@
 // What the tenant's pods pretend to be.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { Attempt } from "./attempts.ts";
-import { NODES, TENANT, VICTIM, WORKFLOW } from "./ground.ts";
+import { NODES, TENANT, VICTIM, WORKFLOW } from "./testbed.ts";
 import { until } from "./picture.ts";
 import { tenantPod, type Tenant } from "./tenant.ts";
 

@@ -2,7 +2,7 @@
 import { encodeHeaders, encodeMetrics, HEADERS, RESOURCE_ATTRIBUTES } from "@isochrone/telemetry";
 import { rttMetrics } from "../../soak/floods/honest.ts";
 import type { Attempt } from "./attempts.ts";
-import { NODES, VICTIM, WORKFLOW } from "./ground.ts";
+import { NODES, VICTIM, WORKFLOW } from "./testbed.ts";
 import { tenantPod, type Tenant } from "./tenant.ts";
 
 const QUESTIONS = 600;

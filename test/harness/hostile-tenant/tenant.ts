@@ -7,7 +7,7 @@ import type { KubernetesObject } from "@isochrone/kubernetes";
 import { TestAuthority } from "@isochrone/runtime/testing";
 import { AUDIENCE } from "../components/index.ts";
 import { nodeNameOf, type ApiClient } from "../control-plane/index.ts";
-import { NODES, TENANT, type HostileGround } from "./ground.ts";
+import { NODES, TENANT, type HostileTestbed } from "./testbed.ts";
 import { answerOf, until } from "./picture.ts";
 
 const ACCOUNT = { namespace: TENANT, name: "tenant" };
@@ -30,22 +30,22 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
 };
 
 export class Tenant {
-  readonly #ground: HostileGround;
+  readonly #testbed: HostileTestbed;
   readonly #client: ApiClient;
   readonly #servers: Server[] = [];
   #markers = 0;
 
-  private constructor(ground: HostileGround, client: ApiClient) {
-    this.#ground = ground;
+  private constructor(testbed: HostileTestbed, client: ApiClient) {
+    this.#testbed = testbed;
     this.#client = client;
   }
 
-  static async open(ground: HostileGround): Promise<Tenant> {
+  static async open(testbed: HostileTestbed): Promise<Tenant> {
     const identity = { serviceAccount: ACCOUNT };
-    await ground.cluster.createNamespace(TENANT);
-    const client = await ground.cluster.clientOf(identity);
-    await ground.cluster.grant(identity, [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }], TENANT);
-    return new Tenant(ground, client);
+    await testbed.cluster.createNamespace(TENANT);
+    const client = await testbed.cluster.clientOf(identity);
+    await testbed.cluster.grant(identity, [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }], TENANT);
+    return new Tenant(testbed, client);
   }
 
   async close(): Promise<void> {
@@ -128,7 +128,7 @@ export class Tenant {
     headers: Readonly<Record<string, string>> = {},
     body?: Uint8Array | string,
   ): Promise<number> {
-    return this.#ground.aggregatorStatus(method, path, {
+    return this.#testbed.aggregatorStatus(method, path, {
       headers: { ...headers, ...(token === null ? {} : { authorization: `Bearer ${token}` }) },
       ...(body === undefined ? {} : { body }),
     });
@@ -136,15 +136,15 @@ export class Tenant {
 
   /** Status of the extender's answer. @param as "stranger": with a certificate of an authority of its own */
   async atExtender(path: string, body: unknown, as: "nobody" | "stranger"): Promise<number> {
-    const { ca } = this.#ground.kubeScheduler;
+    const { ca } = this.#testbed.kubeScheduler;
     const pair = as === "nobody" ? {} : await this.#certificate();
-    return (await answerOf(`${this.#ground.plugin.url}${path}`, { ca, ...pair }, "POST", body)).status;
+    return (await answerOf(`${this.#testbed.plugin.url}${path}`, { ca, ...pair }, "POST", body)).status;
   }
 
   /** What the webhook answers: nobody has to show anything there, since it writes nothing. */
   async atWebhook(path: string, review: unknown): Promise<number> {
-    const { webhookUrl } = this.#ground;
-    const files = { ca: await this.#ground.webhookCa() };
+    const { webhookUrl } = this.#testbed;
+    const files = { ca: await this.#testbed.webhookCa() };
     return (await answerOf(`${webhookUrl}${path}`, files, "POST", review)).status;
   }
 
@@ -175,7 +175,7 @@ export class Tenant {
   }
 
   async #certificate(): Promise<{ cert: string; key: string }> {
-    const authority = await TestAuthority.create(this.#ground.installation.folder, "tenant-ca");
+    const authority = await TestAuthority.create(this.#testbed.installation.folder, "tenant-ca");
     const { certFile, keyFile } = await authority.issue("isochrone-kube-scheduler-client");
     return { cert: await readFile(certFile, "utf8"), key: await readFile(keyFile, "utf8") };
   }

@@ -1,11 +1,11 @@
 // A plan lands on a real kube-scheduler, and on the model beside it.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { QueueStep, Rejection, SchedulingModel } from "@isochrone/placement";
-import type { Ground } from "./ground.ts";
+import type { Testbed } from "./testbed.ts";
 import type { Judge } from "./judge.ts";
 
 interface LandingOptions {
-  readonly ground: Ground;
+  readonly testbed: Testbed;
   readonly judge: Judge;
   readonly model: SchedulingModel;
   /** Gated, on the API server. */
@@ -36,7 +36,7 @@ export class Landing {
 
   /** One pod after the other, in order. */
   async *run(): AsyncGenerator<Fate> {
-    const { ground, judge, model, pods, atOnce } = this.#options;
+    const { testbed, judge, model, pods, atOnce } = this.#options;
     for (const step of this.#options.steps) {
       if (this.#waiting.includes(step)) await this.#nominate();
       const pod = pods[step.pod]!;
@@ -46,7 +46,7 @@ export class Landing {
       if (!atOnce && foretold?.message !== step.rejection?.message)
         throw new Error(`step says ${step.rejection?.message}, model says ${foretold?.message}`);
       judge.send(pod, target);
-      const got = await ground.release(pod);
+      const got = await testbed.release(pod);
       if (foretold === null) model.place(pod, target);
       else model.remove(`${pod.metadata.namespace}/${pod.metadata.name}`);
       yield {
@@ -60,10 +60,10 @@ export class Landing {
 
   /** Up to the first that is to be bound before others are. */
   async #nominate(): Promise<void> {
-    const { ground, model, pods, atOnce } = this.#options;
+    const { testbed, model, pods, atOnce } = this.#options;
     const end = atOnce ? -1 : this.#waiting.findIndex(({ before }) => before);
     for (const { pod, node } of this.#waiting.splice(0, end < 0 ? this.#waiting.length : end + 1)) {
-      await ground.nominate(pods[pod]!, model.nodes[node]!.name);
+      await testbed.nominate(pods[pod]!, model.nodes[node]!.name);
       model.nominate(pods[pod]!, model.nodes[node]!.name);
     }
   }

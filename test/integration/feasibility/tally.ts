@@ -2,7 +2,7 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { SchedulingModel } from "@isochrone/placement";
 import type { FilterPlugin } from "@isochrone/placement/testing";
-import type { Asked } from "./ground.ts";
+import type { Asked } from "./testbed.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 type NodeState = SchedulingModel["nodes"][number];

@@ -2,21 +2,21 @@ import { KINDS } from "@isochrone/kubernetes";
 import { DEFAULT_ANNOTATION_PREFIX, writeNodeAnnotations } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { MANIFEST_VALUES } from "../../harness/components/index.ts";
-import { annotate, NODE, type AdmissionGround } from "./ground.ts";
+import { annotate, NODE, type AdmissionTestbed } from "./testbed.ts";
 
 const { BANDWIDTH_RESOURCE } = MANIFEST_VALUES;
 const REPLICA_SET = "/apis/apps/v1/namespaces/default/replicasets/web-1";
 const DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments/web";
 
 /** What may change of nodes and of workloads. */
-export function describeNodesAndWorkloads(ground: AdmissionGround): void {
+export function describeNodesAndWorkloads(testbed: AdmissionTestbed): void {
   describe("of a node", () => {
     const own = { "isochrone.dev/available-cpu": "1500m", "isochrone.dev/network-cost-node-1": "1.250" };
 
     test("our annotations are written and removed, by a patch and by server-side apply", async () => {
       const applied = { apiVersion: "v1", kind: "Node", metadata: { name: "node-0", annotations: own } };
       const apply = (object: object): Promise<string> =>
-        ground.verdict(
+        testbed.verdict(
           "aggregator",
           "PATCH",
           `${NODE}?fieldManager=isochrone-aggregator`,
@@ -26,7 +26,7 @@ export function describeNodesAndWorkloads(ground: AdmissionGround): void {
       expect(await apply(applied)).toBe("ok");
       expect(await apply({ ...applied, metadata: { name: "node-0" } })).toBe("ok");
       expect(
-        await ground.verdict(
+        await testbed.verdict(
           "aggregator",
           "PATCH",
           NODE,
@@ -36,7 +36,7 @@ export function describeNodesAndWorkloads(ground: AdmissionGround): void {
           }),
         ),
       ).toBe("ok");
-      const { metadata } = (await ground.cluster.get({ ...KINDS.node, name: "node-0" }))!;
+      const { metadata } = (await testbed.cluster.get({ ...KINDS.node, name: "node-0" }))!;
       expect(metadata.annotations).toMatchObject({
         "isochrone.dev/observed-at": "2026-11-21T12:00:00Z",
         "example.com/owner": "them",
@@ -59,7 +59,7 @@ export function describeNodesAndWorkloads(ground: AdmissionGround): void {
       const annotations = Object.fromEntries(
         texts.map(([key, text]) => [DEFAULT_ANNOTATION_PREFIX + key, text]),
       );
-      expect(await ground.verdict("aggregator", "PATCH", NODE, annotate(annotations))).toBe("ok");
+      expect(await testbed.verdict("aggregator", "PATCH", NODE, annotate(annotations))).toBe("ok");
     });
 
     test.each<[string, object, string]>([
@@ -99,7 +99,7 @@ export function describeNodesAndWorkloads(ground: AdmissionGround): void {
         "spec.taints",
       ],
     ])("%s is denied, by its name", async (_, patch, named) => {
-      expect(await ground.denialOf("aggregator", ["PATCH", NODE, patch])).toContain(named);
+      expect(await testbed.denialOf("aggregator", ["PATCH", NODE, patch])).toContain(named);
     });
 
     test("the status takes our resource and our condition, and nothing else", async () => {
@@ -115,52 +115,56 @@ export function describeNodesAndWorkloads(ground: AdmissionGround): void {
         status: { capacity: { [resource]: amount }, allocatable: { [resource]: amount } },
       });
       expect(
-        await ground.verdict("aggregator", "PATCH", status, amounts(BANDWIDTH_RESOURCE, "10000000000")),
+        await testbed.verdict("aggregator", "PATCH", status, amounts(BANDWIDTH_RESOURCE, "10000000000")),
       ).toBe("ok");
       expect(
-        await ground.verdict("aggregator", "PATCH", status, amounts(BANDWIDTH_RESOURCE, "9000000000")),
+        await testbed.verdict("aggregator", "PATCH", status, amounts(BANDWIDTH_RESOURCE, "9000000000")),
       ).toBe("ok");
       expect(
-        await ground.verdict("aggregator", "PATCH", status, { status: { conditions: [ready, condition] } }),
+        await testbed.verdict("aggregator", "PATCH", status, { status: { conditions: [ready, condition] } }),
       ).toBe("ok");
-      const { status: after } = (await ground.cluster.get({ ...KINDS.node, name: "node-0" }))!;
+      const { status: after } = (await testbed.cluster.get({ ...KINDS.node, name: "node-0" }))!;
       expect(after).toMatchObject({ capacity: { [BANDWIDTH_RESOURCE]: "9G", cpu: "32" } });
-      expect(await ground.denialOf("aggregator", ["PATCH", status, amounts("cpu", "64")])).toContain(
+      expect(await testbed.denialOf("aggregator", ["PATCH", status, amounts("cpu", "64")])).toContain(
         "status.capacity",
       );
       expect(
-        await ground.denialOf("aggregator", ["PATCH", status, { status: { allocatable: { memory: null } } }]),
+        await testbed.denialOf("aggregator", [
+          "PATCH",
+          status,
+          { status: { allocatable: { memory: null } } },
+        ]),
       ).toContain("status.allocatable");
       expect(
-        await ground.denialOf("aggregator", ["PATCH", status, amounts("example.com/gpu", "1")]),
+        await testbed.denialOf("aggregator", ["PATCH", status, amounts("example.com/gpu", "1")]),
       ).toContain("status.capacity");
       expect(
-        await ground.denialOf("aggregator", ["PATCH", status, { status: { conditions: [condition] } }]),
+        await testbed.denialOf("aggregator", ["PATCH", status, { status: { conditions: [condition] } }]),
       ).toContain("status.conditions");
       const notReady = { ...ready, status: "False" };
       expect(
-        await ground.denialOf("aggregator", [
+        await testbed.denialOf("aggregator", [
           "PATCH",
           status,
           { status: { conditions: [notReady, condition] } },
         ]),
       ).toContain("status.conditions");
       expect(
-        await ground.denialOf("aggregator", [
+        await testbed.denialOf("aggregator", [
           "PATCH",
           status,
           { status: { addresses: [{ type: "InternalIP", address: "10.0.0.9" }] } },
         ]),
       ).toContain("status.addresses");
       expect(
-        await ground.denialOf("aggregator", [
+        await testbed.denialOf("aggregator", [
           "PATCH",
           status,
           { metadata: { labels: { "example.com/rack": "2" } } },
         ]),
       ).toContain("metadata.labels");
       expect(
-        await ground.verdict(
+        await testbed.verdict(
           "aggregator",
           "PATCH",
           status,
@@ -171,10 +175,10 @@ export function describeNodesAndWorkloads(ground: AdmissionGround): void {
 
     test("none is created or deleted", async () => {
       const node = { apiVersion: "v1", kind: "Node", metadata: { name: "node-x" } };
-      expect(await ground.denialOf("aggregator", ["POST", "/api/v1/nodes", node])).toContain(
+      expect(await testbed.denialOf("aggregator", ["POST", "/api/v1/nodes", node])).toContain(
         "neither creates nor deletes nodes",
       );
-      expect(await ground.denialOf("scheduler-plugin", ["DELETE", NODE])).toContain(
+      expect(await testbed.denialOf("scheduler-plugin", ["DELETE", NODE])).toContain(
         "neither creates nor deletes nodes",
       );
     });
@@ -187,14 +191,14 @@ export function describeNodesAndWorkloads(ground: AdmissionGround): void {
         names: [`example.com/image-${i}`.padEnd(300, "x")],
         sizeBytes: i,
       }));
-      await ground.cluster.addNodes([{ name: "large", annotations }]);
-      await ground.cluster.patch({ ...KINDS.node, name: "large" }, { status: { images } }, "status");
+      await testbed.cluster.addNodes([{ name: "large", annotations }]);
+      await testbed.cluster.patch({ ...KINDS.node, name: "large" }, { status: { images } }, "status");
       const costs = Object.fromEntries(
         Array.from({ length: 64 }, (_, i) => [`isochrone.dev/network-cost-node-${i}`, "1.000"]),
       );
-      expect(await ground.verdict("aggregator", "PATCH", "/api/v1/nodes/large", annotate(costs))).toBe("ok");
+      expect(await testbed.verdict("aggregator", "PATCH", "/api/v1/nodes/large", annotate(costs))).toBe("ok");
       const capacity = { status: { capacity: { [BANDWIDTH_RESOURCE]: "1" } } };
-      expect(await ground.verdict("aggregator", "PATCH", "/api/v1/nodes/large/status", capacity)).toBe("ok");
+      expect(await testbed.verdict("aggregator", "PATCH", "/api/v1/nodes/large/status", capacity)).toBe("ok");
     });
   });
 
@@ -207,7 +211,7 @@ export function describeNodesAndWorkloads(ground: AdmissionGround): void {
         "isochrone.dev/observed-at": "x",
         "isochrone.dev/annotated-by": "x",
       };
-      expect(await ground.verdict("aggregator", "PATCH", DEPLOYMENT, annotate(own))).toBe("ok");
+      expect(await testbed.verdict("aggregator", "PATCH", DEPLOYMENT, annotate(own))).toBe("ok");
     });
 
     test.each<[string, object, string]>([
@@ -225,20 +229,20 @@ export function describeNodesAndWorkloads(ground: AdmissionGround): void {
         "metadata.annotations[isochrone.dev/appgroup]",
       ],
     ])("%s is denied, by its name", async (_, patch, named) => {
-      expect(await ground.denialOf("aggregator", ["PATCH", DEPLOYMENT, patch])).toContain(named);
+      expect(await testbed.denialOf("aggregator", ["PATCH", DEPLOYMENT, patch])).toContain(named);
     });
 
     test("move records are left by the scheduler-plugin, on the controllers of pods, and nothing else is", async () => {
       const moves = annotate({ "isochrone.dev/moves": "[]", "isochrone.dev/last-move": "{}" });
-      expect(await ground.verdict("scheduler-plugin", "PATCH", REPLICA_SET, moves)).toBe("ok");
+      expect(await testbed.verdict("scheduler-plugin", "PATCH", REPLICA_SET, moves)).toBe("ok");
       const end = annotate({ "isochrone.dev/moves": null });
-      expect(await ground.verdict("scheduler-plugin", "PATCH", REPLICA_SET, end)).toBe("ok");
+      expect(await testbed.verdict("scheduler-plugin", "PATCH", REPLICA_SET, end)).toBe("ok");
       const other = annotate({ "isochrone.dev/cpu-usage": "1" });
-      expect(await ground.denialOf("scheduler-plugin", ["PATCH", REPLICA_SET, other])).toContain(
+      expect(await testbed.denialOf("scheduler-plugin", ["PATCH", REPLICA_SET, other])).toContain(
         "metadata.annotations[isochrone.dev/cpu-usage]",
       );
       const scaled = { spec: { replicas: 3 } };
-      expect(await ground.denialOf("scheduler-plugin", ["PATCH", REPLICA_SET, scaled])).toContain(
+      expect(await testbed.denialOf("scheduler-plugin", ["PATCH", REPLICA_SET, scaled])).toContain(
         "spec.replicas",
       );
       for (const [account, path] of [
@@ -246,16 +250,16 @@ export function describeNodesAndWorkloads(ground: AdmissionGround): void {
         ["aggregator", REPLICA_SET],
         ["uninstall", DEPLOYMENT],
       ] as const)
-        expect(await ground.denialOf(account, ["PATCH", path, moves])).toMatch(
+        expect(await testbed.denialOf(account, ["PATCH", path, moves])).toMatch(
           /neither creates, scales nor deletes|metadata.annotations/,
         );
     });
 
     test("none is scaled, and none deleted", async () => {
       expect(
-        await ground.denialOf("aggregator", ["PATCH", `${DEPLOYMENT}/scale`, { spec: { replicas: 0 } }]),
+        await testbed.denialOf("aggregator", ["PATCH", `${DEPLOYMENT}/scale`, { spec: { replicas: 0 } }]),
       ).toContain("neither creates, scales nor deletes");
-      expect(await ground.denialOf("scheduler-plugin", ["DELETE", DEPLOYMENT])).toContain(
+      expect(await testbed.denialOf("scheduler-plugin", ["DELETE", DEPLOYMENT])).toContain(
         "neither creates, scales nor deletes",
       );
     });

@@ -1,14 +1,14 @@
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { describe, expect, test } from "vitest";
 import { MANIFEST_VALUES } from "../../harness/components/index.ts";
-import { annotate, type AdmissionGround } from "./ground.ts";
+import { annotate, type AdmissionTestbed } from "./testbed.ts";
 
 const { NAMESPACE } = MANIFEST_VALUES;
 const APP_GROUPS = "/apis/appgroup.diktyo.x-k8s.io/v1alpha1/namespaces/default/appgroups";
 const TOPOLOGIES = "/apis/networktopology.diktyo.x-k8s.io/v1alpha1/namespaces/default/networktopologies";
 
 /** Objects that are Isochrone's, or of which a part is. */
-export function describeOwnObjects(ground: AdmissionGround): void {
+export function describeOwnObjects(testbed: AdmissionTestbed): void {
   describe("of what RBAC can't name", () => {
     const object = (name: string, more: object = {}): object => ({ metadata: { name }, ...more });
     const secrets = `/api/v1/namespaces/${NAMESPACE}/secrets`;
@@ -17,7 +17,7 @@ export function describeOwnObjects(ground: AdmissionGround): void {
 
     test("our own objects are created", async () => {
       expect(
-        await ground.verdict(
+        await testbed.verdict(
           "aggregator",
           "POST",
           secrets,
@@ -25,45 +25,47 @@ export function describeOwnObjects(ground: AdmissionGround): void {
         ),
       ).toBe("ok");
       expect(
-        await ground.verdict(
+        await testbed.verdict(
           "aggregator",
           "POST",
           secrets,
           object("isochrone-record-keys", { type: "Opaque" }),
         ),
       ).toBe("ok");
-      expect(await ground.verdict("aggregator", "POST", configMaps, object("netperf-metrics"))).toBe("ok");
-      expect(await ground.verdict("aggregator", "POST", leases, object("isochrone-aggregator"))).toBe("ok");
-      expect(await ground.verdict("aggregator", "POST", leases, object("isochrone-aggregator-0"))).toBe("ok");
-      expect(await ground.verdict("aggregator", "DELETE", `${leases}/isochrone-aggregator-0`)).toBe("ok");
+      expect(await testbed.verdict("aggregator", "POST", configMaps, object("netperf-metrics"))).toBe("ok");
+      expect(await testbed.verdict("aggregator", "POST", leases, object("isochrone-aggregator"))).toBe("ok");
+      expect(await testbed.verdict("aggregator", "POST", leases, object("isochrone-aggregator-0"))).toBe(
+        "ok",
+      );
+      expect(await testbed.verdict("aggregator", "DELETE", `${leases}/isochrone-aggregator-0`)).toBe("ok");
       expect(
-        await ground.verdict("scheduler-plugin", "POST", leases, object("isochrone-scheduler-plugin")),
+        await testbed.verdict("scheduler-plugin", "POST", leases, object("isochrone-scheduler-plugin")),
       ).toBe("ok");
     });
 
     test("no other one is", async () => {
-      expect(await ground.denialOf("aggregator", ["POST", secrets, object("other")])).toContain(
+      expect(await testbed.denialOf("aggregator", ["POST", secrets, object("other")])).toContain(
         "secrets isochrone/other: metadata.name",
       );
-      expect(await ground.denialOf("aggregator", ["POST", configMaps, object("other")])).toContain(
+      expect(await testbed.denialOf("aggregator", ["POST", configMaps, object("other")])).toContain(
         "configmaps default/other: metadata.name",
       );
-      expect(await ground.denialOf("aggregator", ["POST", leases, object("other")])).toContain(
+      expect(await testbed.denialOf("aggregator", ["POST", leases, object("other")])).toContain(
         "leases isochrone/other: metadata.name",
       );
       expect(
-        await ground.denialOf("aggregator", ["DELETE", `${leases}/isochrone-scheduler-plugin`]),
+        await testbed.denialOf("aggregator", ["DELETE", `${leases}/isochrone-scheduler-plugin`]),
       ).toContain("metadata.name");
       expect(
-        await ground.denialOf("scheduler-plugin", ["DELETE", `${leases}/isochrone-aggregator`]),
+        await testbed.denialOf("scheduler-plugin", ["DELETE", `${leases}/isochrone-aggregator`]),
       ).toContain("metadata.name");
       expect(
-        await ground.denialOf("scheduler-plugin", ["POST", leases, object("isochrone-aggregator-9")]),
+        await testbed.denialOf("scheduler-plugin", ["POST", leases, object("isochrone-aggregator-9")]),
       ).toContain("metadata.name");
     });
 
     test("a Secret that would be filled with an account's token is denied", async () => {
-      await ground.client("stranger").request("DELETE", `${secrets}/isochrone-probe-keys`);
+      await testbed.client("stranger").request("DELETE", `${secrets}/isochrone-probe-keys`);
       const stolen = {
         type: "kubernetes.io/service-account-token",
         metadata: {
@@ -71,7 +73,7 @@ export function describeOwnObjects(ground: AdmissionGround): void {
           annotations: { "kubernetes.io/service-account.name": "isochrone-scheduler-plugin" },
         },
       };
-      expect(await ground.denialOf("aggregator", ["POST", secrets, stolen])).toContain("must be Opaque");
+      expect(await testbed.denialOf("aggregator", ["POST", secrets, stolen])).toContain("must be Opaque");
     });
   });
 
@@ -84,53 +86,55 @@ export function describeOwnObjects(ground: AdmissionGround): void {
 
     test("the aggregator keeps the AppGroups that it has made, and the scheduler-plugin the status", async () => {
       const made = group({ "isochrone.dev/appgroup-generated": "1" });
-      expect(await ground.verdict("aggregator", "POST", APP_GROUPS, made)).toBe("ok");
+      expect(await testbed.verdict("aggregator", "POST", APP_GROUPS, made)).toBe("ok");
       expect(
-        await ground.verdict("aggregator", "PATCH", `${APP_GROUPS}/flow`, { spec: { numMembers: 2 } }),
+        await testbed.verdict("aggregator", "PATCH", `${APP_GROUPS}/flow`, { spec: { numMembers: 2 } }),
       ).toBe("ok");
       const status = {
         status: { runningWorkloads: 1 },
         ...annotate({ "isochrone.dev/appgroup-faults": "none" }),
       };
-      expect(await ground.verdict("scheduler-plugin", "PATCH", `${APP_GROUPS}/flow`, status)).toBe("ok");
+      expect(await testbed.verdict("scheduler-plugin", "PATCH", `${APP_GROUPS}/flow`, status)).toBe("ok");
       expect(
-        await ground.denialOf("aggregator", [
+        await testbed.denialOf("aggregator", [
           "PATCH",
           `${APP_GROUPS}/flow`,
           { status: { runningWorkloads: 2 } },
         ]),
       ).toContain("status.runningWorkloads");
       expect(
-        await ground.denialOf("scheduler-plugin", [
+        await testbed.denialOf("scheduler-plugin", [
           "PATCH",
           `${APP_GROUPS}/flow`,
           { spec: { numMembers: 3 } },
         ]),
       ).toContain("spec.numMembers");
-      expect(await ground.denialOf("scheduler-plugin", ["DELETE", `${APP_GROUPS}/flow`])).toContain(
+      expect(await testbed.denialOf("scheduler-plugin", ["DELETE", `${APP_GROUPS}/flow`])).toContain(
         "only Isochrone's aggregator",
       );
       expect(
-        await ground.denialOf("collector", ["PATCH", `${APP_GROUPS}/flow`, { spec: { numMembers: 3 } }]),
+        await testbed.denialOf("collector", ["PATCH", `${APP_GROUPS}/flow`, { spec: { numMembers: 3 } }]),
       ).toContain("only Isochrone's aggregator");
-      expect(await ground.verdict("aggregator", "DELETE", `${APP_GROUPS}/flow`)).toBe("ok");
+      expect(await testbed.verdict("aggregator", "DELETE", `${APP_GROUPS}/flow`)).toBe("ok");
     });
 
     test("an AppGroup of somebody else is left alone", async () => {
-      expect(await ground.denialOf("aggregator", ["POST", APP_GROUPS, group()])).toContain("somebody else's");
-      await ground.cluster.create(group());
+      expect(await testbed.denialOf("aggregator", ["POST", APP_GROUPS, group()])).toContain(
+        "somebody else's",
+      );
+      await testbed.cluster.create(group());
       expect(
-        await ground.denialOf("aggregator", ["PATCH", `${APP_GROUPS}/flow`, { spec: { numMembers: 3 } }]),
+        await testbed.denialOf("aggregator", ["PATCH", `${APP_GROUPS}/flow`, { spec: { numMembers: 3 } }]),
       ).toContain("somebody else's");
       const claimed = annotate({ "isochrone.dev/appgroup-generated": "1" });
-      expect(await ground.denialOf("aggregator", ["PATCH", `${APP_GROUPS}/flow`, claimed])).toContain(
+      expect(await testbed.denialOf("aggregator", ["PATCH", `${APP_GROUPS}/flow`, claimed])).toContain(
         "somebody else's",
       );
-      expect(await ground.denialOf("aggregator", ["DELETE", `${APP_GROUPS}/flow`])).toContain(
+      expect(await testbed.denialOf("aggregator", ["DELETE", `${APP_GROUPS}/flow`])).toContain(
         "somebody else's",
       );
       expect(
-        await ground.verdict("scheduler-plugin", "PATCH", `${APP_GROUPS}/flow`, {
+        await testbed.verdict("scheduler-plugin", "PATCH", `${APP_GROUPS}/flow`, {
           status: { runningWorkloads: 1 },
         }),
       ).toBe("ok");
@@ -152,28 +156,28 @@ export function describeOwnObjects(ground: AdmissionGround): void {
         spec: { configmapName: "netperf-metrics", weights: [weights("UserDefined", 1)] },
       });
       const path = `${TOPOLOGIES}/nt-default`;
-      expect(await ground.denialOf("aggregator", ["POST", TOPOLOGIES, topology("other")])).toContain(
+      expect(await testbed.denialOf("aggregator", ["POST", TOPOLOGIES, topology("other")])).toContain(
         "metadata.name",
       );
-      expect(await ground.verdict("aggregator", "POST", TOPOLOGIES, topology("nt-default"))).toBe("ok");
+      expect(await testbed.verdict("aggregator", "POST", TOPOLOGIES, topology("nt-default"))).toBe("ok");
       const written = {
         ...annotate({ "isochrone.dev/network-cost-scale": "1" }),
         spec: { weights: [weights("UserDefined", 1), weights("NetperfCosts", 5)] },
         status: { nodeCount: 1 },
       };
-      expect(await ground.verdict("aggregator", "PATCH", path, written)).toBe("ok");
+      expect(await testbed.verdict("aggregator", "PATCH", path, written)).toBe("ok");
       const changed = { spec: { weights: [weights("UserDefined", 2), weights("NetperfCosts", 5)] } };
-      expect(await ground.denialOf("aggregator", ["PATCH", path, changed])).toContain(
+      expect(await testbed.denialOf("aggregator", ["PATCH", path, changed])).toContain(
         "spec.weights of another name",
       );
-      expect(await ground.denialOf("aggregator", ["PATCH", path, { spec: { weights: [] } }])).toContain(
+      expect(await testbed.denialOf("aggregator", ["PATCH", path, { spec: { weights: [] } }])).toContain(
         "spec.weights of another name",
       );
       expect(
-        await ground.denialOf("aggregator", ["PATCH", path, { spec: { configmapName: "x" } }]),
+        await testbed.denialOf("aggregator", ["PATCH", path, { spec: { configmapName: "x" } }]),
       ).toContain("spec.configmapName");
-      expect(await ground.denialOf("aggregator", ["DELETE", path])).toContain("deletes none");
-      expect(await ground.denialOf("scheduler-plugin", ["PATCH", path, written])).toContain("metadata.name");
+      expect(await testbed.denialOf("aggregator", ["DELETE", path])).toContain("deletes none");
+      expect(await testbed.denialOf("scheduler-plugin", ["PATCH", path, written])).toContain("metadata.name");
     });
   });
 }

@@ -1,14 +1,14 @@
 import { KINDS } from "@isochrone/kubernetes";
 import { describe, expect, test } from "vitest";
 import { MANIFEST_VALUES } from "../../harness/components/index.ts";
-import { annotate, type AdmissionGround } from "./ground.ts";
+import { annotate, type AdmissionTestbed } from "./testbed.ts";
 
 const { CANARY_NAMESPACE, GATE } = MANIFEST_VALUES;
 const POD = "/api/v1/namespaces/default/pods/pod-0";
 const GATED = "/api/v1/namespaces/default/pods/gated";
 
 /** What may change of pods, and which may be made. */
-export function describePods(ground: AdmissionGround): void {
+export function describePods(testbed: AdmissionTestbed): void {
   describe("of a pod", () => {
     const affinity = (node: string): object => ({
       nodeAffinity: {
@@ -21,7 +21,7 @@ export function describePods(ground: AdmissionGround): void {
 
     test("our annotations, the nomination, the affinity under our gate and the end of our gate pass", async () => {
       expect(
-        await ground.verdict(
+        await testbed.verdict(
           "scheduler-plugin",
           "PATCH",
           GATED,
@@ -29,17 +29,17 @@ export function describePods(ground: AdmissionGround): void {
         ),
       ).toBe("ok");
       expect(
-        await ground.verdict("scheduler-plugin", "PATCH", `${GATED}/status`, {
+        await testbed.verdict("scheduler-plugin", "PATCH", `${GATED}/status`, {
           status: { nominatedNodeName: "node-0" },
         }),
       ).toBe("ok");
       expect(
-        await ground.verdict("scheduler-plugin", "PATCH", GATED, { spec: { affinity: affinity("node-0") } }),
+        await testbed.verdict("scheduler-plugin", "PATCH", GATED, { spec: { affinity: affinity("node-0") } }),
       ).toBe("ok");
       expect(
-        await ground.verdict("scheduler-plugin", "PATCH", GATED, { spec: { schedulingGates: [other] } }),
+        await testbed.verdict("scheduler-plugin", "PATCH", GATED, { spec: { schedulingGates: [other] } }),
       ).toBe("ok");
-      const pod = (await ground.cluster.get({ ...KINDS.pod, namespace: "default", name: "gated" }))!;
+      const pod = (await testbed.cluster.get({ ...KINDS.pod, namespace: "default", name: "gated" }))!;
       expect(pod).toMatchObject({
         spec: { schedulingGates: [other] },
         status: { nominatedNodeName: "node-0" },
@@ -48,24 +48,24 @@ export function describePods(ground: AdmissionGround): void {
 
     test("without our gate neither the affinity nor another's gate may change", async () => {
       expect(
-        await ground.denialOf("scheduler-plugin", ["PATCH", GATED, { spec: { schedulingGates: null } }]),
+        await testbed.denialOf("scheduler-plugin", ["PATCH", GATED, { spec: { schedulingGates: null } }]),
       ).toContain("spec.schedulingGates");
       const narrower = affinity("node-0") as { nodeAffinity: Record<string, unknown> };
       const preferred = { weight: 1, preference: { matchExpressions: [{ key: "a", operator: "Exists" }] } };
       narrower.nodeAffinity["preferredDuringSchedulingIgnoredDuringExecution"] = [preferred];
       expect(
-        await ground.denialOf("scheduler-plugin", ["PATCH", GATED, { spec: { affinity: narrower } }]),
+        await testbed.denialOf("scheduler-plugin", ["PATCH", GATED, { spec: { affinity: narrower } }]),
       ).toContain("spec.affinity");
     });
 
     test("a gate of another's stays when ours goes", async () => {
-      await ground.cluster.createPods(["twice"], { schedulingGates: [GATE, other.name] });
+      await testbed.cluster.createPods(["twice"], { schedulingGates: [GATE, other.name] });
       const path = "/api/v1/namespaces/default/pods/twice";
       expect(
-        await ground.denialOf("scheduler-plugin", ["PATCH", path, { spec: { schedulingGates: null } }]),
+        await testbed.denialOf("scheduler-plugin", ["PATCH", path, { spec: { schedulingGates: null } }]),
       ).toContain("spec.schedulingGates");
       expect(
-        await ground.denialOf("scheduler-plugin", [
+        await testbed.denialOf("scheduler-plugin", [
           "PATCH",
           path,
           { spec: { schedulingGates: [{ name: GATE }] } },
@@ -108,7 +108,7 @@ export function describePods(ground: AdmissionGround): void {
         "metadata.labels",
       ],
     ])("%s is denied, by its name", async (_, path, patch, named) => {
-      expect(await ground.denialOf("scheduler-plugin", ["PATCH", path, patch])).toContain(named);
+      expect(await testbed.denialOf("scheduler-plugin", ["PATCH", path, patch])).toContain(named);
     });
 
     test("none is bound, deleted or given a container", async () => {
@@ -118,12 +118,12 @@ export function describePods(ground: AdmissionGround): void {
         metadata: { name: "pod-0" },
         target: { kind: "Node", name: "node-0" },
       };
-      expect(await ground.denialOf("scheduler-plugin", ["POST", `${POD}/binding`, binding])).toContain(
+      expect(await testbed.denialOf("scheduler-plugin", ["POST", `${POD}/binding`, binding])).toContain(
         "binds none",
       );
-      expect(await ground.denialOf("scheduler-plugin", ["DELETE", POD])).toContain("deletes no pods");
+      expect(await testbed.denialOf("scheduler-plugin", ["DELETE", POD])).toContain("deletes no pods");
       const debug = { spec: { ephemeralContainers: [{ name: "debug", image: "none" }] } };
-      const said = await ground.verdict(
+      const said = await testbed.verdict(
         "scheduler-plugin",
         "PATCH",
         `${POD}/ephemeralcontainers?dryRun=All`,
@@ -148,9 +148,9 @@ export function describePods(ground: AdmissionGround): void {
       });
       const pods = `/api/v1/namespaces/${CANARY_NAMESPACE}/pods`;
       expect(
-        await ground.denialOf("scheduler-plugin", ["POST", "/api/v1/namespaces/default/pods", canary()]),
+        await testbed.denialOf("scheduler-plugin", ["POST", "/api/v1/namespaces/default/pods", canary()]),
       ).toContain("creates no pods but canaries");
-      expect(await ground.denialOf("scheduler-plugin", ["POST", pods, canary({}, {})])).toContain(
+      expect(await testbed.denialOf("scheduler-plugin", ["POST", pods, canary({}, {})])).toContain(
         "creates no pods but canaries",
       );
       for (const spec of [
@@ -160,11 +160,11 @@ export function describePods(ground: AdmissionGround): void {
         { nodeName: "node-0" },
         { volumes: [{ name: "host", hostPath: { path: "/" } }] },
       ])
-        expect(await ground.denialOf("scheduler-plugin", ["POST", pods, canary(spec)])).toContain(
+        expect(await testbed.denialOf("scheduler-plugin", ["POST", pods, canary(spec)])).toContain(
           "a canary has one container",
         );
-      expect(await ground.verdict("scheduler-plugin", "POST", pods, canary())).toBe("ok");
-      expect(await ground.verdict("scheduler-plugin", "DELETE", `${pods}/canary`)).toBe("ok");
+      expect(await testbed.verdict("scheduler-plugin", "POST", pods, canary())).toBe("ok");
+      expect(await testbed.verdict("scheduler-plugin", "DELETE", `${pods}/canary`)).toBe("ok");
     });
   });
 }

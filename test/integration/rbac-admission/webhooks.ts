@@ -1,7 +1,7 @@
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { describe, expect, test } from "vitest";
 import { MANIFEST_VALUES } from "../../harness/components/index.ts";
-import type { AdmissionGround } from "./ground.ts";
+import type { AdmissionTestbed } from "./testbed.ts";
 
 const { NAMESPACE } = MANIFEST_VALUES;
 const MUTATING = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
@@ -43,7 +43,7 @@ function registration(name: string, entry: Entry = {}): KubernetesObject {
 }
 
 /** What may be registered with the API server: it sees, and may change, all that it is registered for. */
-export function describeWebhooks(ground: AdmissionGround): void {
+export function describeWebhooks(testbed: AdmissionTestbed): void {
   describe("of webhooks", () => {
     const ours = registration("isochrone-placement");
     const at = `${MUTATING}/isochrone-placement`;
@@ -58,28 +58,28 @@ export function describeWebhooks(ground: AdmissionGround): void {
       ["that sees subresources", { rules: [rule(["pods", "pods/exec"])] }, "creation of pods alone"],
     ])("one %s is denied", async (_, entry, words) => {
       const odd = registration("isochrone-placement", entry);
-      expect(await ground.denialOf("scheduler-plugin", ["POST", MUTATING, odd])).toContain(words);
+      expect(await testbed.denialOf("scheduler-plugin", ["POST", MUTATING, odd])).toContain(words);
     });
 
     test("of another name, of another kind, or of another account none is registered", async () => {
       const only = "one webhook, isochrone-placement";
-      expect(await ground.denialOf("scheduler-plugin", ["POST", MUTATING, registration("other")])).toContain(
+      expect(await testbed.denialOf("scheduler-plugin", ["POST", MUTATING, registration("other")])).toContain(
         only,
       );
       const validating = { ...registration("isochrone-placement"), kind: "ValidatingWebhookConfiguration" };
-      expect(await ground.denialOf("scheduler-plugin", ["POST", VALIDATING, validating])).toContain(only);
+      expect(await testbed.denialOf("scheduler-plugin", ["POST", VALIDATING, validating])).toContain(only);
       for (const account of ["aggregator", "uninstall"] as const)
-        expect(await ground.denialOf(account, ["POST", MUTATING, ours])).toContain(only);
+        expect(await testbed.denialOf(account, ["POST", MUTATING, ours])).toContain(only);
     });
 
     test("ours is registered and kept by the scheduler-plugin, and taken away by the uninstallation alone", async () => {
-      expect(await ground.verdict("scheduler-plugin", "POST", MUTATING, ours)).toBe("ok");
+      expect(await testbed.verdict("scheduler-plugin", "POST", MUTATING, ours)).toBe("ok");
       const label = { metadata: { labels: { a: "b" } } };
-      expect(await ground.verdict("scheduler-plugin", "PATCH", at, label)).toBe("ok");
-      expect(await ground.denialOf("scheduler-plugin", ["DELETE", at])).toContain("only its uninstallation");
-      expect(await ground.denialOf("aggregator", ["DELETE", at])).toContain("only its uninstallation");
-      expect(await ground.denialOf("uninstall", ["PATCH", at, label])).toContain("only its uninstallation");
-      expect(await ground.verdict("uninstall", "DELETE", at)).toBe("ok");
+      expect(await testbed.verdict("scheduler-plugin", "PATCH", at, label)).toBe("ok");
+      expect(await testbed.denialOf("scheduler-plugin", ["DELETE", at])).toContain("only its uninstallation");
+      expect(await testbed.denialOf("aggregator", ["DELETE", at])).toContain("only its uninstallation");
+      expect(await testbed.denialOf("uninstall", ["PATCH", at, label])).toContain("only its uninstallation");
+      expect(await testbed.verdict("uninstall", "DELETE", at)).toBe("ok");
     });
 
     test("its certificates and the planner's Lease are the scheduler-plugin's", async () => {
@@ -88,15 +88,15 @@ export function describeWebhooks(ground: AdmissionGround): void {
       const secret = { metadata: { name: "isochrone-webhook" }, type: "Opaque" };
       const lease = { metadata: { name: "isochrone-planner" } };
       for (const account of ["aggregator", "uninstall"] as const)
-        expect(await ground.denialOf(account, ["POST", secrets, secret])).toContain("metadata.name");
-      expect(await ground.verdict("scheduler-plugin", "POST", secrets, secret)).toBe("ok");
-      expect(await ground.denialOf("scheduler-plugin", ["DELETE", `${secrets}/isochrone-webhook`])).toContain(
-        "metadata.name",
-      );
-      expect(await ground.verdict("uninstall", "DELETE", `${secrets}/isochrone-webhook`)).toBe("ok");
-      expect(await ground.denialOf("aggregator", ["POST", leases, lease])).toContain("metadata.name");
-      expect(await ground.verdict("uninstall", "POST", leases, lease)).toBe("ok");
-      expect(await ground.denialOf("uninstall", ["DELETE", `${leases}/isochrone-planner`])).toContain(
+        expect(await testbed.denialOf(account, ["POST", secrets, secret])).toContain("metadata.name");
+      expect(await testbed.verdict("scheduler-plugin", "POST", secrets, secret)).toBe("ok");
+      expect(
+        await testbed.denialOf("scheduler-plugin", ["DELETE", `${secrets}/isochrone-webhook`]),
+      ).toContain("metadata.name");
+      expect(await testbed.verdict("uninstall", "DELETE", `${secrets}/isochrone-webhook`)).toBe("ok");
+      expect(await testbed.denialOf("aggregator", ["POST", leases, lease])).toContain("metadata.name");
+      expect(await testbed.verdict("uninstall", "POST", leases, lease)).toBe("ok");
+      expect(await testbed.denialOf("uninstall", ["DELETE", `${leases}/isochrone-planner`])).toContain(
         "metadata.name",
       );
     });
@@ -105,13 +105,13 @@ export function describeWebhooks(ground: AdmissionGround): void {
       const gated = "/api/v1/namespaces/default/pods/gated-too";
       const left = { spec: { schedulingGates: [{ name: "example.com/other" }] } };
       expect(
-        await ground.denialOf("uninstall", ["PATCH", gated, { spec: { schedulingGates: null } }]),
+        await testbed.denialOf("uninstall", ["PATCH", gated, { spec: { schedulingGates: null } }]),
       ).toContain("spec.schedulingGates");
-      expect(await ground.verdict("uninstall", "PATCH", gated, left)).toBe("ok");
+      expect(await testbed.verdict("uninstall", "PATCH", gated, left)).toBe("ok");
       expect(
-        await ground.denialOf("uninstall", ["PATCH", gated, { metadata: { labels: { a: "b" } } }]),
+        await testbed.denialOf("uninstall", ["PATCH", gated, { metadata: { labels: { a: "b" } } }]),
       ).toContain("metadata.labels");
-      expect(await ground.denialOf("uninstall", ["DELETE", gated])).toContain("deletes no pods");
+      expect(await testbed.denialOf("uninstall", ["DELETE", gated])).toContain("deletes no pods");
     });
   });
 }

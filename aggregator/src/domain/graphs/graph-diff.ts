@@ -7,7 +7,7 @@ export interface Graphs {
   readonly workflows: readonly WorkflowGraphSnapshot[];
 }
 
-/** What a consumer of the former version has to look at. Ages and headroom alone are no change: they always move. `order` is both graphs' order of links. */
+/** What a consumer of the previous version has to look at. Ages and headroom alone are no change: they always move. `order` is both graphs' order of links. */
 export function diffGraphs(before: Graphs | null, after: Graphs, order: LinkOrder): GraphEvent {
   return {
     version: after.cluster.version,
@@ -45,22 +45,22 @@ function changedLinks(before: readonly Link[], after: readonly Link[], order: Li
   let old = 0;
   for (const link of after) {
     while (old < before.length && order(before[old]!, link) < 0) changed.push(gone(before[old++]!));
-    const former = old < before.length && order(before[old]!, link) === 0 ? before[old++]! : null;
+    const previous = old < before.length && order(before[old]!, link) === 0 ? before[old++]! : null;
     const { source, target, costMs, lossRatio } = link;
-    if (former === null || hasChanged(former, link)) {
+    if (previous === null || hasChanged(previous, link)) {
       changed.push({ source, target, costMs, lossRatio });
     }
   }
   return [...changed, ...before.slice(old).map(gone)];
 }
 
-function hasChanged(former: Link, link: Link): boolean {
+function hasChanged(previous: Link, link: Link): boolean {
   const { capacity, achieved } = link.bandwidthBitsPerSecond;
   return (
-    former.costMs !== link.costMs ||
-    former.lossRatio !== link.lossRatio ||
-    former.bandwidthBitsPerSecond.capacity !== capacity ||
-    former.bandwidthBitsPerSecond.achieved !== achieved
+    previous.costMs !== link.costMs ||
+    previous.lossRatio !== link.lossRatio ||
+    previous.bandwidthBitsPerSecond.capacity !== capacity ||
+    previous.bandwidthBitsPerSecond.achieved !== achieved
   );
 }
 
@@ -91,10 +91,10 @@ function changedWorkflows(
   const known = new Map(before.map((graph) => [key(graph), graph]));
   const changed: WorkflowGraphSnapshot[] = [];
   for (const graph of after) {
-    const former = known.get(key(graph));
-    if (former === undefined || comparable(former) !== comparable(graph)) changed.push(graph);
+    const previous = known.get(key(graph));
+    if (previous === undefined || comparable(previous) !== comparable(graph)) changed.push(graph);
     // Somebody may keep the graph for an hour; its text isn't needed any more, and is as large.
-    if (former !== undefined && former !== graph) comparableTexts.delete(former);
+    if (previous !== undefined && previous !== graph) comparableTexts.delete(previous);
     known.delete(key(graph));
   }
   return [...changed, ...known.values()].map(({ namespace, name }) => ({ namespace, name }));

@@ -68,7 +68,7 @@ export class GraphHistory {
     const frame = this.#frames.findLast(({ atMs }) => atMs <= ms);
     if (frame === undefined)
       throw new AggregatorError("not_kept", `no graph is stored for ${new Date(ms).toISOString()}`);
-    return new FormerGraphs(frame);
+    return new PastGraphs(frame);
   }
 
   /** How the pair was. */
@@ -162,7 +162,7 @@ function pointOf(
   ];
 }
 
-class FormerGraphs implements PublishedGraphs {
+class PastGraphs implements PublishedGraphs {
   readonly version: number;
   readonly builtAtMs: number;
   readonly coordinates: Coordinates | null;

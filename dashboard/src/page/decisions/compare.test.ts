@@ -82,7 +82,7 @@ test("nodes of then and now side by side, feasible ones first", () => {
     decision({ binding: bound("n4"), now: now as unknown as NonNullable<Decision["now"]> }),
   );
   expect(
-    rows.map(({ name, former, current }) => [name, former?.score ?? null, current?.score ?? null]),
+    rows.map(({ name, previous, current }) => [name, previous?.score ?? null, current?.score ?? null]),
   ).toEqual([
     ["n2", 90, 20],
     ["n4", 40, null],

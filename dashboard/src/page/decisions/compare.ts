@@ -66,7 +66,7 @@ function moveHeadline({ pod, binding, best, outcome }: Decision): string {
 export interface ComparedNode {
   readonly name: string;
   /** In the answer of then. */
-  readonly former: Candidate | null;
+  readonly previous: Candidate | null;
   /** In the answer of now. */
   readonly current: Candidate | null;
   readonly isHome: boolean;
@@ -84,7 +84,7 @@ export function nodesOf({ candidates, now, binding, best }: Decision): ComparedN
   const order = [...[...candidates].sort(byScore).map(({ name }) => name), ...names];
   return [...new Set(order)].map((name) => ({
     name,
-    former: then.get(name) ?? null,
+    previous: then.get(name) ?? null,
     current: later.get(name) ?? null,
     isHome: name === binding?.node,
     isBest: name === best,

@@ -16,7 +16,7 @@ export function Figures({ decision }: Props): VNode {
   const { binding, best, now, candidates, asked = candidates.length } = decision;
   const home = binding?.node ?? null;
   const times = new Map(
-    nodesOf(decision).map((row) => [row.name, row.current?.networkMs ?? row.former?.networkMs ?? null]),
+    nodesOf(decision).map((row) => [row.name, row.current?.networkMs ?? row.previous?.networkMs ?? null]),
   );
   const timeOf = (name: string | null): number | null => times.get(name ?? "") ?? null;
   const current = now === undefined ? best : now.best;
@@ -174,14 +174,14 @@ export function Nodes({ decision }: Props): VNode {
           ]}
           rows={rows.slice(0, MOST_NODES).map((row) => ({
             key: row.name,
-            class: row.former?.feasible === false ? "off" : "",
+            class: row.previous?.feasible === false ? "off" : "",
             cells: [
               <>
                 <Name>{row.name}</Name> <Remarks row={row} />
               </>,
-              milliseconds(row.former?.networkMs),
+              milliseconds(row.previous?.networkMs),
               ...(both ? [milliseconds(row.current?.networkMs)] : []),
-              scoreOf(row.former),
+              scoreOf(row.previous),
               ...(both ? [scoreOf(row.current)] : []),
             ],
           }))}
@@ -200,11 +200,11 @@ const scoreOf = (candidate: Candidate | null): string =>
   candidate === null || !candidate.feasible ? "–" : figure(candidate.score);
 
 function Remarks({
-  row: { isHome, isBest, isBestNow, former, current },
+  row: { isHome, isBest, isBestNow, previous, current },
 }: {
   readonly row: ComparedNode;
 }): VNode {
-  const refused = [former, current].find((each) => each?.feasible === false)?.reason ?? null;
+  const refused = [previous, current].find((each) => each?.feasible === false)?.reason ?? null;
   return (
     <>
       {isHome ? <span class="badge good">runs here</span> : null}

@@ -1,7 +1,7 @@
 // A ground and a contender of a few lines, for tests of what stands between them.
 import { ContenderError } from "../../contenders/port.ts";
 import type { Contender, Observation, Placement, PodMove } from "../../contenders/port.ts";
-import type { Ground, Running, Stretch } from "../../ground/port.ts";
+import type { Testbed, Running, Stretch } from "../../testbed/port.ts";
 import { readScenario } from "../../scenario/read-scenario.ts";
 import type { ContenderId, Point, PointCluster, Scenario } from "../../scenario/model.ts";
 
@@ -35,7 +35,7 @@ export function tiny(change: (text: string) => string = (text) => text): Scenari
 }
 
 /** Requests take a round trip for each call that leaves its node; those of pods on a dead node fail. */
-export class FakeGround implements Ground {
+export class FakeTestbed implements Testbed {
   readonly name = "model";
   /** What happened, in order. */
   readonly log: string[] = [];

@@ -21,7 +21,7 @@ const authority = await makeAuthority("first", validFor(365));
 const next = await makeAuthority("first", validFor(365, 250));
 const serving = await issueCertificate(authority, RULES.hosts, validFor(30));
 const late = await issueCertificate(next, RULES.hosts, validFor(30, 360));
-const FRESH: CertificateBundle = { authority, next: null, former: null, serving };
+const FRESH: CertificateBundle = { authority, next: null, previous: null, serving };
 const step = (bundle: CertificateBundle | null, day: number, isNextTrusted = false) =>
   nextStep(bundle, RULES, START_MS + day * DAY_MS, isNextTrusted);
 
@@ -53,12 +53,12 @@ describe("the next step", () => {
     ["of one that is trusted is to switch", { ...FRESH, next }, 251, true, "switch"],
     [
       "of a former authority that is over is to retire it",
-      { ...FRESH, authority: next, former: authority.certificate, serving: late },
+      { ...FRESH, authority: next, previous: authority.certificate, serving: late },
       366,
       false,
       "retire",
     ],
-    ["of one that is still good is none", { ...FRESH, former: next.certificate }, 0, false, null],
+    ["of one that is still good is none", { ...FRESH, previous: next.certificate }, 0, false, null],
   ])("%s", (_, bundle, day, isNextTrusted, expected) => {
     expect(step(bundle, day, isNextTrusted)).toBe(expected);
   });
@@ -77,7 +77,7 @@ describe("the Secret", () => {
   const secretOf = (data: object): KubernetesObject => ({ ...KINDS.secret, metadata: { name: "s" }, data });
 
   test("gives back what was written, and trusts all authorities", () => {
-    const bundle = { ...FRESH, next, former: next.certificate };
+    const bundle = { ...FRESH, next, previous: next.certificate };
     expect(bundleOf(secretOf(dataOf(bundle)))).toEqual(bundle);
     expect(trustedBy(bundle).match(/BEGIN CERTIFICATE/g)).toHaveLength(3);
     expect(trustedBy(FRESH).trim()).toBe(authority.certificate.trim());
@@ -100,7 +100,7 @@ describe("the Secret", () => {
 
   test("of which only the next or the former authority is spoilt goes on without it", () => {
     const data = {
-      ...dataOf({ ...FRESH, next, former: next.certificate }),
+      ...dataOf({ ...FRESH, next, previous: next.certificate }),
       "next-ca.key": "x",
       "former-ca.crt": "x",
     };

@@ -16,13 +16,13 @@ export type Authority = KeyPair;
 /**
  * An authority takes over in three steps, so that whoever asks trusts whatever any replica serves with at any time: it is made (`next`) and
  * trusted beside the old one; when everyone who asks has heard of it, it signs (`authority`); the old one stays trusted until it expires
- * (`former`), for replicas that still serve by it. Its key is gone by then.
+ * (`previous`), for replicas that still serve by it. Its key is gone by then.
  */
 export interface CertificateBundle {
   readonly authority: Authority;
   readonly next: Authority | null;
   /** PEM; null: none. */
-  readonly former: string | null;
+  readonly previous: string | null;
   readonly serving: KeyPair;
 }
 
@@ -47,7 +47,7 @@ export function nextStep(
   isNextTrusted: boolean,
 ): CertificateStep | null {
   if (bundle === null || leftMs(bundle.authority.certificate, nowMs) <= 0) return "create";
-  const { authority, next, former, serving } = bundle;
+  const { authority, next, previous, serving } = bundle;
   if (next !== null && isNextTrusted) return "switch";
   const isOld = (certificate: string, lifetimeMs: number): boolean =>
     leftMs(certificate, nowMs) < lifetimeMs * RENEW_AT;
@@ -56,12 +56,12 @@ export function nextStep(
   const isLimited = leftMs(serving.certificate, nowMs) >= leftMs(authority.certificate, nowMs) - 1000;
   if ((isOld(serving.certificate, rules.certificateLifetimeMs) && !isLimited) || !isFor(serving, rules.hosts))
     return "renew";
-  return former !== null && leftMs(former, nowMs) <= 0 ? "retire" : null;
+  return previous !== null && leftMs(previous, nowMs) <= 0 ? "retire" : null;
 }
 
 /** PEM of all authorities that are to be trusted now. */
-export function trustedBy({ authority, next, former }: CertificateBundle): string {
-  return [authority.certificate, next?.certificate ?? null, former]
+export function trustedBy({ authority, next, previous }: CertificateBundle): string {
+  return [authority.certificate, next?.certificate ?? null, previous]
     .filter((pem) => pem !== null)
     .map((pem) => `${pem.trim()}\n`)
     .join("");
@@ -80,8 +80,8 @@ const KEYS = {
 const FORMER = "former-ca.crt";
 
 /** As `data` of a Secret. */
-export function dataOf({ authority, next, former, serving }: CertificateBundle): Record<string, string> {
-  const texts: Record<string, string> = former === null ? {} : { [FORMER]: former };
+export function dataOf({ authority, next, previous, serving }: CertificateBundle): Record<string, string> {
+  const texts: Record<string, string> = previous === null ? {} : { [FORMER]: previous };
   for (const [name, pair] of Object.entries({ authority, next, serving })) {
     if (pair === null) continue;
     const [certificate, key] = KEYS[name as keyof typeof KEYS];
@@ -104,8 +104,8 @@ export function bundleOf(secret: KubernetesObject | null): CertificateBundle | n
   const authority = pairOf("authority");
   const serving = pairOf("serving");
   if (authority === null || serving === null) return null;
-  const former = textOf(FORMER);
-  return { authority, serving, next: pairOf("next"), former: isCertificate(former) ? former : null };
+  const previous = textOf(FORMER);
+  return { authority, serving, next: pairOf("next"), previous: isCertificate(previous) ? previous : null };
 }
 
 /** The pair, if its key fits its certificate; null: it can't be used. */

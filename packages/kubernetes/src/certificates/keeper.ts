@@ -100,7 +100,7 @@ export class CertificateKeeper {
   async #made(step: CertificateStep, bundle: CertificateBundle | null): Promise<CertificateBundle> {
     if (step === "create" || bundle === null) {
       const authority = await this.#authority();
-      return { authority, next: null, former: null, serving: await this.#issue(authority) };
+      return { authority, next: null, previous: null, serving: await this.#issue(authority) };
     }
     const { authority, next } = bundle;
     switch (step) {
@@ -110,13 +110,13 @@ export class CertificateKeeper {
         return {
           authority: next!,
           next: null,
-          former: authority.certificate,
+          previous: authority.certificate,
           serving: await this.#issue(next!),
         };
       case "renew":
         return { ...bundle, serving: await this.#issue(authority) };
       case "retire":
-        return { ...bundle, former: null };
+        return { ...bundle, previous: null };
       default:
         return step satisfies never;
     }

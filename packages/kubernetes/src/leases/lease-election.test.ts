@@ -330,12 +330,12 @@ describe("createLeaderElection", () => {
   });
 
   it("a later life under another identity waits out its former one", async () => {
-    const former = candidate("pod-1_x", {
+    const previous = candidate("pod-1_x", {
       store: unreliable(store, () =>
         clock.monotonic() > 0 ? new Promise(() => undefined) : Promise.resolve(),
       ),
     });
-    former.start();
+    previous.start();
     await clock.advance(0);
     const later = candidate("pod-1_y");
     later.start();

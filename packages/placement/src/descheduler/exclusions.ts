@@ -66,7 +66,7 @@ export interface PodInContext {
 export function exclusionOf(context: PodInContext, rules: ExclusionRules, nowMs: number): Exclusion | null {
   return (
     ofKind(context, rules) ??
-    ofWishes(context.pod) ??
+    ofAnnotations(context.pod) ??
     ofVolumes(context, rules) ??
     (context.replacementIsGated
       ? null
@@ -120,7 +120,7 @@ const WISHES: readonly (readonly [name: string, value: string, reason: Exclusion
   ["karpenter.sh/do-not-evict", "true", "do_not_disrupt"],
 ];
 
-function ofWishes({ metadata }: ClusterObject): Exclusion | null {
+function ofAnnotations({ metadata }: ClusterObject): Exclusion | null {
   for (const [name, value, reason] of WISHES)
     if (metadata.annotations?.[name] === value) return excluded(reason, `it is annotated ${name}=${value}`);
   return null;

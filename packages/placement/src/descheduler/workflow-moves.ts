@@ -36,7 +36,7 @@ export class WorkflowMoves {
   /** Nodes that pods of this run leave: what they hold there is theirs until they are gone. */
   readonly #vacated = new Set<number>();
   /** By node that is full, the most that a pod for which there is no room would gain there. */
-  readonly #wishes = new Map<number, number>();
+  readonly #gainIfFree = new Map<number, number>();
   readonly #nearby = new Map<number, readonly number[]>();
   readonly #all: readonly number[];
 
@@ -116,7 +116,7 @@ export class WorkflowMoves {
 
   /** Pods that are where others would gain if there were room, as far as it was asked for; those whose place is worth most first. */
   inTheWay(): number[] {
-    const worthOf = (pod: number): number => this.#wishes.get(this.nodeOf(pod)) ?? 0;
+    const worthOf = (pod: number): number => this.#gainIfFree.get(this.nodeOf(pod)) ?? 0;
     const pods = [...this.workflow.pods.keys()].filter((pod) => worthOf(pod) > 0);
     return pods.sort((a, b) => worthOf(b) - worthOf(a));
   }
@@ -298,7 +298,7 @@ export class WorkflowMoves {
   /** The pod has no node at the moment. */
   #wish(pod: number, node: number, gain: number): void {
     const isFull = this.#state.shortage(pod, node) >= 0;
-    if (isFull && gain > (this.#wishes.get(node) ?? 0)) this.#wishes.set(node, gain);
+    if (isFull && gain > (this.#gainIfFree.get(node) ?? 0)) this.#gainIfFree.set(node, gain);
   }
 
   /** null when the pod can't go there. */

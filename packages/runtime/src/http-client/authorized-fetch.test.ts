@@ -211,8 +211,8 @@ test("without a certificate, or with one of another authority, such a server tak
 test("a key that isn't the certificate's is an error that names both files; the pair is used as soon as it fits", async () => {
   const seen = await serve(await authority.issue("paired", ["127.0.0.1"]), authority);
   const { files, replace } = await mounted("half");
-  const [former, later] = [await authority.issue("former"), await authority.issue("later")];
-  await replace(former);
+  const [previous, later] = [await authority.issue("former"), await authority.issue("later")];
+  await replace(previous);
   const get = authorizedFetch({ caFile: authority.caFile, ...files, clock });
   await get(seen.url);
   await replace({ certFile: later.certFile });

@@ -1,10 +1,10 @@
 // What the embedding misses is alike for like pairs: a detour between two sites lengthens every path between their nodes. The residuals are
 // taken as a Gaussian process over pairs whose covariance is a product over the ends, cov((i,j),(k,l)) = w(i,k) w(j,l) + w(i,l) w(j,k),
-// where w is the likeness of nodes plus, for a node with itself, its own part. Its mean for any pair follows from one coefficient per
-// measured pair, found by conjugate gradients (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2.2). Likeness being a
+// where w is the similarity of nodes plus, for a node with itself, its own part. Its mean for any pair follows from one coefficient per
+// measured pair, found by conjugate gradients (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2.2). Similarity being a
 // product of few features, a round costs some hundred operations per measured pair, and an estimate as much.
-import { OWN_WEIGHT } from "./likeness.ts";
-import type { LikenessState } from "./types.ts";
+import { OWN_WEIGHT } from "./similarity.ts";
+import type { SimilarityState } from "./types.ts";
 
 export interface CorrectionOptions {
   /** Variance of what is a pair's own, as a multiple of that which like pairs share. */
@@ -29,22 +29,22 @@ interface PairEnds {
 
 /** A weighted sum of measured pairs, seen from any pair. */
 export class Correction {
-  readonly #likeness: LikenessState;
+  readonly #similarity: SimilarityState;
   /** Feature x feature. */
   readonly #shared: Float64Array;
   /** Node x feature: what a node has of its own against what the other end shares with others. Sums of few pairs each: single precision. */
   readonly #own: Float32Array;
 
-  constructor(likeness: LikenessState) {
-    this.#likeness = likeness;
-    const nodes = likeness.feature.length / likeness.perNode;
-    this.#shared = new Float64Array(likeness.features ** 2);
-    this.#own = new Float32Array(nodes * likeness.features);
+  constructor(similarity: SimilarityState) {
+    this.#similarity = similarity;
+    const nodes = similarity.feature.length / similarity.perNode;
+    this.#shared = new Float64Array(similarity.features ** 2);
+    this.#own = new Float32Array(nodes * similarity.features);
   }
 
   /** Replaces what was gathered before. */
   gather({ first, second }: PairEnds, coefficients: Float64Array): void {
-    const { features, perNode, feature, weight } = this.#likeness;
+    const { features, perNode, feature, weight } = this.#similarity;
     const shared = this.#shared.fill(0);
     const own = this.#own.fill(0);
     for (let pair = 0; pair < coefficients.length; pair++) {
@@ -74,7 +74,7 @@ export class Correction {
 
   /** The correction of a pair of nodes, whether measured or not; the order doesn't matter. */
   at(first: number, second: number): number {
-    const { features, perNode, feature, weight } = this.#likeness;
+    const { features, perNode, feature, weight } = this.#similarity;
     const shared = this.#shared;
     const own = this.#own;
     const a = first * perNode;
@@ -112,14 +112,14 @@ interface Residuals {
 /** Coefficients per pair. */
 export function solveCorrection(
   pairs: PairEnds,
-  likeness: LikenessState,
+  similarity: SimilarityState,
   { residual, variance, start }: Residuals,
   { ownVariance, robustRounds }: CorrectionOptions,
 ): Float64Array {
   const typical = medianAbsolute(residual);
   if (!(typical > 0)) return new Float64Array(residual.length);
   const noise = variance.map((value) => ownVariance * (1 + value));
-  const correction = new Correction(likeness);
+  const correction = new Correction(similarity);
   const maxIterations = start === null ? MAX_ITERATIONS : MAX_WARM_ITERATIONS;
   if (robustRounds === 0) {
     const cut = residual.map((value) => Math.max(-CUT * typical, Math.min(CUT * typical, value)));

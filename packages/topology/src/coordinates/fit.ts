@@ -166,7 +166,7 @@ function leaveOut(
     track.describe(left.first[pair]!, left.second[pair]!, features, pair * FEATURES, track.typical);
     return value - track.ensemble.log - track.bias;
   });
-  const correction = new Correction(track.likeness);
+  const correction = new Correction(track.similarity);
   const coefficients = corrections.map((way) => track.correct(way, start));
   return {
     rows: {

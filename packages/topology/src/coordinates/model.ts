@@ -31,7 +31,7 @@ export class CoordinateModel {
   private constructor(state: CoordinateState) {
     this.#state = state;
     this.#ensemble = new Ensemble(state.track.positions);
-    this.#correction = new Correction(state.track.likeness);
+    this.#correction = new Correction(state.track.similarity);
     this.#correction.gather(state.track, state.track.coefficient);
   }
 

@@ -5,11 +5,11 @@ import { fitMember } from "./embedding.ts";
 import { Ensemble, MEMBERS } from "./ensemble.ts";
 import { FEATURES, NOTHING_TYPICAL, writeFeatures } from "./error-scale.ts";
 import { supposedPairs } from "./labels.ts";
-import { likenessOf } from "./likeness.ts";
+import { similarityOf } from "./similarity.ts";
 import { seeded } from "../seeded.ts";
 import type { Draw } from "../seeded.ts";
 import type { Pairs } from "./samples.ts";
-import type { LikenessState, TrackState } from "./types.ts";
+import type { SimilarityState, TrackState } from "./types.ts";
 
 interface TrackOptions {
   readonly pairs: Pairs;
@@ -17,7 +17,7 @@ interface TrackOptions {
   readonly zone: Int32Array;
   /** Where the members start; improved in place. */
   readonly start: readonly Float64Array[];
-  /** Centres of the last round's likeness; null for a cold start. */
+  /** Centres of the last round's similarity; null for a cold start. */
   readonly centres: readonly Int32Array[] | null;
   /** Steps of each member. */
   readonly maxSteps: number;
@@ -42,7 +42,7 @@ export class Track {
   readonly pairs: Pairs;
   readonly positions: readonly Float64Array[];
   readonly ensemble: Ensemble;
-  readonly likeness: LikenessState;
+  readonly similarity: SimilarityState;
   readonly centres: readonly Int32Array[];
   /** Median residual before it was taken off. */
   readonly bias: number;
@@ -60,9 +60,9 @@ export class Track {
     this.steps = fitEnsemble(options);
     this.ensemble = new Ensemble(start);
     const isKnown = (node: number): boolean => this.degree(node) > 0;
-    const likeness = likenessOf(this.ensemble, pairs.nodes, isKnown, options.centres);
-    this.likeness = likeness.state;
-    this.centres = likeness.centres;
+    const similarity = similarityOf(this.ensemble, pairs.nodes, isKnown, options.centres);
+    this.similarity = similarity.state;
+    this.centres = similarity.centres;
     const residual = pairs.value.map((value, pair) => {
       this.ensemble.evaluate(pairs.first[pair]!, pairs.second[pair]!);
       return value - this.ensemble.log;
@@ -114,7 +114,7 @@ export class Track {
     const variance = this.pairs.variance.map((value) => value / (typical * typical));
     return solveCorrection(
       this.pairs,
-      this.likeness,
+      this.similarity,
       { residual: this.residual, variance, start },
       correction,
     );
@@ -124,7 +124,7 @@ export class Track {
     const { nodes, first, second } = this.pairs;
     return {
       positions: this.positions,
-      likeness: this.likeness,
+      similarity: this.similarity,
       centres: this.centres,
       first,
       second,

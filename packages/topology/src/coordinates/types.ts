@@ -115,8 +115,8 @@ export interface MeasuredState {
 export interface TrackState {
   /** Per member: per node `dimensions` coordinates and the logarithm of the height. */
   readonly positions: readonly Float64Array[];
-  readonly likeness: LikenessState;
-  /** Nodes that are centres of the likeness, by level. */
+  readonly similarity: SimilarityState;
+  /** Nodes that are centres of the similarity, by level. */
   readonly centres: readonly Int32Array[];
   /** Unordered pairs and their coefficients in the correction. */
   readonly first: Int32Array;
@@ -136,7 +136,7 @@ export interface TrackState {
 export type TrackStart = Pick<TrackState, "positions" | "centres" | "first" | "second" | "coefficient">;
 
 /** Features of the nodes: `perNode` each, by node. */
-export interface LikenessState {
+export interface SimilarityState {
   /** How many different ones there are. */
   readonly features: number;
   readonly perNode: number;

@@ -19,7 +19,7 @@ const READ_BYTES = 16_384;
  * Node's sockets, for systems without the calls that sockets/kernel.ts needs: no stamps but the reader's own, and no code point,
  * which Node has no way to set.
  */
-export class NodeSockets implements Sockets {
+export class UserSpaceSockets implements Sockets {
   readonly stamps = "user";
   readonly #monotonic: () => number;
 

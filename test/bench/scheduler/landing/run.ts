@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Component, ControlPlane } from "../../../harness/control-plane/index.ts";
 import { sumOf } from "../../../harness/extender.ts";
-import { NAMESPACE } from "./ground.ts";
+import { NAMESPACE } from "./testbed.ts";
 
 const COMPONENTS = ["scheduler", "api-server", "etcd", "kwok"] as const satisfies readonly Component[];
 export type Spender = (typeof COMPONENTS)[number] | "bench";

@@ -2,7 +2,7 @@
 // API server takes it. What a planner loses against this is its own; what this loses against plain pods are two more writes per pod.
 import { PLACEMENT_GATE } from "../../../harness/planner.ts";
 import type { ControlPlane } from "../../../harness/control-plane/index.ts";
-import { NAMESPACE } from "./ground.ts";
+import { NAMESPACE } from "./testbed.ts";
 
 /** As planner.concurrentWrites. */
 const CONCURRENT_PODS = 32;

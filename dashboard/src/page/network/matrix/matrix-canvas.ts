@@ -77,8 +77,8 @@ export class MatrixCanvas {
   }
 
   show(picture: Picture): void {
-    const former = this.#picture;
-    const before = former?.grid;
+    const previous = this.#picture;
+    const before = previous?.grid;
     this.#picture = picture;
     const { grid } = picture;
     if (before?.size !== grid.size || before.level !== grid.level) {
@@ -88,9 +88,9 @@ export class MatrixCanvas {
     this.#resize();
     // What is pointed at has new figures.
     if (this.#cursor !== null) this.#events.onCell(this.#cursor, this.#pointedAt);
-    if (former !== null) {
-      former.bitmap?.close();
-      this.#events.onGone(former);
+    if (previous !== null) {
+      previous.bitmap?.close();
+      this.#events.onGone(previous);
     }
     performance.mark("isochrone-matrix-shown", { detail: { version: picture.version, size: grid.size } });
   }

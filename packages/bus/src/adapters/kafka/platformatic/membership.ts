@@ -206,14 +206,14 @@ export class Membership {
   /** Everything is gone already; the member begins anew, under another name. */
   async #lose(): Promise<void> {
     const partitions = [...this.#owned.values()].map(plain);
-    const former = this.#me;
+    const previous = this.#me;
     this.#owned.clear();
     this.#assigned = null;
     this.#me = newcomer();
     this.#heardAtMs = this.#options.clock.monotonic();
     this.#onGone(partitions);
-    // The coordinator may still keep partitions for the former member.
-    void this.#coordinator.leave(former.id).catch(() => undefined);
+    // The coordinator may still keep partitions for the previous member.
+    void this.#coordinator.leave(previous.id).catch(() => undefined);
     if (partitions.length > 0) await this.#events.onLost(partitions);
   }
 

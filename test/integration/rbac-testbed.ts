@@ -57,7 +57,7 @@ const PLANNER = {
 };
 const MOUNT_INTERVAL_MS = 250;
 
-export class Ground {
+export class Testbed {
   readonly cluster: ControlPlane;
   readonly installation: Installation;
   readonly #closers: (() => unknown)[] = [];

@@ -51,7 +51,7 @@ export interface ClientFiles {
   readonly key: string;
 }
 
-export class HostileGround {
+export class HostileTestbed {
   readonly cluster: ControlPlane;
   readonly installation: Installation;
   readonly #helm: Helm;
@@ -67,17 +67,17 @@ export class HostileGround {
     this.installation = new Installation(cluster);
   }
 
-  static async start(): Promise<HostileGround> {
+  static async start(): Promise<HostileTestbed> {
     const helm = await Helm.open();
     const cluster = await startControlPlane({ components: COMPONENTS });
-    const ground = new HostileGround(cluster, helm);
+    const testbed = new HostileTestbed(cluster, helm);
     try {
-      await ground.#install();
+      await testbed.#install();
     } catch (error) {
-      await ground.close();
+      await testbed.close();
       throw error;
     }
-    return ground;
+    return testbed;
   }
 
   async close(): Promise<void> {
@@ -262,13 +262,13 @@ export class HostileGround {
     return this.placesOf(name, []);
   }
 
-  /** Where its pods are, once all have a node and none is one of `former`. */
-  placesOf(name: string, former: readonly string[]): Promise<string[]> {
+  /** Where its pods are, once all have a node and none is one of `previous`. */
+  placesOf(name: string, previous: readonly string[]): Promise<string[]> {
     return this.cluster.waitFor(
       "pods",
       (pods: readonly KubernetesObject[]) => {
         const nodes = pods
-          .filter(({ metadata }) => !former.includes(metadata.name))
+          .filter(({ metadata }) => !previous.includes(metadata.name))
           .map(nodeNameOf)
           .filter((node) => node !== null);
         return nodes.length === PLANNED && pods.length === PLANNED ? nodes.sort() : null;

@@ -1,3 +1,3 @@
-export { createLabGround } from "./ground.ts";
+export { createLabTestbed } from "./testbed.ts";
 export { LINK_KINDS } from "./links.ts";
 export type { LinkKind } from "./links.ts";

@@ -6,7 +6,7 @@ import type { ControlPlane } from "./control-plane/index.ts";
 import { Certificates, startGraphApi, startReplica } from "./extender.ts";
 import type { GraphApi, Replica } from "./extender.ts";
 
-interface ExtenderGround {
+interface ExtenderTestbed {
   /** This and the following from the first test on. */
   readonly cluster: ControlPlane;
   readonly certificates: Certificates;
@@ -20,11 +20,11 @@ interface ExtenderGround {
 const READY_WITHIN_MS = 20_000;
 
 /** To be called in the describe. @param prepare before the first test */
-export function extenderGround(prepare: (ground: ExtenderGround) => Promise<void>): ExtenderGround {
+export function extenderTestbed(prepare: (testbed: ExtenderTestbed) => Promise<void>): ExtenderTestbed {
   let cluster: ControlPlane;
   let certificates: Certificates;
   let graphs: GraphApi;
-  const ground: ExtenderGround = {
+  const testbed: ExtenderTestbed = {
     get cluster() {
       return cluster;
     },
@@ -51,14 +51,14 @@ export function extenderGround(prepare: (ground: ExtenderGround) => Promise<void
       Certificates.create(),
       startGraphApi(),
     ]);
-    await prepare(ground);
+    await prepare(testbed);
   }, 120_000);
   afterAll(async () => {
     await graphs?.close();
     await cluster?.close();
     await certificates?.remove();
   });
-  return ground;
+  return testbed;
 }
 
 /** null while one of them has none. */

@@ -23,7 +23,7 @@ export const WIRE = {
 } as const;
 
 /** True where namespaces can be made: root on Linux, with iproute2 and util-linux. */
-export function canMakeGround(): boolean {
+export function canMakeTestbed(): boolean {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
   try {
     execFileSync("unshare", ["--net", "ip", "link", "show", "lo"], { stdio: "ignore", timeout: 5000 });
@@ -46,7 +46,7 @@ export interface FlowSums {
  * Two network namespaces and a wire between them, each held by a child process: when this process dies, they die, and with them
  * the namespaces.
  */
-export class Ground {
+export class Testbed {
   readonly #near: ChildProcess;
   readonly #far: ChildProcess;
   /** Of the near end since `forget`, by node name. */
@@ -59,14 +59,14 @@ export class Ground {
 
   static async open(
     options: { readonly pingGroupRange: string | null } = { pingGroupRange: null },
-  ): Promise<Ground> {
-    const ground = new Ground(forkInNamespace("near.ts"), forkInNamespace("far.ts"));
-    await Promise.all([ground.#next(ground.#near, "started"), ground.#next(ground.#far, "started")]);
-    ground.#lay();
+  ): Promise<Testbed> {
+    const testbed = new Testbed(forkInNamespace("near.ts"), forkInNamespace("far.ts"));
+    await Promise.all([testbed.#next(testbed.#near, "started"), testbed.#next(testbed.#far, "started")]);
+    testbed.#lay();
     if (options.pingGroupRange !== null) {
-      ground.inNear("sh", "-c", `echo ${options.pingGroupRange} > /proc/sys/net/ipv4/ping_group_range`);
+      testbed.inNear("sh", "-c", `echo ${options.pingGroupRange} > /proc/sys/net/ipv4/ping_group_range`);
     }
-    return ground;
+    return testbed;
   }
 
   private constructor(near: ChildProcess, far: ChildProcess) {

@@ -8,7 +8,7 @@ import type { Change, LabSettings, Point } from "../../scenario/model.ts";
 import { ClusterState } from "../cluster-state.ts";
 import { CALL_TIMEOUT_MS, MAX_PENDING, REQUEST_TIMEOUT_MS } from "../limits.ts";
 import { observe } from "../observe.ts";
-import type { Ground, Running, Stretch } from "../port.ts";
+import type { Testbed, Running, Stretch } from "../port.ts";
 import { periodMs, phasesMs } from "../users.ts";
 import { zeroLoadMs } from "../zero-load.ts";
 import { BoundPods } from "./bound-pods.ts";
@@ -44,10 +44,10 @@ interface Lab {
  * response are those of the original, while this machine does 1/S of the work each second. (With fewer users and less CPU alone, work
  * would take S times longer and ways would not: no response time would mean anything.)
  */
-export async function createLabGround(
+export async function createLabTestbed(
   settings: LabSettings,
   options: LabGroundOptions = {},
-): Promise<Ground> {
+): Promise<Testbed> {
   const lab: Lab = {
     scale: settings.scale,
     links: options.links ?? (await bestLinks()),

@@ -1,6 +1,6 @@
 import { StallMonitor } from "../domain/stall-monitor.ts";
 import type { Loop, LoopDeps } from "./loop.ts";
-import { NodeSockets } from "./sockets/node.ts";
+import { UserSpaceSockets } from "./sockets/node.ts";
 import { Timetable, type Appointment } from "./timetable.ts";
 
 /** How often the thread shows that it lives; below the smallest bound that a stall can be given. Milliseconds. */
@@ -9,8 +9,8 @@ const BEAT_MS = 8;
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** Node's own event loop. */
-export class NodeLoop implements Loop {
-  readonly sockets: NodeSockets;
+export class UserSpaceLoop implements Loop {
+  readonly sockets: UserSpaceSockets;
   readonly timetable: Timetable;
   readonly #monotonic: () => number;
   readonly #monitors = new Set<StallMonitor>();
@@ -18,7 +18,7 @@ export class NodeLoop implements Loop {
 
   constructor({ monotonic, onError }: LoopDeps) {
     this.#monotonic = monotonic;
-    this.sockets = new NodeSockets(monotonic);
+    this.sockets = new UserSpaceSockets(monotonic);
     this.timetable = new Timetable({
       monotonic,
       onError,

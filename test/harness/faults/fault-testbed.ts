@@ -56,7 +56,7 @@ interface Truth {
   readonly algorithm: keyof typeof ORDERS;
 }
 
-export class FaultGround {
+export class FaultTestbed {
   readonly cluster: ControlPlane;
   /** Between our services and the API server. */
   readonly proxy: CutProxy;
@@ -75,17 +75,17 @@ export class FaultGround {
     [];
   #changes = 0;
 
-  static async start(components: readonly OptionalComponent[]): Promise<FaultGround> {
+  static async start(components: readonly OptionalComponent[]): Promise<FaultTestbed> {
     const cluster = await startControlPlane({
       components: ["kwok", ...components],
       audit: "RequestResponse",
     });
-    const ground = new FaultGround(cluster, await cluster.startCutProxy());
+    const testbed = new FaultTestbed(cluster, await cluster.startCutProxy());
     try {
-      await ground.#prepare();
-      return ground;
+      await testbed.#prepare();
+      return testbed;
     } catch (error) {
-      await ground.close();
+      await testbed.close();
       throw error;
     }
   }

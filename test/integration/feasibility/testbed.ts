@@ -18,7 +18,7 @@ export interface Asked {
   readonly finding: Finding;
 }
 
-export class Ground {
+export class Testbed {
   readonly #plane: ControlPlane;
   readonly #judge: Judge;
 

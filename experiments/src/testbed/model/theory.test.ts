@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Point } from "../../scenario/model.ts";
 import { callTo, placed, pointOf, workloadOf } from "../testing/points.ts";
-import { createModelGround } from "./ground.ts";
+import { createModelTestbed } from "./testbed.ts";
 import { planOf } from "./plan.ts";
 import { Simulation } from "./simulation.ts";
 
@@ -18,7 +18,7 @@ async function responses(
   pods: Record<string, string[]>,
   seconds = SECONDS,
 ): Promise<Float64Array> {
-  const ground = createModelGround({ hopMs: 0 });
+  const ground = createModelTestbed({ hopMs: 0 });
   const running = await ground.start(point, placed(pods), 7, new AbortController().signal);
   await running.run(20);
   return (await running.run(seconds)).responseMs;

@@ -14,7 +14,7 @@ import { openStore } from "../kubernetes.ts";
 import { fakeNodes, type FakeNode } from "./fake-nodes.ts";
 import type { EmbeddedOptions } from "./options.ts";
 
-export interface Ground {
+export interface EmbeddedCluster {
   readonly store: ClusterStore;
   readonly sites: readonly FakeNode[];
   readonly links: LinkMatrix;
@@ -24,7 +24,7 @@ export interface Ground {
 }
 
 /** Throws CommandError for a cluster that can't be used, NetworkError for a matrix that doesn't fit its nodes. */
-export async function openGround(options: EmbeddedOptions): Promise<Ground> {
+export async function openEmbeddedCluster(options: EmbeddedOptions): Promise<EmbeddedCluster> {
   const { kubeconfig, matrix } = options;
   const times = matrix === undefined ? undefined : loadMatrix(matrix);
   if (kubeconfig === undefined) {

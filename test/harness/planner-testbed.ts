@@ -10,7 +10,7 @@ import type { PlannerOptions, RunningPlanner } from "./planner.ts";
 /** What the planner's tests need of a control plane. */
 export const PLANNER_COMPONENTS = ["scheduler", "controller-manager", "kwok"] as const;
 
-interface PlannerGround {
+interface PlannerTestbed {
   /** This and the following from the first test on. */
   readonly cluster: ControlPlane;
   readonly graphs: GraphApi;
@@ -21,7 +21,7 @@ interface PlannerGround {
 }
 
 /** To be called in the describe. */
-export function plannerGround(): PlannerGround {
+export function plannerTestbed(): PlannerTestbed {
   let cluster: ControlPlane;
   let graphs: GraphApi;
   beforeAll(async () => {

@@ -17,14 +17,14 @@ export interface Seat {
   readonly setPlugged: ((plugged: boolean) => Promise<void>) | null;
 }
 
-export interface Ground {
+export interface Testbed {
   startKafka(brokers: 1 | 3): Promise<KafkaCluster>;
   brokerCables(): readonly ((plugged: boolean) => Promise<void>)[];
   seat(name: string): Promise<Seat>;
   close(): Promise<void>;
 }
 
-export function loopbackGround(): Ground {
+export function loopbackTestbed(): Testbed {
   const taken = new Set<number>();
   return {
     startKafka: (brokers) => startKafka({ brokers }),
@@ -59,7 +59,7 @@ process.stdout.write(await response.text());
 process.exitCode = response.ok ? 0 : 1;`;
 
 /** @param names of the seats that will be asked for */
-export async function namespaceGround(names: readonly string[], brokers: 1 | 3): Promise<Ground> {
+export async function namespaceTestbed(names: readonly string[], brokers: 1 | 3): Promise<Testbed> {
   const brokerNodes = Array.from({ length: brokers }, (_, i) => `broker-${i + 1}`);
   const lab = await NamespaceLab.create({ nodes: [...brokerNodes, ...names], topology: "bridge" });
   const spawnOn =

@@ -2,7 +2,7 @@ import type { Observation, Placement, PodMove } from "../contenders/port.ts";
 import type { Point } from "../scenario/model.ts";
 
 /** Where cells are measured: the lab's processes and packets, or the queueing model. */
-export interface Ground {
+export interface Testbed {
   readonly name: "model" | "lab";
   /** What it is, for the report: kernel, cores, how CPU and links are enforced, scale. */
   describe(): Readonly<Record<string, string | number>>;

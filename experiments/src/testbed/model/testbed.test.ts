@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Point } from "../../scenario/model.ts";
 import type { Running } from "../port.ts";
 import { callTo, fiveWorkloads, placed, pointOf, workloadOf } from "../testing/points.ts";
-import { createModelGround, REPLACE_MS } from "./ground.ts";
+import { createModelTestbed, REPLACE_MS } from "./testbed.ts";
 import { planOf } from "./plan.ts";
 import { Simulation } from "./simulation.ts";
 
@@ -15,7 +15,7 @@ const start = (
   hopMs = 0,
   seed = 1,
 ): Promise<Running> =>
-  createModelGround({ hopMs }).start(point, placed(pods), seed, new AbortController().signal);
+  createModelTestbed({ hopMs }).start(point, placed(pods), seed, new AbortController().signal);
 
 const mean = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Point } from "../../scenario/model.ts";
 import type { Running } from "../port.ts";
 import { callTo, placed, pointOf, workloadOf } from "../testing/points.ts";
-import { createLabGround } from "./ground.ts";
+import { createLabTestbed } from "./testbed.ts";
 import { bestLinks, LINK_KINDS } from "./links.ts";
 import type { LinkKind } from "./links.ts";
 
@@ -20,7 +20,7 @@ async function start(
   links: LinkKind = "relay",
 ): Promise<Running> {
   const settings = { scale, only: [], durationSeconds: 10, trials: 1 };
-  const ground = await createLabGround(settings, { links });
+  const ground = await createLabTestbed(settings, { links });
   const running = await ground.start(point, placed(pods), 5, new AbortController().signal);
   onTestFinished(async () => {
     await running.stop();

@@ -29,7 +29,7 @@ interface ProbeGroundOptions {
 /** The longest that a probe allows: an answer that takes longer is lost. */
 const TIMEOUT_PER_RECORD = 3;
 
-export class ProbeGround {
+export class ProbeTestbed {
   readonly store: ClusterStore = createMemoryStore({ clock: systemClock });
   readonly #options: ProbeGroundOptions;
   readonly #ports: { readonly aggregator: number; readonly probe: number };
@@ -38,21 +38,21 @@ export class ProbeGround {
   #aggregatorRegistry = createRegistry();
 
   /** Resolves when all six links are measured. */
-  static async start(options: ProbeGroundOptions): Promise<ProbeGround> {
-    const ground = new ProbeGround(options, { aggregator: await freePort(), probe: await freePort() });
+  static async start(options: ProbeGroundOptions): Promise<ProbeTestbed> {
+    const testbed = new ProbeTestbed(options, { aggregator: await freePort(), probe: await freePort() });
     try {
       for (const node of NODES)
-        for (const object of objectsOf(node, ground.#addressOf(node))) await ground.store.create(object);
-      await ground.startAggregator();
-      for (const node of NODES) await ground.startProbe(node);
+        for (const object of objectsOf(node, testbed.#addressOf(node))) await testbed.store.create(object);
+      await testbed.startAggregator();
+      for (const node of NODES) await testbed.startProbe(node);
       await soon(async () => {
-        const { links } = await ground.graph();
+        const { links } = await testbed.graph();
         if (links.filter(({ rttMs }) => rttMs.p50 !== null).length < 6)
           throw new Error("not all links are measured");
       });
-      return ground;
+      return testbed;
     } catch (error) {
-      await ground.close();
+      await testbed.close();
       throw error;
     }
   }

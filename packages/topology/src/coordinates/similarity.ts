@@ -1,13 +1,13 @@
-// How alike nodes are, as a few features each: shares in the nearest of centres spread over the embedding, coarse and fine. The likeness of two nodes is the product of their features; it falls with the distance without ever being cut off,
+// How alike nodes are, as a few features each: shares in the nearest of centres spread over the embedding, coarse and fine. The similarity of two nodes is the product of their features; it falls with the distance without ever being cut off,
 // and it is positive definite by construction, which a kernel cut off at the nearest neighbours isn't.
 import type { Ensemble } from "./ensemble.ts";
-import type { LikenessState } from "./types.ts";
+import type { SimilarityState } from "./types.ts";
 
 interface Level {
   /** Centres as a share of the nodes, and at most. */
   readonly share: number;
   readonly most: number;
-  /** Likeness that two nodes of the same place owe to this level. */
+  /** Similarity that two nodes of the same place owe to this level. */
   readonly variance: number;
 }
 
@@ -25,8 +25,8 @@ const TOTAL = LEVELS.reduce((sum, { variance }) => sum + variance, OWN_VARIANCE)
 /** Weight of a node's own part. */
 export const OWN_WEIGHT: number = OWN_VARIANCE / TOTAL;
 
-interface Likeness {
-  readonly state: LikenessState;
+interface Similarity {
+  readonly state: SimilarityState;
   /** Nodes that are centres, by level. */
   readonly centres: readonly Int32Array[];
 }
@@ -35,12 +35,12 @@ interface Likeness {
  * Features of every node; nodes for which `active` is false are nobody's centre. `before` holds the centres of the last round: as long as
  * they stay, a node's features change only as far as it moved.
  */
-export function likenessOf(
+export function similarityOf(
   ensemble: Ensemble,
   nodes: number,
   active: (node: number) => boolean,
   before: readonly Int32Array[] | null,
-): Likeness {
+): Similarity {
   const ids = [...Array(nodes).keys()].filter(active);
   const perNode = NEAREST * LEVELS.length;
   const feature = new Int32Array(nodes * perNode);

@@ -17,7 +17,7 @@ import {
   type Metric,
 } from "@isochrone/telemetry";
 
-interface PageGroundOptions {
+interface PageTestbedOptions {
   readonly nodes: number;
   /** Zones of so many nodes. */
   readonly zoneSize: number;
@@ -34,7 +34,7 @@ interface PageGroundOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
-export interface PageGround {
+export interface PageTestbed {
   readonly url: string;
   readonly aggregator: Aggregator;
   readonly names: readonly string[];
@@ -49,7 +49,7 @@ const SAMPLES = 25;
 const ZONES_PER_REGION = 4;
 
 /** Started, published once, and with a graph. */
-export async function startPageGround(options: PageGroundOptions): Promise<PageGround> {
+export async function startPageTestbed(options: PageTestbedOptions): Promise<PageTestbed> {
   const { nodes, zoneSize, degree } = options;
   const nameOf = options.nameOf ?? ((index) => `node-${String(index + 1).padStart(4, "0")}`);
   const names = Array.from({ length: nodes }, (_, index) => nameOf(index));

@@ -1,7 +1,7 @@
 import type { Observation, PodMove } from "../../contenders/port.ts";
 import type { Change, ModelSettings, Point, PointCluster } from "../../scenario/model.ts";
 import type { Placement } from "../../contenders/port.ts";
-import type { Ground, Running, Stretch } from "../port.ts";
+import type { Testbed, Running, Stretch } from "../port.ts";
 import { ClusterState } from "../cluster-state.ts";
 import { observe } from "../observe.ts";
 import { planOf } from "./plan.ts";
@@ -17,7 +17,7 @@ interface Planned {
 }
 
 /** The queueing model of a workflow under load: no clock, no process, the same numbers for the same seed. */
-export function createModelGround(settings: ModelSettings): Ground {
+export function createModelTestbed(settings: ModelSettings): Testbed {
   return {
     name: "model",
     describe: () => ({

@@ -30,7 +30,7 @@ export class Observed implements ApiServerObserver {
 }
 
 /** Stores and informers of a test, ended with it. */
-export class Ground {
+export class Testbed {
   readonly logger = new MemoryLogger({ clock: systemClock });
   readonly #stores: ApiServerClusterStore[] = [];
   readonly #informers: Informer[] = [];

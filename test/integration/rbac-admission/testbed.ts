@@ -11,7 +11,7 @@ type Caller = (typeof OURS)[number] | "stranger";
 export const NODE = "/api/v1/nodes/node-0";
 
 /** A cluster in which our accounts, and a stranger, have every right by RBAC, so that nothing but the policies stands in the way. */
-export class AdmissionGround {
+export class AdmissionTestbed {
   #cluster: ControlPlane | null = null;
   readonly #clients = new Map<Caller, ApiClient>();
 

@@ -2,10 +2,10 @@ import type { Placement } from "../../contenders/port.ts";
 import type { Point } from "../../scenario/model.ts";
 import { ascending, quantileOfSorted } from "@isochrone/primitives";
 import { mean } from "../../statistics/mean.ts";
-import { createLabGround } from "../lab/index.ts";
+import { createLabTestbed } from "../lab/index.ts";
 import type { LinkKind } from "../lab/index.ts";
-import { createModelGround } from "../model/index.ts";
-import type { Ground, Stretch } from "../port.ts";
+import { createModelTestbed } from "../model/index.ts";
+import type { Testbed, Stretch } from "../port.ts";
 import { idlePoint, validationPoint } from "./points.ts";
 import type { LoadName, ValidationPoint } from "./points.ts";
 
@@ -69,7 +69,7 @@ export async function validateGrounds(options: ValidationOptions): Promise<Valid
   ] as const) {
     if (chosen.length === 0) continue;
     const settings = { scale: at, only: [], durationSeconds: options.seconds, trials: 1 };
-    const ground = await createLabGround(
+    const ground = await createLabTestbed(
       settings,
       options.links === undefined ? {} : { links: options.links },
     );
@@ -89,13 +89,13 @@ export async function validateGrounds(options: ValidationOptions): Promise<Valid
 }
 
 /** The overhead of a message with which the model's median is the lab's where nothing queues. */
-async function calibrateHopMs(lab: Ground, signal: AbortSignal): Promise<number> {
+async function calibrateHopMs(lab: Testbed, signal: AbortSignal): Promise<number> {
   const { point, placement } = idlePoint(IDLE_RTT_MS);
   const { responseMs } = await measure(lab, point, placement, IDLE_SECONDS, signal);
   const measured = quantileOfSorted(ascending(responseMs), 0.5);
   const modelled = async (hopMs: number): Promise<number> => {
     const { responseMs } = await measure(
-      createModelGround({ hopMs }),
+      createModelTestbed({ hopMs }),
       point,
       placement,
       IDLE_SECONDS,
@@ -108,7 +108,7 @@ async function calibrateHopMs(lab: Ground, signal: AbortSignal): Promise<number>
 }
 
 async function measure(
-  ground: Ground,
+  ground: Testbed,
   point: Point,
   placement: Placement,
   seconds: number,
@@ -124,14 +124,14 @@ async function measure(
 }
 
 async function compare(
-  ground: Ground,
+  ground: Testbed,
   scale: number,
   hopMs: number,
   { name, point, placement }: ValidationPoint,
   { seconds, signal }: ValidationOptions,
 ): Promise<Comparison> {
   const stretch = await measure(ground, point, placement, seconds, signal);
-  const model = await createModelGround({ hopMs }).start(point, placement, SEED, signal);
+  const model = await createModelTestbed({ hopMs }).start(point, placement, SEED, signal);
   await model.run(MODEL_WARM_UP_SECONDS);
   const stretches: Float64Array[] = [];
   for (let i = 0; i < MODEL_STRETCHES; i++) stretches.push((await model.run(seconds / scale)).responseMs);

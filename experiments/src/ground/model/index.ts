@@ -1,1 +1,0 @@
-export { createModelGround, REPLACE_MS } from "./ground.ts";

@@ -1,0 +1,1 @@
+export { createModelTestbed, REPLACE_MS } from "./testbed.ts";
